@@ -1,0 +1,65 @@
+# One command per wish; `make` alone lists them. All of them work from a fresh clone.
+
+PYTHON ?= python3
+VENV   ?= .venv
+
+BIN  := $(VENV)/bin
+DEMO := $(BIN)/draisine run bicycle_free_run --out out
+
+# pip compiles byte code on one core; `compileall` below does the same on all of them in half the time. It is done here,
+# and not left to the first import, because some environments forbid Python to write byte code later.
+PIP     := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
+COMPILE := $(BIN)/python -m compileall -q -j 0 -x '/(tests?|testing)/' $(VENV)/lib src
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test lint check bench clean
+
+help:  ## this list
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
+
+setup: $(VENV)/.runtime  ## the package in $(VENV), editable; quick when nothing changed
+
+demo: $(VENV)/.runtime  ## the free bicycle: summary on the terminal, figures and data in out/
+	$(DEMO)
+
+test: $(VENV)/.test  ## everything that must hold
+	$(BIN)/python -m pytest -q -n auto
+
+lint: $(VENV)/.dev  ## format, lint, types, layers: the gates that run nothing
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+check: lint test  ## every gate
+
+bench: $(VENV)/.peers  ## our figures beside those of peers, one table; needs a C compiler for the peers
+	$(BIN)/python benchmarks/run.py
+
+clean:  ## remove the environment and everything that was generated
+	rm -rf $(VENV) out build dist .pytest_cache .hypothesis .mypy_cache .ruff_cache .import_linter_cache
+	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(VENV)/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo "draisine needs Python 3.11 or newer, but '$(PYTHON)' is $$($(PYTHON) --version 2>&1 || true)."; \
+	  echo "Name a newer one: make setup PYTHON=python3.12"; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+
+# Stamps: an environment is renewed when pyproject.toml is newer than it.
+$(VENV)/.runtime: pyproject.toml | $(VENV)/bin/python
+	$(PIP) --editable .
+	$(COMPILE)
+	@touch $@
+
+$(VENV)/.test: $(VENV)/.runtime
+	$(PIP) --editable '.[test]'
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.test
+	$(PIP) --editable '.[dev]'
+	@touch $@
+
+$(VENV)/.peers: $(VENV)/.runtime
+	$(PIP) --editable '.[peers]'
+	@touch $@

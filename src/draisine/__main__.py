@@ -1,0 +1,7 @@
+"""`python -m draisine` is the command line."""
+
+import sys
+
+from draisine.cli import main
+
+sys.exit(main())

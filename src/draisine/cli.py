@@ -1,0 +1,264 @@
+"""The command line: `draisine list | show MODEL | simulate MODEL … | run STUDY`.
+
+Arguments are parsed before anything heavy is loaded, so that help is immediate. Exit codes: 0 done, 1 the run ended early
+(the status says why), 2 the call or the model is wrong.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from draisine.model import Model
+    from draisine.results import Trajectory
+
+DONE, ENDED_EARLY, WRONG = 0, 1, 2
+METHODS = ("dop853", "rk4", "predictor-corrector")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = _parser()
+    given, wishes = parser.parse_known_args(arguments)
+    if wishes and given.command != "simulate":
+        parser.error(f"unrecognised: {' '.join(wishes)}")
+    try:
+        code: int = given.action(given, wishes)
+        return code
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        return 130
+    except BrokenPipeError:
+        # the reader of our output went away, as `| head` does; nothing is wrong
+        sys.stderr.close()
+        return DONE
+    except (ValueError, KeyError, OSError) as problem:
+        # what our own checks raise: the message names the thing and the cure
+        print(f"draisine: {problem.args[0] if isinstance(problem, KeyError) and problem.args else problem}", file=sys.stderr)
+        return WRONG
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="draisine", description="Constrained mechanical systems: describe, derive, simulate, look.")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+
+    listing = commands.add_parser("list", help="models and studies of the gallery")
+    listing.add_argument("--json", action="store_true", help="print one JSON object")
+    listing.set_defaults(action=_list)
+
+    show = commands.add_parser("show", help="what a model is made of")
+    show.add_argument("model", metavar="MODEL", help="a name of the gallery, or a model file (.toml)")
+    show.add_argument("--json", action="store_true", help="print one JSON object")
+    show.set_defaults(action=_show)
+
+    simulate = commands.add_parser(
+        "simulate",
+        help="move a model from a consistent start",
+        description="Move a model from a consistent start. Any quantity may be wished for by name: --speed 4.6 --roll-rate 0.5",
+        epilog="example: draisine simulate bicycle --speed 4.6 --roll-rate 0.5 --until 5 --out ride.nc",
+    )
+    simulate.add_argument("model", metavar="MODEL", help="a name of the gallery, or a model file (.toml)")
+    simulate.add_argument("--until", type=float, default=5.0, metavar="SECONDS", help="how long (default 5)")
+    simulate.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="a parameter, e.g. m_rear_wheel=2.5; may repeat")
+    simulate.add_argument("--input", action="append", default=[], metavar="NAME=LAW", help="a number or a law, e.g. 'steer_torque=-2*steer_rate'; may repeat")
+    simulate.add_argument("--method", choices=METHODS, default="dop853", help="integration method (default dop853)")
+    simulate.add_argument("--tolerance", type=float, default=1e-8, metavar="REL", help="relative tolerance of dop853 (default 1e-8)")
+    simulate.add_argument("--step", type=float, default=0.005, metavar="SECONDS", help="step of the fixed-step methods (default 0.005)")
+    simulate.add_argument("--samples", type=int, default=None, metavar="N", help="how many instants to keep (default 100 per second)")
+    simulate.add_argument("--out", type=Path, default=None, metavar="FILE", help="write the trajectory: .nc, .parquet or .csv")
+    simulate.add_argument("--json", action="store_true", help="print one JSON object")
+    simulate.set_defaults(action=_simulate)
+
+    run = commands.add_parser("run", help="run a study of the gallery and save its figures")
+    run.add_argument("study", metavar="STUDY")
+    run.add_argument("--out", type=Path, default=Path("out"), metavar="DIR", help="folder for figures and trajectories (default out)")
+    run.set_defaults(action=_run)
+    return parser
+
+
+# ---------------------------------------------------------------- commands
+
+
+def _list(given: argparse.Namespace, _: list[str]) -> int:
+    from draisine import gallery
+
+    models, studies = gallery.models(), gallery.studies()
+    if given.json:
+        print(json.dumps({"models": models, "studies": studies}, ensure_ascii=False, indent=1))
+        return DONE
+    width = max(len(name) for name in (*models, *studies))
+    print("models (draisine show MODEL, draisine simulate MODEL)")
+    for name, about in models.items():
+        print(f"  {name:<{width}}  {about}")
+    print("studies (draisine run STUDY)")
+    for name, about in studies.items():
+        print(f"  {name:<{width}}  {about}")
+    return DONE
+
+
+def _show(given: argparse.Namespace, _: list[str]) -> int:
+    from draisine.equations import derive
+    from draisine.equations.text import describe, describe_as_data
+
+    model = _model(given.model)
+    equations = derive(model)
+    if given.json:
+        print(json.dumps(describe_as_data(model.freeze(), equations), ensure_ascii=False, indent=1))
+    else:
+        print(describe(model.freeze(), equations))
+    return DONE
+
+
+def _simulate(given: argparse.Namespace, extra: list[str]) -> int:
+    from draisine.verbs import simulate
+
+    model = _model(given.model)
+    if given.out is not None:
+        from draisine.results.files import check_target
+
+        check_target(given.out)  # before the work, not after it
+    progress = None if given.json else _Progress()
+    run = simulate(
+        model,
+        given.until,
+        start=_wishes(extra),
+        parameters={name: _number(name, value) for name, value in _pairs(given.set, "--set")},
+        inputs={name: _law(value) for name, value in _pairs(given.input, "--input")},
+        method=_method(given),
+        samples=given.samples,
+        progress=progress,
+    )
+    if progress is not None:
+        progress.close()
+    if given.out is not None:
+        run.save(given.out)
+    if given.json:
+        print(json.dumps(_as_data(run, given.out), ensure_ascii=False))
+    else:
+        print(run.summary())
+        if given.out is not None:
+            print(f"written: {given.out}")
+    return DONE if run.status.complete else ENDED_EARLY
+
+
+def _run(given: argparse.Namespace, _: list[str]) -> int:
+    from draisine import gallery
+
+    study = gallery.study(given.study)()
+    written = study.save(given.out)
+    print(study.summary())
+    print(f"written to {given.out}{'' if str(given.out).endswith('/') else '/'}: {', '.join(path.name for path in written)}")
+    return DONE
+
+
+# ---------------------------------------------------------------- reading the call
+
+
+def _model(name: str) -> Model:
+    """A gallery model by name, or a model file by path."""
+    from draisine import gallery
+
+    if name.endswith(".toml") or "/" in name:
+        from draisine.model.files import read_model
+
+        return read_model(Path(name))
+    return gallery.model(name)
+
+
+def _pairs(texts: list[str], option: str) -> list[tuple[str, str]]:
+    pairs = []
+    for text in texts:
+        name, sign, value = text.partition("=")
+        if not sign or not name or not value:
+            raise ValueError(f"{option} {text!r}: write NAME=VALUE")
+        pairs.append((name.strip().replace("-", "_"), value.strip()))
+    return pairs
+
+
+def _wishes(extra: list[str]) -> dict[str, float]:
+    """`--roll-rate 0.5` or `--roll-rate=0.5` as a wish {roll_rate: 0.5}."""
+    wishes: dict[str, float] = {}
+    waiting = list(extra)
+    while waiting:
+        word = waiting.pop(0)
+        if not word.startswith("--") or len(word) < 3:
+            raise ValueError(f"unexpected {word!r}; wishes for the start are written --name value")
+        name, sign, value = word[2:].partition("=")
+        if not sign:
+            if not waiting:
+                raise ValueError(f"--{name} needs a number, e.g. --{name} 1.0")
+            value = waiting.pop(0)
+        wishes[name.replace("-", "_")] = _number(f"--{name}", value)
+    return wishes
+
+
+def _number(name: str, text: str) -> float:
+    """A number, or a number with a unit or an expression of numbers ("18 deg", "pi/10")."""
+    from draisine.model.units import quantity
+    from draisine.program.expression import evaluate_number, parse
+
+    try:
+        return float(text)
+    except ValueError:
+        with_unit = quantity(text)
+        return with_unit[0] if with_unit is not None else evaluate_number(parse(text))
+
+
+def _law(text: str) -> float | str:
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
+def _method(given: argparse.Namespace) -> Any:
+    from draisine.simulation import DOP853, RK4, PredictorCorrector
+
+    if given.method == "rk4":
+        return RK4(step=given.step)
+    if given.method == "predictor-corrector":
+        return PredictorCorrector(step=given.step)
+    return DOP853(rtol=given.tolerance, atol=given.tolerance * 1e-2)
+
+
+def _as_data(run: Trajectory, out: Path | None) -> dict[str, Any]:
+    return {
+        "status": {"kind": str(run.status.kind), "message": run.status.message, "warnings": list(run.status.warnings)},
+        "final": {name: float(value) for name, value in run.final.items()},
+        "energy_drift": run.energy_drift,
+        "constraint_residual": run.constraint_residual,
+        "evaluations": run.statistics.evaluations,
+        "events": [{"name": e.name, "time": e.time} for e in run.events],
+        "seconds": dict(run.seconds),
+        **({"written": str(out)} if out is not None else {}),
+    }
+
+
+class _Progress:
+    """A bar on the terminal for runs that take longer than a second; nothing when piped."""
+
+    def __init__(self) -> None:
+        import time
+
+        self._clock, self._began, self._bar = time.monotonic, time.monotonic(), None
+        self._task: Any = None
+
+    def __call__(self, fraction: float) -> None:
+        if not sys.stderr.isatty() or self._clock() - self._began < 1.0:
+            return
+        if self._bar is None:
+            from rich.console import Console
+            from rich.progress import Progress
+
+            self._bar = Progress(console=Console(stderr=True), transient=True)
+            self._bar.start()
+            self._task = self._bar.add_task("simulating", total=1.0)
+        self._bar.update(self._task, completed=fraction)
+
+    def close(self) -> None:
+        if self._bar is not None:
+            self._bar.stop()

@@ -1,0 +1,125 @@
+"""From names and expressions of a description to CasADi symbols."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import casadi as ca
+
+from draisine.equations.vectors import ZERO, Mat, Vec, exact
+from draisine.model.items import Ball, Coordinate, Float, System
+from draisine.model.validate import ModelError
+from draisine.program.expression import SX_FUNCTIONS, Expr, closest, evaluate, names
+
+Special = Callable[[tuple[Expr, ...]], ca.SX]
+
+
+@dataclass(frozen=True)
+class Velocity:
+    """A name in the list of velocities, with its unit."""
+
+    name: str
+    unit: str
+
+
+def velocities_of(system: System) -> tuple[Velocity, ...]:
+    """All velocities, in the order of the joints: twists of free bodies, rates of the others."""
+    listed: list[Velocity] = []
+    for joint in system.joints:
+        for step in joint.chain:
+            if isinstance(step, Float):
+                listed += [Velocity(n, "m/s") for n in step.velocity]
+            if isinstance(step, Float | Ball):
+                listed += [Velocity(n, "rad/s") for n in step.rates]
+        listed += [Velocity(c.rate, f"{c.unit}/s") for c in joint.coordinates if c.rate]
+    return tuple(listed)
+
+
+@dataclass
+class Scope:
+    """Symbols of one derivation: time, coordinates q, velocities v, inputs u, parameters p, and what expressions may call."""
+
+    system: System
+
+    def __post_init__(self) -> None:
+        system = self.system
+        self.coordinates = [c.name for c in system.coordinates]
+        self.velocities = [v.name for v in velocities_of(system)]
+        self.input_names = [u.name for u in system.inputs]
+        self.parameters = [p.name for p in system.parameters]
+        self.t = ca.SX.sym("t")
+        self._symbols: dict[str, ca.SX] = {"t": self.t}
+        for group in (self.coordinates, self.velocities, self.input_names, self.parameters):
+            for name in group:
+                self._symbols[name] = ca.SX.sym(name)
+        self.special: dict[str, Special] = {}
+        self._functions = dict(SX_FUNCTIONS)
+        for table in system.tables:
+            self._functions[table.name] = table
+        self._outputs = {o.name: o.expression for o in system.outputs}
+        self._values: dict[str, ca.SX] = {}
+        self._open: list[str] = []
+        self.masses: dict[str, tuple[ca.SX, Vec, Mat]] = {}  # of bodies, once lowered
+
+    def vector(self, group: list[str]) -> ca.SX:
+        return ca.vertcat(*[self._symbols[n] for n in group]) if group else ca.SX(0, 1)
+
+    @property
+    def q(self) -> ca.SX:
+        return self.vector(self.coordinates)
+
+    @property
+    def v(self) -> ca.SX:
+        return self.vector(self.velocities)
+
+    @property
+    def u(self) -> ca.SX:
+        return self.vector(self.input_names)
+
+    @property
+    def p(self) -> ca.SX:
+        return self.vector(self.parameters)
+
+    def symbol(self, name: str) -> ca.SX:
+        return self._symbols[name]
+
+    def value(self, expression: Expr) -> ca.SX:
+        """The expression in symbols."""
+        return exact(ca.SX(evaluate(expression, self._look_up, self._functions, self.special)))
+
+    def _look_up(self, name: str) -> ca.SX:
+        """An output's value, or a symbol."""
+        definition = self._outputs.get(name)
+        if definition is None:
+            if name not in self._symbols:
+                raise ModelError(self.unknown(name))
+            return self._symbols[name]
+        if name not in self._values:
+            if name in self._open:
+                raise ModelError(f"{name!r} is defined by itself: {' → '.join([*self._open, name])}")
+            self._open.append(name)
+            self._values[name] = self.value(definition)
+            self._open.pop()
+        return self._values[name]
+
+    def unknown(self, name: str) -> str:
+        hint = closest(name, [*self._symbols, *self._outputs])
+        return f"model {self.system.name!r}: nothing is called {name!r}{hint}"
+
+
+def affine(
+    expression: Expr, coordinates: Mapping[str, Coordinate], scope: Scope, where: str
+) -> tuple[ca.SX, str | None, ca.SX]:
+    """Value of an amount that is constant or affine in one coordinate, the velocity that drives it, and its gain."""
+    used = sorted(names(expression) & set(coordinates))
+    amount = scope.value(expression)
+    if not used:
+        return amount, None, ZERO
+    if len(used) > 1:
+        raise ModelError(f"{where}: one displacement may use one coordinate, but '{expression}' uses {' and '.join(used)}; chain two displacements")
+    symbol = scope.symbol(used[0])
+    gain = ca.jacobian(amount, symbol)
+    if ca.depends_on(gain, symbol):
+        raise ModelError(f"{where}: '{expression}' must be affine in {used[0]!r}")
+    return amount, coordinates[used[0]].rate, exact(gain)

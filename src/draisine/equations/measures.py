@@ -1,0 +1,114 @@
+"""What expressions may ask of the mechanism: positions, velocities, angles, distances, by names of points and bodies."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import casadi as ca
+
+from draisine.equations.kinematics import REST, Pose, Twist, poses, twists
+from draisine.equations.lowering import Scope
+from draisine.equations.tree import Launch, Link
+from draisine.equations.vectors import NULL, UNIT, Vec, quaternion_rate, sub, times
+from draisine.model.items import GROUND, Ball, Float
+from draisine.model.validate import ModelError
+from draisine.program.expression import Expr, Name, closest
+from draisine.program.safe import length
+
+
+class Measures:
+    """The mechanism's geometry and velocities in symbols, offered to expressions as functions of names.
+
+    - `position_x(point)`, `velocity_x(point)`: in the world's axes; `body_velocity_x(point)`: in the axes of its body;
+    - `rate_x(body)`: angular velocity in the body's axes;
+    - `heading(body)`, `lean(body)`, `pitch(body)`: turns about z, then x, then y (lean to the right is positive);
+    - `distance(a, b)` of two points; `rate(expression)`: time derivative of a quantity of position.
+    """
+
+    def __init__(self, scope: Scope, links: list[Link]) -> None:
+        self.scope = scope
+        self.links = {link.name: link for link in links}
+        self.poses: dict[str, Pose] = {GROUND: Pose(NULL, UNIT), **poses(links)}
+        self.twists: dict[str, Twist] = {GROUND: REST, **twists(links, {n: scope.symbol(n) for n in scope.velocities}, whole=True)}
+        self._points = {point.name: point for point in scope.system.points}
+        for index, axis in enumerate("xyz"):
+            self._offer(f"position_{axis}", lambda name, i=index: self.position(name)[i])
+            self._offer(f"velocity_{axis}", lambda name, i=index: self.velocity(name)[i])
+            self._offer(f"body_velocity_{axis}", lambda name, i=index: self.body_velocity(name)[i])
+            self._offer(f"rate_{axis}", lambda name, i=index: self.twists[self._body(name)].angular[i])
+        self._offer("heading", lambda name: self._attitude(name)[0])
+        self._offer("lean", lambda name: self._attitude(name)[1])
+        self._offer("pitch", lambda name: self._attitude(name)[2])
+        scope.special["distance"] = self._distance
+        scope.special["rate"] = lambda arguments: self.rate(scope.value(arguments[0]))
+
+    @property
+    def q_rate(self) -> ca.SX:
+        """q̇ = N(q) v, in the order of the coordinates."""
+        scope = self.scope
+        value: dict[str, ca.SX] = {}
+        for joint in scope.system.joints:
+            link = self.links[joint.child]
+            value |= {c.name: scope.symbol(c.rate) for c in joint.coordinates if c.rate}
+            for displacement, step in zip(joint.chain, link.all_steps, strict=True):
+                if isinstance(displacement, Float | Ball):
+                    rates: Vec = tuple(scope.symbol(n) for n in displacement.rates)  # type: ignore[assignment]
+                    turn = [scope.symbol(n) for n in displacement.quaternion]
+                    value |= dict(zip(displacement.quaternion, quaternion_rate(turn, rates), strict=True))
+                if isinstance(displacement, Float) and isinstance(step, Launch):
+                    linear: Vec = tuple(scope.symbol(n) for n in displacement.velocity)  # type: ignore[assignment]
+                    value |= dict(zip(displacement.position, times(step.matrix, linear), strict=True))
+        return ca.vertcat(*[value[name] for name in scope.coordinates]) if scope.coordinates else ca.SX(0, 1)
+
+    def rate(self, quantity: ca.SX) -> ca.SX:
+        """Time derivative of a quantity of position (and time)."""
+        scope = self.scope
+        if ca.depends_on(quantity, scope.v):
+            raise ModelError("rate(…) takes a quantity of position; this one depends on velocities already")
+        return ca.jtimes(quantity, scope.q, self.q_rate) + ca.jacobian(quantity, scope.t)
+
+    def place(self, name: str) -> tuple[str, Vec]:
+        """Body and place of a named point; a body's own name means its origin."""
+        if name in self._points:
+            point = self._points[name]
+            return point.body, tuple(self.scope.value(c) for c in point.at)  # type: ignore[return-value]
+        return self._body(name), NULL
+
+    def position(self, name: str) -> Vec:
+        body, at = self.place(name)
+        return self.poses[body].of(at)
+
+    def body_velocity(self, name: str) -> Vec:
+        body, at = self.place(name)
+        return self.twists[body].at(at)
+
+    def velocity(self, name: str) -> Vec:
+        body, _ = self.place(name)
+        return times(self.poses[body].rotation, self.body_velocity(name))
+
+    def _body(self, name: str) -> str:
+        if name not in self.poses:
+            known = [*self.links, *self._points]
+            raise ModelError(f"model {self.scope.system.name!r} has no body or point {name!r}{closest(name, known)}")
+        return name
+
+    def _attitude(self, name: str) -> tuple[ca.SX, ca.SX, ca.SX]:
+        r = self.poses[self._body(name)].rotation
+        sideways = length([r[0][1], r[1][1]], regular=True)
+        return ca.atan2(-r[0][1], r[1][1]), ca.atan2(r[2][1], sideways), ca.atan2(-r[2][0], r[2][2])
+
+    def _distance(self, arguments: tuple[Expr, ...]) -> ca.SX:
+        if len(arguments) != 2 or not all(isinstance(a, Name) for a in arguments):
+            raise ModelError(f"distance takes the names of two points, got ({', '.join(map(str, arguments))})")
+        first, second = (self.position(a.identifier) for a in arguments if isinstance(a, Name))
+        return length(list(sub(second, first)))
+
+    def _offer(self, function: str, measure: Callable[[str], ca.SX]) -> None:
+        def call(arguments: tuple[Expr, ...]) -> ca.SX:
+            if len(arguments) != 1 or not isinstance(arguments[0], Name):
+                raise ModelError(f"{function} takes the name of a point or body, got ({', '.join(map(str, arguments))})")
+            return measure(arguments[0].identifier)
+
+        self.scope.special[function] = call
+
+

@@ -1,0 +1,220 @@
+"""What people ask of a motion, by name: outputs, contact points and forces, energies, residuals, power."""
+
+from __future__ import annotations
+
+import math
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import casadi as ca
+
+from draisine.equations.contacts import EdgeContact, WheelContact, to_reference
+from draisine.equations.inertia import mass_of
+from draisine.equations.newton_euler import inverse_dynamics
+from draisine.equations.vectors import UNIT, ZERO, Vec, cross, dot, times
+from draisine.program.equations import Constraint, Event, Kind, Quantity
+from draisine.program.expression import parse
+from draisine.program.program import Program
+from draisine.program.safe import length
+
+if TYPE_CHECKING:
+    from draisine.equations.derive import Formulation
+
+
+class Report:
+    """Symbolic answers of one formulation."""
+
+    def __init__(self, formulation: Formulation) -> None:
+        self.formulation = formulation
+        self.mechanism = formulation.mechanism
+        self.scope = formulation.mechanism.scope
+
+    # ---------------------------------------------------------------- quantities of motion
+
+    @cached_property
+    def _motion_outputs(self) -> dict[Quantity, ca.SX]:
+        """Named outputs of the description and of the contacts, in all velocities, free of accelerations."""
+        found = {Quantity(o.name, o.unit, o.about): self.scope.value(o.expression) for o in self.mechanism.system.outputs}
+        for contact in self.mechanism.contacts:
+            if isinstance(contact, WheelContact):
+                found |= self._wheel_geometry(contact)
+        return found
+
+    def _wheel_geometry(self, contact: WheelContact) -> dict[Quantity, ca.SX]:
+        name, link = contact.name, contact.link
+        j, k = (contact.axis + 1) % 3, (contact.axis + 2) % 3
+        point = self._world_point(contact)
+        forward = self._rolling_direction(contact)
+        # measured about the spin axis, π for the lowest point of an upright carrier; the cut lies at the top of the wheel
+        angle = math.pi + ca.atan2(contact.normal[k], contact.normal[j])
+        spin = self.scope.symbol(link.joint.coordinates[-1].name) if link.is_rotor else ZERO
+        found = {Quantity(f"{name}_contact_{axis}", "m", f"contact point of {name}"): c for axis, c in zip("xyz", point, strict=True)}
+        found[Quantity(f"{name}_contact_angle", "rad", f"place of the contact around {name}, in its carrier")] = angle
+        found[Quantity(f"{name}_contact_angle_in_wheel", "rad", f"place of the contact on {name} itself")] = angle - spin
+        found[Quantity(f"{name}_track_heading", "rad", f"direction of the track of {name} on the ground")] = ca.atan2(forward[1], forward[0])
+        return found
+
+    def _carrier_rotation(self, contact: WheelContact | EdgeContact) -> tuple[Vec, Vec, Vec]:
+        """Link-to-world rotation, before the spin of a rotor."""
+        pose = self.mechanism.measures.poses[contact.link.name]
+        if contact.link.spin is None:
+            return pose.rotation
+        back = contact.link.spin
+        return tuple(back.outward(row) for row in pose.rotation)  # type: ignore[return-value]
+
+    def _world_point(self, contact: WheelContact) -> Vec:
+        pose = self.mechanism.measures.poses[contact.link.name]
+        centre = pose.of(contact.centre)
+        arm = times(self._carrier_rotation(contact), contact.arm)
+        return (centre[0] + arm[0], centre[1] + arm[1], centre[2] + arm[2])
+
+    def _rolling_direction(self, contact: WheelContact) -> Vec:
+        """Unit vector along the track: spin axis × normal, in the world."""
+        axis = times(self._carrier_rotation(contact), UNIT[contact.axis])
+        forward = cross(axis, self.mechanism.world_normal)
+        size = length(list(forward), regular=True)
+        return (forward[0] / size, forward[1] / size, forward[2] / size)
+
+    # ---------------------------------------------------------------- forces
+
+    @cached_property
+    def _accelerations(self) -> dict[str, ca.SX]:
+        return self.formulation.dynamics.all_accelerations(self.formulation.reduction)
+
+    @cached_property
+    def multipliers(self) -> list[ca.SX]:
+        """λ from the efforts that the free motion needs and does not get: Aᵀλ = M v̇ + h − Q."""
+        m, f = self.mechanism, self.formulation
+        if not m.row_names:
+            return []
+        velocities = f.dynamics.velocities
+        needed = inverse_dynamics(m.links, self.scope, velocities, self._accelerations, m.gravity, UNIT[2])
+        (given,) = f.put_in([m.forces.total])
+        efforts = {name: needed[name] - given[i] for i, name in enumerate(self.scope.velocities)}
+        return f.reduction.multipliers(efforts)
+
+    @cached_property
+    def _force_outputs(self) -> dict[Quantity, ca.SX]:
+        found: dict[Quantity, ca.SX] = {}
+        start = 0
+        for rows in self.mechanism.rows:
+            share = self.multipliers[start : start + rows.count]
+            start += rows.count
+            name = rows.contact.name
+            if isinstance(rows.contact, WheelContact):
+                found |= self._wheel_forces(rows.contact, tuple(share))  # type: ignore[arg-type]
+            else:
+                found[Quantity(f"{name}_force_across", "N", f"force of the ground across {name}")] = share[0]
+                if rows.contact.edge.on_ground:
+                    found[Quantity(f"{name}_normal_force", "N", f"force of the ground on {name}")] = share[1]
+        return found
+
+    def _wheel_forces(self, contact: WheelContact, force: Vec) -> dict[Quantity, ca.SX]:
+        """The force of the ground on a wheel: in the reference body's axes, in the world's, along and across the track."""
+        name, normal = contact.name, self.mechanism.world_normal
+        world = self._reference_to_world(contact, force)
+        forward = self._rolling_direction(contact)
+        left = cross(normal, forward)
+        along, across, up = dot(forward, world), dot(left, world), dot(normal, world)
+        found = {Quantity(f"{name}_body_force_{a}", "N", f"force on {name} in the reference axes"): c for a, c in zip("xyz", force, strict=True)}
+        found |= {Quantity(f"{name}_force_{a}", "N", f"force on {name} in the world's axes"): c for a, c in zip("xyz", world, strict=True)}
+        found[Quantity(f"{name}_longitudinal_force", "N", f"force on {name} along its track")] = along
+        found[Quantity(f"{name}_lateral_force", "N", f"force on {name} across its track, to the left")] = across
+        found[Quantity(f"{name}_normal_force", "N", f"force of the ground holding {name} up")] = up
+        found[Quantity(f"{name}_friction_needed", "", f"friction coefficient that {name} needs to roll")] = length(
+            [along, across]
+        ) / (ca.fabs(up) + 1e-12)
+        return found
+
+    def _reference_to_world(self, contact: WheelContact, force: Vec) -> Vec:
+        root = contact.link.path()[0]
+        if to_reference(root, UNIT[0]) is UNIT[0] or root.joint.parent:
+            first = root.steps[0] if root.steps else None
+            from draisine.equations.tree import Launch
+
+            if isinstance(first, Launch):
+                return times(first.matrix, force)
+        return force
+
+    # ---------------------------------------------------------------- energies and residuals
+
+    @cached_property
+    def energies(self) -> tuple[ca.SX, ca.SX]:
+        """Kinetic and potential energy, body by body in the world (not by the reduced matrices)."""
+        measures, scope = self.mechanism.measures, self.scope
+        kinetic, potential = ZERO, self.mechanism.forces.potential
+        for link in self.mechanism.links:
+            mass, centre, inertia = mass_of(link.body, scope)
+            twist = measures.twists[link.name]
+            velocity = twist.at(centre)
+            kinetic = kinetic + 0.5 * (mass * dot(velocity, velocity) + dot(twist.angular, times(inertia, twist.angular)))
+            potential = potential + mass * self.mechanism.gravity * measures.poses[link.name].of(centre)[2]
+        return kinetic, potential
+
+    @property
+    def constraints(self) -> tuple[Constraint, ...]:
+        rows = [Constraint(name, Kind.NONHOLONOMIC, "velocity", "m/s") for name in self.mechanism.row_names]
+        return (*(c for c, _ in self.mechanism.position_constraints), *rows)
+
+    @cached_property
+    def residuals(self) -> ca.SX:
+        positions = [r for _, r in self.mechanism.position_constraints]
+        speeds = self.mechanism.matrix @ self.scope.v if self.mechanism.row_names else ca.SX(0, 1)
+        return ca.densify(ca.vertcat(*positions, speeds))
+
+    # ---------------------------------------------------------------- programs
+
+    @cached_property
+    def outputs(self) -> tuple[Quantity, ...]:
+        return (*self._motion_outputs, *self._force_outputs)
+
+    @cached_property
+    def force_names(self) -> frozenset[str]:
+        return frozenset(q.name for q in self._force_outputs)
+
+    def program(self) -> Program:
+        f, scope = self.formulation, self.scope
+        kinetic, potential = self.energies
+        driven = self.mechanism.forces.driven
+        power = ca.jacobian(ca.dot(driven, scope.v), scope.u).T * scope.u if scope.input_names else ca.SX(0, 1)
+        motion = list(self._motion_outputs.values())
+        told = f.put_in([ca.vertcat(*motion), ca.vertcat(kinetic, potential), self.residuals, ca.densify(power), scope.u])
+        outputs, energy, residuals, power, inputs = told
+        work = f.x[-1] if f.tracks_work else ca.SX(0)
+        multipliers = self.multipliers
+        labels = [q.name for q in self.outputs]
+        return f.program(
+            "report",
+            {
+                "v": (f.all_velocities, scope.velocities),
+                "vdot": (ca.vertcat(*[self._accelerations[n] for n in scope.velocities]), [f"d{n}/dt" for n in scope.velocities]),
+                "multipliers": (ca.vertcat(*multipliers), [f"{n}_multiplier" for n in self.mechanism.row_names]),
+                "outputs": (ca.vertcat(outputs, *self._force_outputs.values()), labels),
+                "energy": (ca.vertcat(energy, work), ["kinetic", "potential", "work"]),
+                "residuals": (residuals, [c.name for c in self.constraints]),
+                "power": (power, [f"{n}_power" for n in scope.input_names]),
+                "inputs": (inputs, scope.input_names),
+            },
+        )
+
+    def motion(self) -> Program:
+        """(t, q, v, u, p) → residuals and outputs free of accelerations: what consistent starts are solved on."""
+        scope = self.scope
+        inputs = {
+            "t": (scope.t, ["t"]),
+            "q": (scope.q, scope.coordinates),
+            "v": (scope.v, scope.velocities),
+            "u": (scope.u, scope.input_names),
+            "p": (scope.p, scope.parameters),
+        }
+        outputs = {
+            "residuals": (self.residuals, [c.name for c in self.constraints]),
+            "outputs": (ca.vertcat(*self._motion_outputs.values()), [q.name for q in self._motion_outputs]),
+        }
+        return Program.build(f"{self.mechanism.system.name}_motion", inputs, outputs, self.formulation.units)
+
+    def event_program(self, events: tuple[Event, ...]) -> Program | None:
+        if not events:
+            return None
+        values = self.formulation.put_in([self.scope.value(parse(e.expression)) for e in events])
+        return self.formulation.program("events", {"value": (ca.vertcat(*values), [e.name for e in events])})

@@ -1,0 +1,200 @@
+"""Object code kept on disk, so that a second process starts at once.
+
+Machine code is loaded from here and run, so the directory must belong to the user alone: one that somebody else owns or
+may write to is refused, and a private temporary directory serves for the rest of the process. Every file carries a
+checksum of its key and content; a truncated or damaged one is made anew.
+
+The place is `$DRAISINE_CACHE_DIR`, else the user's cache directory of the platform.
+"""
+
+from __future__ import annotations
+
+import atexit
+import hashlib
+import os
+import shutil
+import stat
+import sys
+import tempfile
+import time
+import warnings
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+
+LIMIT = 256 * 1024 * 1024  # bytes kept; the least recently used files go first
+
+_MAGIC = b"draisine object 1\n"
+_SUFFIX = ".object"
+_HALF_WRITTEN = ".part"
+_STALE_SECONDS = 3600.0  # a half-written file this old was left by a process that died
+
+
+class CacheWarning(RuntimeWarning):
+    """The cache of compiled code cannot be used as it stands; work goes on without it, only slower."""
+
+
+def cache_directory() -> Path:
+    """The private directory of compiled code, made if need be."""
+    wanted = _wanted_directory()
+    try:
+        if not wanted.is_dir():
+            wanted.mkdir(mode=0o700, parents=True, exist_ok=True)
+        complaint = _complaint(os.stat(wanted))
+    except OSError as error:
+        complaint = f"cannot be used ({error.strerror or error})"
+    if complaint is None:
+        return wanted
+    warnings.warn(
+        f"cache directory {wanted} {complaint}; compiled code is kept in a temporary directory for this process only. "
+        "Make the directory yours alone (chmod 700), or name another in DRAISINE_CACHE_DIR.",
+        CacheWarning,
+        stacklevel=2,
+    )
+    return _temporary_directory()
+
+
+def cached_object(key: str, make: Callable[[], bytes]) -> bytes:
+    """The bytes stored under `key`, or `make()`, stored for the next time."""
+    try:
+        path = cache_directory() / (hashlib.sha256(key.encode()).hexdigest() + _SUFFIX)
+    except OSError as error:
+        _warn_uncached(error)
+        return make()
+    stored = _read(path, key)
+    if stored is not None:
+        return stored
+    content = make()
+    try:
+        _write(path, key, content)
+        _prune(path.parent, LIMIT)
+    except OSError as error:
+        _warn_uncached(error)
+    return content
+
+
+@cache
+def host_key() -> str:
+    """Everything about this machine on which object code depends."""
+    import llvmlite
+    import llvmlite.binding as llvm
+
+    version = ".".join(str(part) for part in llvm.llvm_version_info)
+    return (
+        f"llvmlite {llvmlite.__version__}; LLVM {version}; {llvm.get_process_triple()}; {llvm.get_host_cpu_name()}; "
+        f"{llvm.get_host_cpu_features().flatten()}; {sys.maxsize.bit_length() + 1} bit"
+    )
+
+
+# -------------------------------------------------------------------------------------------------------- the place
+
+
+def _wanted_directory() -> Path:
+    named = os.environ.get("DRAISINE_CACHE_DIR")
+    if named:
+        return Path(named).expanduser().absolute()
+    if sys.platform == "win32":
+        base = os.environ.get("LOCALAPPDATA") or os.path.expanduser(r"~\AppData\Local")
+        return Path(base) / "draisine" / "Cache"
+    if sys.platform == "darwin":
+        return Path(os.path.expanduser("~/Library/Caches/draisine"))
+    base = os.environ.get("XDG_CACHE_HOME", "")
+    # The XDG specification says that a relative path is to be ignored.
+    return Path(base if os.path.isabs(base) else os.path.expanduser("~/.cache")) / "draisine"
+
+
+def _complaint(status: os.stat_result) -> str | None:
+    """Why code kept here is not to be trusted, or None."""
+    if sys.platform == "win32":
+        return None  # the user's profile is private by its access list; the mode bits say nothing
+    if status.st_uid != os.geteuid():
+        return f"belongs to user {status.st_uid}, not to you (user {os.geteuid()})"
+    if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        return f"may be written by others (mode {stat.S_IMODE(status.st_mode):o})"
+    return None
+
+
+@cache
+def _temporary_directory() -> Path:
+    directory = Path(tempfile.mkdtemp(prefix="draisine-"))
+    owner = os.getpid()  # a forked child must not remove what its parent still uses
+
+    def remove() -> None:
+        if os.getpid() == owner:
+            shutil.rmtree(directory, ignore_errors=True)
+
+    atexit.register(remove)
+    return directory
+
+
+def _warn_uncached(error: OSError) -> None:
+    # The text names no file, so that Python's own filter shows it once per process.
+    warnings.warn(
+        f"compiled code cannot be cached on disk ({error.strerror or error}); it is compiled anew in every process. "
+        "Free some space, or name a writable directory in DRAISINE_CACHE_DIR.",
+        CacheWarning,
+        stacklevel=3,
+    )
+
+
+# -------------------------------------------------------------------------------------------------------- the files
+
+
+def _checksum(key: str, content: bytes) -> bytes:
+    return hashlib.sha256(key.encode() + b"\0" + content).digest()
+
+
+def _read(path: Path, key: str) -> bytes | None:
+    """The content of a sound file of ours, marked as used just now; None if there is none."""
+    try:
+        with open(path, "rb") as file:
+            if _complaint(os.fstat(file.fileno())) is not None:
+                return None
+            data = file.read()
+    except OSError:
+        return None  # absent or unreadable: it is made anew, and writing it will complain if the disk is at fault
+    head = len(_MAGIC) + 32
+    content = data[head:]
+    if not data.startswith(_MAGIC) or data[len(_MAGIC) : head] != _checksum(key, content):
+        return None
+    try:
+        os.utime(path)
+    except OSError:
+        return content  # a read-only disk serves as well; only the order of pruning is lost
+    return content
+
+
+def _write(path: Path, key: str, content: bytes) -> None:
+    """Write beside the target and move into place: a reader sees the whole file or none."""
+    handle, part = tempfile.mkstemp(suffix=_HALF_WRITTEN, dir=path.parent)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(_MAGIC + _checksum(key, content) + content)
+        os.replace(part, path)
+    except OSError:
+        Path(part).unlink(missing_ok=True)
+        # Windows refuses to replace a file that another process is reading; that one holds the same code.
+        if not (sys.platform == "win32" and path.exists()):
+            raise
+
+
+def _prune(directory: Path, limit: int) -> None:
+    """Remove the least recently used files until a quarter of the limit is free again."""
+    files, total = [], 0
+    for entry in os.scandir(directory):
+        try:
+            status = entry.stat()
+        except FileNotFoundError:
+            continue  # another process pruned it
+        if entry.name.endswith(_SUFFIX):
+            files.append((status.st_mtime, status.st_size, entry.path))
+            total += status.st_size
+        elif entry.name.endswith(_HALF_WRITTEN) and time.time() - status.st_mtime > _STALE_SECONDS:
+            Path(entry.path).unlink(missing_ok=True)
+    if total <= limit:
+        return
+    for _, size, path in sorted(files):
+        Path(path).unlink(missing_ok=True)
+        total -= size
+        if total <= 3 * limit // 4:
+            return

@@ -1,0 +1,107 @@
+"""LLVM at arm's length: text of intermediate code → object code → an address in this process.
+
+Nothing here knows of programs. `compile_ir` makes relocatable object code for this machine's CPU; `load_object` links it into
+the process in well under a millisecond, as often as one likes. Only llvmlite is needed.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import ctypes.util
+import sys
+from dataclasses import dataclass, field
+from functools import cache
+from itertools import count
+from typing import Any
+
+import llvmlite.binding as llvm
+
+# What object code may call. The linker takes them from the process where it can, else from the C library.
+MATHEMATICS = (
+    *("sin", "cos", "sincos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh"),
+    *("exp", "expm1", "log", "log1p", "pow", "hypot", "erf", "fmod", "remainder", "floor", "ceil", "fmin", "fmax", "fma"),
+)
+
+
+class CompilationError(RuntimeError):
+    """LLVM refused what it was given; this is a fault of the maker of the code, not of the user's model."""
+
+
+@dataclass(frozen=True, eq=False)
+class LoadedObject:
+    """Object code linked into this process. The code at `address` is valid as long as this object lives."""
+
+    address: int
+    library: Any = field(repr=False)
+
+    def address_of(self, symbol: str) -> int:
+        """The address of another symbol that was asked for when the object was loaded."""
+        return int(self.library[symbol])
+
+
+def compile_ir(text: str, optimisation: int = 2) -> bytes:
+    """Object code for this CPU from the text of an LLVM module; no passes run before instruction selection."""
+    machine = _machine(optimisation)
+    try:
+        module = llvm.parse_assembly(text)
+        module.triple = machine.triple
+        module.data_layout = str(machine.target_data)
+        module.verify()
+    except RuntimeError as error:
+        raise CompilationError(f"LLVM does not accept the generated code: {str(error).strip()}") from error
+    return bytes(machine.emit_object(module))
+
+
+def load_object(data: bytes, symbol: str, *others: str) -> LoadedObject:
+    """Link object code and look up `symbol` (and `others`, for `address_of`)."""
+    linker = _linker()
+    builder = llvm.JITLibraryBuilder().add_object_img(data).add_current_process()
+    for name, address in _missing_mathematics().items():
+        builder.import_symbol(name, address)
+    for name in (symbol, *others):
+        builder.export_symbol(name)
+    try:
+        library = builder.link(linker.compiler, f"draisine {next(linker.numbers)}")
+    except RuntimeError as error:
+        raise CompilationError(f"object code with symbol {symbol!r} cannot be linked: {str(error).strip()}") from error
+    return LoadedObject(int(library[symbol]), library)
+
+
+@dataclass(frozen=True)
+class _Linker:
+    compiler: Any
+    numbers: count[int]  # LLVM wants a name of its own for every library
+
+
+@cache
+def _linker() -> _Linker:
+    return _Linker(llvm.create_lljit_compiler(_new_machine(2)), count())
+
+
+@cache
+def _machine(optimisation: int) -> Any:
+    return _new_machine(optimisation)
+
+
+def _new_machine(optimisation: int) -> Any:
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    target = llvm.Target.from_triple(llvm.get_process_triple())
+    return target.create_target_machine(
+        cpu=llvm.get_host_cpu_name(),
+        features=llvm.get_host_cpu_features().flatten(),
+        opt=optimisation,
+        reloc="pic",
+        codemodel="jitdefault",
+    )
+
+
+@cache
+def _missing_mathematics() -> dict[str, int]:
+    """Mathematical functions that the process does not show (static builds of Python, Windows), from the C library."""
+    missing = [name for name in MATHEMATICS if not llvm.address_of_symbol(name)]
+    if not missing:
+        return {}
+    library = ctypes.CDLL("ucrtbase" if sys.platform == "win32" else ctypes.util.find_library("m"))
+    found = {name: getattr(library, name, None) for name in missing}
+    return {name: ctypes.cast(f, ctypes.c_void_p).value or 0 for name, f in found.items() if f is not None}

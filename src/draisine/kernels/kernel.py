@@ -1,0 +1,175 @@
+"""A compiled program: callable on arrays, over batches, and by address from other compiled code."""
+
+from __future__ import annotations
+
+import ctypes
+import textwrap
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import accumulate, pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from draisine.kernels.cache import cached_object, host_key
+from draisine.kernels.engine import LoadedObject, load_object
+from draisine.program.program import Program, Slot
+
+Array = NDArray[np.float64]
+
+_CODE_VERSION = 1  # raise it when `llvm` generates other code for the same program
+
+_RUN = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+_MAP = ctypes.CFUNCTYPE(None, ctypes.c_int64, *[ctypes.c_void_p] * 4)
+
+
+@dataclass(frozen=True, eq=False)
+class Kernel:
+    """Machine code of a program. `help(kernel)` lists its arguments and results.
+
+    `address` is that of `void f(const double* const* arg, double* const* res)`: one pointer per slot, to its numbers by columns.
+    The code stays loaded as long as the kernel lives.
+
+    >>> import casadi as ca
+    >>> x = ca.SX.sym("x", 2)
+    >>> kernel = compile(Program.build("squares", {"x": (x, ("a", "b"))}, {"y": x**2}))
+    >>> kernel([2.0, 3.0])
+    (array([4., 9.]),)
+    >>> kernel.map([[2.0, 3.0], [4.0, 5.0]])
+    (array([[ 4.,  9.],
+           [16., 25.]]),)
+    """
+
+    program_name: str
+    inputs: tuple[Slot, ...]
+    outputs: tuple[Slot, ...]
+    address: int
+    code: LoadedObject = field(repr=False)
+    _run: Any = field(init=False, repr=False)
+    _map: Any = field(init=False, repr=False)
+    _buffer: Any = field(init=False, repr=False)
+    _given: tuple[tuple[Slot, slice], ...] = field(init=False, repr=False)
+    _taken: tuple[tuple[Slot, slice], ...] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        ends = list(accumulate((slot.size for slot in (*self.inputs, *self.outputs)), initial=0))
+        places = tuple(slice(a, b) for a, b in pairwise(ends))
+        hidden = {
+            "__doc__": _documentation(self),
+            "_run": _RUN(self.code.address_of("kernel_flat")),
+            "_map": _MAP(self.code.address_of("kernel_map")),
+            "_buffer": ctypes.c_double * ends[-1],
+            "_given": tuple(zip(self.inputs, places, strict=False)),
+            "_taken": tuple(zip(self.outputs, places[len(self.inputs) :], strict=True)),
+        }
+        for name, value in hidden.items():
+            object.__setattr__(self, name, value)
+
+    def __call__(self, *arguments: ArrayLike) -> tuple[Array, ...]:
+        """Run once. Columns come back one-dimensional, matrices two-dimensional."""
+        self._check_count(arguments)
+        buffer = self._buffer()  # of this call alone: kernels may run in several threads
+        numbers = np.frombuffer(buffer)
+        for (slot, place), argument in zip(self._given, arguments, strict=True):
+            numbers[place] = self._column(slot, argument)
+        self._run(buffer)
+        return tuple(
+            numbers[place] if slot.shape[1] == 1 else numbers[place].reshape(slot.shape, order="F") for slot, place in self._taken
+        )
+
+    def map(self, *arguments: ArrayLike) -> tuple[Array, ...]:
+        """Run over samples. An argument has a leading axis of samples, or is the same for all; results have the axis."""
+        self._check_count(arguments)
+        batches = [self._batch(slot, a) for slot, a in zip(self.inputs, arguments, strict=True)]
+        counts = {slot.name: len(b) for slot, b in zip(self.inputs, batches, strict=True) if b.ndim == 2}
+        if not counts:
+            raise ValueError(f"kernel {self.program_name!r}: no argument has an axis of samples; call the kernel itself instead")
+        samples = next(iter(counts.values()))
+        if len(set(counts.values())) > 1:
+            listed = ", ".join(f"{name!r} {n}" for name, n in counts.items())
+            raise ValueError(f"kernel {self.program_name!r}: arguments differ in their number of samples ({listed})")
+        taken = [np.empty((samples, slot.size)) for slot in self.outputs]
+        steps = [b.strides[0] // 8 if b.ndim == 2 else 0 for b in batches]
+        self._map(
+            samples, _pointers(batches), _integers(steps), _pointers(taken), _integers([slot.size for slot in self.outputs])
+        )
+        return tuple(_samples(slot, t) for slot, t in zip(self.outputs, taken, strict=True))
+
+    def _check_count(self, arguments: Sequence[Any]) -> None:
+        if len(arguments) != len(self.inputs):
+            names = ", ".join(s.name for s in self.inputs)
+            raise TypeError(f"kernel {self.program_name!r} takes {len(self.inputs)} arguments ({names}), got {len(arguments)}")
+
+    def _numbers(self, slot: Slot, argument: ArrayLike) -> Array:
+        try:
+            return np.asarray(argument, dtype=float)
+        except (TypeError, ValueError):
+            kind = type(argument).__name__
+            raise TypeError(
+                f"kernel {self.program_name!r}: argument {slot.name!r} needs {slot.size} numbers, got {kind}"
+            ) from None
+
+    def _column(self, slot: Slot, argument: ArrayLike) -> Array:
+        """All numbers by columns; no copy if they lie so already."""
+        array = self._numbers(slot, argument)
+        if array.size != slot.size:
+            raise ValueError(f"kernel {self.program_name!r}: argument {slot.name!r} needs {slot.size} numbers, got {array.size}")
+        return array.ravel(order="F") if array.ndim != 1 or array.strides[0] != 8 else array
+
+    def _batch(self, slot: Slot, argument: ArrayLike) -> Array:
+        """(samples, numbers) with the numbers of one sample side by side; or one column for all samples."""
+        array = self._numbers(slot, argument)
+        one_sample = {slot.shape, (slot.size,), ()} if slot.size == 1 else {slot.shape, (slot.size,)}
+        if array.shape in one_sample:
+            return self._column(slot, array)
+        if slot.size == 1 and array.ndim == 1:
+            array = array[:, None]
+        if array.shape[1:] not in one_sample:
+            shape = slot.shape if slot.shape[1] != 1 else (slot.size,)
+            wanted = f"shape {shape}, or with an axis of samples before it"
+            raise ValueError(f"kernel {self.program_name!r}: argument {slot.name!r} needs {wanted}, got {array.shape}")
+        if array.ndim == 3:
+            array = array.transpose(0, 2, 1).reshape(len(array), slot.size)
+        ready = array.strides[1] == 8 and array.strides[0] % 8 == 0
+        return array if ready else np.ascontiguousarray(array)
+
+
+def compile(program: Program) -> Kernel:
+    """Machine code of a program, from the cache on disk if it was compiled before."""
+
+    def make() -> bytes:
+        from draisine.kernels.llvm import object_code  # not needed, and not imported, when the cache has the code
+
+        return object_code(program)
+
+    key = f"kernel, code {_CODE_VERSION}; {program.digest}; {host_key()}"
+    code = load_object(cached_object(key, make), "kernel", "kernel_map", "kernel_flat")
+    return Kernel(program.name, program.inputs, program.outputs, code.address, code)
+
+
+def _pointers(arrays: Sequence[Array]) -> Any:
+    return (ctypes.c_void_p * len(arrays))(*[a.ctypes.data for a in arrays])
+
+
+def _integers(numbers: Sequence[int]) -> Any:
+    return (ctypes.c_int64 * len(numbers))(*numbers)
+
+
+def _samples(slot: Slot, flat: Array) -> Array:
+    rows, columns = slot.shape
+    return flat if columns == 1 else flat.reshape(len(flat), columns, rows).transpose(0, 2, 1)
+
+
+def _documentation(kernel: Kernel) -> str:
+    lines = [
+        f"Compiled program {kernel.program_name!r}.",
+        "",
+        f"kernel({', '.join(s.name for s in kernel.inputs)}) gives ({', '.join(s.name for s in kernel.outputs)}).",
+        "kernel.map(…) does so for every sample along a leading axis of the arguments that have one.",
+    ]
+    for title, slots in (("Arguments", kernel.inputs), ("Results", kernel.outputs)):
+        lines += ["", title]
+        for slot in slots:
+            lines += textwrap.wrap(slot.describe(), 110, initial_indent="    ", subsequent_indent="        ")
+    return "\n".join(lines)

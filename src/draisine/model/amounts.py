@@ -1,0 +1,32 @@
+"""What a user may write for an amount — a number, a text with a unit, an expression — made into an expression in SI."""
+
+from __future__ import annotations
+
+from draisine.model.validate import ModelError
+from draisine.program.expression import Expr, ExpressionError, Number, as_expr
+
+
+def amount_in(value: Expr | str | float | int, unit: str | None, where: str) -> Expr:
+    """The value as an expression in SI units.
+
+    A text such as "5 cm" is converted and must fit the slot's `unit` (None takes no unit); other texts are expressions,
+    which are not checked for dimension.
+    """
+    from draisine.model.units import UnitError, quantity_in
+
+    if isinstance(value, str):
+        if unit is not None:
+            try:
+                converted = quantity_in(value, unit, where)
+            except UnitError as problem:
+                raise ModelError(str(problem)) from None
+            if converted is not None:
+                return Number(converted)
+        try:
+            return as_expr(value)
+        except ExpressionError as problem:
+            raise ModelError(f"{where}: {problem}") from None
+    try:
+        return as_expr(value)
+    except (TypeError, ValueError) as problem:
+        raise ModelError(f"{where}: expected a number, a text such as '5 cm' or an expression, got {value!r} ({problem})") from None

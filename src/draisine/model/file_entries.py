@@ -1,0 +1,131 @@
+"""One table of a model file, read key by key with complaints that name the item, what was given and what was expected."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+from draisine.model.amounts import amount_in
+from draisine.model.errors import ModelError
+from draisine.program.expression import Expr, Number, closest
+
+Amount = str | int | float
+
+_EXAMPLES = {
+    "an amount": "give a number such as 1.5, or a text such as '5 cm' or 'wheelbase - trail'",
+    "a list of three amounts": "give a list such as [0.3, 0, 'height']",
+    "a text": "give it in quotes",
+    "true or false": "write true or false without quotes",
+    "a list of texts": "give a list such as ['a', 'b']",
+    "a table": "give it as { key = value } or under a header in brackets",
+    "a list": "give a list in brackets",
+}
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A table and the words that name it in a complaint, such as "body 'frame'"."""
+
+    where: str
+    table: Mapping[str, Any]
+
+    @staticmethod
+    def of(where: str, value: Any) -> Entry:
+        if not isinstance(value, dict):
+            raise ModelError(f"{where}: expected a table, got {_shown(value)}; {_EXAMPLES['a table']}")
+        return Entry(where, value)
+
+    def only(self, *known: str) -> Entry:
+        """Refuse keys that are not known."""
+        for key in self.table:
+            if key not in known:
+                raise ModelError(f"{self.where}: unknown key {key!r}{closest(key, known)}")
+        return self
+
+    def has(self, key: str) -> bool:
+        return key in self.table
+
+    def text(self, key: str, default: str | None = None, choices: Collection[str] = ()) -> str:
+        value = self._get(key, default, "a text")
+        if not isinstance(value, str):
+            self._refuse(key, value, "a text")
+        if choices and value not in choices:
+            raise ModelError(f"{self.where}: {key} {value!r} is unknown{closest(value, choices)}")
+        return value
+
+    def texts(self, key: str, default: list[str] | None = None, count: int | None = None) -> list[str]:
+        value = self._get(key, default, "a list of texts")
+        if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+            self._refuse(key, value, "a list of texts")
+        if count is not None and len(value) != count:
+            raise ModelError(f"{self.where}: {key!r} needs {count} names, got {len(value)}")
+        return value
+
+    def flag(self, key: str, default: bool) -> bool:
+        value = self._get(key, default, "true or false")
+        if not isinstance(value, bool):
+            self._refuse(key, value, "true or false")
+        return value
+
+    def amount(self, key: str, default: Amount | None = None) -> Amount:
+        """A number or a text, still to be read by the slot that knows its unit."""
+        value = self._get(key, default, "an amount")
+        if not _is_amount(value):
+            self._refuse(key, value, "an amount")
+        return value  # type: ignore[no-any-return]
+
+    def vector(self, key: str, default: tuple[Amount, ...] | None = None) -> tuple[Amount, ...]:
+        value = self._get(key, default, "a list of three amounts")
+        if not isinstance(value, list | tuple) or len(value) != 3 or not all(map(_is_amount, value)):
+            self._refuse(key, value, "a list of three amounts")
+        return tuple(value)
+
+    def expression(self, key: str, default: Amount | None = None) -> Expr:
+        """A number or an expression without unit."""
+        return amount_in(self.amount(key, default), None, f"{key} of {self.where}")
+
+    def expressions(self, key: str, default: tuple[Amount, ...]) -> tuple[Expr, ...]:
+        """Three expressions without unit."""
+        return tuple(amount_in(item, None, f"{key} of {self.where}") for item in self.vector(key, default))
+
+    def number(self, key: str, unit: str, default: float | None = None) -> float:
+        """A plain number, possibly given with a unit that fits."""
+        return self.as_number(self.amount(key, default), key, unit)
+
+    def as_number(self, value: Amount, key: str, unit: str) -> float:
+        found = amount_in(value, unit, f"{key} of {self.where}")
+        if not isinstance(found, Number):
+            raise ModelError(f"{key} of {self.where}: expected a number, got {value!r}; expressions cannot stand here")
+        return found.value
+
+    def items(self, key: str, default: list[Any] | None = None) -> list[Any]:
+        value = self._get(key, default, "a list")
+        if not isinstance(value, list):
+            self._refuse(key, value, "a list")
+        return value
+
+    def entry(self, key: str) -> Entry:
+        """A table within this one."""
+        return Entry.of(f"{key} of {self.where}", self._get(key, None, "a table"))
+
+    def _get(self, key: str, default: Any, expected: str) -> Any:
+        if key in self.table:
+            return self.table[key]
+        if default is None:
+            raise ModelError(f"{self.where}: {key!r} is missing; {_EXAMPLES[expected]}")
+        return default
+
+    def _refuse(self, key: str, value: Any, expected: str) -> NoReturn:
+        raise ModelError(f"{self.where}: {key!r} must be {expected}, got {_shown(value)}; {_EXAMPLES[expected]}")
+
+
+def _is_amount(value: object) -> bool:
+    return isinstance(value, str | int | float) and not isinstance(value, bool)
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    text = "a table" if isinstance(value, dict) else repr(value)
+    return text if len(text) <= 60 else text[:57] + "…"

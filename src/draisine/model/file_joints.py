@@ -1,0 +1,283 @@
+"""Joints in model files: the named kinds where one fits, otherwise the chain of displacements itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from draisine.model import joints
+from draisine.model.amounts import amount_in
+from draisine.model.errors import ModelError
+from draisine.model.file_entries import Amount, Entry
+from draisine.model.items import GROUND, Ball, Coordinate, Displacement, Float, Joint, Rotate, Translate
+from draisine.model.model import Model
+from draisine.program.expression import Call, Expr, Name, Number, names
+
+_ENDS = ("kind", "parent", "child")
+_PLACE = ("at", "turned")
+_ORIGIN = (0, 0, 0)
+
+
+def plain(expr: Expr) -> Amount:
+    """An amount as a file holds it: a number, or the text of an expression."""
+    return expr.value if isinstance(expr, Number) else str(expr)
+
+
+# -------------------------------------------------------------------- reading
+
+
+def read_joint(model: Model, name: str, entry: Entry) -> Joint:
+    """Add the joint that a table describes."""
+    if not entry.has("kind") and not entry.has("chain"):
+        raise ModelError(f"{entry.where}: 'kind' is missing; give one of {', '.join(_KINDS)}, or a 'chain' of displacements")
+    kind = entry.text("kind", "chain", [*_KINDS, "chain"])
+    return _KINDS.get(kind, _chain)(model, name, entry)
+
+
+def _free(model: Model, name: str, entry: Entry) -> Joint:
+    entry.only(*_ENDS)
+    _check_from_ground(entry)
+    return model.free(entry.text("child"), name)
+
+
+def _free_euler(model: Model, name: str, entry: Entry) -> Joint:
+    entry.only(*_ENDS, "order", "angles")
+    _check_from_ground(entry)
+    angles = entry.texts("angles", count=3) if entry.has("angles") else None
+    return model.free_euler(entry.text("child"), entry.text("order", "zxy"), angles, name)
+
+
+def _check_from_ground(entry: Entry) -> None:
+    if entry.text("parent", GROUND) != GROUND:
+        raise ModelError(f"{entry.where}: a body moves freely from the ground only; leave 'parent' out")
+
+
+def _planar(model: Model, name: str, entry: Entry) -> Joint:
+    entry.only(*_ENDS)
+    return model.planar(entry.text("child"), name, entry.text("parent", GROUND))
+
+
+def _revolute(model: Model, name: str, entry: Entry) -> Joint:
+    return model.revolute(name, *_single(entry, "z"), **_coordinate_options(entry, "rad"))
+
+
+def _prismatic(model: Model, name: str, entry: Entry) -> Joint:
+    return model.prismatic(name, *_single(entry, "x"), **_coordinate_options(entry, "m"))
+
+
+def _single(entry: Entry, axis: str) -> tuple[Any, ...]:
+    entry.only(*_ENDS, "axis", *_PLACE, "rate", "default", "span")
+    return (*_both(entry), entry.text("axis", axis, joints.AXES), *_place(entry))
+
+
+def _cylindrical(model: Model, name: str, entry: Entry) -> Joint:
+    entry.only(*_ENDS, "axis", *_PLACE)
+    return model.cylindrical(name, *_both(entry), entry.text("axis", "z", joints.AXES), *_place(entry))
+
+
+def _screw(model: Model, name: str, entry: Entry) -> Joint:
+    entry.only(*_ENDS, "lead", "axis", *_PLACE)
+    return model.screw(name, *_both(entry), entry.amount("lead"), entry.text("axis", "z", joints.AXES), *_place(entry))
+
+
+def _universal(model: Model, name: str, entry: Entry) -> Joint:
+    entry.only(*_ENDS, "axes", *_PLACE)
+    return model.universal(name, *_both(entry), entry.text("axes", "xy"), *_place(entry))
+
+
+def _spherical(model: Model, name: str, entry: Entry) -> Joint:
+    entry.only(*_ENDS, *_PLACE)
+    return model.spherical(name, *_both(entry), *_place(entry))
+
+
+def _fixed(model: Model, name: str, entry: Entry) -> Joint:
+    entry.only(*_ENDS, *_PLACE)
+    return model.fixed(name, *_both(entry), *_place(entry))
+
+
+_KINDS: dict[str, Callable[[Model, str, Entry], Joint]] = {
+    "free": _free,
+    "free_euler": _free_euler,
+    "planar": _planar,
+    "revolute": _revolute,
+    "prismatic": _prismatic,
+    "cylindrical": _cylindrical,
+    "screw": _screw,
+    "universal": _universal,
+    "spherical": _spherical,
+    "fixed": _fixed,
+}
+
+
+def _both(entry: Entry) -> tuple[str, str]:
+    return entry.text("parent"), entry.text("child")
+
+
+def _place(entry: Entry) -> tuple[tuple[Amount, ...], list[tuple[str, Amount]]]:
+    turned = []
+    for item in entry.items("turned", []):
+        turn = Entry.of(f"a turn of {entry.where}", item).only(*joints.AXES)
+        if len(turn.table) != 1:
+            raise ModelError(f"{turn.where}: give one axis with its angle, such as {{ y = 'tilt' }}")
+        turned += [(axis, turn.amount(axis)) for axis in turn.table]
+    return entry.vector("at", _ORIGIN), turned
+
+
+def _coordinate_options(entry: Entry, unit: str) -> dict[str, Any]:
+    options: dict[str, Any] = {"default": entry.number("default", unit, 0.0)}
+    if entry.has("rate"):
+        options["rate"] = entry.text("rate")
+    if entry.has("span"):
+        options["span"] = _span(entry, unit)
+    return options
+
+
+def _span(entry: Entry, unit: str) -> tuple[float, float]:
+    ends = [entry.as_number(value, "span", unit) for value in entry.items("span")]
+    if len(ends) != 2:
+        raise ModelError(f"{entry.where}: 'span' needs two numbers, the lowest and the highest value, got {len(ends)}")
+    return ends[0], ends[1]
+
+
+def _chain(model: Model, name: str, entry: Entry) -> Joint:
+    entry.only(*_ENDS, "chain", "coordinates")
+    chain = [_displacement(Entry.of(f"a displacement of {entry.where}", item)) for item in entry.items("chain")]
+    coordinates = [_coordinate(Entry.of(f"a coordinate of {entry.where}", item)) for item in entry.items("coordinates", [])]
+    return model.joint(name, *_both(entry), chain, coordinates)
+
+
+def _displacement(entry: Entry) -> Displacement:
+    if entry.has("rotate"):
+        entry.only("rotate", "angle")
+        angle = amount_in(entry.amount("angle"), "rad", f"angle of {entry.where}")
+        return Rotate(entry.text("rotate", None, joints.AXES), angle)
+    if entry.has("translate"):
+        entry.only("translate")
+        by = tuple(amount_in(c, "m", f"translate of {entry.where}") for c in entry.vector("translate"))
+        return Translate(by)  # type: ignore[arg-type]
+    if entry.has("ball"):
+        ball = entry.only("ball").entry("ball").only("quaternion", "rates")
+        return Ball(tuple(ball.texts("quaternion", count=4)), tuple(ball.texts("rates", count=3)))  # type: ignore[arg-type]
+    if entry.has("float"):
+        free = entry.only("float").entry("float").only("position", "quaternion", "velocity", "rates")
+        groups = (("position", 3), ("quaternion", 4), ("velocity", 3), ("rates", 3))
+        return Float(*(tuple(free.texts(key, count=count)) for key, count in groups))  # type: ignore[arg-type]
+    raise ModelError(
+        f"{entry.where}: expected one of 'rotate', 'translate', 'ball' or 'float', got {', '.join(entry.table) or 'nothing'}"
+    )
+
+
+def _coordinate(entry: Entry) -> Coordinate:
+    entry.only("name", "rate", "unit", "default", "span")
+    unit = entry.text("unit", "")
+    default = entry.number("default", unit, 0.0)
+    low, high = _span(entry, unit) if entry.has("span") else (-1.0, 1.0)
+    return Coordinate(entry.text("name"), entry.text("rate", ""), unit, default, low, high)
+
+
+# -------------------------------------------------------------------- writing
+
+
+def joint_table(joint: Joint) -> dict[str, Any]:
+    """The table of a joint: the first named kind that reads back as the same joint, otherwise its chain."""
+    for table in _candidates(joint):
+        try:
+            again = read_joint(Model("scratch"), joint.name, Entry("candidate", table))
+        except ModelError:
+            continue  # this kind cannot say it
+        if again == joint:
+            return table
+    return _chain_table(joint)
+
+
+def _candidates(joint: Joint) -> Iterator[dict[str, Any]]:
+    if not joint.coordinates:
+        yield {"kind": "fixed", **_ends(joint), **_place_table(joint)[0]}
+    yield {"kind": "free", "child": joint.child}
+    yield {"kind": "planar", **_ends(joint)}
+    place, motion = _place_table(joint)
+    placed = {**_ends(joint), **place}
+    turns = [step for step in joint.chain if isinstance(step, Rotate)]
+    yield {"kind": "spherical", **placed}
+    yield from _euler_candidate(joint, turns)
+    if len(joint.coordinates) == 1:
+        yield from _single_candidates(joint, placed, motion)
+    if len(turns) >= 2:
+        yield {"kind": "universal", **placed, "axes": turns[-2].axis + turns[-1].axis}
+    if motion and isinstance(motion[0], Rotate):
+        yield {"kind": "cylindrical", **placed, "axis": motion[0].axis}
+
+
+def _euler_candidate(joint: Joint, turns: list[Rotate]) -> Iterator[dict[str, Any]]:
+    order = "".join(step.axis for step in turns)
+    table = {"kind": "free_euler", "child": joint.child, "order": order}
+    yield table
+    yield {**table, "angles": [coordinate.name for coordinate in joint.coordinates[3:]]}
+
+
+def _single_candidates(joint: Joint, placed: dict[str, Any], motion: tuple[Displacement, ...]) -> Iterator[dict[str, Any]]:
+    c = joint.coordinates[0]
+    if not motion:
+        return
+    first = motion[0]
+    options: dict[str, Any] = {} if c.rate == f"{c.name}_rate" else {"rate": c.rate}
+    options |= {"default": c.default} if c.default else {}
+    spanned = options | {"span": [c.low, c.high]}
+    if isinstance(first, Rotate):
+        yield {"kind": "revolute", **placed, "axis": first.axis, **options}
+        yield {"kind": "revolute", **placed, "axis": first.axis, **spanned}
+        yield from ({"kind": "screw", **placed, "lead": plain(lead), "axis": first.axis} for lead in _leads(motion))
+    if isinstance(first, Translate):
+        for axis, component in zip(joints.AXES, first.by, strict=True):
+            if component == Name(c.name):
+                yield {"kind": "prismatic", **placed, "axis": axis, **options}
+                yield {"kind": "prismatic", **placed, "axis": axis, **spanned}
+
+
+def _leads(motion: tuple[Displacement, ...]) -> Iterator[Expr]:
+    """What may be the lead of a screw: its advance is written lead*angle/(2 pi)."""
+    for step in motion[1:]:
+        for component in step.by if isinstance(step, Translate) else ():
+            if isinstance(component, Call) and isinstance(component.arguments[0], Call):
+                yield component.arguments[0].arguments[0]
+
+
+def _ends(joint: Joint) -> dict[str, Any]:
+    return {"parent": joint.parent, "child": joint.child}
+
+
+def _place_table(joint: Joint) -> tuple[dict[str, Any], tuple[Displacement, ...]]:
+    """The constant displacements before the motion as `at` and `turned`, and the rest of the chain."""
+    own = {c.name for c in joint.coordinates}
+    table: dict[str, Any] = {}
+    chain = joint.chain
+    if chain and isinstance(chain[0], Translate) and not own & frozenset().union(*map(names, chain[0].by)):
+        table["at"] = [plain(c) for c in chain[0].by]
+        chain = chain[1:]
+    turned = []
+    while chain and isinstance(chain[0], Rotate) and not own & names(chain[0].angle):
+        turned.append({chain[0].axis: plain(chain[0].angle)})
+        chain = chain[1:]
+    return (table | {"turned": turned} if turned else table), chain
+
+
+def _chain_table(joint: Joint) -> dict[str, Any]:
+    return {
+        **_ends(joint),
+        "chain": [_displacement_table(step) for step in joint.chain],
+        "coordinates": [
+            {"name": c.name, "rate": c.rate, "unit": c.unit, "default": c.default, "span": [c.low, c.high]}
+            for c in joint.coordinates
+        ],
+    }
+
+
+def _displacement_table(step: Displacement) -> dict[str, Any]:
+    if isinstance(step, Rotate):
+        return {"rotate": step.axis, "angle": plain(step.angle)}
+    if isinstance(step, Translate):
+        return {"translate": [plain(c) for c in step.by]}
+    if isinstance(step, Ball):
+        return {"ball": {"quaternion": list(step.quaternion), "rates": list(step.rates)}}
+    groups = {"position": step.position, "quaternion": step.quaternion, "velocity": step.velocity, "rates": step.rates}
+    return {"float": {key: list(value) for key, value in groups.items()}}

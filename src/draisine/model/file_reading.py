@@ -1,0 +1,160 @@
+"""From the tables of a model file to a `Model`, item by item, through the same methods a user calls."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+from draisine.model.errors import ModelError
+from draisine.model.file_entries import Entry
+from draisine.model.file_joints import read_joint
+from draisine.model.model import Model
+from draisine.model.units import UnitError, parse_unit, si_text, unit_of
+from draisine.program.tables import Table
+
+FORMAT = 1  # number of the file format
+
+
+def model_of(content: dict[str, Any]) -> Model:
+    """The model that a file's content describes, checked as a whole."""
+    top = Entry("the model", content).only(*_TOP, *_SECTIONS)
+    version = content.get("draisine", FORMAT)
+    if version != FORMAT:
+        raise ModelError(f"file format {version!r} is not known here; this version reads format {FORMAT}")
+    model = Model(top.text("name"), top.text("about", ""))
+    for key, (word, add) in _SECTIONS.items():
+        for name, table in (top.entry(key).table if top.has(key) else {}).items():
+            add(model, name, table, f"{word} {name!r}")
+    if top.has("gravity"):
+        model.gravity(top.amount("gravity"))
+    if top.has("ground"):
+        ground = top.entry("ground").only("slope", "bank")
+        model.ground(ground.amount("slope", 0), ground.amount("bank", 0))
+    model.independent(*top.texts("independent", []))
+    model.freeze()
+    return model
+
+
+def _add_parameter(model: Model, name: str, value: Any, where: str) -> None:
+    entry = Entry.of(where, value if isinstance(value, dict) else {"value": value}).only("value", "unit", "about")
+    given, unit = entry.amount("value"), entry.text("unit", "")
+    own = unit_of(given) if isinstance(given, str) else None
+    try:
+        wanted = parse_unit(unit)
+        si = si_text(unit or own or "")  # "102 cm" alone says that the parameter is a length
+    except UnitError as problem:
+        raise ModelError(f"{where}: {problem}") from None
+    value = entry.as_number(given, "value", unit or si)
+    if own is None:  # a bare number counts in the parameter's unit
+        value = wanted.to_si(Fraction(value))
+    model.parameter(name, value, si, entry.text("about", ""))
+
+
+def _add_input(model: Model, name: str, value: Any, where: str) -> None:
+    entry = Entry.of(where, value).only("unit", "about")
+    model.input(name, entry.text("unit", ""), entry.text("about", ""))
+
+
+def _add_table(model: Model, name: str, value: Any, where: str) -> None:
+    entry = Entry.of(where, value).only("knots", "values", "kind", "outside")
+    table = Table(name, entry.items("knots"), entry.items("values"), entry.text("kind", "spline"), entry.text("outside", "slope"))  # type: ignore[arg-type]
+    model._add("tables", table)
+
+
+def _add_body(model: Model, name: str, value: Any, where: str) -> None:
+    entry = Entry.of(where, value).only("mass", "centre", "inertia", "about")
+    inertia: Any = None
+    if isinstance(entry.table.get("inertia"), dict):
+        tensor = entry.entry("inertia").only("xx", "yy", "zz", "xy", "yz", "zx")
+        inertia = {key: tensor.amount(key) for key in tensor.table}
+    elif entry.has("inertia"):
+        inertia = entry.vector("inertia")
+    model.body(name, entry.amount("mass"), entry.vector("centre", (0, 0, 0)), inertia, entry.text("about", ""))
+
+
+def _add_point(model: Model, name: str, value: Any, where: str) -> None:
+    entry = Entry.of(where, value).only("body", "at")
+    model.point(name, entry.text("body"), entry.vector("at", (0, 0, 0)))
+
+
+def _add_joint(model: Model, name: str, value: Any, where: str) -> None:
+    read_joint(model, name, Entry.of(where, value))
+
+
+def _add_wheel(model: Model, name: str, value: Any, where: str) -> None:
+    entry = Entry.of(where, value).only("body", "radius", "tube", "centre", "axis")
+    model.wheel(
+        name,
+        entry.text("body"),
+        entry.amount("radius"),
+        entry.amount("tube", 0),
+        entry.vector("centre", (0, 0, 0)),
+        entry.text("axis", "y"),
+    )
+
+
+def _add_edge(model: Model, name: str, value: Any, where: str) -> None:
+    entry = Entry.of(where, value).only("body", "at", "along", "on_ground")
+    model.knife_edge(
+        entry.text("body"), entry.vector("at", (0, 0, 0)), entry.text("along", "x"), name, entry.flag("on_ground", False)
+    )
+
+
+def _add_effort(model: Model, name: str, value: Any, where: str) -> None:
+    entry = Entry.of(where, value).only("measure", "amount")
+    model.effort(entry.expression("measure"), entry.expression("amount"), name)
+
+
+def _add_wrench(model: Model, name: str, value: Any, where: str) -> None:
+    entry = Entry.of(where, value).only("point", "force", "torque", "axes")
+    force, torque = entry.expressions("force", (0, 0, 0)), entry.expressions("torque", (0, 0, 0))
+    model.wrench(entry.text("point"), force, torque, entry.text("axes", "world"), name)
+
+
+def _add_potential(model: Model, name: str, value: Any, where: str) -> None:
+    model.potential(name, Entry.of(where, value).only("energy").expression("energy"))
+
+
+def _add_spring(model: Model, name: str, value: Any, where: str) -> None:
+    entry = Entry.of(where, value).only("measure", "stiffness", "rest", "damping")
+    model.spring(
+        entry.expression("measure"),
+        entry.expression("stiffness"),
+        entry.expression("rest", 0),
+        entry.expression("damping", 0),
+        name,
+    )
+
+
+def _add_output(model: Model, name: str, value: Any, where: str) -> None:
+    entry = Entry.of(where, value if isinstance(value, dict) else {"expression": value}).only("expression", "unit", "about")
+    model.output(name, entry.expression("expression"), entry.text("unit", ""), entry.text("about", ""))
+
+
+def _add_watch(model: Model, name: str, value: Any, where: str) -> None:
+    entry = Entry.of(where, value).only("expression", "action", "direction", "about")
+    direction = entry.number("direction", "", 0)
+    if direction not in (-1, 0, 1):
+        raise ModelError(f"{where}: direction must be 1 (rising), -1 (falling) or 0 (both), got {direction:g}")
+    action = entry.text("action", "stop", ("stop", "record"))
+    model.watch(name, entry.expression("expression"), action, int(direction), entry.text("about", ""))
+
+
+_TOP = ("draisine", "name", "about", "gravity", "ground", "independent")
+_SECTIONS: dict[str, tuple[str, Callable[[Model, str, Any, str], None]]] = {
+    "parameters": ("parameter", _add_parameter),
+    "inputs": ("input", _add_input),
+    "tables": ("table", _add_table),
+    "bodies": ("body", _add_body),
+    "points": ("point", _add_point),
+    "joints": ("joint", _add_joint),
+    "wheels": ("wheel", _add_wheel),
+    "edges": ("knife edge", _add_edge),
+    "efforts": ("effort", _add_effort),
+    "wrenches": ("wrench", _add_wrench),
+    "potentials": ("potential", _add_potential),
+    "springs": ("spring", _add_spring),
+    "outputs": ("output", _add_output),
+    "watches": ("watch", _add_watch),
+}

@@ -1,0 +1,106 @@
+"""From a finished description to the text of a model file, laid out for people to read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from draisine.model.file_joints import joint_table, plain
+from draisine.model.file_reading import FORMAT
+from draisine.model.items import Body, Input, Output, Parameter, System, Vector, Wheel, Wrench
+from draisine.model.toml_text import flattened, lines, section
+from draisine.program.expression import Number
+from draisine.program.tables import Table
+
+_ZERO = Number(0.0)
+
+
+def text_of(system: System) -> str:
+    """The text of a model file."""
+    top = {"draisine": FORMAT, "name": system.name, **_given(about=system.about), "gravity": plain(system.gravity)}
+    ground = _given(slope=plain(system.ground.slope), bank=plain(system.ground.bank))
+    found = flattened(
+        lines(key, value) for key, value in {**top, **_given(ground=ground, independent=list(system.independent))}.items()
+    )
+    for header, tables in _short_sections(system, "parameters", "inputs"):
+        found += section(header, tables)
+    for header, tables in _long_sections(system):
+        for name, table in tables.items():
+            found += section(f"{header}.{name}", table)
+    for header, tables in _short_sections(system, "outputs"):
+        found += section(header, tables)
+    for watch in system.watches:
+        rest = _given(direction=watch.direction, about=watch.about)
+        found += section(f"watches.{watch.name}", {"expression": plain(watch.expression), "action": watch.action, **rest})
+    return "\n".join(found) + "\n"
+
+
+def _given(**values: Any) -> dict[str, Any]:
+    """Without what is empty or zero, which reading supplies."""
+    return {key: value for key, value in values.items() if value not in ("", 0, [], {}, False)}
+
+
+def _short_sections(system: System, *headers: str) -> list[tuple[str, dict[str, Any]]]:
+    """Items of one line each."""
+    return [
+        (header, {item.name: _line(item) for item in getattr(system, header)}) for header in headers if getattr(system, header)
+    ]
+
+
+def _line(item: Parameter | Input | Output) -> dict[str, Any]:
+    described = _given(unit=item.unit, about=item.about)
+    if isinstance(item, Parameter):
+        return {"value": item.default, **described}
+    return {"expression": plain(item.expression), **described} if isinstance(item, Output) else described
+
+
+def _long_sections(system: System) -> list[tuple[str, dict[str, dict[str, Any]]]]:
+    """Items of one table each."""
+    return [
+        ("tables", {t.name: _table(t) for t in system.tables}),
+        ("bodies", {b.name: _body(b) for b in system.bodies}),
+        ("points", {p.name: {"body": p.body, "at": _vector(p.at)} for p in system.points}),
+        ("joints", {j.name: joint_table(j) for j in system.joints}),
+        ("wheels", {w.name: _wheel(w) for w in system.wheels}),
+        (
+            "edges",
+            {e.name: {"body": e.body, "at": _vector(e.at), "along": e.along, "on_ground": e.on_ground} for e in system.edges},
+        ),
+        ("efforts", {e.name: {"measure": plain(e.measure), "amount": plain(e.amount)} for e in system.efforts}),
+        ("wrenches", {w.name: _wrench(w) for w in system.wrenches}),
+        ("potentials", {p.name: {"energy": plain(p.energy)} for p in system.potentials}),
+    ]
+
+
+def _vector(vector: Vector) -> list[Any]:
+    return [plain(component) for component in vector]
+
+
+def _unless_zero(key: str, vector: Vector) -> dict[str, Any]:
+    return {key: _vector(vector)} if any(component != _ZERO for component in vector) else {}
+
+
+def _table(table: Table) -> dict[str, Any]:
+    axes = [axis.tolist() for axis in table.knots]
+    knots = axes if len(axes) > 1 else axes[0]
+    return {"knots": knots, "values": table.values.tolist(), "kind": table.kind, "outside": table.outside}
+
+
+def _body(body: Body) -> dict[str, Any]:
+    entries = {key: getattr(body.inertia, key) for key in ("xx", "yy", "zz", "xy", "yz", "zx")}
+    inertia = {key: plain(value) for key, value in entries.items() if value != _ZERO}
+    return {
+        **_given(about=body.about),
+        "mass": plain(body.mass),
+        **_unless_zero("centre", body.centre),
+        **_given(inertia=inertia),
+    }
+
+
+def _wheel(wheel: Wheel) -> dict[str, Any]:
+    table = {"body": wheel.body, "radius": plain(wheel.radius), **_given(tube=plain(wheel.tube))}
+    return {**table, **_unless_zero("centre", wheel.centre), "axis": wheel.axis}
+
+
+def _wrench(wrench: Wrench) -> dict[str, Any]:
+    vectors = {**_unless_zero("force", wrench.force), **_unless_zero("torque", wrench.torque)}
+    return {"point": wrench.point, **vectors, "axes": wrench.axes}

@@ -1,0 +1,87 @@
+"""Named joints as chains of elementary displacements.
+
+Each function gives the chain and its coordinates; `Model` puts the fixed placement (`at`, `turned`) before it. A joint
+with one coordinate names it after itself; others add a suffix.
+"""
+
+from __future__ import annotations
+
+import math
+
+from draisine.model.items import Ball, Coordinate, Displacement, Float, Rotate, Translate
+from draisine.program.expression import Expr, Name, Number
+
+AXES = ("x", "y", "z")
+RIGHT_ANGLE = math.pi / 2
+
+Chain = tuple[tuple[Displacement, ...], tuple[Coordinate, ...]]
+
+
+def angle(name: str, rate: str | None = None, default: float = 0.0, span: tuple[float, float] | None = None) -> Coordinate:
+    """An angular coordinate; choices of speeds are judged over ±90° unless a span is given."""
+    low, high = span or (-RIGHT_ANGLE, RIGHT_ANGLE)
+    return Coordinate(name, rate or f"{name}_rate", "rad", default, low, high)
+
+
+def length(name: str, rate: str | None = None, default: float = 0.0, span: tuple[float, float] | None = None) -> Coordinate:
+    """A linear coordinate."""
+    low, high = span or (-1.0, 1.0)
+    return Coordinate(name, rate or f"{name}_rate", "m", default, low, high)
+
+
+def along(axis: str, amount: Expr) -> Translate:
+    """A shift by an amount along one axis."""
+    zero = Number(0.0)
+    return Translate(tuple(amount if a == axis else zero for a in AXES))  # type: ignore[arg-type]
+
+
+def revolute(coordinate: Coordinate, axis: str) -> Chain:
+    return (Rotate(axis, Name(coordinate.name)),), (coordinate,)
+
+
+def prismatic(coordinate: Coordinate, axis: str) -> Chain:
+    return (along(axis, Name(coordinate.name)),), (coordinate,)
+
+
+def cylindrical(turn: Coordinate, slide: Coordinate, axis: str) -> Chain:
+    return (Rotate(axis, Name(turn.name)), along(axis, Name(slide.name))), (turn, slide)
+
+
+def screw(turn: Coordinate, axis: str, lead: Expr) -> Chain:
+    """Advance by `lead` for each full turn."""
+    return (Rotate(axis, Name(turn.name)), along(axis, lead * Name(turn.name) / (2 * math.pi))), (turn,)
+
+
+def universal(first: Coordinate, second: Coordinate, axes: str) -> Chain:
+    return (Rotate(axes[0], Name(first.name)), Rotate(axes[1], Name(second.name))), (first, second)
+
+
+def planar(x: Coordinate, y: Coordinate, turn: Coordinate) -> Chain:
+    """Slide along x and y, turn about z."""
+    return (Translate((Name(x.name), Name(y.name), Number(0.0))), Rotate("z", Name(turn.name))), (x, y, turn)
+
+
+def euler(position: tuple[Coordinate, Coordinate, Coordinate], angles: tuple[Coordinate, ...], order: str) -> Chain:
+    """Move freely by position and three elementary turns in the given order, e.g. "zxy" for heading, lean, pitch."""
+    shift = Translate(tuple(Name(c.name) for c in position))  # type: ignore[arg-type]
+    turns = tuple(Rotate(axis, Name(c.name)) for axis, c in zip(order, angles, strict=True))
+    return (shift, *turns), (*position, *angles)
+
+
+def _quaternion(name: str) -> tuple[Coordinate, ...]:
+    return tuple(Coordinate(f"{name}_{s}", "", "", 1.0 if s == "qw" else 0.0) for s in ("qw", "qx", "qy", "qz"))
+
+
+def spherical(name: str) -> Chain:
+    turn = _quaternion(name)
+    rates = tuple(f"{name}_w{a}" for a in AXES)
+    return (Ball(tuple(c.name for c in turn), rates),), turn  # type: ignore[arg-type]
+
+
+def free(name: str) -> Chain:
+    position = tuple(Coordinate(f"{name}_{a}", "", "m") for a in AXES)
+    turn = _quaternion(name)
+    velocity = tuple(f"{name}_v{a}" for a in AXES)
+    rates = tuple(f"{name}_w{a}" for a in AXES)
+    motion = Float(tuple(c.name for c in position), tuple(c.name for c in turn), velocity, rates)  # type: ignore[arg-type]
+    return (motion,), (*position, *turn)

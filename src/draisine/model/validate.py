@@ -1,0 +1,275 @@
+"""Checks of a description: each complaint names the item, what was given and the cure.
+
+Numbers (masses, moments of inertia, radii) are judged at the default values of the parameters.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+
+from draisine.model.errors import ModelError
+from draisine.model.items import GROUND, Ball, Body, Float, Joint, Rotate, System, Translate
+from draisine.model.units import UnitError, parse_unit, si_text
+from draisine.model.vocabulary import TIME, amounts, check_expressions, velocity_names
+from draisine.program.expression import FUNCTIONS, OPERATORS, Expr, ExpressionError, closest, evaluate_number, names
+
+__all__ = ["ModelError", "check_name", "check_system"]
+
+AXES = ("x", "y", "z")
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
+
+
+def check_name(kind: str, name: str) -> None:
+    if not isinstance(name, str) or not _NAME.fullmatch(name):
+        raise ModelError(f"{kind}: {name!r} is not a name; use letters, digits and underscores, beginning with a letter")
+
+
+def check_system(system: System) -> None:
+    """Check the whole description; raises `ModelError` at the first thing that is wrong."""
+    _check_names(system)
+    _check_units(system)
+    _check_tree(system)
+    for joint in system.joints:
+        _check_joint(joint)
+    _check_contacts(system)
+    _check_forces(system)
+    check_expressions(system)
+    _check_numbers(system)
+    _check_independent(system)
+
+
+# -------------------------------------------------------------------- names and units
+
+
+def _check_names(system: System) -> None:
+    values: list[tuple[str, str]] = [(TIME, "time")]
+    for joint in system.joints:
+        values += [(c.name, f"a coordinate of joint {joint.name!r}") for c in joint.coordinates]
+        values += [(rate, f"a velocity of joint {joint.name!r}") for rate in velocity_names(joint)]
+    values += [(item.name, "a parameter") for item in system.parameters]
+    values += [(item.name, "an input") for item in system.inputs]
+    values += [(item.name, "an output") for item in system.outputs]
+    places = [(GROUND, "the world"), *((b.name, "a body") for b in system.bodies), *((p.name, "a point") for p in system.points)]
+    contacts = [*((w.name, "a wheel") for w in system.wheels), *((e.name, "a knife edge") for e in system.edges)]
+    functions = [(name, "a function of the language") for name in sorted(FUNCTIONS | OPERATORS)]
+    functions += [(table.name, "a table") for table in system.tables]
+    joints = [(j.name, "a joint") for j in system.joints]
+    forces = [(f.name, "an effort") for f in system.efforts], [(f.name, "a wrench") for f in system.wrenches]
+    for group in (values, places, contacts, functions, joints, *forces, [(p.name, "a potential") for p in system.potentials]):
+        _check_distinct(system, group)
+
+
+def _check_distinct(system: System, group: Iterable[tuple[str, str]]) -> None:
+    seen: dict[str, str] = {}
+    for name, what in group:
+        check_name(what, name)
+        if name == "pi":
+            raise ModelError(f"model {system.name!r}: {what} cannot be called 'pi', which is a number in expressions; rename it")
+        if name in seen:
+            raise ModelError(f"model {system.name!r}: {name!r} names both {seen[name]} and {what}; rename one of them")
+        seen[name] = what
+
+
+def _check_units(system: System) -> None:
+    items = [("parameter", item) for item in system.parameters]
+    items += [("input", item) for item in system.inputs]  # type: ignore[misc]
+    items += [("output", item) for item in system.outputs]  # type: ignore[misc]
+    for kind, item in items:
+        try:
+            unit = parse_unit(item.unit)
+        except UnitError as problem:
+            raise ModelError(f"unit of {kind} {item.name!r}: {problem}") from None
+        if unit.scale == 1.0 or kind == "output":  # an output is for people to read: its expression may give degrees
+            continue
+        given = f"; give the default as '{item.default:g} {item.unit}' and " if kind == "parameter" else "; "
+        raise ModelError(
+            f"{kind} {item.name!r}: values are in SI, its unit {item.unit!r} is not{given}the unit as {si_text(item.unit)!r}"
+        )
+
+
+# -------------------------------------------------------------------- the tree of bodies
+
+
+def _check_tree(system: System) -> None:
+    bodies = [body.name for body in system.bodies]
+    if not bodies:
+        raise ModelError(f"model {system.name!r} has no body; add one with body(…)")
+    holder: dict[str, Joint] = {}
+    for joint in system.joints:
+        for role, name in (("parent", joint.parent), ("child", joint.child)):
+            if name not in bodies and not (name == GROUND and role == "parent"):
+                hint = (
+                    "; the ground is a parent only"
+                    if name == GROUND
+                    else closest(name, [*bodies, GROUND] if role == "parent" else bodies)
+                )
+                raise ModelError(f"joint {joint.name!r}: its {role} {name!r} is no body of model {system.name!r}{hint}")
+        if joint.child in holder:
+            raise ModelError(
+                f"body {joint.child!r} is the child of two joints, {holder[joint.child].name!r} and {joint.name!r}; "
+                "keep one, since the bodies must form a tree"
+            )
+        holder[joint.child] = joint
+    for body in bodies:
+        if body not in holder:
+            raise ModelError(f"body {body!r} hangs on nothing; connect it with a joint, for example free({body!r})")
+        _check_reaches_ground(body, holder)
+
+
+def _check_reaches_ground(body: str, holder: Mapping[str, Joint]) -> None:
+    path: list[str] = []
+    here = body
+    while here != GROUND and here in holder:
+        if here in path:
+            circle = [*path[path.index(here) :], here]
+            joined = " → ".join(repr(name) for name in reversed(circle))
+            raise ModelError(
+                f"the joints form a circle {joined} that never reaches the ground; let one of these bodies hang on 'ground'"
+            )
+        path.append(here)
+        here = holder[here].parent
+
+
+def _check_joint(joint: Joint) -> None:
+    where = f"joint {joint.name!r}"
+    used: set[str] = set()
+    for step in joint.chain:
+        if isinstance(step, Rotate):
+            _check_axis(step.axis, f"{where}: a turn's axis")
+            used |= names(step.angle)
+        elif isinstance(step, Translate):
+            used = used.union(*map(names, step.by))
+        elif isinstance(step, Ball | Float):
+            used |= _check_free(joint, step)
+        else:
+            raise ModelError(f"{where}: {step!r} is no displacement; use Rotate, Translate, Ball or Float")
+    for coordinate in joint.coordinates:
+        if coordinate.name not in used:
+            raise ModelError(
+                f"{where}: no displacement uses its coordinate {coordinate.name!r}; use it in the chain or leave it out"
+            )
+        if not coordinate.low < coordinate.high:
+            span = f"{coordinate.low:g} to {coordinate.high:g}"
+            raise ModelError(f"{where}: the span of coordinate {coordinate.name!r} must go from low to high, got {span}")
+
+
+def _check_free(joint: Joint, step: Ball | Float) -> set[str]:
+    """Check a displacement that brings its own velocities; the coordinates it uses."""
+    where = f"joint {joint.name!r}"
+    if isinstance(step, Float) and (joint.parent != GROUND or len(joint.chain) > 1):
+        raise ModelError(f"{where}: a body moves freely from the ground only; use 'ground' as parent and no other displacement")
+    coordinates = {c.name: c for c in joint.coordinates}
+    used = (*step.position, *step.quaternion) if isinstance(step, Float) else step.quaternion
+    for name in used:
+        if name not in coordinates:
+            raise ModelError(f"{where}: {name!r} is not among its coordinates; list it there")
+        if coordinates[name].rate:
+            raise ModelError(f"{where}: coordinate {name!r} moves by the rates of the displacement; its own rate must be empty")
+    return set(used)
+
+
+def _check_axis(axis: str, where: str) -> None:
+    if axis not in AXES:
+        raise ModelError(f"{where} must be 'x', 'y' or 'z', got {axis!r}")
+
+
+# -------------------------------------------------------------------- contacts and forces
+
+
+def _check_contacts(system: System) -> None:
+    bodies = [body.name for body in system.bodies]
+    owners = [(f"point {p.name!r}", p.body) for p in system.points]
+    owners += [(f"wheel {w.name!r}", w.body) for w in system.wheels]
+    owners += [(f"knife edge {e.name!r}", e.body) for e in system.edges]
+    for where, body in owners:
+        if body not in bodies and not (body == GROUND and where.startswith("point")):
+            raise ModelError(f"{where}: its body {body!r} is no body of model {system.name!r}{closest(body, bodies)}")
+    for wheel in system.wheels:
+        _check_axis(wheel.axis, f"wheel {wheel.name!r}: its axis")
+    for edge in system.edges:
+        _check_axis(edge.along, f"knife edge {edge.name!r}: its direction")
+
+
+def _check_forces(system: System) -> None:
+    places = [*(p.name for p in system.points), *(b.name for b in system.bodies)]
+    for wrench in system.wrenches:
+        if wrench.point not in places:
+            raise ModelError(
+                f"wrench {wrench.name!r}: {wrench.point!r} is neither a point nor a body of model {system.name!r}"
+                f"{closest(wrench.point, places)}"
+            )
+        if wrench.axes not in ("world", "body"):
+            raise ModelError(f"wrench {wrench.name!r}: axes must be 'world' or 'body', got {wrench.axes!r}")
+    for watch in system.watches:
+        if watch.action not in ("stop", "record"):
+            raise ModelError(f"watch {watch.name!r}: action must be 'stop' or 'record', got {watch.action!r}")
+        if watch.direction not in (-1, 0, 1):
+            raise ModelError(
+                f"watch {watch.name!r}: direction must be 1 (rising), -1 (falling) or 0 (both), got {watch.direction!r}"
+            )
+
+
+def _check_independent(system: System) -> None:
+    known = [name for joint in system.joints for name in velocity_names(joint)]
+    for name in system.independent:
+        if name not in known:
+            raise ModelError(f"independent velocities of model {system.name!r}: {name!r} is no velocity{closest(name, known)}")
+    if len(set(system.independent)) < len(system.independent):
+        raise ModelError(
+            f"independent velocities of model {system.name!r}: each may be named once, got {', '.join(system.independent)}"
+        )
+
+
+# -------------------------------------------------------------------- numbers
+
+
+def _check_numbers(system: System) -> None:
+    defaults = {parameter.name: parameter.default for parameter in system.parameters}
+    tables = {table.name: (lambda *at, table=table: float(table.at(*at))) for table in system.tables}
+    value: dict[str, float] = {}
+    for where, expr in amounts(system):
+        try:
+            value[where] = evaluate_number(expr, defaults, tables)
+        except (ExpressionError, TypeError) as problem:
+            raise ModelError(f"{where}: {problem}") from None
+    for body in system.bodies:
+        mass = value[f"mass of body {body.name!r}"]
+        if not mass > 0:
+            raise ModelError(f"mass of body {body.name!r} is {_valued(mass, body.mass)} kg; it must be positive")
+        _check_inertia(body, {k: value[f"inertia {k} of body {body.name!r}"] for k in ("xx", "yy", "zz", "xy", "yz", "zx")})
+    for wheel in system.wheels:
+        radius, tube = value[f"radius of wheel {wheel.name!r}"], value[f"tube of wheel {wheel.name!r}"]
+        if tube < 0:
+            raise ModelError(
+                f"tube of wheel {wheel.name!r} is {_valued(tube, wheel.tube)} m; it must be positive, or 0 for a thin disc"
+            )
+        if radius < 0 or radius + tube == 0:
+            raise ModelError(f"radius of wheel {wheel.name!r} is {_valued(radius, wheel.radius)} m; it must be positive")
+
+
+def _valued(number: float, expr: Expr) -> str:
+    return f"{number:g} (from '{expr}' at the default parameters)" if names(expr) else f"{number:g}"
+
+
+def _check_inertia(body: Body, entry: Mapping[str, float]) -> None:
+    """The principal moments of a rigid body are not negative, and none exceeds the sum of the others."""
+    import numpy as np
+
+    tensor = np.array(
+        [
+            [entry["xx"], entry["xy"], entry["zx"]],
+            [entry["xy"], entry["yy"], entry["yz"]],
+            [entry["zx"], entry["yz"], entry["zz"]],
+        ]
+    )
+    small, middle, large = (float(moment) for moment in np.linalg.eigvalsh(tensor))
+    allowance = 1e-9 * max(abs(small), abs(large))  # flat bodies reach equality, up to rounding
+    principal = f"principal moments {small:.6g}, {middle:.6g}, {large:.6g} kg*m^2"
+    if small < -allowance:
+        raise ModelError(f"inertia of body {body.name!r}: {principal}; none can be negative: check signs and products of inertia")
+    if large > small + middle + allowance:
+        raise ModelError(
+            f"inertia of body {body.name!r}: {principal} break the triangle inequality (the last exceeds the sum of the others); "
+            "no rigid body has them: check the entries, and that they are about the centre of mass"
+        )

@@ -1,0 +1,158 @@
+"""What the expressions of a description may name, by where they stand.
+
+Amounts of bodies, points and contacts depend on parameters only, displacements of a joint also on its own coordinates, forces
+and outputs on everything that has a value. Functions that are neither mathematics nor tables are measures such as
+`lean(frame)`; their arguments may also be bodies, points and contacts, and the equations know what they mean.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from graphlib import CycleError, TopologicalSorter
+
+from draisine.model.errors import ModelError
+from draisine.model.items import GROUND, Ball, Float, Joint, Rotate, System, Translate, Vector
+from draisine.program.expression import FUNCTIONS, OPERATORS, Call, Expr, Name, closest, names
+
+TIME = "t"
+
+
+def velocity_names(joint: Joint) -> Iterator[str]:
+    """Names of a joint's velocities: twists and body rates first, then the rates of its coordinates."""
+    for step in joint.chain:
+        if isinstance(step, Float):
+            yield from step.velocity
+        if isinstance(step, Float | Ball):
+            yield from step.rates
+    yield from (c.rate for c in joint.coordinates if c.rate)
+
+
+@dataclass(frozen=True)
+class _Vocabulary:
+    """What expressions may name: things with a value by what they are, places for measures, and functions."""
+
+    values: Mapping[str, str]
+    places: tuple[str, ...]
+    functions: frozenset[str]
+
+    def check(self, expr: Expr, where: str, allowed: frozenset[str], measures: bool = False) -> None:
+        """`allowed` are the kinds of values (see `_vocabulary`) that may stand here."""
+        pending: list[tuple[Expr, bool]] = [(expr, False)]  # with whether it stands in a measure
+        while pending:
+            part, measured = pending.pop()
+            if isinstance(part, Name):
+                self._check_value(part.identifier, where, allowed, measured)
+            elif isinstance(part, Call):
+                special = part.function not in self.functions
+                if special and not measures:
+                    raise ModelError(
+                        f"{where}: expression '{expr}' calls {part.function!r}, which is no function or table here"
+                        f"{closest(part.function, self.functions - OPERATORS)}"
+                    )
+                pending += [(argument, measured or special) for argument in part.arguments]
+
+    def _check_value(self, name: str, where: str, allowed: frozenset[str], measured: bool) -> None:
+        kind = self.values.get(name)
+        if kind in allowed or (measured and all(piece in self.places for piece in name.split("."))):
+            return
+        if kind is not None:
+            raise ModelError(f"{where} may depend on {_listed(allowed)} only, but {name!r} is {kind}")
+        known = [n for n, k in self.values.items() if k in allowed]
+        if name in self.places:
+            raise ModelError(f"{where}: {name!r} has no value of its own; ask for a measure of it, such as 'lean({name})'")
+        raise ModelError(f"{where}: nothing is called {name!r}{closest(name, [*known, *(self.places if measured else ())])}")
+
+
+def _listed(kinds: frozenset[str]) -> str:
+    words = [plural for kind, plural in _PLURAL.items() if kind in kinds]
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
+
+
+_PLURAL = {
+    "a parameter": "parameters",
+    "a coordinate of this joint": "its own coordinates",
+    "a coordinate": "coordinates",
+    "a velocity": "velocities",
+    "an input": "inputs",
+    "an output": "outputs",
+    "time": "time",
+}
+_PARAMETERS = frozenset({"a parameter"})
+_OWN = frozenset({"a parameter", "a coordinate of this joint"})
+_EVERYTHING = frozenset(_PLURAL) - {"a coordinate of this joint"}
+_POSITION = _EVERYTHING - {"a velocity", "an input"}
+
+
+def _vocabulary(system: System) -> _Vocabulary:
+    values = {TIME: "time"}
+    values |= {c.name: "a coordinate" for c in system.coordinates}
+    values |= {rate: "a velocity" for joint in system.joints for rate in velocity_names(joint)}
+    values |= {item.name: "a parameter" for item in system.parameters}
+    values |= {item.name: "an input" for item in system.inputs}
+    values |= {item.name: "an output" for item in system.outputs}
+    groups = (system.bodies, system.points, system.wheels, system.edges, system.joints)
+    places = (GROUND, *(item.name for group in groups for item in group))
+    return _Vocabulary(values, places, FUNCTIONS | OPERATORS | {table.name for table in system.tables})
+
+
+def amounts(system: System) -> Iterator[tuple[str, Expr]]:
+    """Every amount that depends on parameters only, with the words that name it."""
+    yield "gravity", system.gravity
+    yield "slope of the ground", system.ground.slope
+    yield "bank of the ground", system.ground.bank
+    for body in system.bodies:
+        where = f"body {body.name!r}"
+        yield f"mass of {where}", body.mass
+        yield from _components(f"centre of {where}", body.centre)
+        for entry in ("xx", "yy", "zz", "xy", "yz", "zx"):
+            yield f"inertia {entry} of {where}", getattr(body.inertia, entry)
+    for point in system.points:
+        yield from _components(f"point {point.name!r}", point.at)
+    for wheel in system.wheels:
+        yield from _components(f"centre of wheel {wheel.name!r}", wheel.centre)
+        yield f"radius of wheel {wheel.name!r}", wheel.radius
+        yield f"tube of wheel {wheel.name!r}", wheel.tube
+    for edge in system.edges:
+        yield from _components(f"knife edge {edge.name!r}", edge.at)
+
+
+def _components(where: str, vector: Vector) -> Iterator[tuple[str, Expr]]:
+    yield from ((f"{where} along {axis}", component) for axis, component in zip("xyz", vector, strict=True))
+
+
+def check_expressions(system: System) -> None:
+    """Check that every expression names only what may stand there."""
+    words = _vocabulary(system)
+    for where, expr in amounts(system):
+        words.check(expr, where, _PARAMETERS)
+    for joint in system.joints:
+        own = {c.name: "a coordinate of this joint" for c in joint.coordinates}
+        local = _Vocabulary({**words.values, **own}, words.places, words.functions)
+        for step in joint.chain:
+            parts = (step.angle,) if isinstance(step, Rotate) else step.by if isinstance(step, Translate) else ()
+            for part in parts:
+                local.check(part, f"displacement of joint {joint.name!r}", _OWN)
+    for effort in system.efforts:
+        words.check(effort.measure, f"measure of effort {effort.name!r}", _POSITION, measures=True)
+        words.check(effort.amount, f"amount of effort {effort.name!r}", _EVERYTHING, measures=True)
+    for wrench in system.wrenches:
+        for what, vector in (("force", wrench.force), ("torque", wrench.torque)):
+            for where, component in _components(f"{what} of wrench {wrench.name!r}", vector):
+                words.check(component, where, _EVERYTHING, measures=True)
+    for potential in system.potentials:
+        words.check(potential.energy, f"potential {potential.name!r}", _POSITION, measures=True)
+    for output in system.outputs:
+        words.check(output.expression, f"output {output.name!r}", _EVERYTHING, measures=True)
+    for watch in system.watches:
+        words.check(watch.expression, f"watch {watch.name!r}", _EVERYTHING, measures=True)
+    _check_outputs_are_not_circular(system)
+
+
+def _check_outputs_are_not_circular(system: System) -> None:
+    defined = {output.name: output.expression for output in system.outputs}
+    try:
+        TopologicalSorter({name: names(expr) & set(defined) for name, expr in defined.items()}).prepare()
+    except CycleError as circle:
+        path = " → ".join(repr(name) for name in reversed(circle.args[1]))
+        raise ModelError(f"the outputs {path} define each other; give one of them an expression of its own") from None

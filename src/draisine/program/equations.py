@@ -1,0 +1,108 @@
+"""The type `Equations`: what every maker of equations fills and every user reads.
+
+All programs of one system share the arguments (t, x, u, p): time, state, inputs, parameters. The state of a
+mechanical system is its coordinates q followed by the independent velocities of the active choice; that of a
+first-order system is just its unknowns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+import numpy as np
+from numpy.typing import NDArray
+
+from draisine.program.program import Program
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """A named number: a coordinate, velocity, input, parameter, multiplier or output."""
+
+    name: str
+    unit: str = ""
+    about: str = ""
+    default: float = 0.0
+
+
+class Kind(StrEnum):
+    """What a constraint residual means."""
+
+    HOLONOMIC = "holonomic"  # a position constraint, its residual in metres or radians
+    NONHOLONOMIC = "nonholonomic"  # a velocity constraint with no position constraint behind it
+    NORM = "norm"  # unit length of a quaternion
+
+
+@dataclass(frozen=True)
+class Constraint:
+    """One named residual. `level` is "position" or "velocity": what the residual depends on."""
+
+    name: str
+    kind: Kind
+    level: str
+    unit: str = ""
+
+
+@dataclass(frozen=True)
+class Event:
+    """Something to notice: an expression that passes zero. `action` is "record" or "stop"."""
+
+    name: str
+    expression: str
+    action: str = "record"
+    direction: int = 0  # +1 rising, −1 falling, 0 both
+    about: str = ""  # said in the status when a run stops here, e.g. "lean passed 80°"
+
+
+@dataclass(frozen=True, eq=False)
+class Equations:
+    """A named system of equations of motion, as programs of (t, x, u, p).
+
+    - `dynamics`: → `xdot`; the hot path.
+    - `report`: → `v` (all velocities), `multipliers`, `outputs`, `energy` (kinetic, potential, work done so far), `residuals`
+      (one per entry of `constraints`), `power` (of each input).
+    - `motion` (t, q, v, u, p): → `residuals`, `outputs` as functions of coordinates and *all* velocities, free of
+      accelerations; consistent starts are solved on it. Outputs that need accelerations are listed in `force_outputs`
+      and are absent here.
+    - `project` (or None): → `x_new`, moved onto the position constraints by one Newton step, and `error`, the size of the
+      residual before it.
+    - `monitor` (or None): → `condition` of the choice of independent velocities; above `condition_limit` the run
+      switches to one of the `alternates`.
+    - `events`: → `value`, one per entry of `event_list`.
+    """
+
+    name: str
+    coordinates: tuple[Quantity, ...]
+    velocities: tuple[Quantity, ...]  # all of them; empty for first-order systems
+    independent: tuple[str, ...]  # names of the velocities in the state, in order
+    inputs: tuple[Quantity, ...]
+    parameters: tuple[Quantity, ...]
+    multipliers: tuple[Quantity, ...]
+    outputs: tuple[Quantity, ...]
+    force_outputs: frozenset[str]
+    constraints: tuple[Constraint, ...]
+    dynamics: Program
+    report: Program
+    motion: Program
+    project: Program | None = None
+    monitor: Program | None = None
+    events: Program | None = None
+    event_list: tuple[Event, ...] = ()
+    extra_states: tuple[Quantity, ...] = ()  # after coordinates and independent velocities: work of the inputs, …
+    condition_limit: float = 100.0
+    alternates: tuple[tuple[str, ...], ...] = ()
+    with_independent: Callable[[tuple[str, ...]], Equations] | None = None
+    inverse_dynamics: Program | None = None
+    notes: tuple[str, ...] = ()
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def states(self) -> tuple[Quantity, ...]:
+        speeds = {v.name: v for v in self.velocities}
+        return (*self.coordinates, *(speeds[name] for name in self.independent), *self.extra_states)
+
+    @property
+    def default_parameters(self) -> NDArray[np.float64]:
+        return np.array([p.default for p in self.parameters])

@@ -1,0 +1,239 @@
+"""Named straight-line programs: the narrow waist between makers of equations and their users.
+
+A `Program` is a CasADi SX function whose slots have names, labels and units. Makers build it from symbols
+(`Program.build`), users differentiate it, print it, run it in the interpreter, or hand it to `draisine.kernels`.
+All slots are dense; matrices are stored by columns.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import casadi as ca
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+# An operation is one CasADi instruction other than input, output and constant.
+_NOT_OPERATIONS = frozenset({ca.OP_INPUT, ca.OP_OUTPUT, ca.OP_CONST})
+
+
+@dataclass(frozen=True)
+class Slot:
+    """One named argument or result. A column's entries carry labels and units, in order."""
+
+    name: str
+    shape: tuple[int, int]
+    labels: tuple[str, ...] = ()
+    units: tuple[str, ...] = ()
+
+    @property
+    def size(self) -> int:
+        return self.shape[0] * self.shape[1]
+
+    def describe(self) -> str:
+        rows, columns = self.shape
+        head = f"{self.name} ({rows} × {columns})" if columns != 1 else f"{self.name} ({rows})"
+        if not self.labels:
+            return head
+        units = self.units or ("",) * len(self.labels)
+        entries = ", ".join(f"{label} [{unit}]" if unit else label for label, unit in zip(self.labels, units, strict=True))
+        return f"{head}: {entries}"
+
+
+@dataclass(frozen=True)
+class Instruction:
+    """One line of the tape: `work[output] = operation(work[inputs])`."""
+
+    operation: int
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+    constant: float | None = None
+    callee: ca.Function | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Program:
+    """A named straight-line function of named vectors.
+
+    >>> import casadi as ca
+    >>> x = ca.SX.sym("x", 2)
+    >>> p = Program.build("norm2", {"x": (x, ("a", "b"))}, {"y": (ca.sumsqr(x), ("square",))})
+    >>> p.operations
+    3
+    >>> float(p([3.0, 4.0])[0][0])
+    25.0
+    """
+
+    name: str
+    inputs: tuple[Slot, ...]
+    outputs: tuple[Slot, ...]
+    function: ca.Function
+
+    @staticmethod
+    def build(
+        name: str,
+        inputs: Mapping[str, tuple[ca.SX, Sequence[str]] | ca.SX],
+        outputs: Mapping[str, tuple[ca.SX, Sequence[str]] | ca.SX],
+        units: Mapping[str, str] | None = None,
+    ) -> Program:
+        """Make a program from symbols (inputs) and expressions (outputs), sharing common subexpressions.
+
+        A value is an SX, or a pair (SX, labels); `units` maps labels to units.
+        """
+        units = units or {}
+
+        def slots(table: Mapping[str, tuple[ca.SX, Sequence[str]] | ca.SX]) -> tuple[tuple[Slot, ...], list[ca.SX]]:
+            made, expressions = [], []
+            for slot, value in table.items():
+                expression, labels = value if isinstance(value, tuple) else (value, ())
+                dense = ca.densify(ca.SX(expression))
+                labels = tuple(labels)
+                if labels and len(labels) != dense.numel():
+                    raise ValueError(f"program {name!r}: slot {slot!r} has {dense.numel()} entries but {len(labels)} labels")
+                made.append(Slot(slot, dense.shape, labels, tuple(units.get(label, "") for label in labels)))
+                expressions.append(dense)
+            return tuple(made), expressions
+
+        ins, arguments = slots(inputs)
+        outs, results = slots(outputs)
+        results = ca.cse(results) if results else results
+        function = ca.Function(name, arguments, results, [s.name for s in ins], [s.name for s in outs])
+        if function.has_free():
+            raise ValueError(f"program {name!r} uses symbols that are not among its inputs: {', '.join(function.get_free())}")
+        return Program(name, ins, outs, function)
+
+    # ---------------------------------------------------------------- looking
+
+    @cached_property
+    def tape(self) -> tuple[Instruction, ...]:
+        """The instructions in order. Input reads `inputs = (slot, entry)`, output writes `outputs = (slot, entry)`."""
+        function = self.function
+        symbols = None
+        lines = []
+        for k in range(function.n_instructions()):
+            operation = function.instruction_id(k)
+            constant = function.instruction_constant(k) if operation == ca.OP_CONST else None
+            callee = None
+            if operation == ca.OP_CALL:
+                symbols = symbols if symbols is not None else function.instructions_sx()
+                callee = symbols[k].which_function()
+            lines.append(
+                Instruction(
+                    operation, tuple(function.instruction_input(k)), tuple(function.instruction_output(k)), constant, callee
+                )
+            )
+        return tuple(lines)
+
+    @property
+    def operations(self) -> int:
+        """Number of floating-point operations (instructions other than input, output and constant)."""
+        f = self.function
+        return sum(f.instruction_id(k) not in _NOT_OPERATIONS for k in range(f.n_instructions()))
+
+    @cached_property
+    def digest(self) -> str:
+        """A fingerprint of what the program computes; the cache of compiled kernels is keyed by it."""
+        sha = hashlib.sha256()
+        for slot in (*self.inputs, *self.outputs):
+            sha.update(f"{slot.name}{slot.shape};".encode())
+        _digest_function(self.function, sha)
+        return sha.hexdigest()
+
+    def input(self, name: str) -> Slot:
+        return _named(self.inputs, name, f"program {self.name!r} has no input")
+
+    def output(self, name: str) -> Slot:
+        return _named(self.outputs, name, f"program {self.name!r} has no output")
+
+    def symbols(self) -> list[ca.SX]:
+        """Fresh symbols shaped like the inputs."""
+        return [ca.SX.sym(slot.name, *slot.shape) for slot in self.inputs]
+
+    def __str__(self) -> str:
+        return "\n".join(_listing(self))
+
+    def __repr__(self) -> str:
+        ins = ", ".join(f"{s.name}[{s.size}]" for s in self.inputs)
+        outs = ", ".join(f"{s.name}[{s.size}]" for s in self.outputs)
+        return f"<Program {self.name}({ins}) → {outs}, {self.operations} operations>"
+
+    # ---------------------------------------------------------------- running and differentiating
+
+    def __call__(self, *arguments: ArrayLike) -> tuple[NDArray[np.float64], ...]:
+        """Run in CasADi's interpreter. Columns come back one-dimensional, matrices two-dimensional."""
+        if len(arguments) != len(self.inputs):
+            raise TypeError(
+                f"program {self.name!r} takes {len(self.inputs)} arguments ({', '.join(s.name for s in self.inputs)}), got {len(arguments)}"
+            )
+        values = []
+        for slot, argument in zip(self.inputs, arguments, strict=True):
+            array = np.asarray(argument, dtype=float)
+            if array.size != slot.size:
+                raise ValueError(f"program {self.name!r}: argument {slot.name!r} needs {slot.size} numbers, got {array.size}")
+            values.append(array.reshape(slot.shape, order="F"))
+        results = self.function.call([ca.DM(v) for v in values])
+        return tuple(
+            np.array(r.full()[:, 0]) if slot.shape[1] == 1 else np.array(r.full())
+            for slot, r in zip(self.outputs, results, strict=True)
+        )
+
+    def jacobian(self, of: str, wrt: str, name: str | None = None) -> Program:
+        """The program of ∂of/∂wrt, exact, with the same inputs. `of` must be a column."""
+        arguments = self.symbols()
+        results = self.function.call(arguments)
+        row = [s.name for s in self.outputs].index(self.output(of).name)
+        column = [s.name for s in self.inputs].index(self.input(wrt).name)
+        matrix = ca.jacobian(results[row], arguments[column])
+        return Program.build(
+            name or f"{self.name}_d{of}_d{wrt}",
+            {slot.name: (symbol, slot.labels) for slot, symbol in zip(self.inputs, arguments, strict=True)},
+            {f"d{of}_d{wrt}": matrix},
+        )
+
+
+def _named(slots: Sequence[Slot], name: str, complaint: str) -> Slot:
+    for slot in slots:
+        if slot.name == name:
+            return slot
+    raise KeyError(f"{complaint} {name!r}; it has {', '.join(s.name for s in slots)}")
+
+
+def _digest_function(function: ca.Function, sha: hashlib._Hash) -> None:
+    # CasADi's own serialisation is complete: tape, constants, callees and the numbers of tables; the same in every process.
+    sha.update(function.serialize().encode())
+
+
+def _operator_names() -> dict[int, str]:
+    names = {getattr(ca, n): n[3:].lower() for n in dir(ca) if n.startswith("OP_")}
+    return {number: name for number, name in names.items() if isinstance(number, int)}
+
+
+def _listing(program: Program) -> Iterator[str]:
+    names = _operator_names()
+    infix = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
+    yield f"program {program.name}"
+    for slot in program.inputs:
+        yield f"  in  {slot.describe()}"
+    for slot in program.outputs:
+        yield f"  out {slot.describe()}"
+
+    def label(slot: Slot, entry: int) -> str:
+        return f"{slot.name}.{slot.labels[entry]}" if slot.labels else f"{slot.name}[{entry}]"
+
+    for line in program.tape:
+        operation = names.get(line.operation, str(line.operation))
+        if line.operation == ca.OP_INPUT:
+            yield f"  w{line.outputs[0]} = {label(program.inputs[line.inputs[0]], line.inputs[1])}"
+        elif line.operation == ca.OP_OUTPUT:
+            yield f"  {label(program.outputs[line.outputs[0]], line.outputs[1])} = w{line.inputs[0]}"
+        elif line.operation == ca.OP_CONST:
+            yield f"  w{line.outputs[0]} = {line.constant!r}"
+        elif operation in infix:
+            yield f"  w{line.outputs[0]} = w{line.inputs[0]} {infix[operation]} w{line.inputs[1]}"
+        else:
+            called = line.callee.name() if line.callee is not None else operation
+            targets = ", ".join(f"w{o}" for o in line.outputs)
+            yield f"  {targets} = {called}({', '.join(f'w{i}' for i in line.inputs)})"

@@ -1,0 +1,191 @@
+"""From what an integration leaves behind to a `Trajectory`: blocks of columns, piece by piece, under names that differ."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from draisine.results.audit import NATIVE_LEVEL
+from draisine.results.channel import Channel, Group
+from draisine.results.status import Status
+from draisine.results.trajectory import KINETIC, POSE_PARTS, POTENTIAL, TOTAL, WORK, Occurrence, Segment, Statistics, Trajectory
+
+Array = NDArray[np.float64]
+
+# Who keeps the plain name when two groups use it; the others become "group.name".
+_PRECEDENCE = (Group.ENERGY, Group.OUTPUTS, *(group for group in Group if group not in (Group.ENERGY, Group.OUTPUTS)))
+
+
+class Named(Protocol):
+    """Anything with a name, a unit and a line about it: a coordinate, an input, an output."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def unit(self) -> str: ...
+    @property
+    def about(self) -> str: ...
+
+
+class NamedConstraint(Protocol):
+    """A constraint as its residual column needs it."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def unit(self) -> str: ...
+    @property
+    def kind(self) -> str: ...
+    @property
+    def level(self) -> str: ...
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """Some columns: their channels and their values, n × number of channels."""
+
+    channels: tuple[Channel, ...]
+    values: Array
+
+    def __post_init__(self) -> None:
+        values = np.asarray(self.values, dtype=np.float64)
+        if values.ndim != 2 or values.shape[1] != len(self.channels):
+            names = ", ".join(channel.name for channel in self.channels) or "none"
+            raise ValueError(f"a block needs one column for each of its channels ({names}), got shape {values.shape}")
+        object.__setattr__(self, "values", values)
+        object.__setattr__(self, "channels", tuple(self.channels))
+
+
+@dataclass(frozen=True, eq=False)
+class Piece:
+    """A stretch of a run in one mode and with one choice of independent velocities."""
+
+    time: Array
+    blocks: tuple[Block, ...]
+    mode: str = "motion"
+    independent: tuple[str, ...] = ()
+
+
+def block(group: Group, quantities: Sequence[Named], values: ArrayLike) -> Block:
+    """Columns of coordinates, velocities, inputs, outputs or multipliers."""
+    return Block(tuple(Channel(q.name, q.unit, group, q.about) for q in quantities), np.asarray(values))
+
+
+def power_block(inputs: Sequence[Named], values: ArrayLike) -> Block:
+    """Power of each input in watts, as `<input>_power`."""
+    channels = (Channel(f"{u.name}_power", "W", Group.POWER, f"power of {u.name}") for u in inputs)
+    return Block(tuple(channels), np.asarray(values))
+
+
+def residual_block(constraints: Sequence[NamedConstraint], values: ArrayLike) -> Block:
+    """Residuals as `<constraint>_residual`; `<constraint>_velocity_residual` for the derivative of a position constraint."""
+
+    def channel(constraint: NamedConstraint) -> Channel:
+        kind, level = str(constraint.kind), str(constraint.level)
+        own = NATIVE_LEVEL.get(kind, level) == level
+        name = f"{constraint.name}_residual" if own else f"{constraint.name}_{level}_residual"
+        about = f"residual of the {kind} constraint {constraint.name} at {level} level"
+        return Channel(name, constraint.unit, Group.RESIDUALS, about, kind, level)
+
+    return Block(tuple(channel(constraint) for constraint in constraints), np.asarray(values))
+
+
+def energy_block(kinetic: ArrayLike, potential: ArrayLike, work: ArrayLike = 0.0) -> Block:
+    """Kinetic, potential and total energy, and work done by inputs and dissipative forces since the start."""
+    kinetic, potential, work = np.broadcast_arrays(np.asarray(kinetic, dtype=float), potential, work)
+    about = {
+        KINETIC: "kinetic energy",
+        POTENTIAL: "potential energy",
+        TOTAL: "kinetic + potential energy",
+        WORK: "work of inputs and dissipative forces since the start",
+    }
+    channels = tuple(Channel(name, "J", Group.ENERGY, text) for name, text in about.items())
+    return Block(channels, np.column_stack([kinetic, potential, kinetic + potential, work]))
+
+
+def pose_block(body: str, poses: ArrayLike) -> Block:
+    """Position and quaternion (scalar first, body to world) of a body, n × 7, as `<body>.x` … `<body>.qz`."""
+    units = ("m",) * 3 + ("",) * 4
+    channels = (Channel(f"{body}.{part}", unit, Group.POSES) for part, unit in zip(POSE_PARTS, units, strict=True))
+    return Block(tuple(channels), np.asarray(poses))
+
+
+def assemble(
+    model: str,
+    pieces: Sequence[Piece],
+    *,
+    status: Status,
+    events: Iterable[tuple[str, float]] = (),
+    warnings: Iterable[str] = (),
+    statistics: Statistics | None = None,
+    seconds: Mapping[str, float] | None = None,
+    parameters: Mapping[str, float] | None = None,
+    scene: Mapping[str, Any] | None = None,
+) -> Trajectory:
+    """One `Trajectory` from the pieces of a run, in order.
+
+    A column that only some pieces have (the multiplier of a contact that opened) is NaN in the others. A name used by two
+    groups stays with energy, then outputs, then the order of `Group`; the other becomes `"coordinates.steer"`. Warnings are
+    added to those of the status.
+    """
+    pieces = [piece for piece in pieces if np.size(piece.time)]
+    if not pieces:
+        raise ValueError(f"the run of {model!r} has no samples: give at least the start")
+    originals = _ordered_channels(pieces)
+    place = {channel: i for i, channel in enumerate(originals)}
+    time = np.concatenate([np.asarray(piece.time, dtype=np.float64) for piece in pieces])
+    data = np.full((time.size, len(originals)), np.nan)
+    segments, start = [], 0
+    for piece in pieces:
+        stop = start + np.size(piece.time)
+        _refuse_repeats(piece)
+        for part in piece.blocks:
+            if len(part.values) != stop - start:
+                names = ", ".join(channel.name for channel in part.channels)
+                raise ValueError(f"{stop - start} instants but {len(part.values)} rows of {names}")
+            data[start:stop, [place[channel] for channel in part.channels]] = part.values
+        segments.append(Segment(piece.mode, tuple(piece.independent), start, stop))
+        start = stop
+    for text in warnings:
+        status = status.with_warning(text)
+    time.flags.writeable = data.flags.writeable = False
+    return Trajectory(
+        model=model,
+        time=time,
+        channels=_with_distinct_names(originals),
+        data=data,
+        status=status,
+        segments=tuple(segments),
+        events=tuple(Occurrence(name, at) for name, at in events),
+        statistics=statistics or Statistics(),
+        seconds=seconds or {},
+        parameters=parameters or {},
+        scene=scene or {},
+    )
+
+
+def _ordered_channels(pieces: Sequence[Piece]) -> list[Channel]:
+    seen = dict.fromkeys(channel for piece in pieces for part in piece.blocks for channel in part.channels)
+    order = {group: i for i, group in enumerate(Group)}
+    return sorted(seen, key=lambda channel: order[channel.group])  # stable: the maker's order within a group
+
+
+def _refuse_repeats(piece: Piece) -> None:
+    seen: set[Channel] = set()
+    for channel in (channel for part in piece.blocks for channel in part.channels):
+        if channel in seen:
+            raise ValueError(f"{channel.name!r} is given twice among the {channel.group}; give each quantity a name of its own")
+        seen.add(channel)
+
+
+def _with_distinct_names(channels: Sequence[Channel]) -> tuple[Channel, ...]:
+    owners: dict[str, Group] = {}
+    for group in _PRECEDENCE:
+        for channel in channels:
+            if channel.group is group:
+                owners.setdefault(channel.name, group)
+    return tuple(c if owners[c.name] is c.group else replace(c, name=f"{c.group}.{c.name}") for c in channels)

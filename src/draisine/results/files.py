@@ -1,0 +1,85 @@
+"""Keep a trajectory in a file and get it back: NetCDF, Parquet or CSV by suffix.
+
+All three give back the numbers to the last bit and everything the run had to say. Files are data: metadata is JSON, checked
+item by item; nothing in a file can run.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import ModuleType
+
+from draisine.results.formats import csv, netcdf, parquet
+from draisine.results.metadata import Malformed, rebuild
+from draisine.results.trajectory import Trajectory
+
+MAX_NUMBERS = 2**28  # 2 GiB, about an hour of a bicycle at 1 kHz
+
+_FORMATS = {".nc": netcdf, ".parquet": parquet, ".csv": csv}
+
+
+class TrajectoryFileError(ValueError):
+    """A file that is not a trajectory or is damaged; the message names the file and the problem."""
+
+
+def save(run: Trajectory, path: str | os.PathLike[str]) -> None:
+    """Write `run` to `path`: .nc, .parquet or .csv by suffix.
+
+    The file appears complete or not at all: an interrupted save leaves what was there before.
+    """
+    target = Path(path)
+    form = _format(target)
+    with replacing(target) as draft:
+        form.write(run, draft)
+
+
+def load(path: str | os.PathLike[str], *, limit: int = MAX_NUMBERS) -> Trajectory:
+    """Read a trajectory that `save` wrote; at most `limit` numbers, so that a forged file cannot take the memory."""
+    source = Path(path)
+    form = _format(source)
+    if not source.is_file():
+        raise FileNotFoundError(f"there is no trajectory file {str(source)!r}")
+    try:
+        return rebuild(*form.read(source, limit))
+    except Malformed as problem:
+        raise TrajectoryFileError(f"{source}: {problem}") from None
+
+
+def check_target(path: str | os.PathLike[str]) -> None:
+    """Refuse a path that `save` could not write to, before the work is done."""
+    _format(Path(path))
+    _check_place(Path(path).resolve())
+
+
+def _check_place(target: Path) -> None:
+    if not target.parent.is_dir():
+        raise FileNotFoundError(f"cannot write {target.name!r}: there is no directory {str(target.parent)!r}; create it first")
+    if target.is_dir():
+        raise IsADirectoryError(f"cannot write {str(target)!r}: it is a directory; add a file name")
+
+
+@contextmanager
+def replacing(target: Path) -> Iterator[Path]:
+    """A draft beside `target` to write to, which takes its place when the block ends well and vanishes when it does not."""
+    target = target.resolve()  # a link stays a link; its target is replaced
+    _check_place(target)
+    draft = target.with_name(f".{target.stem[:100]}-{secrets.token_hex(6)}{target.suffix}")
+    try:
+        yield draft
+        with draft.open("rb+") as file:
+            os.fsync(file.fileno())
+        os.replace(draft, target)
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def _format(path: Path) -> ModuleType:
+    suffix = path.suffix.lower()
+    if suffix not in _FORMATS:
+        known = ".nc (NetCDF), .parquet and .csv"
+        raise ValueError(f"unknown kind of trajectory file {path.name!r}: the suffix {suffix!r} is none of {known}")
+    return _FORMATS[suffix]

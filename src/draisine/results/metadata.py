@@ -1,0 +1,181 @@
+"""What a trajectory file says beside its numbers, as JSON: written, read back, and checked item by item."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from draisine.results.channel import Channel
+from draisine.results.status import Ending, Status
+from draisine.results.trajectory import Occurrence, Segment, Statistics, Trajectory
+
+FORMAT = 1
+MAX_CHARACTERS = 16 * 2**20  # of metadata; shapes for drawing are the only large part it can have
+
+T = TypeVar("T")
+
+
+class Malformed(ValueError):
+    """A file that is not what it should be; the reader of the file adds its name."""
+
+
+def describe(run: Trajectory) -> dict[str, Any]:
+    """Everything but the numbers, as plain data."""
+    return {
+        "draisine": FORMAT,
+        "model": run.model,
+        "status": {"kind": str(run.status.kind), "message": run.status.message, "warnings": list(run.status.warnings)},
+        "events": [{"name": name, "time": time} for name, time in run.events],
+        "segments": [asdict(segment) for segment in run.segments],
+        "statistics": asdict(run.statistics),
+        "seconds": dict(run.seconds),
+        "parameters": dict(run.parameters),
+        "channels": [{key: value for key, value in asdict(channel).items() if value} for channel in run.channels],
+        "scene": dict(run.scene),
+    }
+
+
+def encode(value: object, what: str = "metadata") -> str:
+    """One line of JSON."""
+    try:
+        text = json.dumps(value, ensure_ascii=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise TypeError(
+            f"the {what} of the trajectory cannot be stored as JSON ({error}); use numbers, texts, lists and dicts"
+        ) from None
+    if len(text) > MAX_CHARACTERS:
+        raise ValueError(
+            f"the {what} of the trajectory takes {len(text)} characters, more than {MAX_CHARACTERS}; keep meshes in a file"
+        )
+    return text
+
+
+def decode(text: object, what: str = "metadata") -> Any:
+    """The value of a line of JSON from a file nobody vouches for."""
+    if not isinstance(text, str):
+        raise Malformed(f"the {what} should be text, got {type(text).__name__}")
+    if len(text) > MAX_CHARACTERS:
+        raise Malformed(f"the {what} has {len(text)} characters; at most {MAX_CHARACTERS} are read")
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise Malformed(f"the {what} is not JSON ({error})") from None
+
+
+def check_columns(metadata: Any, found: list[str]) -> None:
+    """The columns of the file must be `time` and the channels of the metadata, in order."""
+    expected = ["time", *(channel.name for channel in channels_in(metadata))]
+    if found == expected:
+        return
+    missing = [name for name in expected if name not in found]
+    strange = [name for name in found if name not in expected]
+    parts = [f"missing {', '.join(missing[:5])}"] * bool(missing) + [f"not in the metadata: {', '.join(strange[:5])}"] * bool(
+        strange
+    )
+    raise Malformed(f"the columns do not fit the metadata ({'; '.join(parts) or 'their order or number differs'})")
+
+
+def rebuild(metadata: Any, time: NDArray[np.float64], data: NDArray[np.float64]) -> Trajectory:
+    """The trajectory that `describe` and its numbers came from."""
+    statistics = _object(metadata, "statistics")
+    try:
+        return Trajectory(
+            model=_text(metadata, "model"),
+            time=time,
+            channels=channels_in(metadata),
+            data=data,
+            status=_status(_object(metadata, "status")),
+            segments=tuple(_segment(entry) for entry in _list(metadata, "segments")),
+            events=tuple(Occurrence(_text(e, "name"), _number(e, "time")) for e in _list(metadata, "events")),
+            statistics=Statistics(**{name: _whole(statistics, name) for name in asdict(Statistics())}),
+            seconds=_numbers(metadata, "seconds"),
+            parameters=_numbers(metadata, "parameters"),
+            scene=_object(metadata, "scene"),
+        )
+    except Malformed:
+        raise
+    except ValueError as error:  # what Trajectory itself refuses
+        raise Malformed(str(error)) from None
+
+
+def check_format(metadata: Any) -> None:
+    found = _entry(metadata, "draisine", (int,))
+    if found != FORMAT:
+        raise Malformed(f"it has trajectory format {found}; this version of draisine reads format {FORMAT}")
+
+
+def channels_in(metadata: Any) -> tuple[Channel, ...]:
+    def channel(entry: Any) -> Channel:
+        name = _text(entry, "name")
+        rest = {key: _text(entry, key) for key in ("unit", "group", "about", "kind", "level") if key in entry}
+        try:
+            return Channel(name, **rest)  # type: ignore[arg-type]  # Channel turns the group's name into the group
+        except ValueError as error:
+            raise Malformed(str(error)) from None
+
+    return tuple(channel(entry) for entry in _list(metadata, "channels"))
+
+
+def _status(entry: dict[str, Any]) -> Status:
+    warnings = tuple(_as(str, text, "a warning") for text in _list(entry, "warnings"))
+    kind = _text(entry, "kind")
+    if kind not in tuple(Ending):
+        raise Malformed(f"the status {_short(kind)} is unknown to this version of draisine")
+    return Status(Ending(kind), _text(entry, "message"), warnings)
+
+
+def _segment(entry: Any) -> Segment:
+    independent = tuple(_as(str, name, "an independent velocity") for name in _list(entry, "independent"))
+    return Segment(_text(entry, "mode"), independent, _whole(entry, "start"), _whole(entry, "stop"))
+
+
+def _entry(where: Any, key: str, kinds: tuple[type, ...]) -> Any:
+    if not isinstance(where, dict):
+        raise Malformed(f"the metadata should have an object with {key!r}, got {_short(where)}")
+    if key not in where:
+        raise Malformed(f"the metadata lacks {key!r}")
+    value = where[key]
+    if not isinstance(value, kinds) or isinstance(value, bool):
+        wanted = " or ".join(kind.__name__ for kind in kinds)
+        raise Malformed(f"{key!r} in the metadata should be {wanted}, got {_short(value)}")
+    return value
+
+
+def _text(where: Any, key: str) -> str:
+    return str(_entry(where, key, (str,)))
+
+
+def _number(where: Any, key: str) -> float:
+    return float(_entry(where, key, (int, float)))
+
+
+def _whole(where: Any, key: str) -> int:
+    return int(_entry(where, key, (int,)))
+
+
+def _list(where: Any, key: str) -> list[Any]:
+    return list(_entry(where, key, (list,)))
+
+
+def _object(where: Any, key: str) -> dict[str, Any]:
+    return dict(_entry(where, key, (dict,)))
+
+
+def _numbers(where: Any, key: str) -> dict[str, float]:
+    table = _object(where, key)
+    return {name: _number(table, name) for name in table}
+
+
+def _as(kind: type[T], value: Any, what: str) -> T:
+    if not isinstance(value, kind):
+        raise Malformed(f"{what} in the metadata should be {kind.__name__}, got {_short(value)}")
+    return value
+
+
+def _short(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "…"

@@ -1,0 +1,15 @@
+"""Libraries that only some features need, asked for when the feature is used."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+
+def needed(module: str, purpose: str, install: str = "") -> Any:
+    """The module, or an `ImportError` that says what it is for and how to get it."""
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        cure = install or module.partition(".")[0]
+        raise ImportError(f"{purpose} needs {cure}, which is not available ({error}); install it: pip install {cure}") from error

@@ -1,0 +1,104 @@
+"""Compiled equations, and the other choices of independent velocities a run may switch to.
+
+Equations of a choice are made when it is first looked at and compiled when it is first used; both are kept, so that
+switching back is free, within a run and from one run to the next.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from draisine.kernels.kernel import Kernel, compile
+from draisine.program.equations import Equations
+from draisine.simulation.memory import Kernels
+
+Reals = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class CompiledEquations:
+    """The kernels that a run of these equations calls."""
+
+    equations: Equations
+    dynamics: Kernel
+    project: Kernel | None
+    monitor: Kernel | None
+    events: Kernel | None
+
+    def kernels(self, control: int = 0) -> Kernels:
+        def address(kernel: Kernel | None) -> int:
+            return 0 if kernel is None else kernel.address
+
+        return Kernels(self.dynamics.address, address(self.project), address(self.monitor), address(self.events), control)
+
+
+@dataclass(eq=False)
+class Choices:
+    """One system with every choice of independent velocities met so far."""
+
+    root: Equations
+    known: dict[tuple[str, ...], Equations] = field(default_factory=dict)
+    ready: dict[tuple[str, ...], CompiledEquations] = field(default_factory=dict)
+    seconds: float = 0.0  # spent on compiling
+
+    def __post_init__(self) -> None:
+        self.known[self.root.independent] = self.root
+
+    def equations(self, choice: tuple[str, ...]) -> Equations:
+        """The equations of a choice."""
+        if choice not in self.known:
+            if self.root.with_independent is None:
+                raise ValueError(f"{self.root.name}: its velocities cannot be chosen anew, yet {', '.join(choice)} are wanted")
+            self.known[choice] = self.root.with_independent(choice)
+        return self.known[choice]
+
+    def compiled(self, choice: tuple[str, ...]) -> CompiledEquations:
+        """The kernels of a choice."""
+        if choice not in self.ready:
+            began = time.perf_counter()
+            e = self.equations(choice)
+            optional = [None if program is None else compile(program) for program in (e.project, e.monitor, e.events)]
+            self.ready[choice] = CompiledEquations(e, compile(e.dynamics), *optional)
+            self.seconds += time.perf_counter() - began
+        return self.ready[choice]
+
+    def others(self, choice: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
+        """The choices one may switch to."""
+        if self.root.with_independent is None:
+            return ()
+        return tuple(c for c in dict.fromkeys((self.root.independent, *self.root.alternates)) if c != choice)
+
+    def best_other(
+        self, choice: tuple[str, ...], t: float, x: Reals, u: Reals, p: Reals
+    ) -> tuple[tuple[str, ...], Reals, float] | None:
+        """The choice with the lowest condition at a state, with the state in its terms; None if there is no other.
+
+        The velocities are mapped exactly: the report gives all of them at the present state, and the others' are among them.
+        """
+        best: tuple[tuple[str, ...], Reals, float] | None = None
+        for other in self.others(choice):
+            mapped = translate(self.equations(choice), self.equations(other), t, x, u, p)
+            monitor = self.equations(other).monitor
+            condition = 1.0 if monitor is None else float(monitor([t], mapped, u, p)[0][0])
+            if np.all(np.isfinite(mapped)) and np.isfinite(condition) and (best is None or condition < best[2]):
+                best = (other, mapped, condition)
+        return best
+
+
+def prepare(equations: Equations) -> Choices:
+    """Compile the equations for runs to come. `integrate` takes the result in place of the equations."""
+    choices = Choices(equations)
+    choices.compiled(equations.independent)
+    return choices
+
+
+def translate(old: Equations, new: Equations, t: float, x: Reals, u: Reals, p: Reals) -> Reals:
+    """The same state in terms of another choice of independent velocities."""
+    slots = [slot.name for slot in old.report.outputs]
+    velocities = dict(zip((v.name for v in old.velocities), old.report([t], x, u, p)[slots.index("v")], strict=True))
+    q, r = len(old.coordinates), len(old.independent)
+    return np.concatenate([x[:q], [velocities[name] for name in new.independent], x[q + r :]])

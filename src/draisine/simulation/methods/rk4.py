@@ -1,0 +1,51 @@
+"""The classical Runge–Kutta method of order 4 with a fixed step.
+
+W. Kutta, "Beitrag zur näherungsweisen Integration totaler Differentialgleichungen", Z. Math. Phys. 46 (1901) 435–453.
+Dense output is the cubic Hermite polynomial through both ends of a step, of order 4 like the method itself.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from draisine.simulation.methods.scheme import Scheme, positive
+
+SCHEME = Scheme(
+    order=4,
+    history=1,
+    stages=4,
+    weights=np.array(
+        [
+            [0.0, 0.0, 0.0, 0.0, 0.0],
+            [1 / 2, 0.0, 0.0, 0.0, 0.0],
+            [0.0, 1 / 2, 0.0, 0.0, 0.0],
+            [0.0, 0.0, 1.0, 0.0, 0.0],
+            [1 / 6, 1 / 3, 1 / 3, 1 / 6, 0.0],
+        ]
+    ),
+    nodes=np.array([0.0, 1 / 2, 1 / 2, 1.0, 1.0]),
+    dense=np.zeros((0, 5)),
+)
+
+
+@dataclass(frozen=True)
+class RK4:
+    """The classical method of order 4. The run is divided into equal steps, none longer than `step`.
+
+    >>> RK4(step=0.01).order
+    4
+    """
+
+    step: float
+    max_steps: int = 100_000_000
+
+    order = 4
+    adaptive = False
+    scheme = SCHEME
+    starter = SCHEME
+
+    def __post_init__(self) -> None:
+        positive("RK4", "step", self.step)
+        positive("RK4", "max_steps", self.max_steps)

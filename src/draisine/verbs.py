@@ -1,0 +1,237 @@
+"""The verbs that join the two sides: descriptions and equations on one, kernels and runs on the other."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from draisine.equations import derive
+from draisine.kernels import Kernel
+from draisine.model import Model, System
+from draisine.model.errors import ModelError
+from draisine.program.equations import Equations, Event
+from draisine.program.expression import Expr, as_expr
+from draisine.program.program import Program
+from draisine.results import Trajectory
+from draisine.results.assembly import Piece, assemble, block, energy_block, power_block, residual_block
+from draisine.results.channel import Group
+from draisine.results.trajectory import Statistics
+from draisine.simulation import EveryStage, Sampled, consistent_start, integrate, prepare
+from draisine.simulation.choices import Choices
+from draisine.simulation.methods import Method
+from draisine.simulation.run import Run, Segment
+
+if TYPE_CHECKING:
+    import sympy
+
+SAMPLES_PER_SECOND = 100
+MOST_SAMPLES = 20_000
+
+Law = Expr | str | float | int
+
+
+def compile(what: Program | sympy.Matrix | sympy.Expr, arguments: Sequence[Any] | None = None, name: str = "kernel") -> Kernel:
+    """Machine code of a program, or of any SymPy expression or matrix in the given arguments.
+
+    >>> import sympy as sp
+    >>> x, y = sp.symbols("x y")
+    >>> f = compile(sp.Matrix([[x * y, sp.sin(x)]]), [x, y])
+    >>> f(2.0, 3.0)[0].round(6).tolist()
+    [[6.0, 0.909297]]
+    """
+    if isinstance(what, Program):
+        from draisine.kernels import compile as compile_program
+
+        return compile_program(what)
+    from draisine.kernels.symbolic import compile_symbolic
+
+    if arguments is None:
+        raise TypeError("compile: say in which order the symbols are passed, e.g. compile(matrix, [x, y])")
+    return compile_symbolic(what, arguments, name=name)
+
+
+@lru_cache(maxsize=32)
+def _prepared(equations: Equations) -> Choices:
+    """Compiled kernels of equations, kept for the next run."""
+    return prepare(equations)
+
+
+@lru_cache(maxsize=64)
+def _reporter(equations: Equations) -> Kernel:
+    """The compiled report of equations: everything named, at a state."""
+    return compile(equations.report)
+
+
+def simulate(
+    model: Model | System | Equations,
+    until: float,
+    *,
+    start: Mapping[str, float] | None = None,
+    parameters: Mapping[str, float] | None = None,
+    inputs: Mapping[str, Law] | None = None,
+    control: Sampled | EveryStage | Callable[..., Any] | None = None,
+    method: Method | None = None,
+    samples: ArrayLike | int | None = None,
+    events: Sequence[Event] = (),
+    progress: Callable[[float], None] | None = None,
+) -> Trajectory:
+    """Move a mechanism from a consistent start for `until` seconds.
+
+    - `start`: wishes by name of coordinates, velocities or outputs; the rest is solved ("wheels on the ground").
+    - `parameters`: values by name; the others keep their defaults. Nothing is recompiled.
+    - `inputs`: a number, or a law as text or expression of t, states, outputs and parameters, which is compiled in.
+    - `control`: u = function(t, x) in Python: `Sampled(function, rate)`, or `EveryStage(function)`, which is slow.
+    - `samples`: times wanted, or how many; 100 per second by default.
+    - `events`: `Event(name, expression, action)` besides the model's own.
+
+    The result's `status` says how the run ended; what was computed is always there.
+    """
+    clock = _Clock()
+    laws, constants = _split_inputs(inputs or {})
+    equations = _equations(model, laws, tuple(events), bool(inputs or control))
+    clock.lap("derive")
+    choices = _prepared(equations)
+    _reporter(equations)
+    clock.lap("compile")
+    begin = consistent_start(equations, dict(start or {}), parameters)
+    clock.lap("start")
+    if control is not None and not isinstance(control, Sampled | EveryStage):
+        control = EveryStage(control)
+    run = integrate(
+        choices,
+        begin.x,
+        until,
+        parameters=parameters,
+        inputs=constants,
+        method=method,
+        samples=_sample_times(samples, until),
+        control=control,
+        progress=progress,
+    )
+    clock.lap("integrate")
+    values = dict(zip([p.name for p in equations.parameters], equations.default_parameters.tolist(), strict=True)) | dict(parameters or {})
+    return _trajectory(run, np.array(list(values.values())), values, clock, equations)
+
+
+class _Clock:
+    """Seconds by stage."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+        self._last = time.perf_counter()
+
+    def lap(self, stage: str) -> None:
+        now = time.perf_counter()
+        self.seconds[stage] = now - self._last
+        self._last = now
+
+
+def _split_inputs(inputs: Mapping[str, Law]) -> tuple[dict[str, Expr], dict[str, float]]:
+    """Laws to compile in, and constants."""
+    laws: dict[str, Expr] = {}
+    constants: dict[str, float] = {}
+    for name, value in inputs.items():
+        if isinstance(value, Expr | str):
+            laws[name] = as_expr(value)
+        elif callable(value):
+            raise ModelError(f"input {name!r}: pass a Python function as control=Sampled(function, rate) or control=EveryStage(function)")
+        else:
+            constants[name] = float(value)
+    return laws, constants
+
+
+def _equations(model: Model | System | Equations, laws: Mapping[str, Expr], events: tuple[Event, ...], driven: bool) -> Equations:
+    if isinstance(model, Equations):
+        if laws or events:
+            raise ModelError("laws and events are compiled in when the equations are derived: pass them to derive(…), or pass the model here")
+        return model
+    return derive(model, laws, events, work=True if driven else None)
+
+
+def _sample_times(samples: ArrayLike | int | None, until: float) -> np.ndarray:
+    if samples is None:
+        samples = int(min(max(abs(until) * SAMPLES_PER_SECOND, 200), MOST_SAMPLES)) + 1
+    if isinstance(samples, int):
+        if samples < 2:
+            raise ValueError(f"samples: at least 2 are needed (start and end), got {samples}")
+        return np.linspace(0.0, until, samples)
+    return np.asarray(samples, dtype=float)
+
+
+def _trajectory(
+    run: Run, p: np.ndarray, parameters: Mapping[str, float], clock: _Clock, equations: Equations
+) -> Trajectory:
+    pieces = [_piece(segment, p) for segment in run.segments if len(segment.times)]
+    if not pieces:
+        last = run.segments[-1]
+        alone = Segment(last.equations, np.array([run.final_time]), run.final_state[None, :], np.zeros((1, len(equations.inputs))), last.steps)
+        pieces = [_piece(alone, p)]
+    status = run.status
+    for note in equations.notes:
+        if "amplify" in note:
+            status = status.with_warning(note)
+    clock.lap("report")
+    return assemble(
+        equations.name,
+        pieces,
+        status=status,
+        events=[(e.name, e.time) for e in run.events],
+        warnings=_contact_warnings(pieces),
+        statistics=Statistics(run.evaluations, run.accepted, run.rejected),
+        seconds=clock.seconds,
+        parameters=parameters,
+    )
+
+
+def _piece(segment: Segment, p: np.ndarray) -> Piece:
+    """Everything named, at every sample, from the report program."""
+    equations = segment.equations
+    kernel = _reporter(equations)
+    names = [slot.name for slot in equations.report.outputs]
+    count = len(segment.times)
+    told = dict(zip(names, kernel.map(segment.times[:, None], segment.states, segment.inputs, p), strict=True))
+    q = len(equations.coordinates)
+    blocks = [
+        block(Group.COORDINATES, equations.coordinates, segment.states[:, :q]),
+        block(Group.VELOCITIES, equations.velocities, told["v"].reshape(count, -1)),
+        block(Group.INPUTS, equations.inputs, told["inputs"].reshape(count, -1)),
+        block(Group.OUTPUTS, equations.outputs, told["outputs"].reshape(count, -1)),
+        block(Group.MULTIPLIERS, equations.multipliers, told["multipliers"].reshape(count, -1)),
+        energy_block(*told["energy"].reshape(count, 3).T),
+        power_block(equations.inputs, told["power"].reshape(count, -1)),
+        residual_block(equations.constraints, told["residuals"].reshape(count, -1)),
+    ]
+    return Piece(segment.times, tuple(blocks), independent=equations.independent)
+
+
+def _contact_warnings(pieces: Sequence[Piece]) -> list[str]:
+    """Rolling that would need more friction than there is, and ground that would have to pull."""
+    warnings = []
+    for name, times, values in _columns(pieces):
+        if name.endswith("_friction_needed") and values.size and np.nanmax(values) > 1.0:
+            worst = int(np.nanargmax(values))
+            wheel = name.removesuffix("_friction_needed")
+            warnings.append(f"{wheel} would need a friction coefficient of {values[worst]:.2f} to roll at t = {times[worst]:.3f} s")
+        if name.endswith("_normal_force") and values.size and np.nanmin(values) < 0.0:
+            first = int(np.argmax(values < 0.0))
+            wheel = name.removesuffix("_normal_force")
+            warnings.append(f"the ground would have to pull on {wheel} from t = {times[first]:.3f} s: it would lift off")
+    return warnings
+
+
+def _columns(pieces: Sequence[Piece]) -> list[tuple[str, np.ndarray, np.ndarray]]:
+    found: dict[str, list[tuple[np.ndarray, np.ndarray]]] = {}
+    for piece in pieces:
+        for group in piece.blocks:
+            for i, channel in enumerate(group.channels):
+                if channel.group == Group.OUTPUTS:
+                    found.setdefault(channel.name, []).append((piece.time, group.values[:, i]))
+    return [(name, np.concatenate([t for t, _ in parts]), np.concatenate([v for _, v in parts])) for name, parts in found.items()]
+
+
+__all__ = ["compile", "derive", "simulate"]
