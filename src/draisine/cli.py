@@ -139,6 +139,7 @@ def _simulate(given: argparse.Namespace, extra: list[str]) -> int:
     if given.json:
         print(json.dumps(_as_data(run, given.out), ensure_ascii=False))
     else:
+        print(run.scene["start"])
         print(run.summary())
         if given.out is not None:
             print(f"written: {given.out}")

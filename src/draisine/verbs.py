@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +22,7 @@ from draisine.results import Trajectory
 from draisine.results.assembly import Piece, assemble, block, energy_block, power_block, residual_block
 from draisine.results.channel import Group
 from draisine.results.trajectory import Statistics
-from draisine.simulation import EveryStage, Sampled, consistent_start, integrate, prepare
+from draisine.simulation import EveryStage, Sampled, StartProblem, consistent_start, integrate, prepare
 from draisine.simulation.choices import Choices
 from draisine.simulation.methods import Method
 from draisine.simulation.run import Run, Segment
@@ -55,10 +56,17 @@ def compile(what: Program | sympy.Matrix | sympy.Expr, arguments: Sequence[Any] 
     return compile_symbolic(what, arguments, name=name)
 
 
+@dataclass(frozen=True, eq=False)
+class _Prepared:
+    """What runs of one set of equations share: kernels, and the problem of finding a start."""
+
+    choices: Choices
+    starts: StartProblem
+
+
 @lru_cache(maxsize=32)
-def _prepared(equations: Equations) -> Choices:
-    """Compiled kernels of equations, kept for the next run."""
-    return prepare(equations)
+def _prepared(equations: Equations) -> _Prepared:
+    return _Prepared(prepare(equations), StartProblem(equations))
 
 
 @lru_cache(maxsize=64)
@@ -95,15 +103,15 @@ def simulate(
     laws, constants = _split_inputs(inputs or {})
     equations = _equations(model, laws, tuple(events), bool(inputs or control))
     clock.lap("derive")
-    choices = _prepared(equations)
+    prepared = _prepared(equations)
     _reporter(equations)
     clock.lap("compile")
-    begin = consistent_start(equations, dict(start or {}), parameters)
+    begin = consistent_start(prepared.starts, dict(start or {}), parameters, inputs=constants)
     clock.lap("start")
     if control is not None and not isinstance(control, Sampled | EveryStage):
         control = EveryStage(control)
     run = integrate(
-        choices,
+        prepared.choices,
         begin.x,
         until,
         parameters=parameters,
@@ -115,7 +123,7 @@ def simulate(
     )
     clock.lap("integrate")
     values = dict(zip([p.name for p in equations.parameters], equations.default_parameters.tolist(), strict=True)) | dict(parameters or {})
-    return _trajectory(run, np.array(list(values.values())), values, clock, equations)
+    return _trajectory(run, np.array(list(values.values())), values, clock, equations, str(begin.report))
 
 
 class _Clock:
@@ -164,7 +172,7 @@ def _sample_times(samples: ArrayLike | int | None, until: float) -> np.ndarray:
 
 
 def _trajectory(
-    run: Run, p: np.ndarray, parameters: Mapping[str, float], clock: _Clock, equations: Equations
+    run: Run, p: np.ndarray, parameters: Mapping[str, float], clock: _Clock, equations: Equations, start: str
 ) -> Trajectory:
     pieces = [_piece(segment, p) for segment in run.segments if len(segment.times)]
     if not pieces:
@@ -185,6 +193,7 @@ def _trajectory(
         statistics=Statistics(run.evaluations, run.accepted, run.rejected),
         seconds=clock.seconds,
         parameters=parameters,
+        scene={"start": start},
     )
 
 

@@ -62,7 +62,9 @@ def first_order(
         motion=motion,
         project=projected,
         monitor=None if monitor is None else Program.build(f"{name}_monitor", arguments, {"condition": monitor(x)}),
-        events=Program.build(f"{name}_events", arguments, {"value": ca.vertcat(*[f(t, x) for _, f in events])}) if events else None,
+        events=Program.build(f"{name}_events", arguments, {"value": ca.vertcat(*[f(t, x) for _, f in events])})
+        if events
+        else None,
         event_list=tuple(e for e, _ in events),
     )
 

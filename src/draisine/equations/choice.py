@@ -1,7 +1,7 @@
 """Which velocities stay independent: judged by conditioning over sampled configurations, then by structure.
 
-For a choice with kernel H (its independent rows are the identity) the measure is the largest singular value of H: how much a
-dependent velocity can amplify an independent one. No single choice is good everywhere, so alternates are kept in order of merit.
+For a choice with kernel H (its independent rows are the identity) the measure is the largest singular value of H: how much the
+dependent velocities can amplify the independent ones. No single choice is good everywhere, so alternates are kept in order of merit.
 """
 
 from __future__ import annotations
@@ -20,54 +20,67 @@ CLOSE = 4.0  # choices within this factor of the best conditioned are compared b
 _MOST_CHOICES = 3000
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Judged:
-    """A choice of independent velocities with its worst amplification over the samples."""
+    """A choice of independent velocities with its amplification at each sample (infinite where it is singular)."""
 
     independent: tuple[str, ...]
-    worst: float
+    amplification: NDArray[np.float64]
     simplicity: int  # number of dependent velocities that enter some row with a constant unit coefficient
 
+    @property
+    def worst(self) -> float:
+        return float(self.amplification.max())
 
-def worst_amplification(samples: NDArray[np.float64], names: Sequence[str], independent: Sequence[str]) -> float:
-    """Largest ‖H‖ over sampled constraint matrices A (samples × rows × velocities)."""
+
+def amplification(samples: NDArray[np.float64], names: Sequence[str], independent: Sequence[str]) -> NDArray[np.float64]:
+    """‖H‖ at each sampled constraint matrix A (samples × rows × velocities); infinite where the choice is singular."""
     free = [names.index(n) for n in independent]
     bound = [i for i in range(len(names)) if i not in free]
-    if not bound:
-        return 1.0
+    found = np.full(len(samples), np.inf)
+    if len(bound) != samples.shape[1]:
+        return found
     square, sides = samples[:, :, bound], samples[:, :, free]
-    if square.shape[1] != square.shape[2]:
-        return np.inf
-    sizes = np.abs(np.linalg.det(square))
-    scale = np.prod(np.linalg.norm(samples, axis=2), axis=1)
-    if np.any(sizes < 1e-12 * scale):
-        return np.inf
-    dependent = np.linalg.solve(square, sides)
-    amplification = np.sqrt(1.0 + np.linalg.norm(dependent, ord=2, axis=(1, 2)) ** 2) if free else np.ones(1)
-    return float(np.max(amplification))
+    regular = np.abs(np.linalg.det(square)) > 1e-10 * np.prod(np.linalg.norm(samples, axis=2), axis=1)
+    if not free:
+        found[regular] = 1.0
+    elif regular.any():
+        dependent = np.linalg.solve(square[regular], sides[regular])
+        found[regular] = np.sqrt(1.0 + np.linalg.norm(dependent, ord=2, axis=(1, 2)) ** 2)
+    return found
 
 
 def judge(samples: NDArray[np.float64], names: Sequence[str], units: NDArray[np.bool_]) -> list[Judged]:
-    """All choices (or the likeliest, for large systems) that are regular at every sample, best first.
+    """All choices (or the likeliest, for large systems) that are regular at some sample, best first.
 
-    `units` marks the entries of A that are the constant ±1 (a free body's linear velocity): making those velocities
-    dependent costs nothing.
+    `units` marks the entries of A that are the constant 1 (a free body's linear velocity): making those velocities dependent costs
+    nothing.
     """
-    rows = samples.shape[1]
-    count = len(names) - rows
-    if rows == 0:
-        return [Judged(tuple(names), 1.0, 0)]
+    count = len(names) - samples.shape[1]
     judged = []
     for free in islice(combinations(range(len(names)), count), _MOST_CHOICES):
         independent = tuple(names[i] for i in free)
-        worst = worst_amplification(samples, names, independent)
-        if np.isfinite(worst):
+        amplified = amplification(samples, names, independent)
+        if np.isfinite(amplified).any():
             simple = int(np.count_nonzero(units[:, [i for i in range(len(names)) if i not in free]].any(axis=0)))
-            judged.append(Judged(independent, worst, simple))
+            judged.append(Judged(independent, amplified, simple))
     if not judged:
         return []
     best = min(j.worst for j in judged)
-    return sorted(judged, key=lambda j: (j.worst > max(CLOSE * best, 20.0), -j.simplicity, j.worst))
+    return sorted(judged, key=lambda j: (j.worst > max(CLOSE * best, 20.0), -j.simplicity, j.worst, float(np.median(j.amplification))))
+
+
+def complements(chosen: NDArray[np.float64], judged: Sequence[Judged], count: int) -> list[Judged]:
+    """Alternates that help where the choice is poor: each in turn lowers the worst case of the best of those picked."""
+    covered = np.minimum(chosen, 1e9)
+    picked: list[Judged] = []
+    left = list(judged)
+    while left and len(picked) < count:
+        best = min(left, key=lambda j: (float(np.minimum(covered, j.amplification).max()), j.worst, float(np.median(j.amplification))))
+        picked.append(best)
+        left.remove(best)
+        covered = np.minimum(covered, best.amplification)
+    return picked
 
 
 def plan_blocks(

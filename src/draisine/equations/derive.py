@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.equations import report
-from draisine.equations.choice import POOR, Judged, judge, plan_blocks, worst_amplification
+from draisine.equations.choice import POOR, Judged, amplification, complements, judge, plan_blocks
 from draisine.equations.contacts import EdgeContact, Rows, WheelContact, edge_contact, height_of, rows_of, wheel_contact
 from draisine.equations.dynamics import ReducedDynamics, reduced_dynamics
 from draisine.equations.forces import AppliedForces, applied_forces
@@ -150,7 +150,7 @@ class Mechanism:
     def choices(self) -> list[Judged]:
         velocities = self.scope.velocities
         if len(self.row_names) == 0:
-            return [Judged(tuple(velocities), 1.0, 0)]
+            return [Judged(tuple(velocities), np.ones(1), 0)]
         units = np.array(
             [[bool(self.matrix[i, j].is_one()) for j in range(len(velocities))] for i in range(len(self.row_names))], dtype=bool
         )
@@ -178,10 +178,10 @@ class Mechanism:
         if wanted:
             self._check_wanted(wanted)
             ordered = tuple(v for v in velocities if v in wanted)
-            worst = worst_amplification(self.samples, velocities, ordered) if self.row_names else 1.0
-            others = [j for j in (self.choices if worst > POOR or not np.isfinite(worst) else []) if set(j.independent) != set(wanted)]
-            if others:
-                amount = f"{worst:.3g}" if np.isfinite(worst) else "infinity"
+            worst = float(amplification(self.samples, velocities, ordered).max()) if self.row_names else 1.0
+            others = [j for j in (self.choices if worst > POOR else []) if set(j.independent) != set(wanted)]
+            if others and others[0].worst < worst:
+                amount = f"{worst:.3g}" if np.isfinite(worst) else "infinitely many"
                 notes.append(
                     f"the chosen independent velocities ({', '.join(ordered)}) amplify others up to {amount} times in some configurations; "
                     f"({', '.join(others[0].independent)}) stays below {others[0].worst:.3g}"
@@ -199,7 +199,8 @@ class Mechanism:
         return plan, self._alternates(independent), notes
 
     def _alternates(self, independent: tuple[str, ...]) -> list[Judged]:
-        return [j for j in self.choices if set(j.independent) != set(independent)][:4]
+        chosen = amplification(self.samples, self.scope.velocities, independent)
+        return complements(chosen, [j for j in self.choices if set(j.independent) != set(independent)], count=3)
 
     def _cost(self, rows: list[int], dependent: list[str]) -> float:
         """Filled entries of the block, less those that are plain units."""

@@ -83,11 +83,8 @@ class Block:
     # ---------------------------------------------------------------- computing
 
     def compute(self, values: Sequence[int]) -> None:
-        pairs = self._sines_with_cosines(values)
         for v in values:
             kind, operands, detail = self.unit.values[v]
-            if v in self.doubles or kind == RESULT:
-                continue  # the other half of a pair, or already read after its call
             if kind in COMPARISONS:
                 a, b = (self.double(o) for o in operands)
                 self.booleans[v] = self.emit(f"fcmp {COMPARISONS[kind]} double {a}, {b}")
@@ -108,23 +105,8 @@ class Block:
                 self._fetch(v, operands[0], detail)
             elif kind == CALL:
                 self._call(v, operands, detail)
-            elif kind in (ca.OP_SIN, ca.OP_COS) and operands[0] in pairs:
-                self._sine_and_cosine(operands[0], *pairs[operands[0]])
-            elif not (kind in (ca.OP_ADD, ca.OP_MUL) and self._whole_arithmetic(v, kind, operands)):
+            elif kind != RESULT and not self._whole_arithmetic(v, kind, operands):  # results were read right after their call
                 self.doubles[v] = arithmetic(kind, [self.double(o) for o in operands], self.emit)
-
-    def _sines_with_cosines(self, values: Iterable[int]) -> dict[int, tuple[int, int]]:
-        found: dict[int, dict[int, int]] = {}
-        for v in values:
-            kind, operands, _ = self.unit.values[v]
-            if kind in (ca.OP_SIN, ca.OP_COS):
-                found.setdefault(operands[0], {})[kind] = v
-        return {angle: (both[ca.OP_SIN], both[ca.OP_COS]) for angle, both in found.items() if len(both) == 2}
-
-    def _sine_and_cosine(self, angle: int, sine: int, cosine: int) -> None:
-        both = self.emit(f"call {{ double, double }} @llvm.sincos.f64(double {self.double(angle)})")
-        self.doubles[sine] = self.emit(f"extractvalue {{ double, double }} {both}, 0")
-        self.doubles[cosine] = self.emit(f"extractvalue {{ double, double }} {both}, 1")
 
     # ---------------------------------------------------------------- tables
 
@@ -146,7 +128,7 @@ class Block:
 
     def _whole_arithmetic(self, value: int, kind: int, operands: Sequence[int]) -> bool:
         """Sums and products of cell numbers stay whole numbers."""
-        if not any(o in self._bounds for o in operands):
+        if kind not in (ca.OP_ADD, ca.OP_MUL) or not any(o in self._bounds for o in operands):
             return False
         first, second = self._whole(operands[0]), self._whole(operands[1])
         if first is None or second is None:

@@ -18,7 +18,7 @@ import llvmlite.binding as llvm
 
 # What object code may call. The linker takes them from the process where it can, else from the C library.
 MATHEMATICS = (
-    *("sin", "cos", "sincos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh"),
+    *("sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh"),
     *("exp", "expm1", "log", "log1p", "pow", "hypot", "erf", "fmod", "remainder", "floor", "ceil", "fmin", "fmax", "fma"),
 )
 

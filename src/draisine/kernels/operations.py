@@ -87,13 +87,11 @@ def declarations(kinds: set[int]) -> list[str]:
     """Declarations of what the given operations call."""
     names = {INTRINSICS.get(kind) or LIBRARY.get(kind, "") for kind in kinds} - {""}
     if "inverse_erf" in names:
-        names |= {"erf", "exp", "log", "llvm.sqrt.f64", "llvm.fabs.f64", "llvm.copysign.f64"}
+        names |= {"erf", "llvm.exp.f64", "llvm.log.f64", "llvm.sqrt.f64", "llvm.fabs.f64", "llvm.copysign.f64"}
     lines = []
     for name in sorted(names - {"inverse_erf"}):
         arguments = "double, double" if name in TWO_OPERANDS else "double"
-        lines.append(f"declare double @{name}({arguments}) nounwind willreturn memory(none)")
-    if {ca.OP_SIN, ca.OP_COS} <= kinds:
-        lines.append("declare { double, double } @llvm.sincos.f64(double) nounwind willreturn memory(none)")
+        lines.append(f"declare double @{name}({arguments}) nounwind")
     return [*lines, *([_inverse_erf()] if "inverse_erf" in names else [])]
 
 
@@ -117,14 +115,14 @@ def _inverse_erf() -> str:
     near = emit(f"fdiv double {near}, {horner((-0.329097515, 0.012229801, 1.442710462, -2.118377725, 1.0), square)}")
     near = emit(f"fmul double {x}, {near}")
     tail = emit(f"fmul double {emit(f'fsub double {ONE}, {x}')}, {number(0.5)}")
-    z = emit(f"fneg double {emit(f'call double @log(double {tail})')}")
+    z = emit(f"fneg double {emit(f'call double @llvm.log.f64(double {tail})')}")
     z = emit(f"call double @llvm.sqrt.f64(double {z})")
     far = horner((1.641345311, 3.429567803, -1.624906493, -1.970840454), z)
     far = emit(f"fdiv double {far}, {horner((1.637067800, 3.543889200, 1.0), z)}")
     y = emit(f"select i1 {emit(f'fcmp olt double {x}, {number(0.7)}')}, double {near}, double {far}")
     for _ in range(3):
         error = emit(f"fsub double {emit(f'call double @erf(double {y})')}, {x}")
-        growth = emit(f"call double @exp(double {emit(f'fmul double {y}, {y}')})")
+        growth = emit(f"call double @llvm.exp.f64(double {emit(f'fmul double {y}, {y}')})")
         step = emit(f"fmul double {emit(f'fmul double {error}, {growth}')}, {number(0.886226925452758)}")
         y = emit(f"fsub double {y}, {step}")
     edge = emit(f"fcmp oeq double {x}, {ONE}")

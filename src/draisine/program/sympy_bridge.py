@@ -146,7 +146,7 @@ def _whole_power(base: ca.SX, n: int) -> ca.SX:
     if n == 0:
         return ca.SX(1.0)
     half = _whole_power(base, n // 2)
-    square = ca.sq(half) if n > 1 else ca.SX(1.0)
+    square = half**2 if n > 1 else ca.SX(1.0)
     return square * base if n % 2 else square
 
 

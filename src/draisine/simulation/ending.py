@@ -89,8 +89,8 @@ def _not_finite(s: Situation) -> Status:
 def _too_small(s: Situation) -> Status:
     return Status(
         Ending.STEP_TOO_SMALL,
-        f"the step shrank to rounding error at {s.now} because of {s.culprit}; the motion is singular, discontinuous or very stiff "
-        "there: smooth the jump, make it an event, or loosen rtol and atol",
+        f"the step shrank to rounding error at {s.now} because of {s.culprit}; the motion is singular, discontinuous or very "
+        "stiff there: smooth the jump, make it an event, or loosen rtol and atol",
     )
 
 
@@ -107,5 +107,6 @@ def _control_failed(s: Situation) -> Status:
     said = f"{type(error).__name__}: {error}" if error is not None else "an unknown error"
     return Status(
         Ending.CONTROL_FAILED,
-        f"the control function failed with {said} after {s.now}; everything up to there is kept, and run.failure has the exception",
+        f"the control function failed with {said} after {s.now}; everything up to there is kept, and run.failure "
+        "has the exception",
     )

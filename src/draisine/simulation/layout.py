@@ -90,7 +90,6 @@ _REALS = (
 )
 
 
-
 class Block(ctypes.Structure):
     """The numbers of a run."""
 

@@ -108,7 +108,7 @@ def begin(s: Any) -> int:
 def plan(s: Any) -> None:
     """Divide the time up to the end into equal steps, none longer than asked for."""
     span = s.end - s.t
-    s.planned = max(1, int(math.ceil(abs(span) / s.step - 1e-9)))
+    s.planned = max(1, math.ceil(abs(span) / s.step - 1e-9))
     s.index = 0
     s.origin = s.t
     s.h = span / s.planned

@@ -135,7 +135,12 @@ class Memory:
         entry.order, entry.history, entry.stages, entry.rows = scheme.order, scheme.history, scheme.stages, scheme.rows
         entry.terms = 3 + len(scheme.dense)
         error = scheme.error if scheme.error is not None else np.zeros((2, scheme.rows))
-        for field, array in (("weights_at", scheme.weights), ("nodes_at", scheme.nodes), ("dense_at", scheme.dense), ("error_at", error)):
+        for field, array in (
+            ("weights_at", scheme.weights),
+            ("nodes_at", scheme.nodes),
+            ("dense_at", scheme.dense),
+            ("error_at", error),
+        ):
             kept = np.ascontiguousarray(array, dtype=float)
             self.arrays[f"{name}.{field}"] = kept
             setattr(entry, field, kept.ctypes.data)

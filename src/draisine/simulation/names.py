@@ -38,7 +38,9 @@ def numbers(what: str, quantities: Sequence[Quantity], given: Mapping[str, float
     else:
         array = np.asarray(given, dtype=float).reshape(-1)
         if array.size != values.size:
-            raise ValueError(f"{what}s: expected {values.size} numbers ({', '.join(q.name for q in quantities)}), got {array.size}")
+            raise ValueError(
+                f"{what}s: expected {values.size} numbers ({', '.join(q.name for q in quantities)}), got {array.size}"
+            )
         values = array.copy()
     for quantity, value in zip(quantities, values, strict=True):
         if not np.isfinite(value):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
 
@@ -116,7 +116,9 @@ def integrate(
     method = method if method is not None else DOP853()
     x = np.asarray(x0, dtype=float).reshape(-1)
     if x.size != len(root.states):
-        raise ValueError(f"{root.name}: x0 needs {len(root.states)} numbers ({', '.join(q.name for q in root.states)}), got {x.size}")
+        raise ValueError(
+            f"{root.name}: x0 needs {len(root.states)} numbers ({', '.join(q.name for q in root.states)}), got {x.size}"
+        )
     if not (np.isfinite(start) and np.isfinite(until)):
         raise ValueError(f"start and until must be finite times, got {start!r} and {until!r}")
     _check_tolerance(method, root)
@@ -184,6 +186,7 @@ class _Driver:
         self._memory.block.budget = 256
         # Parts of the run: equations and how many samples, steps and events came before them.
         self._parts: list[tuple[CompiledEquations, int, int, int]] = [(self._now, 0, 0, 0)]
+        self._borne = (0.0, 0.0)  # the worst condition carried on with, and when
         self._asker: Asker | None = None
         self._callback = None
         if control is not None:
@@ -285,6 +288,7 @@ class _Driver:
         best = self._choices.best_other(choice, block.t, memory.state.copy(), memory.inputs, self._parameters)
         if best is None or not best[2] < condition:
             block.limit = 2.0 * condition
+            self._borne = max(self._borne, (condition, block.t))
             return condition <= HOPELESS * self._now.equations.condition_limit
         other, state, better = best
         self._now = self._choices.compiled(other)
@@ -311,14 +315,10 @@ class _Driver:
         seconds = {"compile": self._choices.seconds, "integrate": elapsed}
         if self._asker is not None:
             seconds["control"] = self._asker.seconds
-        if isinstance(self._control, EveryStage) and self._asker is not None:
-            share = self._asker.seconds / max(elapsed, 1e-9)
-            status = status.with_warning(
-                f"the control was called in Python at every stage: {self._asker.calls} calls, {share:.0%} of the run's time; an "
-                "expression would be compiled, Sampled would call it less often"
-            )
         if status.kind != Ending.FINISHED:
             self._keep_last_state()
+        for warning in self._warnings(elapsed):
+            status = status.with_warning(warning)
         return Run(
             segments=self._segments(),
             events=self._occurrences(),
@@ -331,6 +331,21 @@ class _Driver:
             seconds=seconds,
             failure=self._failure,
         )
+
+    def _warnings(self, elapsed: float) -> Iterator[str]:
+        if isinstance(self._control, EveryStage) and self._asker is not None:
+            share = self._asker.seconds / max(elapsed, 1e-9)
+            yield (
+                f"the control was called in Python at every stage: {self._asker.calls} calls, {share:.0%} of the run's time; an "
+                "expression would be compiled, Sampled would call it less often"
+            )
+        condition, t = self._borne
+        if condition > 0.0 and np.isfinite(condition):
+            limit = self._now.equations.condition_limit
+            yield (
+                f"no choice of independent velocities was well conditioned throughout: the condition was {condition:.2g} at "
+                f"t = {t:.6g} s (limit {limit:g}); accuracy suffers by about that factor"
+            )
 
     def _keep_last_state(self) -> None:
         """A run that ended early ends its samples with the state it reached."""

@@ -1,8 +1,8 @@
 """The stepping loop as machine code: compiled by Numba once per machine, then loaded from disk without it.
 
-Importing Numba costs half a second and compiling the loop several; a stored object costs a millisecond. The compiled function takes the
-address of a block (`layout`) and works on memory of the caller alone, so it needs nothing of Numba's at run time: what
-is left of the wrapper's error handling after inlining is nothing, and that is checked before the code is stored.
+Importing Numba costs half a second and compiling the loop several; a stored object costs a millisecond. The compiled function
+takes the address of a block (`layout`) and works on memory of the caller alone, so it needs nothing of Numba's at run
+time: its wrapper's error handling vanishes with inlining, and that is checked before the code is stored.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ SYMBOL = "draisine_advance"
 # All that the code may ask of the process it is loaded into.
 ALLOWED = frozenset({"pow", "memset", "memcpy", "memmove"})
 # No reference counts, and IEEE arithmetic instead of exceptions.
-OPTIONS = {"_nrt": False, "error_model": "numpy", "boundscheck": False, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+OPTIONS: dict[str, Any] = {"_nrt": False, "error_model": "numpy", "boundscheck": False, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ def _teach_natives() -> None:
     word = types.int64
 
     def teach(function: Any, result: Any, count: int, emit: Callable[..., Any]) -> None:
-        typers = {1: lambda a: result, 2: lambda a, b: result, 3: lambda a, b, c: result}
+        typers: dict[int, Callable[..., Any]] = {1: lambda a: result, 2: lambda a, b: result, 3: lambda a, b, c: result}
         type_callable(function)(lambda context: typers[count])
         lower_builtin(function, *[word] * count)(emit)
 
@@ -163,6 +163,6 @@ def _check(text: str) -> None:
     strange = {name for name in needed if not name.startswith("llvm.")} - ALLOWED
     if strange:
         raise RuntimeError(
-            f"the compiled stepping loop needs {', '.join(sorted(strange))} at run time; an operation in it can raise an exception "
-            "or allocate memory. Write it without."
+            f"the compiled stepping loop needs {', '.join(sorted(strange))} at run time; an operation in it can raise an "
+            "exception or allocate memory. Write it without."
         )

@@ -2,9 +2,9 @@
 
 J. Mauny, M. Porez and F. Boyer, "Symbolic Dynamic Modelling of Locomotion Systems with Persistent Contacts - Application to the
 3D Bicycle", IFAC-PapersOnLine 50-1 (2017) 7598–7605, integrate with "a fourth-order explicit method for the prediction step and a
-fifth-order implicit method for the correction step". These are the Adams–Bashforth and Adams–Moulton formulas (Hairer, Nørsett & Wanner,
-Solving Ordinary Differential Equations I, section III.1), used as predict, evaluate, correct, evaluate. The corrected
-value is of order 5. The first three steps are made by DOP853.
+fifth-order implicit method for the correction step". These are the Adams–Bashforth and Adams–Moulton formulas (Hairer, Nørsett
+& Wanner, Solving Ordinary Differential Equations I, section III.1), used as predict, evaluate, correct, evaluate. The
+corrected value is of order 5. The first three steps are made by DOP853.
 """
 
 from __future__ import annotations

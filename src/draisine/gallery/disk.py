@@ -1,0 +1,98 @@
+"""The falling rolling disk: a uniform disc on a sharp rim, rolling without slip (Sanjuan & Jarzębowska, section VII.A).
+
+What it shows: a free body with one wheel. Coordinates are the source's: position of the centre, then heading φ, lean θ and spin angle ψ,
+turned about z, x and y (its equations 39 and 40). Rolling leaves three degrees of freedom.
+
+What you should see: a disc that leans to the right rolls in a circle to the right, for ever, if its spin suits its turn rate. Upright it
+rolls straight, but only above v = √(g r / 3) is that stable: the same knock that makes a fast disc wobble by a few degrees lays a
+slow one almost flat. It swings round on its edge, rises again, falls to the other side, and draws a row of loops. Nothing is lost:
+without friction it never settles as a coin on a table does, and the energy at the end is that of the start.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+import draisine as dr
+from draisine.gallery.study import Study
+from draisine.model import Model
+
+
+def rolling_disk() -> Model:
+    """A uniform disc that rolls on its sharp rim and may fall: parameters mass, radius, gravity."""
+    m = Model("rolling_disk", "falling rolling disk, Sanjuan & Jarzębowska section VII.A")
+    mass = m.parameter("mass", 1.0, "kg")
+    radius = m.parameter("radius", 0.3, "m")
+    m.gravity(m.parameter("gravity", 9.81, "m/s^2"))
+
+    about_diameter = mass * radius**2 / 4
+    disk = m.body("disk", mass=mass, inertia=(about_diameter, mass * radius**2 / 2, about_diameter))
+    m.free_euler(disk, order="zxy", angles=("heading", "lean", "spin_angle"))
+    m.wheel("disk", disk, radius=radius)
+
+    m.output("speed", "velocity_x(disk)*cos(heading) + velocity_y(disk)*sin(heading)", "m/s", "forward velocity of the centre")
+    m.output("spin", "spin_angle_rate + heading_rate*sin(lean)", "rad/s", "angular velocity about the axle")
+    m.watch("fell_over", "abs(lean) - 85*pi/180", about="lean passed 85°")
+    return m
+
+
+def steady_spin(lean: float, turn_rate: float, radius: float = 0.3, gravity: float = 9.81) -> float:
+    """Spin about the axle of the steady turn with this lean and turn rate (positive to the left), for a uniform disc.
+
+    The force of the ground is m g upward and m Ω V to the left, V = r σ; its moment about the centre turns the angular momentum
+    (m r²/2) σ along the axle and (m r²/4) Ω cos θ along the diameter with the rate Ω about the vertical:
+    r Ω² cos θ / 4 − (3/2) r σ Ω / tan θ = g.
+
+    >>> round(steady_spin(math.radians(20), -2.0), 3)  # a lean to the right turns to the right
+    3.869
+    """
+    return 2 * math.tan(lean) * (radius * turn_rate**2 * math.cos(lean) / 4 - gravity) / (3 * radius * turn_rate)
+
+
+def rolling_disk_paths(until: float = 20.0) -> Study:
+    """A disc in a steady turn, one knocked while rolling fast, and one too slow to stay upright."""
+    from draisine import view
+
+    disk, method = rolling_disk(), dr.DOP853(rtol=1e-11, atol=1e-13)
+    critical = math.sqrt(9.81 * 0.3 / 3)
+    lean, turn_rate, knock = math.radians(20), -2.0, 0.2
+    circling = {"lean": lean, "heading_rate": turn_rate, "lean_rate": 0.0, "spin": steady_spin(lean, turn_rate)}
+    starts = {
+        "steady_turn": circling,
+        "fast": {"speed": 1.5 * critical, "lean_rate": knock, "heading_rate": 0.0},
+        "slow": {"speed": 0.5 * critical, "lean_rate": knock, "heading_rate": 0.0},
+    }
+    runs = {name: dr.simulate(disk, until, start=start, method=method) for name, start in starts.items()}
+    for run in runs.values():
+        assert run.status.complete, run.status
+        assert run.energy_drift is not None and run.energy_drift < 1e-9
+
+    turn, fast, slow = runs.values()
+    middle = -turn["speed"][0] / turn_rate  # m to the right of the start: the centre of mass goes round there
+    track = np.hypot(turn["disk_contact_x"], turn["disk_contact_y"] + middle)
+    assert np.ptp(turn["lean"]) < 1e-9 and np.ptp(track) < 1e-8
+    assert np.allclose(track, middle + 0.3 * math.sin(lean), atol=1e-8)
+    assert np.allclose(turn["disk_lateral_force"], turn_rate * turn["speed"], atol=1e-8)  # m Ω V with m = 1 kg
+    # Linear wobble of the fast disc: λ² = (g − 3 v²/r)/(5 r/4), amplitude = knock/|λ|.
+    wobble = math.sqrt((3 * (1.5 * critical) ** 2 / 0.3 - 9.81) / (1.25 * 0.3))
+    if until >= 2 * math.pi / wobble:
+        assert abs(abs(fast["lean"]).max() - knock / wobble) < 0.01 * knock / wobble
+    if until >= 2.0:
+        assert abs(slow["lean"]).max() > math.radians(60)
+
+    figures = {
+        "steady_turn": view.path(turn, ["disk", "disk_contact"], snapshots=0.25),
+        "slow_path": view.path(slow, ["disk", "disk_contact"], snapshots=0.25),
+        "slow": view.plot(slow, "lean", "heading_rate", "speed", "disk_normal_force"),
+        "fast": view.plot(fast, "lean", "heading_rate", "speed"),
+        "slow_energy": view.energy(slow),
+    }
+    findings = (
+        f"straight rolling is stable above {critical:.4f} m/s",
+        f"knocked at {1.5 * critical:.2f} m/s it wobbles by {math.degrees(abs(fast['lean']).max()):.2f}°, "
+        f"at {0.5 * critical:.2f} m/s it falls to {math.degrees(abs(slow['lean']).max()):.1f}° and rises again",
+        f"steady turn at {math.degrees(lean):.0f}° of lean: the track is a circle of {track[0]:.4f} m, the centre's of {middle:.4f} m",
+    )
+    return Study("Paths of a rolling disk", runs, figures, findings)

@@ -1,0 +1,145 @@
+"""The Chaplygin sleigh: a board on one blade turns its mass to the front by itself.
+
+What it shows: no friction, no force along the blade, energy conserved, and yet the motion has a preferred direction. Thrown with its
+mass *behind* the blade, the sleigh swings round until the mass leads, and runs straight on. (S. A. Chaplygin, 1911; C. Carathéodory,
+1933.) This cannot happen to a system with holonomic constraints, whose volume in phase space is conserved.
+
+What you should see: the blade backs up, stops in a cusp and sets off again; the rate of turn rises to √(2E/m)/J and dies away; in
+the (v, ω) plane every motion runs along its own half ellipse from v = −√(2E/m) to v = +√(2E/m).
+
+Its equations by hand. Let e₁ point along the blade and e₂ to the left; v is the velocity of the blade along e₁, ω the rate of turn,
+a the distance of the mass ahead of the blade, I = m k² the inertia about the centre of mass, F the force of the ground along e₂:
+
+    velocity of the mass       v e₁ + a ω e₂
+    its acceleration           (v̇ − a ω²) e₁ + (a ω̇ + v ω) e₂
+    Newton and Euler           v̇ = a ω²,   m (a ω̇ + v ω) = F,   m k² ω̇ = −a F
+    so, with J² = a² + k²      ω̇ = −a v ω / J²,   F = m v ω k² / J²
+
+    energy                     v² + J² ω² = V² = 2 E / m
+    v̇ = a (V² − v²) / J²       v = V tanh s,   ω = (V/J) / cosh s,   s = a V (t − t₀) / J²
+    ∫ ω dt                     heading = 2 (J/a) arctan tanh(s/2) + constant: π J/a in all, from first to last
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import draisine as dr
+from draisine.gallery.study import Study
+from draisine.model import Model
+
+if TYPE_CHECKING:
+    from draisine.results import Trajectory
+
+Reals = NDArray[np.float64]
+
+
+def chaplygin_sleigh() -> Model:
+    """A planar body on a knife edge, its centre of mass ahead of the blade."""
+    m = Model("chaplygin_sleigh", "planar body on a knife edge behind its centre of mass")
+    m.gravity(0)
+    a = m.parameter("mass_ahead", 0.25, "m", "centre of mass ahead of the blade")
+    k = m.parameter("gyration_radius", 0.35, "m", "√(I/m) about the centre of mass")
+    mass = m.parameter("m_sleigh", 2.0, "kg")
+    # The origin is the centre of mass: the velocities of that point then fix the rate of turn at every heading, for a ≠ 0.
+    sleigh = m.body("sleigh", mass=mass, inertia=(mass * k**2, mass * k**2, mass * k**2))
+    m.planar(sleigh)
+    m.knife_edge(sleigh, at=(-a, 0, 0), along="x", name="blade")
+    m.point("blade", sleigh, at=(-a, 0, 0))
+    m.output("speed", "body_velocity_x(blade)", "m/s", "of the blade along itself, positive with the mass ahead")
+    m.output("turn_rate", "rate_z(sleigh)", "rad/s", "positive to the left")
+    m.output("blade_x", "position_x(blade)", "m")
+    m.output("blade_y", "position_y(blade)", "m")
+    return m
+
+
+@dataclass(frozen=True)
+class ClosedForm:
+    """The motion by formulas: see the head of this file."""
+
+    a: float
+    k: float
+    m: float
+    speed: float  # v at t = 0
+    turn_rate: float  # ω at t = 0
+
+    @property
+    def j(self) -> float:
+        return math.hypot(self.a, self.k)
+
+    @property
+    def top_speed(self) -> float:
+        """V = √(2E/m)."""
+        return math.hypot(self.speed, self.j * self.turn_rate)
+
+    def phase(self, t: Reals) -> Reals:
+        """s of the formulas; turning to the left is assumed, ω > 0."""
+        return math.atanh(self.speed / self.top_speed) + self.a * self.top_speed / self.j**2 * np.asarray(t)
+
+    def at(self, t: Reals) -> dict[str, Reals]:
+        """Velocity along the blade, rate of turn, heading since t = 0 and force across the blade."""
+        s, s0 = self.phase(t), self.phase(np.zeros(1))
+        v, w = self.top_speed * np.tanh(s), self.top_speed / self.j / np.cosh(s)
+        heading = 2 * self.j / self.a * (np.arctan(np.tanh(s / 2)) - np.arctan(np.tanh(s0 / 2)))
+        return {"speed": v, "turn_rate": w, "sleigh_heading": heading, "blade_force_across": self.m * v * w * (self.k / self.j) ** 2}
+
+
+def sleigh_turns_round(until: float = 7.0) -> Study:
+    """A sleigh thrown with its mass behind the blade swings round and runs on with the mass ahead."""
+    from draisine import view
+
+    model = chaplygin_sleigh()
+    start = {"speed": -1.0, "turn_rate": 0.05}
+    method = dr.DOP853(rtol=1e-12, atol=1e-13)
+    run = dr.simulate(model, until, start=start, method=method)
+    p = run.parameters
+    exact = ClosedForm(p["mass_ahead"], p["gyration_radius"], p["m_sleigh"], **start)
+    errors = {name: float(np.max(np.abs(run[name] - values))) for name, values in exact.at(run.time).items()}
+
+    assert run.status.complete, run.status
+    assert max(errors.values()) < 1e-9, errors
+    assert run.energy_drift is not None and run.energy_drift < 1e-10
+    if until >= 7.0:
+        assert run["speed"][0] < 0 and run["speed"][-1] > 0.999 * exact.top_speed  # it has turned its mass to the front
+        assert 0 < run["turn_rate"][-1] < 0.02 * run["turn_rate"].max()
+
+    more = {f"from_{v:+.1f}": dr.simulate(model, until, start={"speed": v, "turn_rate": w}) for v, w in _OTHERS}
+    figures = {
+        "sleigh_path": view.path(run, ("blade", "sleigh"), snapshots=0.25),
+        "sleigh_speeds": view.plot(run, "speed", "turn_rate", "blade_force_across"),
+        "sleigh_ellipses": _ellipses({"thrown": run, **more}, exact.j),
+    }
+    findings = (
+        f"speed along the blade: {run['speed'][0]:.3f} → {run['speed'][-1]:.6f} m/s; √(2E/m) = {exact.top_speed:.6f} m/s",
+        f"turned by {math.degrees(run['sleigh_heading'][-1]):.2f}°; from first to last π J/a = {180 * exact.j / exact.a:.2f}°",
+        f"largest difference from the closed form: {max(errors.values()):.1e}",
+    )
+    return Study("Chaplygin sleigh, thrown backwards", {"chaplygin_sleigh": run}, figures, findings)
+
+
+_OTHERS = ((-0.6, 0.05), (-0.3, 0.05), (-0.6, -0.05), (0.0, 1.9), (0.3, -1.0))
+
+
+def _ellipses(runs: dict[str, Trajectory], j: float) -> Any:
+    """Motions in the plane of the speed along the blade and the rate of turn, with the ellipses of constant energy."""
+    from draisine.view.canvas import panels
+    from draisine.view.style import COLOURS, FAINT, PAGE, style
+
+    with style():
+        drawing, (axes,) = panels(1, 0.75 * PAGE, 0.6 * PAGE)
+        round_ = np.linspace(0, 2 * math.pi, 200)
+        for run, colour in zip(runs.values(), COLOURS, strict=False):
+            v, w = run["speed"], run["turn_rate"]
+            top = math.hypot(v[0], j * w[0])
+            axes.plot(top * np.cos(round_), top / j * np.sin(round_), color=FAINT, linewidth=0.7, linestyle=":")
+            axes.plot(v, w, color=colour)
+            axes.plot(v[0], w[0], "o", color=colour, markerfacecolor="white", markersize=5)
+            axes.plot(v[-1], w[-1], "o", color=colour, markersize=5)
+        axes.set_xlabel("speed along the blade, mass ahead positive [m/s]")
+        axes.set_ylabel("rate of turn [rad/s]")
+    return drawing
