@@ -13,16 +13,20 @@ from numpy.typing import NDArray
 
 import draisine as dr
 from figure import AtLeast, AtMost, Figure
+from peers import pydy_bicycle
+from peers.pydy_bicycle import Peer
 
 REFERENCE = Path(__file__).parents[1] / "tests" / "reference" / "meijaard2007.json"
 FREE_RUN = {"speed": 4.6, "roll_rate": 0.5}
 Array = NDArray[np.float64]
 
 
-def figures() -> Iterator[Figure]:
+def figures(peer: Peer | None) -> Iterator[Figure]:
     equations = dr.derive(dr.gallery.model("bicycle"))
     yield Figure("eigenvalues at 0…10 m/s, worst of 44 errors", eigenvalue_error(equations), "1/s", AtMost(1e-11))
     yield from long_run()
+    if peer is not None:
+        yield Figure("5 s of free run: lean, steer, rates and path against PyDy", difference(peer), "", AtMost(1e-8))
     yield from methods()
     yield Figure("accelerations against brute force, ±70° lean × ±90° steer", brute_force_error(equations), "", AtMost(1e-9))
 
@@ -86,6 +90,25 @@ def methods() -> Iterator[Figure]:
         coarse, fine = (float(np.abs(final(method(step=h)) - exact).max()) for h in (0.005, 0.0025))
         yield Figure(f"{name}, 5 ms: final state against DOP853", coarse)
         yield Figure(f"{name}: order found by halving the step", math.log2(coarse / fine), "", AtLeast(order - 0.3))
+
+
+def difference(peer: Peer) -> float:
+    """Worst difference of the final states. The peer's axes have y to the right and z down, and its states are Euler angles."""
+    names = (*pydy_bicycle.COORDINATES, *pydy_bicycle.SPEEDS)
+    theirs = dict(zip(names, pydy_bicycle.integrate(peer, tolerance=1e-12)[-1], strict=True))
+    run = dr.simulate(dr.gallery.model("bicycle"), 5.0, start=FREE_RUN, method=dr.DOP853(rtol=1e-13, atol=1e-13), samples=2)
+    ours = run.final
+    pairs = (
+        (ours["lean"], theirs["lean"]),
+        (ours["steer"], -theirs["steer"]),
+        (ours["steer_rate"], -theirs["steer_rate"]),
+        (ours["rear_wheel_spin"], -theirs["rear_spin"]),
+        (ours["front_wheel_spin"], -theirs["front_spin"]),
+        (ours["heading"], -theirs["yaw"]),
+        (ours["rear_wheel_contact_x"] - float(run["rear_wheel_contact_x"][0]), theirs["x"]),
+        (ours["rear_wheel_contact_y"] - float(run["rear_wheel_contact_y"][0]), -theirs["y"]),
+    )
+    return max(abs(a - b) for a, b in pairs)
 
 
 def brute_force_error(equations: dr.Equations) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 
@@ -37,14 +38,17 @@ class Faster:
 
 @dataclass(frozen=True)
 class Figure:
-    """A measured figure. Without a target it is told for information; without a peer its ratio is unknown."""
+    """A measured figure. Without a target it is told for information. A peer that is not there is None or NaN."""
 
     name: str
     ours: float
     unit: str = ""
     target: AtMost | AtLeast | Faster | None = None
     peer: float | None = None
-    note: str = ""
+
+    def __post_init__(self) -> None:
+        if self.peer is not None and math.isnan(self.peer):
+            object.__setattr__(self, "peer", None)
 
     @property
     def ratio(self) -> float | None:
@@ -73,5 +77,4 @@ class Figure:
             "ratio": self.ratio,
             "target": str(self.target) if self.target else None,
             "met": self.met,
-            "note": self.note,
         }

@@ -10,8 +10,9 @@ from __future__ import annotations
 import argparse
 import json
 import platform
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib.metadata import version
+from importlib.util import find_spec
 
 from rich.console import Console
 from rich.table import Table
@@ -20,6 +21,7 @@ import accuracy
 import draisine as dr
 import speed
 from figure import Figure
+from peers import pydy_bicycle
 
 PREFIXES = ((1.0, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n"))
 
@@ -27,22 +29,22 @@ PREFIXES = ((1.0, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n"))
 def main() -> None:
     arguments = _arguments()
     told = Console(stderr=True)
-
-    def say(text: str) -> None:
-        told.print(f"[dim]{text} …[/dim]")
-
-    peers = not arguments.no_peers and speed.peer_installed()
-    if not peers and not arguments.no_peers:
-        told.print("PyDy is not installed: ratios are missing. `make bench` installs it; --no-peers silences this.")
-    peer = speed.time_peer(say) if peers else speed.PeerTimes()
-    say("draisine: speed")
-    figures = list(speed.figures(peer))
-    say("draisine: accuracy")
-    figures = [*accuracy.figures(), *figures]
+    peer = quickest = None
+    if not arguments.no_peers:
+        if find_spec("pydy") is None or find_spec("Cython") is None:
+            raise SystemExit("PyDy or Cython is not installed: run `make bench`, or leave the peers out with --no-peers")
+        told.print("[dim]building the peers …[/dim]")
+        peer, quickest = pydy_bicycle.build(), pydy_bicycle.build(solver="sympy:CRAMER")
+        pydy_bicycle.require_correct(peer)
+    told.print("[dim]measuring accuracy …[/dim]")
+    figures = list(accuracy.figures(peer))
+    told.print("[dim]measuring speed …[/dim]")
+    figures += speed.figures(peer, quickest)
+    machine = _machine(peers=peer is not None)
     if arguments.json:
-        print(json.dumps({"machine": _machine(peers), "figures": [f.as_json() for f in figures]}, indent=1, ensure_ascii=False))
+        print(json.dumps({"machine": machine, "figures": [f.as_json() for f in figures]}, indent=1, ensure_ascii=False))
     else:
-        Console().print(_table(figures, peers))
+        Console().print(_table(figures, machine))
 
 
 def _arguments() -> argparse.Namespace:
@@ -61,8 +63,8 @@ def _machine(peers: bool) -> dict[str, str]:
     return facts | ({"pydy": version("pydy"), "sympy": version("sympy")} if peers else {})
 
 
-def _table(figures: Sequence[Figure], peers: bool) -> Table:
-    table = Table(title="draisine beside its peers", caption=", ".join(f"{k} {v}" for k, v in _machine(peers).items()))
+def _table(figures: Sequence[Figure], machine: Mapping[str, str]) -> Table:
+    table = Table(title="draisine beside its peers", caption=", ".join(f"{k} {v}" for k, v in machine.items()))
     table.add_column("figure")
     for heading in ("ours", "peer", "ratio", "target", "met"):
         table.add_column(heading, justify="right")
@@ -70,7 +72,7 @@ def _table(figures: Sequence[Figure], peers: bool) -> Table:
         limit = getattr(figure.target, "limit", None)
         target = str(figure.target) if limit is None else f"{str(figure.target)[0]} {_quantity(limit, figure.unit)}"
         table.add_row(
-            f"{figure.name} ({figure.note})" if figure.note else figure.name,
+            figure.name,
             _quantity(figure.ours, figure.unit),
             "" if figure.peer is None else _quantity(figure.peer, figure.unit),
             "" if figure.ratio is None else f"{figure.ratio:.0f} ×",

@@ -46,8 +46,8 @@ _HOME = {
     "Sampled": "draisine.simulation",
     "EveryStage": "draisine.simulation",
     "InconsistentStart": "draisine.simulation",
-    "Trajectory": "draisine.results",
-    "load": "draisine.results",
+    "Trajectory": "draisine.verbs",
+    "load": "draisine.verbs",
 }
 
 __all__ = [

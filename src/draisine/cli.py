@@ -43,7 +43,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="draisine", description="Constrained mechanical systems: describe, derive, simulate, look.")
+    parser = argparse.ArgumentParser(
+        prog="draisine", description="Constrained mechanical systems: describe, derive, simulate, look."
+    )
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
 
     listing = commands.add_parser("list", help="models and studies of the gallery")
@@ -63,19 +65,35 @@ def _parser() -> argparse.ArgumentParser:
     )
     simulate.add_argument("model", metavar="MODEL", help="a name of the gallery, or a model file (.toml)")
     simulate.add_argument("--until", type=float, default=5.0, metavar="SECONDS", help="how long (default 5)")
-    simulate.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="a parameter, e.g. m_rear_wheel=2.5; may repeat")
-    simulate.add_argument("--input", action="append", default=[], metavar="NAME=LAW", help="a number or a law, e.g. 'steer_torque=-2*steer_rate'; may repeat")
+    simulate.add_argument(
+        "--set", action="append", default=[], metavar="NAME=VALUE", help="a parameter, e.g. m_rear_wheel=2.5; may repeat"
+    )
+    simulate.add_argument(
+        "--input",
+        action="append",
+        default=[],
+        metavar="NAME=LAW",
+        help="a number or a law, e.g. 'steer_torque=-2*steer_rate'; may repeat",
+    )
     simulate.add_argument("--method", choices=METHODS, default="dop853", help="integration method (default dop853)")
-    simulate.add_argument("--tolerance", type=float, default=1e-8, metavar="REL", help="relative tolerance of dop853 (default 1e-8)")
-    simulate.add_argument("--step", type=float, default=0.005, metavar="SECONDS", help="step of the fixed-step methods (default 0.005)")
-    simulate.add_argument("--samples", type=int, default=None, metavar="N", help="how many instants to keep (default 100 per second)")
+    simulate.add_argument(
+        "--tolerance", type=float, default=1e-8, metavar="REL", help="relative tolerance of dop853 (default 1e-8)"
+    )
+    simulate.add_argument(
+        "--step", type=float, default=0.005, metavar="SECONDS", help="step of the fixed-step methods (default 0.005)"
+    )
+    simulate.add_argument(
+        "--samples", type=int, default=None, metavar="N", help="how many instants to keep (default 100 per second)"
+    )
     simulate.add_argument("--out", type=Path, default=None, metavar="FILE", help="write the trajectory: .nc, .parquet or .csv")
     simulate.add_argument("--json", action="store_true", help="print one JSON object")
     simulate.set_defaults(action=_simulate)
 
     run = commands.add_parser("run", help="run a study of the gallery and save its figures")
     run.add_argument("study", metavar="STUDY")
-    run.add_argument("--out", type=Path, default=Path("out"), metavar="DIR", help="folder for figures and trajectories (default out)")
+    run.add_argument(
+        "--out", type=Path, default=Path("out"), metavar="DIR", help="folder for figures and trajectories (default out)"
+    )
     run.set_defaults(action=_run)
     return parser
 
@@ -228,7 +246,9 @@ def _method(given: argparse.Namespace) -> Any:
 
 def _as_data(run: Trajectory, out: Path | None) -> dict[str, Any]:
     return {
-        "status": {"kind": str(run.status.kind), "message": run.status.message, "warnings": list(run.status.warnings)},
+        "status": str(run.status.kind),
+        "message": run.status.message,
+        "warnings": list(run.status.warnings),
         "final": {name: float(value) for name, value in run.final.items()},
         "energy_drift": run.energy_drift,
         "constraint_residual": run.constraint_residual,

@@ -14,21 +14,33 @@ from numpy.typing import ArrayLike
 from draisine.equations import derive
 from draisine.kernels import Kernel
 from draisine.model import Model, System
+from draisine.model.amounts import amount_in
 from draisine.model.errors import ModelError
 from draisine.program.equations import Equations, Event
-from draisine.program.expression import Expr, as_expr
+from draisine.program.expression import Expr
 from draisine.program.program import Program
-from draisine.results import Trajectory
+from draisine.results import Trajectory, load
 from draisine.results.assembly import Piece, assemble, block, energy_block, power_block, residual_block
 from draisine.results.channel import Group
 from draisine.results.trajectory import Statistics
 from draisine.simulation import EveryStage, Sampled, StartProblem, consistent_start, integrate, prepare
-from draisine.simulation.choices import Choices
+from draisine.simulation.choices import Choices, best_for
 from draisine.simulation.methods import Method
 from draisine.simulation.run import Run, Segment
 
 if TYPE_CHECKING:
     import sympy
+
+
+def _plot(run: Trajectory, *names: str, **options: Any) -> Any:
+    """Named channels against time as a Matplotlib figure; see `draisine.view.plot`."""
+    from draisine.view import plot
+
+    return plot(run, *names, **options)
+
+
+# Results know no pictures and pictures no solvers; here, where everything meets, a trajectory learns to draw itself.
+Trajectory.plot = _plot  # type: ignore[method-assign]
 
 SAMPLES_PER_SECOND = 100
 MOST_SAMPLES = 20_000
@@ -107,12 +119,15 @@ def simulate(
     _reporter(equations)
     clock.lap("compile")
     begin = consistent_start(prepared.starts, dict(start or {}), parameters, inputs=constants)
+    p, u = _values(equations, parameters), np.array([constants.get(i.name, 0.0) for i in equations.inputs])
+    extra = begin.x[len(begin.x) - len(equations.extra_states) :]
+    fitting, x0 = best_for(equations, begin.q, begin.v, extra, (0.0, u, p))
     clock.lap("start")
     if control is not None and not isinstance(control, Sampled | EveryStage):
         control = EveryStage(control)
     run = integrate(
-        prepared.choices,
-        begin.x,
+        _prepared(fitting).choices,
+        x0,
         until,
         parameters=parameters,
         inputs=constants,
@@ -122,8 +137,12 @@ def simulate(
         progress=progress,
     )
     clock.lap("integrate")
-    values = dict(zip([p.name for p in equations.parameters], equations.default_parameters.tolist(), strict=True)) | dict(parameters or {})
-    return _trajectory(run, np.array(list(values.values())), values, clock, equations, str(begin.report))
+    return _trajectory(run, p, clock, equations, str(begin.report))
+
+
+def _values(equations: Equations, parameters: Mapping[str, float] | None) -> np.ndarray:
+    given = dict(parameters or {})
+    return np.array([given.get(q.name, q.default) for q in equations.parameters], dtype=float)
 
 
 class _Clock:
@@ -145,9 +164,11 @@ def _split_inputs(inputs: Mapping[str, Law]) -> tuple[dict[str, Expr], dict[str,
     constants: dict[str, float] = {}
     for name, value in inputs.items():
         if isinstance(value, Expr | str):
-            laws[name] = as_expr(value)
+            laws[name] = amount_in(value, None, f"law of input {name!r}")
         elif callable(value):
-            raise ModelError(f"input {name!r}: pass a Python function as control=Sampled(function, rate) or control=EveryStage(function)")
+            raise ModelError(
+                f"input {name!r}: pass a Python function as control=Sampled(function, rate) or control=EveryStage(function)"
+            )
         else:
             constants[name] = float(value)
     return laws, constants
@@ -156,7 +177,9 @@ def _split_inputs(inputs: Mapping[str, Law]) -> tuple[dict[str, Expr], dict[str,
 def _equations(model: Model | System | Equations, laws: Mapping[str, Expr], events: tuple[Event, ...], driven: bool) -> Equations:
     if isinstance(model, Equations):
         if laws or events:
-            raise ModelError("laws and events are compiled in when the equations are derived: pass them to derive(…), or pass the model here")
+            raise ModelError(
+                "laws and events are compiled in when the equations are derived: pass them to derive(…), or pass the model here"
+            )
         return model
     return derive(model, laws, events, work=True if driven else None)
 
@@ -171,13 +194,13 @@ def _sample_times(samples: ArrayLike | int | None, until: float) -> np.ndarray:
     return np.asarray(samples, dtype=float)
 
 
-def _trajectory(
-    run: Run, p: np.ndarray, parameters: Mapping[str, float], clock: _Clock, equations: Equations, start: str
-) -> Trajectory:
+def _trajectory(run: Run, p: np.ndarray, clock: _Clock, equations: Equations, start: str) -> Trajectory:
     pieces = [_piece(segment, p) for segment in run.segments if len(segment.times)]
     if not pieces:
         last = run.segments[-1]
-        alone = Segment(last.equations, np.array([run.final_time]), run.final_state[None, :], np.zeros((1, len(equations.inputs))), last.steps)
+        alone = Segment(
+            last.equations, np.array([run.final_time]), run.final_state[None, :], np.zeros((1, len(equations.inputs))), last.steps
+        )
         pieces = [_piece(alone, p)]
     status = run.status
     for note in equations.notes:
@@ -192,7 +215,7 @@ def _trajectory(
         warnings=_contact_warnings(pieces),
         statistics=Statistics(run.evaluations, run.accepted, run.rejected),
         seconds=clock.seconds,
-        parameters=parameters,
+        parameters=dict(zip((q.name for q in equations.parameters), p.tolist(), strict=True)),
         scene={"start": start},
     )
 
@@ -225,7 +248,9 @@ def _contact_warnings(pieces: Sequence[Piece]) -> list[str]:
         if name.endswith("_friction_needed") and values.size and np.nanmax(values) > 1.0:
             worst = int(np.nanargmax(values))
             wheel = name.removesuffix("_friction_needed")
-            warnings.append(f"{wheel} would need a friction coefficient of {values[worst]:.2f} to roll at t = {times[worst]:.3f} s")
+            warnings.append(
+                f"{wheel} would need a friction coefficient of {values[worst]:.2f} to roll at t = {times[worst]:.3f} s"
+            )
         if name.endswith("_normal_force") and values.size and np.nanmin(values) < 0.0:
             first = int(np.argmax(values < 0.0))
             wheel = name.removesuffix("_normal_force")
@@ -243,4 +268,4 @@ def _columns(pieces: Sequence[Piece]) -> list[tuple[str, np.ndarray, np.ndarray]
     return [(name, np.concatenate([t for t, _ in parts]), np.concatenate([v for _, v in parts])) for name, parts in found.items()]
 
 
-__all__ = ["compile", "derive", "simulate"]
+__all__ = ["Trajectory", "compile", "derive", "load", "simulate"]

@@ -11,7 +11,7 @@ import pytest
 from brute import Brute, quaternion, told
 
 from draisine.equations import derive
-from draisine.gallery.bicycle import bicycle
+from draisine.gallery.entries.bicycle import bicycle
 
 REFERENCE = json.loads((Path(__file__).parents[1] / "reference" / "meijaard2007.json").read_text())
 NO_INPUT = np.zeros(3)
@@ -187,7 +187,15 @@ def test_any_body_may_be_the_reference(brute, body):
     again = told(other.equations, moved, u, p)
     ours = dict(zip(e.report.output("outputs").labels, report["outputs"], strict=True))
     theirs = dict(zip(other.equations.report.output("outputs").labels, again["outputs"], strict=True))
-    for name in ("speed", "lean", "roll_rate", "yaw_rate", "rear_wheel_normal_force", "front_wheel_lateral_force", "front_wheel_contact_x"):
+    for name in (
+        "speed",
+        "lean",
+        "roll_rate",
+        "yaw_rate",
+        "rear_wheel_normal_force",
+        "front_wheel_lateral_force",
+        "front_wheel_contact_x",
+    ):
         assert theirs[name] == pytest.approx(ours[name], rel=1e-9, abs=1e-9), name
     accelerations = dict(zip(e.report.output("v").labels, report["vdot"], strict=True))
     accelerations_seen = dict(zip(other.equations.report.output("v").labels, again["vdot"], strict=True))
@@ -201,13 +209,20 @@ def _as_seen_from(brute, other, body, q, v, p):
     s = brute.mechanism.scope
     pose, twist = brute.mechanism.measures.poses[body], brute.mechanism.measures.twists[body]
     rotation = ca.vertcat(*[ca.horzcat(*row) for row in pose.rotation])
-    seen = ca.Function("seen", [s.q, s.v, s.p], [ca.vertcat(*pose.position), rotation, ca.vertcat(*twist.linear), ca.vertcat(*twist.angular)])
+    seen = ca.Function(
+        "seen", [s.q, s.v, s.p], [ca.vertcat(*pose.position), rotation, ca.vertcat(*twist.linear), ca.vertcat(*twist.angular)]
+    )
     position, r, linear, angular = (x.full() for x in seen(q, list(v.values()), p))
     scalar = np.sqrt(1 + np.trace(r)) / 2
     vector = np.array([r[2, 1] - r[1, 2], r[0, 2] - r[2, 0], r[1, 0] - r[0, 1]]) / (4 * scalar)
     known = dict(zip((c.name for c in brute.equations.coordinates), q, strict=True)) | v
     for i, axis in enumerate("xyz"):
-        known |= {f"{body}_{axis}": position[i, 0], f"{body}_v{axis}": linear[i, 0], f"{body}_w{axis}": angular[i, 0], f"{body}_q{axis}": vector[i]}
+        known |= {
+            f"{body}_{axis}": position[i, 0],
+            f"{body}_v{axis}": linear[i, 0],
+            f"{body}_w{axis}": angular[i, 0],
+            f"{body}_q{axis}": vector[i],
+        }
     known[f"{body}_qw"] = scalar
     return np.array([known[state.name] for state in other.equations.states])
 
@@ -233,7 +248,12 @@ def test_operation_counts():
     """Counts are budgets: a change that raises them must say why and move the baseline in tests/reference/operations.json."""
     baseline = json.loads((Path(__file__).parents[1] / "reference" / "operations.json").read_text())["bicycle"]
     e = derive(bicycle())
-    counts = {"dynamics": e.dynamics.operations, "report": e.report.operations, "project": e.project.operations, "monitor": e.monitor.operations}
+    counts = {
+        "dynamics": e.dynamics.operations,
+        "report": e.report.operations,
+        "project": e.project.operations,
+        "monitor": e.monitor.operations,
+    }
     rear = e.with_independent(("frame_wx", "steer_rate", "rear_wheel_spin"))
     counts["dynamics_rear_spin"] = rear.dynamics.operations
     assert counts == baseline

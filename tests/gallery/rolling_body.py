@@ -1,14 +1,14 @@
 """A body of revolution rolling on its rim, by Newton and Euler with plain vectors: the second road for disc and torus.
 
-Axes: forward e1 (horizontal, along the track), axle e2, and e3 in the plane of the body, upward when upright; z is vertical. With lean θ to the
-right, z = sin θ e2 + cos θ e3. The rim is a circle of radius R thickened by a tube of radius a (0 for a knife edge), so the contact lies
-at ρ = −R e3 − a z from the centre. Turn rate Ω about z and spin σ = ω·e2 give
+Axes: forward e1 (horizontal, along the track), axle e2, and e3 in the plane of the body, upward when upright; z is vertical.
+With lean θ to the right, z = sin θ e2 + cos θ e3. The rim is a circle of radius R thickened by a tube of radius a (0 for a
+knife edge), so the contact lies at ρ = −R e3 − a z from the centre. Turn rate Ω about z and spin σ = ω·e2 give
 
     ω = θ̇ e1 + σ e2 + Ω cos θ e3,      V = −ω × ρ  (rolling),
     L = I_d θ̇ e1 + I_a σ e2 + I_d Ω cos θ e3,      m V̇ = F − m g z,      L̇ = ρ × F.
 
-Steady turn (θ, Ω, σ constant): V = (R σ + a cos θ (σ − Ω sin θ)) e1 turns with Ω, so F = m g z + m Ω V (z × e1), and the e1 component of
-L̇ = Ω z × L = ρ × F reads
+Steady turn (θ, Ω, σ constant): V = (R σ + a cos θ (σ − Ω sin θ)) e1 turns with Ω, so F = m g z + m Ω V (z × e1), and the e1
+component of L̇ = Ω z × L = ρ × F reads
 
     I_d Ω² sin θ cos θ − I_a σ Ω cos θ = m g R sin θ + m Ω V (R cos θ + a),
 
@@ -54,7 +54,7 @@ class RollingBody:
         """λ² of straight rolling; positive: it falls, negative: it wobbles."""
         rolled = self.mass * (self.radius + self.tube) ** 2
         pull = self.mass * self.gravity * self.radius - (self.axial + rolled) * self.axial * spin**2 / self.diametral
-        return (pull) / (self.diametral + rolled)
+        return pull / (self.diametral + rolled)
 
     def accelerations(self, lean: float, lean_rate: float, turn_rate: float, spin: float) -> tuple[np.ndarray, np.ndarray]:
         """(θ̈, Ω̇, σ̇) and the force of the ground along e1, to the left (z × e1) and up, for any motion."""
@@ -73,7 +73,8 @@ class RollingBody:
             upright2 = turn2 * np.cos(lean) - turn_rate * np.sin(lean) * lean_rate
             alpha = lean2 * e1 + spin2 * e2 + upright2 * e3 + lean_rate * d1 + spin * d2 + upright * d3
             force = self.mass * (-np.cross(alpha, arm) - np.cross(omega, arm_rate) + self.gravity * UP)
-            growth = self.diametral * (lean2 * e1 + lean_rate * d1 + upright2 * e3 + upright * d3) + self.axial * (spin2 * e2 + spin * d2)
+            growth = self.diametral * (lean2 * e1 + lean_rate * d1 + upright2 * e3 + upright * d3)
+            growth = growth + self.axial * (spin2 * e2 + spin * d2)
             return growth - np.cross(arm, force), force
 
         zero = imbalance(np.zeros(3))[0]

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from draisine.equations.derive import _derive, _mechanism, derive
-from draisine.gallery.bicycle import bicycle
+from draisine.gallery.entries.bicycle import bicycle
 from draisine.model import Model, ModelError
 from draisine.model.files import MAX_BYTES, ModelFileError, from_toml, read_model, to_toml, write_model
 from draisine.model.items import Ball, Coordinate, Float, Joint, Rotate, Translate

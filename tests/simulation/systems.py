@@ -82,9 +82,9 @@ def oscillator(**more: object) -> Equations:
     return first_order("oscillator", {"x": 1.0, "v": 0.0}, lambda t, x, u, p: [x[1], -x[0]], **more)  # type: ignore[arg-type]
 
 
-def riccati() -> Equations:
-    """ẏ = 2ty² from 1/2 at t = 0: y = 1/(2 − t²); a nonlinear, time-dependent system with a simple answer."""
-    return first_order("riccati", {"y": 0.5}, lambda t, x, u, p: [2.0 * t * x[0] ** 2])
+def swing() -> Equations:
+    """ẏ = y cos t, ż = −y z² from 1: y = exp(sin t) and a second state that depends on it; time-dependent and nonlinear."""
+    return first_order("swing", {"y": 1.0, "z": 1.0}, lambda t, x, u, p: [x[0] * ca.cos(t), -x[0] * ca.cos(t) * x[1] ** 2])
 
 
 def kepler() -> Equations:
@@ -127,16 +127,14 @@ def lotka_volterra() -> Equations:
 
 
 def circle() -> Equations:
-    """A point that runs round x² + y² = 1, pushed off it by its equations; projection holds it there."""
+    """A point that runs round x² + y² = 1; the steps' errors push it off, projection holds it there."""
 
     def project(x: ca.SX) -> tuple[list[ca.SX], ca.SX]:
         residual = x[0] ** 2 + x[1] ** 2 - 1.0
         factor = 1.0 - residual / (2.0 * (x[0] ** 2 + x[1] ** 2))
         return [x[0] * factor, x[1] * factor], ca.fabs(residual)
 
-    return first_order(
-        "circle", {"x": 1.0, "y": 0.0}, lambda t, x, u, p: [-x[1] + 1e-3 * x[0], x[0] + 1e-3 * x[1]], project=project
-    )
+    return first_order("circle", {"x": 1.0, "y": 0.0}, lambda t, x, u, p: [-x[1], x[0]], project=project)
 
 
 def cart() -> Equations:

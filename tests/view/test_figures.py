@@ -210,24 +210,32 @@ class TestPath:
 
 
 class TestContacts:
-    def test_contact_angles(self):
+    def test_contact_angles_have_a_panel_per_wheel(self):
         run = bicycle_run()
-        (axes,) = contact_angles(run).axes
-        np.testing.assert_array_equal(lines(axes)["front wheel"], run["front_wheel_contact_angle"])
-        assert axes.get_ylabel() == "contact angle [10⁻³ rad]"
+        rear, front = contact_angles(run).axes
+        np.testing.assert_array_equal(lines(front)["front wheel"], run["front_wheel_contact_angle"])
+        np.testing.assert_array_equal(lines(rear)["rear wheel"], run["rear_wheel_contact_angle"])
+        assert front.get_ylabel().startswith("contact angle [")
 
     def test_normal_forces_above_zero_are_plain(self):
-        (axes,) = normal_forces(bicycle_run()).axes
-        assert legend_texts(axes) == ["rear wheel", "front wheel", "steer passed zero"]
-        assert axes.get_ylabel() == "normal force [N]"
+        rear, front = normal_forces(bicycle_run()).axes
+        assert legend_texts(rear)[0] == "rear wheel"
+        assert legend_texts(front)[0] == "front wheel"
+        assert not rear.patches and not front.patches
+        assert front.get_ylabel() == "normal force [N]"
 
     def test_a_pulling_ground_is_shaded(self):
-        (axes,) = normal_forces(bicycle_run(lift=800.0)).axes
-        assert legend_texts(axes)[-1] == "the ground would have to pull"
-        low, high = axes.get_ylim()
-        assert low < 0 < 1000 < high
-        shade = axes.patches[0]
-        assert (shade.get_y(), shade.get_y() + shade.get_height()) == pytest.approx((low, 0.0))
+        run = bicycle_run(lift=800.0)
+        for axes, name in zip(normal_forces(run).axes, ("rear_wheel_normal_force", "front_wheel_normal_force"), strict=True):
+            if run[name].min() >= 0:
+                assert not axes.patches
+                continue
+            assert legend_texts(axes)[-1] == "the ground would have to pull"
+            low, high = axes.get_ylim()
+            assert low < 0 < high
+            shade = axes.patches[0]
+            assert (shade.get_y(), shade.get_y() + shade.get_height()) == pytest.approx((low, 0.0))
+        assert min(run["rear_wheel_normal_force"].min(), run["front_wheel_normal_force"].min()) < 0
 
     def test_friction_above_one_is_shaded(self):
         (axes,) = friction_needed(bicycle_run(weave=4.0)).axes

@@ -1,14 +1,16 @@
 """Which velocities stay independent: judged by conditioning over sampled configurations, then by structure.
 
 For a choice with kernel H (its independent rows are the identity) the measure is the largest singular value of H: how much the
-dependent velocities can amplify the independent ones. No single choice is good everywhere, so alternates are kept in order of merit.
+dependent velocities can amplify the independent ones. No single choice is good everywhere, so alternates are kept in order of
+merit.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations, islice
+from math import comb
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,8 +18,9 @@ from numpy.typing import NDArray
 from draisine.equations.reduction import Block, Elimination
 
 POOR = 100.0  # amplification beyond which a choice is called poor
+SWITCH = 25.0  # and at which a run looks for a better one
 CLOSE = 4.0  # choices within this factor of the best conditioned are compared by structure
-_MOST_CHOICES = 3000
+_MOST_CHOICES = 3000  # beyond this the choices are not all judged
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,12 +56,11 @@ def amplification(samples: NDArray[np.float64], names: Sequence[str], independen
 def judge(samples: NDArray[np.float64], names: Sequence[str], units: NDArray[np.bool_]) -> list[Judged]:
     """All choices (or the likeliest, for large systems) that are regular at some sample, best first.
 
-    `units` marks the entries of A that are the constant 1 (a free body's linear velocity): making those velocities dependent costs
-    nothing.
+    `units` marks the entries of A that are the constant 1 (a free body's linear velocity): making those velocities dependent
+    costs nothing.
     """
-    count = len(names) - samples.shape[1]
     judged = []
-    for free in islice(combinations(range(len(names)), count), _MOST_CHOICES):
+    for free in _candidates(samples):
         independent = tuple(names[i] for i in free)
         amplified = amplification(samples, names, independent)
         if np.isfinite(amplified).any():
@@ -67,7 +69,34 @@ def judge(samples: NDArray[np.float64], names: Sequence[str], units: NDArray[np.
     if not judged:
         return []
     best = min(j.worst for j in judged)
-    return sorted(judged, key=lambda j: (j.worst > max(CLOSE * best, 20.0), -j.simplicity, j.worst, float(np.median(j.amplification))))
+
+    def merit(j: Judged) -> tuple[bool, bool, int, float, float]:
+        at_start = float(j.amplification[0])  # the first sample is where everybody starts
+        return (at_start > SWITCH, j.worst > max(CLOSE * best, SWITCH), -j.simplicity, j.worst, float(np.median(j.amplification)))
+
+    return sorted(judged, key=merit)
+
+
+def _candidates(samples: NDArray[np.float64]) -> Iterable[tuple[int, ...]]:
+    """Positions of independent velocities worth judging: all choices where they are few, else the best one of each sample."""
+    rows, columns = samples.shape[1:]
+    if comb(columns, rows) <= _MOST_CHOICES:
+        return combinations(range(columns), columns - rows)
+    return dict.fromkeys(_best_at(matrix) for matrix in samples)
+
+
+def _best_at(matrix: NDArray[np.float64]) -> tuple[int, ...]:
+    """Independent velocities at one configuration: what Gram–Schmidt with column pivoting leaves over."""
+    left = matrix.copy()
+    dependent: list[int] = []
+    for _ in range(len(matrix)):
+        size = np.linalg.norm(left, axis=0)
+        size[dependent] = -1.0
+        pivot = int(np.argmax(size))
+        dependent.append(pivot)
+        direction = left[:, pivot] / max(float(size[pivot]), 1e-300)
+        left -= np.outer(direction, direction @ left)
+    return tuple(i for i in range(matrix.shape[1]) if i not in dependent)
 
 
 def complements(chosen: NDArray[np.float64], judged: Sequence[Judged], count: int) -> list[Judged]:
@@ -76,7 +105,9 @@ def complements(chosen: NDArray[np.float64], judged: Sequence[Judged], count: in
     picked: list[Judged] = []
     left = list(judged)
     while left and len(picked) < count:
-        best = min(left, key=lambda j: (float(np.minimum(covered, j.amplification).max()), j.worst, float(np.median(j.amplification))))
+        best = min(
+            left, key=lambda j: (float(np.minimum(covered, j.amplification).max()), j.worst, float(np.median(j.amplification)))
+        )
         picked.append(best)
         left.remove(best)
         covered = np.minimum(covered, best.amplification)
@@ -95,7 +126,8 @@ def plan_blocks(
     A block must stay well conditioned at every sample after the earlier blocks are put in; groups that cannot be solved on
     their own are joined with the next.
     """
-    current = samples.copy()
+    amplified = amplification(samples, names, independent)
+    current = samples[amplified <= max(POOR, float(amplified.min()))]  # where it is poor, a run has gone over to another choice
     left = [i for i in range(len(names)) if names[i] not in independent]
     blocks: list[Block] = []
     pending: list[int] = []

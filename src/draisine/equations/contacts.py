@@ -1,9 +1,9 @@
 """Rows of the velocity constraints A(q) v = 0 from wheels and knife edges on the ground.
 
 A wheel's contact point is explicit: the lowest point of its circle is found by projecting the ground's normal on the wheel's
-plane, no quartic. The material point there has no velocity: three rows, of which the one along the normal is the rate of a position
-constraint. Rows of a wheel are written in the axes of the reference body, so that its linear velocity enters with unit
-coefficients, and a multiplier is the force of the ground on the wheel in those axes.
+plane, no quartic. The material point there has no velocity: three rows, of which the one along the normal is the rate of a
+position constraint. Rows of a wheel are written in the axes of the reference body, so that its linear velocity enters with
+unit coefficients, and a multiplier is the force of the ground on the wheel in those axes.
 """
 
 from __future__ import annotations

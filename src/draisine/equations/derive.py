@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.equations import report
-from draisine.equations.choice import POOR, Judged, amplification, complements, judge, plan_blocks
+from draisine.equations.choice import POOR, SWITCH, Judged, amplification, complements, judge, plan_blocks
 from draisine.equations.contacts import EdgeContact, Rows, WheelContact, edge_contact, height_of, rows_of, wheel_contact
 from draisine.equations.dynamics import ReducedDynamics, reduced_dynamics
 from draisine.equations.forces import AppliedForces, applied_forces
@@ -44,8 +44,8 @@ def derive(
 ) -> Equations:
     """Equations of motion of a described mechanism.
 
-    `laws` gives inputs as expressions (compiled in); `events` adds to the model's own; `work` adds the work of inputs and dampers as
-    a state, so that the energy balance can be checked (by default where laws are given or the model has dampers).
+    `laws` gives inputs as expressions (compiled in); `events` adds to the model's own; `work` adds the work of inputs and
+    dampers as a state, so that the energy balance can be checked (by default where laws are given or the model has dampers).
     """
     system = model.freeze() if isinstance(model, Model) else model
     return _derive(system, tuple(sorted((laws or {}).items())), tuple(events), work, ())
@@ -163,12 +163,12 @@ class Mechanism:
         ranks = np.linalg.matrix_rank(self.samples, tol=1e-9)
         if len(self.row_names) > len(self.scope.velocities):
             raise ModelError(
-                f"model {self.system.name!r} has {len(self.row_names)} velocity constraints but only {len(self.scope.velocities)} velocities; "
-                "take a contact away"
+                f"model {self.system.name!r} has {len(self.row_names)} velocity constraints but only "
+                f"{len(self.scope.velocities)} velocities; take a contact away"
             )
         raise ModelError(
-            f"model {self.system.name!r}: its {len(self.row_names)} velocity constraints ({', '.join(self.row_names)}) are dependent: "
-            f"only {int(ranks.min())} of them count in some configuration; take away the contact that repeats another"
+            f"model {self.system.name!r}: its {len(self.row_names)} velocity constraints ({', '.join(self.row_names)}) are "
+            f"dependent: only {int(ranks.max())} of them count; take away the contact that repeats another"
         )
 
     def choose(self, wanted: tuple[str, ...]) -> tuple[Elimination, list[Judged], list[str]]:
@@ -183,8 +183,8 @@ class Mechanism:
             if others and others[0].worst < worst:
                 amount = f"{worst:.3g}" if np.isfinite(worst) else "infinitely many"
                 notes.append(
-                    f"the chosen independent velocities ({', '.join(ordered)}) amplify others up to {amount} times in some configurations; "
-                    f"({', '.join(others[0].independent)}) stays below {others[0].worst:.3g}"
+                    f"the chosen independent velocities ({', '.join(ordered)}) amplify others up to {amount} times in some "
+                    f"configurations; ({', '.join(others[0].independent)}) stays below {others[0].worst:.3g}"
                 )
             independent = ordered
         else:
@@ -259,7 +259,9 @@ class Formulation:
             m.up,
             {name: exact(ca.SX(efforts[i])) for i, name in enumerate(scope.velocities)},
         )
-        has_damper = not ca.SX(driven).is_zero() and ca.depends_on(driven, ca.vertcat(scope.v, scope.t)) if driven.numel() else False
+        has_damper = (
+            not ca.SX(driven).is_zero() and ca.depends_on(driven, ca.vertcat(scope.v, scope.t)) if driven.numel() else False
+        )
         self.tracks_work = bool(self.laws or has_damper) if self.work is None else self.work
 
     def _law(self, name: str) -> ca.SX:
@@ -267,7 +269,9 @@ class Formulation:
         law = self.laws[name]
         others = sorted(names(law) & set(scope.input_names))
         if others:
-            raise ModelError(f"the law of input {name!r} uses the input {others[0]!r}; write laws in states, outputs, parameters and t")
+            raise ModelError(
+                f"the law of input {name!r} uses the input {others[0]!r}; write laws in states, outputs, parameters and t"
+            )
         return scope.value(law)
 
     def put_in(self, expressions: list[ca.SX]) -> list[ca.SX]:
@@ -302,12 +306,15 @@ class Formulation:
     @cached_property
     def units(self) -> dict[str, str]:
         system = self.mechanism.system
-        known = {q.name: q.unit for q in (*system.coordinates, *velocities_of(system), *system.inputs, *system.parameters, *system.outputs)}
+        known = {
+            q.name: q.unit
+            for q in (*system.coordinates, *velocities_of(system), *system.inputs, *system.parameters, *system.outputs)
+        }
         return {"t": "s", "work": "J", **known}
 
     def equations(self, choices: list[Judged], notes: list[str]) -> Equations:
         m = self.mechanism
-        system, scope = m.system, m.scope
+        system = m.system
         q_rate = self.put_in([m.measures.q_rate])[0]
         slope = ca.vertcat(q_rate, *[self.dynamics.accelerations[n] for n in self.independent])
         if self.tracks_work:
@@ -335,7 +342,7 @@ class Formulation:
             events=told.event_program(event_list),
             event_list=event_list,
             extra_states=self.extra_states,
-            condition_limit=POOR,
+            condition_limit=SWITCH,
             alternates=tuple(j.independent for j in choices),
             with_independent=lambda names: _derive(*arguments, tuple(names)),
             inverse_dynamics=self._inverse_dynamics(),
@@ -347,8 +354,13 @@ class Formulation:
         return ca.vertcat(*[self.dynamics.velocities[n] for n in self.mechanism.scope.velocities])
 
     def _remarks(self) -> list[str]:
-        wheels = {c.link.name for c in self.mechanism.contacts if isinstance(c, WheelContact) and not c.link.is_rotor and c.link.parent}
-        return [f"wheel body {name!r} is not balanced about its hinge (or carries something): its spin angle enters the equations" for name in sorted(wheels)]
+        wheels = {
+            c.link.name for c in self.mechanism.contacts if isinstance(c, WheelContact) and not c.link.is_rotor and c.link.parent
+        }
+        return [
+            f"wheel body {name!r} is not balanced about its hinge (or carries something): its spin angle enters the equations"
+            for name in sorted(wheels)
+        ]
 
     def _project(self) -> Program | None:
         """One Newton step of least change onto the position constraints."""

@@ -1,7 +1,7 @@
 """The reduced equations of motion: M_r v̇_r = F_r (Mauny, Porez & Boyer 2017, eqs 13–16), arranged to be short.
 
-The velocities of every mass are reduced to the independent speeds *before* the mass matrix is formed: with η = T v_r only the small
-M_r = Σ Tᵀ 𝓜 T is ever built, and Tᵀ also projects the inertia forces taken at v̇_r = 0.
+The velocities of every mass are reduced to the independent speeds *before* the mass matrix is formed: with η = T v_r only the
+small M_r = Σ Tᵀ 𝓜 T is ever built, and Tᵀ also projects the inertia forces taken at v̇_r = 0.
 """
 
 from __future__ import annotations
@@ -64,7 +64,19 @@ def reduced_dynamics(
     force = [ZERO] * n
     for mass in masses:
         link = mass.link.name
-        _gather(mass, [t[link] for t in tangents], columns, motion[link], change[link], velocities, bias, gravity, up[link], matrix, force)
+        _gather(
+            mass,
+            [t[link] for t in tangents],
+            columns,
+            motion[link],
+            change[link],
+            velocities,
+            bias,
+            gravity,
+            up[link],
+            matrix,
+            force,
+        )
     for name, effort in efforts.items():
         if is_zero(effort):
             continue

@@ -58,5 +58,3 @@ def _wrench_efforts(scope: Scope, measures: Measures, point: str, axes: str, for
         if not vanishes(amount):
             efforts += ca.jacobian(ca.vertcat(*motion), scope.v).T @ ca.vertcat(*amount)
     return efforts
-
-

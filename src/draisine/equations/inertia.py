@@ -66,7 +66,9 @@ def masses_of(links: list[Link], scope: Scope) -> list[Mass]:
             carrier.discs.append(disc)
         else:
             found[link.name] = Mass(link, mass, centre, locked, [disc])
-    return [m for m in found.values() if not (m.mass.is_zero() and all(x.is_zero() for row in m.inertia for x in row) and not m.discs)]
+    return [
+        m for m in found.values() if not (m.mass.is_zero() and all(x.is_zero() for row in m.inertia for x in row) and not m.discs)
+    ]
 
 
 def _less_axial(inertia: Mat, axis: int) -> Mat:
@@ -87,9 +89,9 @@ def _merge(carrier: Mass, mass: ca.SX, centre: Vec, inertia: Mat) -> None:
             if i != j:
                 combined[i][j] = minus(combined[i][j], mul(weighted[max(i, j)], apart[min(i, j)]))
         j, k = (i + 1) % 3, (i + 2) % 3
-        combined[i][i] = plus(combined[i][i], plus(mul(weighted[min(j, k)], apart[min(j, k)]), mul(weighted[max(j, k)], apart[max(j, k)])))
+        combined[i][i] = plus(
+            combined[i][i], plus(mul(weighted[min(j, k)], apart[min(j, k)]), mul(weighted[max(j, k)], apart[max(j, k)]))
+        )
     carrier.centre = add(carrier.centre, scale(share, apart))
     carrier.inertia = tuple(tuple(row) for row in combined)  # type: ignore[assignment]
     carrier.mass = total
-
-

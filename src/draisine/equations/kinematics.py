@@ -78,7 +78,9 @@ def carry_rate(step: Step, before: Twist, after: Twist, change: Twist, rates: Ra
         return Twist(_rates3(accelerations, step.linear), _rates3(accelerations, step.angular))
     spin = _spin(step, rates)
     linear = add(step.inward(change.origin), cross(after.origin, spin) if not vanishes(spin) else NULL)
-    angular = add(add(step.inward(change.angular), cross(after.angular, spin) if not vanishes(spin) else NULL), _spin(step, accelerations))
+    angular = add(
+        add(step.inward(change.angular), cross(after.angular, spin) if not vanishes(spin) else NULL), _spin(step, accelerations)
+    )
     return Twist(linear, angular)
 
 

@@ -50,7 +50,10 @@ def _peel_row(matrix: Sequence[Sequence[ca.SX]], sides: Columns, row: int, colum
         known = [mul(inverse, side[row]) for side in sides]
     else:
         known = [_divide(side[row], pivot) for side in sides]
-    rest = [[minus(side[i], mul(matrix[i][column], x)) for i in range(len(side)) if i != row] for side, x in zip(sides, known, strict=True)]
+    rest = [
+        [minus(side[i], mul(matrix[i][column], x)) for i in range(len(side)) if i != row]
+        for side, x in zip(sides, known, strict=True)
+    ]
     solved = solve(_minor(matrix, row, column), rest)
     return [[*part[:column], x, *part[column:]] for part, x in zip(solved, known, strict=True)]
 

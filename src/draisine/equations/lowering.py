@@ -108,16 +108,17 @@ class Scope:
         return f"model {self.system.name!r}: nothing is called {name!r}{hint}"
 
 
-def affine(
-    expression: Expr, coordinates: Mapping[str, Coordinate], scope: Scope, where: str
-) -> tuple[ca.SX, str | None, ca.SX]:
+def affine(expression: Expr, coordinates: Mapping[str, Coordinate], scope: Scope, where: str) -> tuple[ca.SX, str | None, ca.SX]:
     """Value of an amount that is constant or affine in one coordinate, the velocity that drives it, and its gain."""
     used = sorted(names(expression) & set(coordinates))
     amount = scope.value(expression)
     if not used:
         return amount, None, ZERO
     if len(used) > 1:
-        raise ModelError(f"{where}: one displacement may use one coordinate, but '{expression}' uses {' and '.join(used)}; chain two displacements")
+        raise ModelError(
+            f"{where}: one displacement may use one coordinate, but '{expression}' uses {' and '.join(used)}; "
+            "chain two displacements"
+        )
     symbol = scope.symbol(used[0])
     gain = ca.jacobian(amount, symbol)
     if ca.depends_on(gain, symbol):

@@ -29,7 +29,10 @@ class Measures:
         self.scope = scope
         self.links = {link.name: link for link in links}
         self.poses: dict[str, Pose] = {GROUND: Pose(NULL, UNIT), **poses(links)}
-        self.twists: dict[str, Twist] = {GROUND: REST, **twists(links, {n: scope.symbol(n) for n in scope.velocities}, whole=True)}
+        self.twists: dict[str, Twist] = {
+            GROUND: REST,
+            **twists(links, {n: scope.symbol(n) for n in scope.velocities}, whole=True),
+        }
         self._points = {point.name: point for point in scope.system.points}
         for index, axis in enumerate("xyz"):
             self._offer(f"position_{axis}", lambda name, i=index: self.position(name)[i])
@@ -110,5 +113,3 @@ class Measures:
             return measure(arguments[0].identifier)
 
         self.scope.special[function] = call
-
-

@@ -87,7 +87,9 @@ class Reduction:
 
     def column(self, independent: str) -> dict[str, ca.SX]:
         """All velocities per unit of one independent velocity."""
-        return {name: row[independent] for name, row in self.kernel.items() if independent in row and not is_zero(row[independent])}
+        return {
+            name: row[independent] for name, row in self.kernel.items() if independent in row and not is_zero(row[independent])
+        }
 
     def velocities(self, independent: dict[str, ca.SX]) -> dict[str, ca.SX]:
         """H v_r, dependent velocities from the last block to the first so that shared sums are formed once."""

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 import casadi as ca
 
-from draisine.equations.contacts import EdgeContact, WheelContact, to_reference
+from draisine.equations.contacts import EdgeContact, WheelContact
 from draisine.equations.inertia import mass_of
 from draisine.equations.newton_euler import inverse_dynamics
+from draisine.equations.tree import Launch
 from draisine.equations.vectors import UNIT, ZERO, Vec, cross, dot, times
 from draisine.program.equations import Constraint, Event, Kind, Quantity
 from draisine.program.expression import parse
@@ -48,10 +49,14 @@ class Report:
         # measured about the spin axis, π for the lowest point of an upright carrier; the cut lies at the top of the wheel
         angle = math.pi + ca.atan2(contact.normal[k], contact.normal[j])
         spin = self.scope.symbol(link.joint.coordinates[-1].name) if link.is_rotor else ZERO
-        found = {Quantity(f"{name}_contact_{axis}", "m", f"contact point of {name}"): c for axis, c in zip("xyz", point, strict=True)}
+        found = {
+            Quantity(f"{name}_contact_{axis}", "m", f"contact point of {name}"): c for axis, c in zip("xyz", point, strict=True)
+        }
         found[Quantity(f"{name}_contact_angle", "rad", f"place of the contact around {name}, in its carrier")] = angle
         found[Quantity(f"{name}_contact_angle_in_wheel", "rad", f"place of the contact on {name} itself")] = angle - spin
-        found[Quantity(f"{name}_track_heading", "rad", f"direction of the track of {name} on the ground")] = ca.atan2(forward[1], forward[0])
+        found[Quantity(f"{name}_track_heading", "rad", f"direction of the track of {name} on the ground")] = ca.atan2(
+            forward[1], forward[0]
+        )
         return found
 
     def _carrier_rotation(self, contact: WheelContact | EdgeContact) -> tuple[Vec, Vec, Vec]:
@@ -116,8 +121,14 @@ class Report:
         forward = self._rolling_direction(contact)
         left = cross(normal, forward)
         along, across, up = dot(forward, world), dot(left, world), dot(normal, world)
-        found = {Quantity(f"{name}_body_force_{a}", "N", f"force on {name} in the reference axes"): c for a, c in zip("xyz", force, strict=True)}
-        found |= {Quantity(f"{name}_force_{a}", "N", f"force on {name} in the world's axes"): c for a, c in zip("xyz", world, strict=True)}
+        found = {
+            Quantity(f"{name}_body_force_{a}", "N", f"force on {name} in the reference axes"): c
+            for a, c in zip("xyz", force, strict=True)
+        }
+        found |= {
+            Quantity(f"{name}_force_{a}", "N", f"force on {name} in the world's axes"): c
+            for a, c in zip("xyz", world, strict=True)
+        }
         found[Quantity(f"{name}_longitudinal_force", "N", f"force on {name} along its track")] = along
         found[Quantity(f"{name}_lateral_force", "N", f"force on {name} across its track, to the left")] = across
         found[Quantity(f"{name}_normal_force", "N", f"force of the ground holding {name} up")] = up
@@ -127,14 +138,8 @@ class Report:
         return found
 
     def _reference_to_world(self, contact: WheelContact, force: Vec) -> Vec:
-        root = contact.link.path()[0]
-        if to_reference(root, UNIT[0]) is UNIT[0] or root.joint.parent:
-            first = root.steps[0] if root.steps else None
-            from draisine.equations.tree import Launch
-
-            if isinstance(first, Launch):
-                return times(first.matrix, force)
-        return force
+        steps = contact.link.path()[0].steps
+        return times(steps[0].matrix, force) if steps and isinstance(steps[0], Launch) else force
 
     # ---------------------------------------------------------------- energies and residuals
 

@@ -8,13 +8,25 @@ from draisine.model.items import System
 from draisine.program.equations import Equations
 
 
+def derived_in_brief(equations: Equations) -> str:
+    """What was derived, in one line."""
+    constraints = sum(c.level == "velocity" for c in equations.constraints)
+    return (
+        f"derived: {len(equations.velocities)} velocities, {constraints} constraints, {len(equations.independent)} independent "
+        f"({', '.join(equations.independent)}); {equations.dynamics.operations} operations per state derivative, "
+        f"{len(equations.parameters)} parameters symbolic"
+    )
+
+
 def describe_as_data(system: System, equations: Equations) -> dict[str, Any]:
     """Names, units, defaults and counts."""
     return {
         "name": system.name,
         "about": system.about,
         "bodies": [b.name for b in system.bodies],
-        "joints": {j.name: {"parent": j.parent, "child": j.child, "coordinates": [c.name for c in j.coordinates]} for j in system.joints},
+        "joints": {
+            j.name: {"parent": j.parent, "child": j.child, "coordinates": [c.name for c in j.coordinates]} for j in system.joints
+        },
         "wheels": [w.name for w in system.wheels],
         "knife_edges": [e.name for e in system.edges],
         "parameters": {p.name: {"default": p.default, "unit": p.unit, "about": p.about} for p in equations.parameters},

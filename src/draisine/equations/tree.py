@@ -12,7 +12,22 @@ from dataclasses import dataclass, field
 import casadi as ca
 
 from draisine.equations.lowering import Scope, affine
-from draisine.equations.vectors import AXIS, NULL, Mat, Vec, add, is_zero, minus, mul, plus, quaternion_rotation, rotation, times, transposed, vanishes
+from draisine.equations.vectors import (
+    AXIS,
+    NULL,
+    Mat,
+    Vec,
+    add,
+    is_zero,
+    minus,
+    mul,
+    plus,
+    quaternion_rotation,
+    rotation,
+    times,
+    transposed,
+    vanishes,
+)
 from draisine.model.items import GROUND, Ball, Body, Float, Joint, Rotate, System, Translate
 from draisine.program.expression import Number
 

@@ -5,8 +5,8 @@
     >>> sorted(gallery.models())[0]
     'bicycle'
 
-A model is a function without arguments that gives a `Model`; a study is a function that runs one and gives a `Study`: trajectories,
-figures, findings. Files begin with what the study shows and what you should see.
+A model is a function without arguments that gives a `Model`; a study is a function that runs one and gives a `Study`:
+trajectories, figures, findings. Files begin with what the study shows and what you should see.
 """
 
 from __future__ import annotations
@@ -22,12 +22,23 @@ if TYPE_CHECKING:
     from draisine.gallery.study import Study
     from draisine.model import Model
 
-# name → file of this folder that defines a function of that name
+# name → file of the folder `entries` that defines a function of that name
 _MODELS = {
     "bicycle": "bicycle",
+    "rolling_disk": "disk",
+    "rolling_torus": "torus",
+    "unicycle": "unicycle",
+    "chaplygin_sleigh": "sleigh",
+    "snakeboard": "snakeboard",
 }
 _STUDIES = {
     "bicycle_free_run": "bicycle_free_run",
+    "rolling_disk_paths": "disk",
+    "rolling_torus_paths": "torus",
+    "unicycle_ride": "unicycle",
+    "bicycle_controlled_turn": "bicycle_controlled_turn",
+    "sleigh_turns_round": "sleigh",
+    "snakeboard_drive": "snakeboard",
 }
 
 
@@ -58,12 +69,12 @@ def _function(name: str, table: dict[str, str], kind: str) -> Any:
         from draisine.program.expression import closest
 
         raise KeyError(f"the gallery has no {kind} {name!r}{closest(name, table)}; it has {', '.join(table)}")
-    return getattr(import_module(f"draisine.gallery.{table[name]}"), name)
+    return getattr(import_module(f"draisine.gallery.entries.{table[name]}"), name)
 
 
 def _about(file: str, function: str) -> str:
     """First line of a function's documentation, read without running the file."""
-    tree = ast.parse((Path(__file__).parent / f"{file}.py").read_text(encoding="utf-8"))
+    tree = ast.parse((Path(__file__).parent / "entries" / f"{file}.py").read_text(encoding="utf-8"))
     for node in tree.body:
         if isinstance(node, ast.FunctionDef) and node.name == function:
             return (ast.get_docstring(node) or "").partition("\n")[0]

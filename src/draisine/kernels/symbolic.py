@@ -55,7 +55,7 @@ def _members(given: Any) -> list[Any]:
     from sympy.matrices.expressions.matexpr import MatrixElement
 
     given = given.as_explicit() if isinstance(given, sympy.MatrixExpr) else given
-    members = list(given) if isinstance(given, Iterable) else [given]
+    members = list(given) if isinstance(given, Iterable | sympy.MatrixBase) else [given]
     for member in members:
         if not isinstance(member, sympy.Symbol | sympy.Function | sympy.Derivative | sympy.Indexed | MatrixElement):
             raise TypeError(f"an argument must be a symbol or a group of symbols, got {member!r} ({type(member).__name__})")

@@ -29,4 +29,6 @@ def amount_in(value: Expr | str | float | int, unit: str | None, where: str) -> 
     try:
         return as_expr(value)
     except (TypeError, ValueError) as problem:
-        raise ModelError(f"{where}: expected a number, a text such as '5 cm' or an expression, got {value!r} ({problem})") from None
+        raise ModelError(
+            f"{where}: expected a number, a text such as '5 cm' or an expression, got {value!r} ({problem})"
+        ) from None

@@ -14,6 +14,7 @@ from draisine.program.tables import Table
 Vector = tuple[Expr, Expr, Expr]
 
 GROUND = "ground"  # the name of the fixed world frame: z up, gravity along −z
+NOTHING = Number(0.0)
 
 
 @dataclass(frozen=True)
@@ -42,9 +43,9 @@ class Inertia:
     xx: Expr
     yy: Expr
     zz: Expr
-    xy: Expr = Number(0.0)
-    yz: Expr = Number(0.0)
-    zx: Expr = Number(0.0)
+    xy: Expr = NOTHING
+    yz: Expr = NOTHING
+    zx: Expr = NOTHING
 
 
 @dataclass(frozen=True)
@@ -138,7 +139,7 @@ class Wheel:
     centre: Vector
     axis: str
     radius: Expr
-    tube: Expr = Number(0.0)
+    tube: Expr = NOTHING
 
 
 @dataclass(frozen=True)
@@ -156,8 +157,8 @@ class KnifeEdge:
 class Ground:
     """The plane that wheels and edges touch; slope rises along +x, bank rises along +y, gravity stays vertical."""
 
-    slope: Expr = Number(0.0)
-    bank: Expr = Number(0.0)
+    slope: Expr = NOTHING
+    bank: Expr = NOTHING
 
 
 @dataclass(frozen=True)

@@ -114,12 +114,24 @@ class Model:
         if isinstance(inertia, Inertia):
             tensor = inertia
         else:
-            given = dict(inertia) if isinstance(inertia, Mapping) else dict(zip(("xx", "yy", "zz"), inertia or (0, 0, 0), strict=True))
+            given = (
+                dict(inertia)
+                if isinstance(inertia, Mapping)
+                else dict(zip(("xx", "yy", "zz"), inertia or (0, 0, 0), strict=True))
+            )
             unknown = set(given) - {"xx", "yy", "zz", "xy", "yz", "zx"}
             if unknown:
                 raise ModelError(f"{where}: inertia has no entry {sorted(unknown)[0]!r}; use xx, yy, zz, xy, yz, zx")
-            tensor = Inertia(**{k: amount_in(given.get(k, 0), "kg*m^2", f"inertia {k} of {where}") for k in ("xx", "yy", "zz", "xy", "yz", "zx")})
-        return self._add("bodies", Body(name, amount_in(mass, "kg", f"mass of {where}"), self._vector(centre, "m", f"centre of {where}"), tensor, about))
+            tensor = Inertia(
+                **{
+                    k: amount_in(given.get(k, 0), "kg*m^2", f"inertia {k} of {where}")
+                    for k in ("xx", "yy", "zz", "xy", "yz", "zx")
+                }
+            )
+        return self._add(
+            "bodies",
+            Body(name, amount_in(mass, "kg", f"mass of {where}"), self._vector(centre, "m", f"centre of {where}"), tensor, about),
+        )
 
     def point(self, name: str, body: Body | str, at: Sequence[Amount] = (0, 0, 0)) -> Point:
         """A named point of a body, in the body's axes."""
@@ -128,7 +140,12 @@ class Model:
     # ------------------------------------------------------------ joints
 
     def joint(
-        self, name: str, parent: Body | str, child: Body | str, chain: Sequence[Displacement], coordinates: Sequence[Coordinate] = ()
+        self,
+        name: str,
+        parent: Body | str,
+        child: Body | str,
+        chain: Sequence[Displacement],
+        coordinates: Sequence[Coordinate] = (),
     ) -> Joint:
         """Any joint: a chain of displacements from the parent's frame to the child's."""
         return self._add("joints", Joint(name, _name(parent), _name(child), tuple(chain), tuple(coordinates)))
@@ -138,11 +155,15 @@ class Model:
         label = _name(body)
         return self.joint(name or f"{label}_motion", GROUND, label, *joints.free(label))
 
-    def free_euler(self, body: Body | str, order: str = "zxy", angles: Sequence[str] | None = None, name: str | None = None) -> Joint:
+    def free_euler(
+        self, body: Body | str, order: str = "zxy", angles: Sequence[str] | None = None, name: str | None = None
+    ) -> Joint:
         """Let a body move freely by position and three elementary turns; singular when the middle one reaches ±90°."""
         label = _name(body)
         if sorted(set(order) | set("xyz")) != ["x", "y", "z"] or len(order) != 3 or order[0] == order[1] or order[1] == order[2]:
-            raise ModelError(f"free_euler of {label!r}: order {order!r} must be three of x, y, z with no axis twice in a row, such as 'zxy'")
+            raise ModelError(
+                f"free_euler of {label!r}: order {order!r} must be three of x, y, z with no axis twice in a row, such as 'zxy'"
+            )
         names = tuple(angles or (f"{label}_turn{i + 1}" for i in range(3)))
         if len(names) != 3:
             raise ModelError(f"free_euler of {label!r}: give three names of angles, got {len(names)}")
@@ -187,7 +208,13 @@ class Model:
         return self._placed(name, parent, child, at, turned, joints.prismatic(joints.length(name, rate, default, span), axis))
 
     def cylindrical(
-        self, name: str, parent: Body | str, child: Body | str, axis: str = "z", at: Sequence[Amount] = (0, 0, 0), turned: Turns = ()
+        self,
+        name: str,
+        parent: Body | str,
+        child: Body | str,
+        axis: str = "z",
+        at: Sequence[Amount] = (0, 0, 0),
+        turned: Turns = (),
     ) -> Joint:
         """Turn about and slide along one axis: coordinates <name>_turn, <name>_slide."""
         chain = joints.cylindrical(joints.angle(f"{name}_turn"), joints.length(f"{name}_slide"), axis)
@@ -208,7 +235,13 @@ class Model:
         return self._placed(name, parent, child, at, turned, joints.screw(joints.angle(name), axis, pitch))
 
     def universal(
-        self, name: str, parent: Body | str, child: Body | str, axes: str = "xy", at: Sequence[Amount] = (0, 0, 0), turned: Turns = ()
+        self,
+        name: str,
+        parent: Body | str,
+        child: Body | str,
+        axes: str = "xy",
+        at: Sequence[Amount] = (0, 0, 0),
+        turned: Turns = (),
     ) -> Joint:
         """Two crossing hinges: coordinates <name>_1, <name>_2."""
         if len(axes) != 2 or axes[0] == axes[1] or not set(axes) <= set("xyz"):
@@ -216,11 +249,15 @@ class Model:
         chain = joints.universal(joints.angle(f"{name}_1"), joints.angle(f"{name}_2", span=(-1.2, 1.2)), axes)
         return self._placed(name, parent, child, at, turned, chain)
 
-    def spherical(self, name: str, parent: Body | str, child: Body | str, at: Sequence[Amount] = (0, 0, 0), turned: Turns = ()) -> Joint:
+    def spherical(
+        self, name: str, parent: Body | str, child: Body | str, at: Sequence[Amount] = (0, 0, 0), turned: Turns = ()
+    ) -> Joint:
         """A ball joint by unit quaternion; velocities are the child's relative rates <name>_wx, _wy, _wz in its own axes."""
         return self._placed(name, parent, child, at, turned, joints.spherical(name))
 
-    def fixed(self, name: str, parent: Body | str, child: Body | str, at: Sequence[Amount] = (0, 0, 0), turned: Turns = ()) -> Joint:
+    def fixed(
+        self, name: str, parent: Body | str, child: Body | str, at: Sequence[Amount] = (0, 0, 0), turned: Turns = ()
+    ) -> Joint:
         """A rigid connection."""
         return self._placed(name, parent, child, at, turned, ((), ()))
 
@@ -250,7 +287,12 @@ class Model:
         )
 
     def knife_edge(
-        self, body: Body | str, at: Sequence[Amount] = (0, 0, 0), along: str = "x", name: str | None = None, on_ground: bool = False
+        self,
+        body: Body | str,
+        at: Sequence[Amount] = (0, 0, 0),
+        along: str = "x",
+        name: str | None = None,
+        on_ground: bool = False,
     ) -> KnifeEdge:
         """A blade of the body: its point cannot move across the blade; `on_ground` keeps it at the ground's height."""
         label = name or f"{_name(body)}_edge"
@@ -261,9 +303,13 @@ class Model:
     def effort(self, measure: Amount, amount: Amount, name: str | None = None) -> Effort:
         """A force or torque conjugate to a measure: `effort("steer", torque)` turns the hinge `steer`."""
         what = _expression(measure)
-        return self._add("efforts", Effort(name or self._fresh("efforts", f"effort_on_{_label(what)}"), what, _expression(amount)))
+        return self._add(
+            "efforts", Effort(name or self._fresh("efforts", f"effort_on_{_label(what)}"), what, _expression(amount))
+        )
 
-    def spring(self, measure: Amount, stiffness: Amount, rest: Amount = 0.0, damping: Amount = 0.0, name: str | None = None) -> None:
+    def spring(
+        self, measure: Amount, stiffness: Amount, rest: Amount = 0.0, damping: Amount = 0.0, name: str | None = None
+    ) -> None:
         """A linear spring and damper on a coordinate, or on `distance(a, b)` of two points."""
         what = _expression(measure)
         label = name or self._fresh("potentials", f"spring_on_{_label(what)}")
@@ -407,7 +453,9 @@ def _reroot(system: System, body: str) -> System:
         here = by_child[here].parent
     base = path[-1]
     if not any(isinstance(d, Float) for d in base.chain):
-        raise ModelError(f"{system.name!r} cannot be referred to {body!r}: its reference body {base.child!r} does not move freely")
+        raise ModelError(
+            f"{system.name!r} cannot be referred to {body!r}: its reference body {base.child!r} does not move freely"
+        )
     chain, coordinates = joints.free(body)
     turned = {base.name: Joint(f"{body}_motion", GROUND, body, chain, coordinates)}
     for joint in path[:-1]:
@@ -423,7 +471,9 @@ def _inverse(chain: Iterable[Displacement], joint: str) -> tuple[Displacement, .
         elif isinstance(step, Translate):
             inverted.append(Translate(tuple(-c for c in step.by)))  # type: ignore[arg-type]
         else:
-            raise ModelError(f"joint {joint!r} is a ball joint and cannot be turned round; choose a reference body on its other side")
+            raise ModelError(
+                f"joint {joint!r} is a ball joint and cannot be turned round; choose a reference body on its other side"
+            )
     return tuple(inverted)
 
 

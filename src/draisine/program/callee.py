@@ -57,15 +57,14 @@ def offsets(function: ca.Function, inputs: bool) -> list[int]:
 def _scalar_instruction(function: ca.Function, k: int) -> Instruction:
     operation = function.instruction_id(k)
     reads, writes = tuple(function.instruction_input(k)), tuple(function.instruction_output(k))
-    node = function.instruction_MX(k) if operation in (ca.OP_CONST, ca.OP_CALL) else None
     if operation == ca.OP_CONST:
-        numbers = np.array(node.to_DM().full()).ravel(order="F")
+        numbers = np.array(function.instruction_MX(k).to_DM().full()).ravel(order="F")
         if numbers.size == 1:
             return Instruction(operation, reads, writes, float(numbers[0]))
         return Numbers(operation, reads, writes, numbers=numbers)
     if operation == ca.OP_CALL:
         # Here, unlike in SX, every slot has its place in the call, those without entries too.
-        callee = node.which_function()
+        callee = function.instruction_MX(k).which_function()
         reads = tuple(r for i, r in enumerate(reads) if callee.nnz_in(i))
         writes = tuple(w for i, w in enumerate(writes) if callee.nnz_out(i))
         return Instruction(operation, reads, writes, callee=callee)

@@ -18,7 +18,7 @@ from draisine.program.arithmetic import Operations, complex_operations, operatio
 from draisine.program.callee import Numbers, callee_tape, offsets
 from draisine.program.program import Instruction, Program
 
-_STEP = 1e-30  # small enough that its square vanishes beside one
+_STEP = 1e-200  # its square is zero: nothing but the first order is left, however small the arguments
 
 
 def interpret(program: Program, *arguments: ArrayLike) -> tuple[NDArray[Any], ...]:
@@ -29,7 +29,7 @@ def interpret(program: Program, *arguments: ArrayLike) -> tuple[NDArray[Any], ..
     >>> complex(interpret(cube, 2.0 + 1j * 2**-60)[0][0]) == 8.0 + 12j * 2**-60
     True
     """
-    inputs = _columns(program, arguments)
+    inputs: list[Any] = _columns(program, arguments)
     kind = np.result_type(float, *inputs)
     results = _run(program.tape, inputs, [slot.size for slot in program.outputs], operations_for(kind))
     columns = [np.array(column, dtype=kind) for column in results]

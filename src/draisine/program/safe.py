@@ -45,16 +45,16 @@ def unit(vector: Vector, regular: bool = False) -> ca.SX:
     if regular:
         return column * (1 / ca.sqrt(square))
     nonzero = square > TINY**2
-    return column * (nonzero / ca.sqrt(square + ca.logic_not(nonzero)))
+    return ca.SX(column * (nonzero / ca.sqrt(square + ca.logic_not(nonzero))))
 
 
 def angle(y: Scalar, x: Scalar, regular: bool = False) -> ca.SX:
     """The angle of the point (x, y), in (−π, π]. At the origin, value and derivatives are zero."""
     y, x = ca.SX(y), ca.SX(x)
     if regular:
-        return ca.atan2(y, x)
+        return ca.SX(ca.atan2(y, x))
     away = x * x + y * y > TINY**2  # the derivative has the same sum
-    return away * ca.atan2(y, x + ca.logic_not(away))
+    return ca.SX(away * ca.atan2(y, x + ca.logic_not(away)))
 
 
 def root(x: Scalar, n: int = 2) -> ca.SX:
@@ -73,9 +73,9 @@ def root(x: Scalar, n: int = 2) -> ca.SX:
     nonzero = size > TINY
     base = ca.if_else(nonzero, size, 1.0)
     if n == 2:
-        return nonzero * ca.sqrt(base)
+        return ca.SX(nonzero * ca.sqrt(base))
     power = base ** (1.0 / n)
-    return (ca.sign(x) * nonzero if n % 2 else nonzero) * power
+    return ca.SX((ca.sign(x) * nonzero if n % 2 else nonzero) * power)
 
 
 def clip(x: Scalar, lower: Scalar, upper: Scalar) -> ca.SX:
@@ -98,10 +98,10 @@ def sign(x: Scalar, width: Scalar | None = None) -> ca.SX:
 def where(condition: Scalar, then: Scalar, otherwise: Scalar) -> ca.SX:
     """A sharp switch. Value and derivatives are those of the branch taken.
 
-    Both branches are differentiated, and a branch not taken spoils the result if its derivatives are not finite: shield its
-    argument with `guard`, or write it with the primitives of this file.
+    Both branches are differentiated. How well a branch that is not taken is kept out, when its derivatives are not finite,
+    depends on the version of CasADi: shield its argument with `guard`, or write it with the primitives of this file.
     """
-    return ca.if_else(condition, then, otherwise)
+    return ca.SX(ca.if_else(condition, then, otherwise))
 
 
 def guard(condition: Scalar, x: Scalar, stand_in: Scalar) -> ca.SX:
@@ -112,7 +112,7 @@ def guard(condition: Scalar, x: Scalar, stand_in: Scalar) -> ca.SX:
     >>> float(ca.evalf(ca.substitute(ca.jacobian(f, x), x, -1.0)))
     0.0
     """
-    return ca.if_else(condition, x, stand_in)
+    return ca.SX(ca.if_else(condition, x, stand_in))
 
 
 def smooth_where(x: Scalar, then: Scalar, otherwise: Scalar, width: Scalar) -> ca.SX:

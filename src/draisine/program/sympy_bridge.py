@@ -85,7 +85,7 @@ def _node_to_sx(node: Any, known: Mapping[Any, ca.SX]) -> ca.SX:
         raise UnsupportedExpression(f"symbol {node} is not among the arguments; add it to them or give it a value with subs()")
     if node in (sympy.true, sympy.false):
         return ca.SX(float(bool(node)))
-    if (node.is_number and not node.args) or node.is_NumberSymbol:
+    if not node.args and node.is_number:
         return _number(node)
     if node.is_Mul:
         return _product(node.args, known)
@@ -275,7 +275,7 @@ def _numbered(slot: Slot) -> tuple[str, ...]:
 
 def _use_counts(program: Program) -> list[int]:
     """How often the result of each line is read."""
-    counts, maker = [0] * len(program.tape), {}
+    counts, maker = [0] * len(program.tape), dict[int, int]()
     for number, line in enumerate(program.tape):
         if line.operation != ca.OP_INPUT:
             for i in line.inputs:

@@ -306,6 +306,10 @@ class Trajectory:
 
         return to_pandas(self)
 
+    if TYPE_CHECKING:  # attached by `draisine.verbs`, since results know no pictures
+
+        def plot(self, *names: str, **options: Any) -> Any: ...
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the run to `path`: .nc (NetCDF), .parquet or .csv by suffix. `load` gives it back to the last bit."""
         from draisine.results.files import save

@@ -89,6 +89,35 @@ class Choices:
         return best
 
 
+def best_for(
+    equations: Equations, q: Reals, v: Reals, extra: Reals, others: tuple[float, Reals, Reals]
+) -> tuple[Equations, Reals]:
+    """The choice to begin with at a start given by all its velocities, and the state in its terms.
+
+    The equations' own choice is kept unless it is ill conditioned there: a sled along x cannot be described by its
+    velocity along y.
+    """
+    t, u, p = others
+    names = [velocity.name for velocity in equations.velocities]
+
+    def state(choice: tuple[str, ...]) -> Reals:
+        return np.concatenate([q, [v[names.index(name)] for name in choice], extra])
+
+    def condition(candidate: Equations) -> float:
+        if candidate.monitor is None:
+            return 1.0
+        value = float(candidate.monitor([t], state(candidate.independent), u, p)[0][0])
+        return value if np.isfinite(value) else np.inf
+
+    best, lowest = equations, condition(equations)
+    if lowest > equations.condition_limit and equations.with_independent is not None:
+        for choice in equations.alternates:
+            candidate = equations.with_independent(choice)
+            if condition(candidate) < lowest:
+                best, lowest = candidate, condition(candidate)
+    return best, state(best.independent)
+
+
 def prepare(equations: Equations) -> Choices:
     """Compile the equations for runs to come. `integrate` takes the result in place of the equations."""
     choices = Choices(equations)

@@ -19,18 +19,21 @@ EXACT = 1e-14
 NUDGES = (1e-3, 1e-2, 1e-1)
 
 
-def closest_point(rows: Rows, reference: Reals, free: NDArray[np.bool_]) -> tuple[Reals, Reals]:
-    """The point and its residuals, which are not zero if the equations contradict each other. Only `free` entries move."""
-    y, r = restore(rows, reference.copy(), free)
+def closest_point(rows: Rows, reference: Reals, free: NDArray[np.bool_], start: Reals | None = None) -> tuple[Reals, Reals]:
+    """The point and its residuals, which are not zero if the equations contradict each other. Only `free` entries move.
+
+    The search begins at the reference, or at `start`.
+    """
+    y, r = restore(rows, (reference if start is None else start).copy(), free)
     for nudge in NUDGES:
-        if _fulfilled(r):
+        if fulfilled(r) or start is not None:
             break
         # A length has no gradient at zero. A small fixed move in all directions gives it one, the same in every run.
         pattern = np.where(free, nudge / (1.0 + 0.1 * np.arange(len(y))), 0.0)
         other, s = restore(rows, reference + pattern, free)
         if _size(s) < _size(r):
             y, r = other, s
-    return slide(rows, y, r, reference, free) if _fulfilled(r) else (y, r)
+    return slide(rows, y, r, reference, free) if fulfilled(r) else (y, r)
 
 
 def restore(rows: Rows, y: Reals, free: NDArray[np.bool_]) -> tuple[Reals, Reals]:
@@ -41,6 +44,8 @@ def restore(rows: Rows, y: Reals, free: NDArray[np.bool_]) -> tuple[Reals, Reals
             break
         step = np.zeros_like(y)
         step[free] = -np.linalg.pinv(jacobian[:, free], rcond=RANK) @ r
+        if np.linalg.norm(r + jacobian @ step) > 0.999 * np.linalg.norm(r):
+            break  # not even the linear model promises anything
         length = 1.0
         while length > 1e-5:
             trial = y + length * step
@@ -69,7 +74,7 @@ def slide(rows: Rows, y: Reals, r: Reals, reference: Reals, free: NDArray[np.boo
             trial = y.copy()
             trial[free] += length * along
             trial, s = restore(rows, trial, free)
-            if _fulfilled(s) and np.linalg.norm((reference - trial)[free]) < distance * (1.0 - 1e-9):
+            if fulfilled(s) and np.linalg.norm((reference - trial)[free]) < distance * (1.0 - 1e-9):
                 break
             length *= 0.5
         else:
@@ -84,5 +89,6 @@ def _size(r: Reals) -> float:
     return float(np.abs(r).max()) if np.all(np.isfinite(r)) else np.inf
 
 
-def _fulfilled(r: Reals) -> bool:
+def fulfilled(r: Reals) -> bool:
+    """Whether residuals are zero but for rounding."""
     return _size(r) <= 1e-10

@@ -2,7 +2,8 @@
 
 An event's sign is looked at on a grid of points of each step, so that a short touch between two step ends is not missed:
 first on the cubic through both ends, which costs no derivative; only if a sign differs there, on the full interpolant. A
-value of exactly zero has no sign: a run that starts at zero starts with no event.
+value of exactly zero has no sign: a run that starts at zero starts with no event. Inputs count as they were at the last
+stage, so an event should watch states, not a control.
 """
 
 from __future__ import annotations

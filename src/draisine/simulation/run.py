@@ -31,6 +31,7 @@ from draisine.simulation.stored import stepping_loop
 Reals = NDArray[np.float64]
 
 CHUNK = 0.05  # seconds between two looks at the outside world
+FIRST_BUDGET = 256  # steps of the first call, when nobody knows how long they take
 # Where no other choice of velocities is better a run carries on to this multiple of the limit, and is singular beyond.
 HOPELESS = 1e4
 
@@ -183,7 +184,8 @@ class _Driver:
         self._memory = Memory(self._now.kernels(), method, x, inputs, parameters, span, samples, directions, stops)
         self._memory.block.threshold = _projection_threshold(method)
         self._memory.block.limit = choices.root.condition_limit
-        self._memory.block.budget = 256
+        self._memory.block.budget = FIRST_BUDGET
+        self._told = time.perf_counter()  # when progress was last spoken of
         # Parts of the run: equations and how many samples, steps and events came before them.
         self._parts: list[tuple[CompiledEquations, int, int, int]] = [(self._now, 0, 0, 0)]
         self._borne = (0.0, 0.0)  # the worst condition carried on with, and when
@@ -229,10 +231,12 @@ class _Driver:
         memory, block = self._memory, self._memory.block
         block.end = end
         while True:
-            began = time.perf_counter()
+            began, before = time.perf_counter(), block.accepted + block.rejected
             reason = self._loop(memory.address)
-            self._pace(time.perf_counter() - began)
-            if self._progress is not None:
+            now = time.perf_counter()
+            self._pace(block.accepted + block.rejected - before, now - began)
+            if self._progress is not None and now - self._told >= CHUNK:
+                self._told = now
                 self._progress(self._fraction())
             if reason == layout.FULL:
                 memory.grow()
@@ -242,10 +246,10 @@ class _Driver:
             elif reason != layout.PAUSED:
                 return reason
 
-    def _pace(self, elapsed: float) -> None:
-        """Fit the number of steps of the next call to the time they take."""
-        factor = CHUNK / max(elapsed, 1e-9)
-        self._memory.block.budget = int(min(max(self._memory.block.budget * min(factor, 4.0), 1), 1_000_000_000))
+    def _pace(self, steps: int, elapsed: float) -> None:
+        """Fit the number of steps of the next call to the time they take, growing with care."""
+        fitting = steps * CHUNK / max(elapsed, 1e-9)
+        self._memory.block.budget = int(max(1.0, min(fitting, 4.0 * max(steps, FIRST_BUDGET))))
 
     def _fraction(self) -> float:
         start, until = self._span

@@ -1,8 +1,9 @@
 """Consistent starts: coordinates and velocities that fulfil the constraints and a few wishes, and stay close to the defaults.
 
 Positions first. The coordinates closest to their defaults are sought among those that fulfil every constraint and wish that
-does not depend on velocities; a coordinate wished for by name is held. Then, at these coordinates, the smallest
-change of the velocities from their defaults is sought in the same way.
+does not depend on velocities; a coordinate wished for by name is held. Then, at these coordinates, the smallest change of
+the velocities from their defaults is sought in the same way. Of the independent velocities, as many as possible
+stay at their defaults: who wishes for a speed with the bar turned does not wish for a steer rate.
 """
 
 from __future__ import annotations
@@ -17,12 +18,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from draisine.program.equations import Equations
 from draisine.program.program import Program
-from draisine.simulation.closest import Rows, closest_point
+from draisine.simulation.closest import Rows, closest_point, fulfilled
 from draisine.simulation.names import numbers, unknown_name
 
 Reals = NDArray[np.float64]
 
 FULFILLED = 1e-9  # relative to 1 + |value wished for|
+TRUSTED = 1e3  # times the limit of the condition: beyond, the report's velocities are not used
 
 
 class InconsistentStart(ValueError):
@@ -114,6 +116,17 @@ class StartProblem:
 
         return rows("q"), rows("v")
 
+    @cached_property
+    def curved(self) -> NDArray[np.bool_]:
+        """Which values depend on velocities in another way than linearly."""
+        motion = self.equations.motion
+        symbols = motion.symbols()
+        v = symbols[[s.name for s in motion.inputs].index("v")]
+        if not v.numel():
+            return np.zeros(len(self.names), dtype=bool)
+        results = dict(zip((s.name for s in motion.outputs), motion.function.call(symbols), strict=True))
+        return np.array(ca.which_depends(ca.vertcat(results["residuals"], results["outputs"]), v, 2, True), dtype=bool)
+
     def evaluate(self, q: Reals, v: Reals, others: tuple[float, Reals, Reals]) -> tuple[Reals, Reals, Reals]:
         """Values and their Jacobians by q and v."""
         t, u, p = others
@@ -195,11 +208,7 @@ class _Solver:
         e = self._problem.equations
         q0, v0 = np.array([q.default for q in e.coordinates]), np.array([v.default for v in e.velocities])
         q = self._positions(q0, v0)
-        v = self._velocities(q, v0, None)
-        if len(v):
-            maps = self._hidden(q, v)
-            if maps is not None:
-                v = self._velocities(q, v0, maps)
+        v = self._velocities(q, v0) if len(v0) else v0
         return Start(q, v, self._state(q, v), self._report(q, v, q0, v0))
 
     def _positions(self, q0: Reals, v0: Reals) -> Reals:
@@ -212,19 +221,65 @@ class _Solver:
         names = [q.name for q in self._problem.equations.coordinates]
         return self._closest(residual, names, q0, self._wishes.coordinates, rows, "position")
 
-    def _velocities(self, q: Reals, v0: Reals, more: tuple[Reals, Reals] | None) -> Reals:
+    def _velocities(self, q: Reals, v0: Reals) -> Reals:
+        names = [v.name for v in self._problem.equations.velocities]
+        residual = self._velocity_residual(q, None)
+        v = self._closest(residual, names, v0, self._wishes.velocities, self._velocity_rows, "velocity")
+        more = self._hidden(q, v)
+        if more is not None:
+            residual = self._velocity_residual(q, more)
+            v = self._closest(residual, names, v0, self._wishes.velocities, self._velocity_rows, "velocity")
+        return self._calmed(residual, names, v, v0)
+
+    def _calmed(self, residual: Rows, names: list[str], v: Reals, v0: Reals) -> Reals:
+        """The same wishes with as few independent velocities moved from their defaults as will do.
+
+        One after the other is put back, that first which asks least of the others; those that are needed, or whose absence
+        would drive the others beyond reason, stay as they are.
+        """
+        wished = self._wishes.velocities
+        chosen = [names.index(name) for name in self._problem.equations.independent]
+        free = np.array([name not in wished for name in names], dtype=bool)
+        reference = np.where(free, v0, v)
+        bound = 10.0 * float(np.linalg.norm(v - v0))
+        free[[i for i in chosen if v[i] == v0[i]]] = False
+
+        def without(i: int) -> tuple[float, int, Reals]:
+            fewer, begin = free.copy(), v.copy()
+            fewer[i], begin[i] = False, v0[i]
+            other, r = closest_point(residual, reference, fewer, begin)
+            size = float(np.linalg.norm((other - v0)[chosen]))
+            return (size if fulfilled(r) and np.linalg.norm(other - v0) <= bound else np.inf), i, other
+
+        while True:
+            moved = sorted((i for i in chosen if free[i]), key=lambda i: abs(v[i] - v0[i]))
+            # Among many, only those that have moved least are tried; the others are needed in all likelihood.
+            size, i, other = min((without(i) for i in moved[:8]), key=lambda trial: trial[:2], default=(np.inf, 0, v))
+            if not np.isfinite(size):
+                return v
+            free[i], v = False, other
+
+    def _velocity_residual(self, q: Reals, more: tuple[Reals, Reals] | None) -> Rows:
         rows, target = self._velocity_rows, self._target[self._velocity_rows]
+        origin = np.array([v.default for v in self._problem.equations.velocities])
+        straight = not np.any(self._problem.curved[rows])
+        known = self._problem.evaluate(q, origin, self._others) if straight else None
+
+        def evaluate(v: Reals) -> tuple[Reals, Reals]:
+            if known is not None:  # linear in v: one evaluation serves all
+                return known[0] + known[2] @ (v - origin), known[2]
+            values, _, by_v = self._problem.evaluate(q, v, self._others)
+            return values, by_v
 
         def residual(v: Reals) -> tuple[Reals, Reals]:
-            values, _, by_v = self._problem.evaluate(q, v, self._others)
+            values, by_v = evaluate(v)
             r, jacobian = (values[rows] - target) / self._scale[rows], by_v[rows] / self._scale[rows, None]
             if more is not None:
                 matrix, offset = more
                 r, jacobian = np.concatenate([r, matrix @ v - offset]), np.vstack([jacobian, matrix])
             return r, jacobian
 
-        names = [v.name for v in self._problem.equations.velocities]
-        return self._closest(residual, names, v0, self._wishes.velocities, rows, "velocity")
+        return residual
 
     def _closest(
         self, residual: Rows, names: list[str], reference: Reals, held: Mapping[str, float], rows: NDArray[np.intp], level: str
@@ -276,6 +331,8 @@ class _Solver:
         e = self._problem.equations
         t, u, p = self._others
         slot = [s.name for s in e.report.outputs].index("v")
+        if e.monitor is not None and not e.monitor([t], self._state(q, v), u, p)[0][0] <= TRUSTED * e.condition_limit:
+            return None  # the independent velocities say nothing about the others here
 
         def full(speeds: Reals) -> Reals:
             return e.report([t], self._state(q, speeds), u, p)[slot]

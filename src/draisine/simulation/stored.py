@@ -26,7 +26,13 @@ SYMBOL = "draisine_advance"
 # All that the code may ask of the process it is loaded into.
 ALLOWED = frozenset({"pow", "memset", "memcpy", "memmove"})
 # No reference counts, and IEEE arithmetic instead of exceptions.
-OPTIONS: dict[str, Any] = {"_nrt": False, "error_model": "numpy", "boundscheck": False, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+OPTIONS: dict[str, Any] = {
+    "_nrt": False,
+    "error_model": "numpy",
+    "boundscheck": False,
+    "no_cpython_wrapper": True,
+    "no_cfunc_wrapper": True,
+}
 
 
 @dataclass(frozen=True)

@@ -1,14 +1,15 @@
 """The Chaplygin sleigh: a board on one blade turns its mass to the front by itself.
 
-What it shows: no friction, no force along the blade, energy conserved, and yet the motion has a preferred direction. Thrown with its
-mass *behind* the blade, the sleigh swings round until the mass leads, and runs straight on. (S. A. Chaplygin, 1911; C. Carathéodory,
-1933.) This cannot happen to a system with holonomic constraints, whose volume in phase space is conserved.
+What it shows: no friction, no force along the blade, energy conserved, and yet the motion has a preferred direction. Thrown
+with its mass *behind* the blade, the sleigh swings round until the mass leads, and runs straight on. (S. A. Chaplygin, 1911;
+C. Carathéodory, 1933.) This cannot happen to a system with holonomic constraints, whose volume in phase space is conserved.
 
-What you should see: the blade backs up, stops in a cusp and sets off again; the rate of turn rises to √(2E/m)/J and dies away; in
-the (v, ω) plane every motion runs along its own half ellipse from v = −√(2E/m) to v = +√(2E/m).
+What you should see: the blade backs up, stops in a cusp and sets off again; the rate of turn rises to √(2E/m)/J and dies
+away; in the (v, ω) plane every motion runs along its own half ellipse from v = −√(2E/m) to v = +√(2E/m).
 
-Its equations by hand. Let e₁ point along the blade and e₂ to the left; v is the velocity of the blade along e₁, ω the rate of turn,
-a the distance of the mass ahead of the blade, I = m k² the inertia about the centre of mass, F the force of the ground along e₂:
+Its equations by hand. Let e₁ point along the blade and e₂ to the left; v is the velocity of the blade along e₁, ω the rate of
+turn, a the distance of the mass ahead of the blade, I = m k² the inertia about the centre of mass, F the force of the ground
+along e₂:
 
     velocity of the mass       v e₁ + a ω e₂
     its acceleration           (v̇ − a ω²) e₁ + (a ω̇ + v ω) e₂
@@ -86,7 +87,12 @@ class ClosedForm:
         s, s0 = self.phase(t), self.phase(np.zeros(1))
         v, w = self.top_speed * np.tanh(s), self.top_speed / self.j / np.cosh(s)
         heading = 2 * self.j / self.a * (np.arctan(np.tanh(s / 2)) - np.arctan(np.tanh(s0 / 2)))
-        return {"speed": v, "turn_rate": w, "sleigh_heading": heading, "blade_force_across": self.m * v * w * (self.k / self.j) ** 2}
+        return {
+            "speed": v,
+            "turn_rate": w,
+            "sleigh_heading": heading,
+            "blade_force_across": self.m * v * w * (self.k / self.j) ** 2,
+        }
 
 
 def sleigh_turns_round(until: float = 7.0) -> Study:
@@ -108,11 +114,11 @@ def sleigh_turns_round(until: float = 7.0) -> Study:
         assert run["speed"][0] < 0 and run["speed"][-1] > 0.999 * exact.top_speed  # it has turned its mass to the front
         assert 0 < run["turn_rate"][-1] < 0.02 * run["turn_rate"].max()
 
-    more = {f"from_{v:+.1f}": dr.simulate(model, until, start={"speed": v, "turn_rate": w}) for v, w in _OTHERS}
+    others = [dr.simulate(model, until, start={"speed": v, "turn_rate": w}) for v, w in _OTHERS]
     figures = {
-        "sleigh_path": view.path(run, ("blade", "sleigh"), snapshots=0.25),
-        "sleigh_speeds": view.plot(run, "speed", "turn_rate", "blade_force_across"),
-        "sleigh_ellipses": _ellipses({"thrown": run, **more}, exact.j),
+        "path": view.path(run, ("blade", "sleigh"), snapshots=0.35),
+        "speeds_and_force": view.plot(run, "speed", "turn_rate", "blade_force_across"),
+        "ellipses": _ellipses([run, *others], exact.j),
     }
     findings = (
         f"speed along the blade: {run['speed'][0]:.3f} → {run['speed'][-1]:.6f} m/s; √(2E/m) = {exact.top_speed:.6f} m/s",
@@ -122,24 +128,29 @@ def sleigh_turns_round(until: float = 7.0) -> Study:
     return Study("Chaplygin sleigh, thrown backwards", {"chaplygin_sleigh": run}, figures, findings)
 
 
-_OTHERS = ((-0.6, 0.05), (-0.3, 0.05), (-0.6, -0.05), (0.0, 1.9), (0.3, -1.0))
+_OTHERS = ((-0.8, -0.2), (-0.55, 0.2), (0.0, -1.3), (0.0, 0.9))  # speed, rate of turn
 
 
-def _ellipses(runs: dict[str, Trajectory], j: float) -> Any:
+def _ellipses(runs: list[Trajectory], j: float) -> Any:
     """Motions in the plane of the speed along the blade and the rate of turn, with the ellipses of constant energy."""
     from draisine.view.canvas import panels
-    from draisine.view.style import COLOURS, FAINT, PAGE, style
+    from draisine.view.labels import legend_above
+    from draisine.view.style import COLOURS, FAINT, INK, PAGE, style
 
     with style():
-        drawing, (axes,) = panels(1, 0.75 * PAGE, 0.6 * PAGE)
-        round_ = np.linspace(0, 2 * math.pi, 200)
-        for run, colour in zip(runs.values(), COLOURS, strict=False):
+        drawing, (axes,) = panels(1, 0.8 * PAGE, 0.6 * PAGE)
+        around = np.linspace(0, 2 * math.pi, 200)
+        for run, colour in zip(runs, COLOURS, strict=False):
             v, w = run["speed"], run["turn_rate"]
             top = math.hypot(v[0], j * w[0])
-            axes.plot(top * np.cos(round_), top / j * np.sin(round_), color=FAINT, linewidth=0.7, linestyle=":")
+            axes.plot(top * np.cos(around), top / j * np.sin(around), color=FAINT, linewidth=0.7, linestyle=":")
             axes.plot(v, w, color=colour)
             axes.plot(v[0], w[0], "o", color=colour, markerfacecolor="white", markersize=5)
             axes.plot(v[-1], w[-1], "o", color=colour, markersize=5)
-        axes.set_xlabel("speed along the blade, mass ahead positive [m/s]")
+        axes.plot([], [], "o", color=INK, markerfacecolor="white", markersize=5, label="start")
+        axes.plot([], [], "o", color=INK, markersize=5, label=f"after {runs[0].time[-1]:g} s")
+        axes.plot([], [], color=FAINT, linewidth=0.7, linestyle=":", label="constant energy")
+        axes.set_xlabel("speed along the blade, positive with the mass ahead [m/s]")
         axes.set_ylabel("rate of turn [rad/s]")
+        legend_above(axes, 0.8 * PAGE)
     return drawing

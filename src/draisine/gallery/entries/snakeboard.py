@@ -1,0 +1,178 @@
+"""The snakeboard: a rider who never touches the ground drives it by twisting, because the wheels turn with the twist.
+
+What it shows: a board with a wheel set at each end, each free to steer, and a rotor in the middle that stands for the rider's
+body (J. Ostrowski, J. Burdick, A. Lewis & R. Murray, 1995). Wheels roll along themselves and do not slide across: two
+nonholonomic constraints and no force along the board, yet it sets off. Hips and feet follow a gait, front steer = −back steer
+= φ₀ + A sin Ωt and rotor = B sin Ωt, held by torques (proportional and derivative laws, compiled in).
+
+What you should see: in phase, the gait drives straight on, faster from cycle to cycle, the board wagging a little more each
+time; the momentum climbs in steps, two to a cycle, and never falls back by much. With a steady steer φ₀ the same gait drives
+round in a ring of about the radius l / tan φ₀. Out of phase (B < 0) the board goes backwards.
+
+Why, by hand. In the board's axes its centre moves with (v, w), it turns with ω; m is the whole mass, I the whole moment of
+inertia about the centre, K and k those of rotor and wheel set, l half the distance of the wheels. No sliding across at the
+wheels' angles α, β:
+
+    w + l ω = v tan α,  w − l ω = v tan β,    so  w = a v,  ω = b v  with  a = (tan α + tan β)/2,  b = (tan α − tan β)/(2 l).
+
+The ground's forces do no work on the motion (1, a, b). So the momentum along it, p = m (v + a w) + b L with the angular
+momentum L = I ω + K ψ̇ + k (α̇ + β̇), changes only as that direction changes (the nonholonomic momentum equation):
+
+    ṗ = m ȧ w + ḃ L,    and for α = −β = φ:   ṗ = (φ̇ / (l cos² φ)) (I ω + K ψ̇).
+
+Steering rate times rotor rate: in phase both change sign together, and p grows. For small angles and little speed the mean is
+p/t = A B Ω² K / (2 l). With torques τ given instead of angles, T = τ_rotor + τ_front + τ_back, the same motion is shorter
+still:
+
+    K (ω̇ + ψ̈) = τ_rotor, k (ω̇ + α̈) = τ_front, k (ω̇ + β̈) = τ_back,   d/dt (√G v) = −b T / √G,   G = m (1 + a²) + (I − K − 2k) b².
+
+Where it fails: with both wheel sets across the board (α = β = ±90°) the two constraints are one and the board may do as it
+likes. Spans of the steering angles keep the choice of independent velocities away from there. The velocity of the board along
+x is a good one at small headings, useless at 90°, where a run goes over to that along y or to the rate of turn by itself.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+import draisine as dr
+from draisine.gallery.study import Study
+from draisine.model import Model
+
+
+def snakeboard() -> Model:
+    """A board with two steered wheel sets and a rotor that stands for the rider.
+
+    Inputs: `rotor_torque`, `front_torque`, `back_torque`, of the board on each, positive to the left. The numbers are chosen, not
+    published: a toy of 7 kg and 40 cm.
+    """
+    m = Model("snakeboard", "planar snakeboard after Ostrowski, Burdick, Lewis & Murray 1995")
+    m.gravity(0)
+    half = m.parameter("half_length", 0.2, "m", "of the board, centre to wheels")
+    m_board, i_board = m.parameter("m_board", 4.0, "kg"), m.parameter("i_board", 0.05, "kg*m^2")
+    m_rotor, i_rotor = m.parameter("m_rotor", 2.0, "kg"), m.parameter("i_rotor", 0.08, "kg*m^2")
+    m_wheels = m.parameter("m_wheels", 0.5, "kg", "of one wheel set")
+    i_wheels = m.parameter("i_wheels", 0.002, "kg*m^2", "of one wheel set")
+
+    board = m.body("board", mass=m_board, inertia=(i_board, i_board, i_board))
+    rotor = m.body("rotor", mass=m_rotor, inertia=(i_rotor, i_rotor, i_rotor))
+    front = m.body("front_wheels", mass=m_wheels, inertia=(i_wheels, i_wheels, i_wheels))
+    back = m.body("back_wheels", mass=m_wheels, inertia=(i_wheels, i_wheels, i_wheels))
+    m.planar(board)
+    m.revolute("rotor", board, rotor, axis="z")
+    m.revolute("front_steer", board, front, axis="z", at=(half, 0, 0), span=(-1.0, 1.0))
+    m.revolute("back_steer", board, back, axis="z", at=(-half, 0, 0), span=(-1.0, 1.0))
+    # A pair of thin wheels on one axle, seen from above, is a blade: free along itself, fixed across.
+    m.knife_edge(front, along="x", name="front_axle")
+    m.knife_edge(back, along="x", name="back_axle")
+
+    m.effort("rotor", m.input("rotor_torque", "N*m", "of the board on the rotor"))
+    m.effort("front_steer", m.input("front_torque", "N*m", "of the board on the front wheel set"))
+    m.effort("back_steer", m.input("back_torque", "N*m", "of the board on the back wheel set"))
+
+    m.output("speed", "body_velocity_x(board)", "m/s", "of the board along itself")
+    m.output("drift", "body_velocity_y(board)", "m/s", "of the board across itself, positive to the left")
+    m.output("sideways_ratio", "(tan(front_steer) + tan(back_steer))/2", "", "a of ω = b v, w = a v")
+    m.output("curvature", "(tan(front_steer) - tan(back_steer))/(2*half_length)", "1/m", "b of ω = b v, w = a v")
+    m.output(
+        "angular_momentum",
+        "(i_board + i_rotor + 2*(i_wheels + m_wheels*half_length^2))*board_heading_rate"
+        " + i_rotor*rotor_rate + i_wheels*(front_steer_rate + back_steer_rate)",
+        "kg*m^2/s",
+        "about the centre of the board",
+    )
+    m.output(
+        "momentum",
+        "(m_board + m_rotor + 2*m_wheels)*(speed + sideways_ratio*drift) + curvature*angular_momentum",
+        "kg*m/s",
+        "along the motion that the wheels allow",
+    )
+    for place in ("front_wheels", "back_wheels"):
+        m.output(f"{place}_x", f"position_x({place})", "m")
+        m.output(f"{place}_y", f"position_y({place})", "m")
+    return m
+
+
+@dataclass(frozen=True)
+class Gait:
+    """Front steer = −back steer = `bias` + `steer` sin Ωt, rotor = `twist` sin Ωt; angles in rad, frequency in 1/s."""
+
+    steer: float = 0.3
+    twist: float = 1.0
+    frequency: float = 1.0
+    bias: float = 0.0
+
+    @property
+    def omega(self) -> float:
+        return 2 * math.pi * self.frequency
+
+    @property
+    def start(self) -> dict[str, float]:
+        """A standing board, wheels and rotor already in the gait."""
+        return {
+            "speed": 0.0,
+            "front_steer": self.bias,
+            "back_steer": -self.bias,
+            "front_steer_rate": self.steer * self.omega,
+            "back_steer_rate": -self.steer * self.omega,
+            "rotor_rate": self.twist * self.omega,
+        }
+
+    def laws(self) -> dict[str, str]:
+        """Torques that hold the gait, as texts to be compiled in."""
+        return {
+            "rotor_torque": self._hold("rotor", 0.0, self.twist, stiffness=30.0, damping=2.0),
+            "front_torque": self._hold("front_steer", self.bias, self.steer, stiffness=2.0, damping=0.1),
+            "back_torque": self._hold("back_steer", -self.bias, -self.steer, stiffness=2.0, damping=0.1),
+        }
+
+    def _hold(self, angle: str, mean: float, swing: float, stiffness: float, damping: float) -> str:
+        wanted = f"({mean!r} + ({swing!r})*sin({self.omega!r}*t))"
+        rate = f"({swing * self.omega!r})*cos({self.omega!r}*t)"
+        return f"{stiffness!r}*({wanted} - {angle}) + {damping!r}*({rate} - {angle}_rate)"
+
+
+def snakeboard_drive(until: float = 6.0) -> Study:
+    """A snakeboard drives itself by twisting: straight on, and with a steady steer in a circle."""
+    from draisine import view
+
+    model, gait, turning = snakeboard(), Gait(), Gait(bias=0.15)
+    method = dr.DOP853(rtol=1e-12, atol=1e-13)
+    run = dr.simulate(model, until, start=gait.start, inputs=gait.laws(), method=method)
+    circle = dr.simulate(model, 1.25 * until, start=turning.start, inputs=turning.laws(), method=method)
+
+    for each in (run, circle):
+        assert each.status.complete, each.status
+        assert each.energy_drift is not None and each.energy_drift < 1e-9  # energy less the work of the torques
+        assert each.constraint_residual["nonholonomic"] < 1e-12
+    p = run.parameters
+    gain = gait.steer * gait.twist * gait.omega**2 * p["i_rotor"] / (2 * p["half_length"])  # mean of ṗ for small angles
+    growth = float(np.polyfit(run.time, run["momentum"], 1)[0])
+    assert 0.9 < growth / gain < 1.2, (growth, gain)
+    assert run["speed"][-1] > 0 and run["board_x"][-1] > 0  # in phase drives forward
+    radius = p["half_length"] / math.tan(turning.bias)
+
+    figures = {
+        "path": view.path(run, ("back_wheels", "front_wheels")),
+        "path_in_a_circle": view.path(circle, ("back_wheels", "front_wheels")),
+        "gait": view.plot(run, "rotor", "front_steer", "back_steer", "rotor_torque"),
+        "momentum_and_speed": view.plot(run, "momentum", "speed", "board_heading"),
+        "energy": view.energy(run),
+    }
+    findings = (
+        f"after {until:g} s: {run['board_x'][-1]:.3f} m ahead, {run['board_y'][-1]:+.3f} m aside, at {run['speed'][-1]:.3f} m/s",
+        f"momentum grows by {growth:.3f} kg·m/s per second; A B Ω² K / (2 l) = {gain:.3f}",
+        f"work of the torques {run['work'][-1]:.3f} J, energy balance within {run.energy_drift:.1e} of it",
+        f"with a steady steer: radius {_mean_radius(circle):.2f} m (l / tan φ₀ = {radius:.2f} m), "
+        f"independent velocities over the run: {' → '.join(segment.independent[0] for segment in circle.segments)}",
+    )
+    return Study("Snakeboard, drive gait", {"snakeboard_drive": run, "snakeboard_circle": circle}, figures, findings)
+
+
+def _mean_radius(run: dr.Trajectory) -> float:
+    """Length of the track per angle turned."""
+    way = np.hypot(np.diff(run["board_x"]), np.diff(run["board_y"])).sum()
+    return float(way / abs(run["board_heading"][-1] - run["board_heading"][0]))

@@ -1,0 +1,49 @@
+"""The stored loop: a warm process never imports Numba."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from draisine.simulation import integrate, stored
+from simulation.systems import kepler, start_of
+
+SCRIPT = """
+import sys
+from simulation.systems import kepler, start_of
+from draisine.simulation import integrate
+run = integrate(kepler(), start_of(kepler()), 1.0)
+print(repr(run.final_state.tolist()), "numba" in sys.modules, "scipy" in sys.modules)
+"""
+
+
+def test_a_warm_process_does_without_numba() -> None:
+    here = integrate(kepler(), start_of(kepler()), 1.0).final_state.tolist()  # compiles what is not in the cache yet
+    path = os.pathsep.join(p for p in [*sys.path, str(Path(__file__).parents[1])] if p)
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT], env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True, check=True
+    )
+    there, numba, scipy = done.stdout.rsplit(maxsplit=2)
+    assert there == repr(here)
+    assert (numba, scipy) == ("False", "False")
+
+
+def test_code_that_needs_numba_is_refused() -> None:
+    text = "declare double @llvm.fabs.f64(double)\ndeclare double @pow(double, double)\n"
+    stored._check(text)
+    with pytest.raises(RuntimeError, match="needs NRT_Allocate at run time"):
+        stored._check(text + "declare i8* @NRT_Allocate(i64)\n")
+    with pytest.raises(RuntimeError, match="PyExc_ValueError"):
+        stored._check(text + "@PyExc_ValueError = external global i8\n")
+
+
+def test_the_key_names_what_the_code_depends_on() -> None:
+    from importlib.metadata import version
+
+    key = stored._key()
+    assert f"numba {version('numba')}" in key
+    assert "LLVM" in key

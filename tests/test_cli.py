@@ -1,0 +1,150 @@
+"""The command line as people type it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import draisine as dr
+from draisine.cli import main
+
+
+def run(capsys, *words: str) -> tuple[int, str, str]:
+    code = main(list(words))
+    out, err = capsys.readouterr()
+    return code, out, err
+
+
+def test_list_names_models_and_studies(capsys):
+    code, out, _ = run(capsys, "list")
+    assert code == 0
+    assert "bicycle" in out and "bicycle_free_run" in out
+    _, out, _ = run(capsys, "list", "--json")
+    assert "bicycle" in json.loads(out)["models"]
+
+
+def test_show(capsys):
+    code, out, _ = run(capsys, "show", "bicycle")
+    assert code == 0
+    for words in ("4 bodies", "3 degrees of freedom", "wheelbase", "steer_torque", "front_wheel_height", "fell_over"):
+        assert words in out
+    _, out, _ = run(capsys, "show", "bicycle", "--json")
+    data = json.loads(out)
+    assert data["parameters"]["trail"] == {"default": 0.08, "unit": "m", "about": data["parameters"]["trail"]["about"]}
+    assert len(data["independent"]) == 3
+
+
+def test_simulate_prints_one_json_object(capsys):
+    words = ("simulate", "bicycle", "--speed", "4.6", "--roll-rate=0.5", "--until", "2", "--set", "m_rear_wheel=2.5", "--json")
+    code, out, err = run(capsys, *words)
+    assert code == 0 and err == ""
+    told = json.loads(out)
+    assert told["status"] == "FINISHED"
+    assert told["energy_drift"] < 1e-8
+    assert set(told["constraint_residual"]) == {"holonomic", "nonholonomic", "norm"}
+    assert told["evaluations"] > 100
+    assert {"derive", "compile", "start", "integrate", "report"} <= set(told["seconds"])
+    again = dr.simulate(dr.gallery.bicycle(), 2.0, start={"speed": 4.6, "roll_rate": 0.5}, parameters={"m_rear_wheel": 2.5})
+    for name in ("speed", "steer", "frame_qw", "rear_wheel_spin", "front_wheel_normal_force"):
+        assert told["final"][name] == pytest.approx(again[name][-1], rel=1e-7, abs=1e-9)
+
+
+def test_methods_agree(capsys):
+    finals = []
+    for method in ("dop853", "rk4", "predictor-corrector"):
+        _, out, _ = run(
+            capsys, "simulate", "bicycle", "--speed", "5", "--roll-rate", "0.2", "--until", "1", "--method", method, "--json"
+        )
+        finals.append(json.loads(out)["final"]["lean"])
+    assert finals[1] == pytest.approx(finals[0], abs=1e-6)
+    assert finals[2] == pytest.approx(finals[0], abs=1e-6)
+
+
+@pytest.mark.parametrize("suffix", [".nc", ".parquet", ".csv"])
+def test_out_files_load_again(capsys, tmp_path, suffix):
+    target = tmp_path / f"ride{suffix}"
+    code, out, _ = run(capsys, "simulate", "bicycle", "--speed", "4.6", "--until", "0.5", "--out", str(target))
+    assert code == 0 and str(target) in out
+    ride = dr.load(target)
+    assert ride["speed"][0] == pytest.approx(4.6, abs=1e-9)
+    assert ride.status.complete
+
+
+def test_a_fall_ends_the_run_as_an_event(capsys):
+    code, out, _ = run(capsys, "simulate", "bicycle", "--speed", "1", "--roll-rate", "0.5", "--until", "10", "--json")
+    told = json.loads(out)
+    assert code == 0
+    assert told["status"] == "EVENT" and "lean passed 80°" in told["message"]
+    assert told["final"]["time"] == pytest.approx(told["events"][-1]["time"], abs=0.02)
+
+
+def test_law_on_the_command_line(capsys):
+    _, out, _ = run(
+        capsys, "simulate", "bicycle", "--speed", "6", "--until", "1", "--input", "steer_torque=0.5 - steer_rate", "--json"
+    )
+    again = dr.simulate(dr.gallery.bicycle(), 1.0, start={"speed": 6.0}, inputs={"steer_torque": "0.5 - steer_rate"})
+    assert json.loads(out)["final"]["lean"] == pytest.approx(again["lean"][-1], rel=1e-7)
+
+
+def test_model_file(capsys, tmp_path):
+    dr.write_model(dr.gallery.bicycle(), tmp_path / "mine.toml")
+    code, out, _ = run(capsys, "simulate", str(tmp_path / "mine.toml"), "--speed", "4.6", "--until", "0.5", "--json")
+    assert code == 0 and json.loads(out)["status"] == "FINISHED"
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("simulate", "bycicle"), "bicycle"),
+        (("simulate", "bicycle", "--sped", "4"), "speed"),
+        (("simulate", "bicycle", "--set", "mass=1"), "mass"),
+        (("simulate", "bicycle", "--set", "m_frame"), "NAME=VALUE"),
+        (("simulate", "bicycle", "--speed"), "--speed needs a number"),
+        (("simulate", "bicycle", "--speed", "fast"), "fast"),
+        (("simulate", "bicycle", "--out", "ride.xyz"), ".nc"),
+        (("simulate", "bicycle", "--input", "steer_torque=__import__('os')"), "steer_torque"),
+        (("simulate", "bicycle", "--input", "steer_torqe=1"), "steer_torque"),
+        (("simulate", "nowhere.toml"), "nowhere.toml"),
+        (("run", "nothing"), "nothing"),
+    ],
+)
+def test_wrong_calls_name_the_thing(capsys, words, said):
+    code, out, err = run(capsys, *words)
+    assert code == 2
+    assert out == ""
+    assert said in err
+    assert "Traceback" not in err
+
+
+def test_run_writes_figures_and_data(capsys, tmp_path):
+    code, out, _ = run(capsys, "run", "bicycle_free_run", "--out", str(tmp_path))
+    assert code == 0
+    for words in ("derived", "operations", "seconds", "energy", "constraints", "speed"):
+        assert words in out
+    for name in ("path.png", "rates_and_speed.png", "contact_angles.png", "normal_forces.png", "bicycle_free_run.nc"):
+        assert (tmp_path / name).stat().st_size > 1000
+    assert np.isfinite(dr.load(tmp_path / "bicycle_free_run.nc")["speed"]).all()
+
+
+def test_warm_path_needs_no_heavy_library():
+    """The way from command line to trajectory imports neither SymPy, Matplotlib, Numba, SciPy nor xarray."""
+    code = (
+        "import sys\nfrom draisine.cli import main\n"
+        "main(['simulate', 'bicycle', '--until', '0.2', '--json'])\n"
+        "heavy = [m for m in ('sympy', 'matplotlib', 'numba', 'scipy', 'xarray', 'pandas') if m in sys.modules]\n"
+        "print(heavy, file=sys.stderr)\nsys.exit(bool(heavy))"
+    )
+    subprocess.run(
+        [sys.executable, "-c", code.replace("sys.exit(bool(heavy))", "")], check=True, capture_output=True
+    )  # warms the cache
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def test_help_loads_nothing_heavy():
+    code = "import sys\nfrom draisine.cli import main\ntry:\n main(['--help'])\nexcept SystemExit:\n pass\nsys.exit('numpy' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True).returncode == 0
