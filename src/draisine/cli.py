@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import logging
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -26,6 +27,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given, wishes = parser.parse_known_args(arguments)
     if wishes and given.command != "simulate":
         parser.error(f"unrecognised: {' '.join(wishes)}")
+    _speak()
     try:
         code: int = given.action(given, wishes)
         return code
@@ -40,6 +42,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # what our own checks raise: the message names the thing and the cure
         print(f"draisine: {problem.args[0] if isinstance(problem, KeyError) and problem.args else problem}", file=sys.stderr)
         return WRONG
+
+
+def _speak() -> None:
+    """Say on the terminal what the package notes on its way, such as that something is being compiled for the first time."""
+    logger = logging.getLogger("draisine")
+    if not logger.handlers:
+        handler = logging.StreamHandler()
+        handler.setFormatter(logging.Formatter("draisine: %(message)s"))
+        logger.addHandler(handler)
+        logger.setLevel(logging.INFO)
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from trees import inertia
 
-from draisine.gallery.bicycle import bicycle
+from draisine.gallery.entries.bicycle import bicycle
 from draisine.model import Model
 from draisine.model.items import Ground
 

@@ -118,4 +118,4 @@ def test_a_lean_to_the_right_is_a_turn_to_the_right():
 def test_the_study_runs_and_finds_the_critical_speed():
     study = rolling_disk_paths(until=4.0)
     assert "0.9905 m/s" in study.findings[0]
-    assert set(study.runs) == {"steady_turn", "fast", "slow"} and len(study.figures) == 5
+    assert set(study.runs) == {"disk_steady_turn", "disk_fast", "disk_slow"} and len(study.figures) == 5

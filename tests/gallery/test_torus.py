@@ -156,4 +156,4 @@ def test_straight_rolling_is_stable_above_its_critical_speed(equations):
 
 def test_the_study_runs():
     study = rolling_torus_paths(until=5.0)
-    assert set(study.runs) == {"steady_turn", "flower", "meander"} and len(study.figures) == 5
+    assert set(study.runs) == {"torus_steady_turn", "torus_flower", "torus_meander"} and len(study.figures) == 5

@@ -156,5 +156,5 @@ def test_twisting_turns_the_frame_the_other_way():
 
 def test_the_study_runs():
     study = unicycle_ride(until=3.0)
-    assert set(study.runs) == {"ride_off", "pushed", "falls"} and len(study.figures) == 5
+    assert set(study.runs) == {"unicycle_ride_off", "unicycle_pushed", "unicycle_falls"} and len(study.figures) == 5
     assert "fell_sideways" in study.findings[2]

@@ -435,7 +435,7 @@ def _with(old: str, new: str) -> str:
         # chains
         (
             PENDULUM + '[joints.j]\nparent = "ground"\nchild = "bob"\nchain = [{ turn = "x" }]\n',
-            "a displacement of joint 'j': expected one of 'rotate', 'translate', 'ball' or 'float', got turn",
+            "a displacement of joint 'j': expected one of 'rotate', 'translate', 'ball', 'float' or 'glide', got turn",
         ),
         (
             PENDULUM + '[joints.j]\nparent = "ground"\nchild = "bob"\nchain = [{ ball = { quaternion = ["a"], rates = [] } }]\n',

@@ -257,8 +257,14 @@ def test_singular_names_the_choice() -> None:
     assert np.pi - run.final_state[0] == pytest.approx(0, abs=1e-4)
 
 
-def test_inputs_reach_the_other_choice_too() -> None:
-    """Switching keeps the sign of events and the records before it."""
+def test_a_start_without_meaning_is_singular() -> None:
+    """At a = 0 the velocity along x says nothing about the motion, so there is nothing to switch with either."""
+    run = integrate(turning(), [0.0, 0.0], 1.0)
+    assert run.status.kind == Ending.SINGULAR
+    assert "(vx) lose their meaning at t = 0 s: their condition is infinite" in run.status.message
+
+
+def test_records_of_a_run_that_switches_are_in_order() -> None:
     run = integrate(turning(), [0.3, -np.sin(0.3)], 10.0)
     assert np.all(np.diff(run.times) > 0)
     assert run.times[0] == 0.0

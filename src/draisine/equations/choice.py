@@ -18,9 +18,10 @@ from numpy.typing import NDArray
 from draisine.equations.reduction import Block, Elimination
 
 POOR = 100.0  # amplification beyond which a choice is called poor
-SWITCH = 25.0  # and at which a run looks for a better one
+SWITCH = 15.0  # and at which a run looks for a better one
 CLOSE = 4.0  # choices within this factor of the best conditioned are compared by structure
 _MOST_CHOICES = 3000  # beyond this the choices are not all judged
+_LEAST = 0.005  # singular value of a block that is solved on its own
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,6 +100,15 @@ def _best_at(matrix: NDArray[np.float64]) -> tuple[int, ...]:
     return tuple(i for i in range(matrix.shape[1]) if i not in dependent)
 
 
+def dependent_rows(samples: NDArray[np.float64]) -> list[int]:
+    """Rows that take part in a dependence, where the constraint matrix has its highest rank: those with a share in its left kernel."""
+    left, sizes, _ = np.linalg.svd(samples)
+    ranks = np.count_nonzero(sizes > 1e-9, axis=1)
+    rank = int(ranks.max())
+    shares = np.linalg.norm(left[ranks == rank][:, :, rank:], axis=2).max(axis=0)
+    return [int(i) for i in np.flatnonzero(shares > 1e-6)]
+
+
 def complements(chosen: NDArray[np.float64], judged: Sequence[Judged], count: int) -> list[Judged]:
     """Alternates that help where the choice is poor: each in turn lowers the worst case of the best of those picked."""
     covered = np.minimum(chosen, 1e9)
@@ -158,7 +168,8 @@ def _pick(
     for chosen in islice(combinations(left, len(rows)), 500):
         square = current[np.ix_(range(len(current)), rows, chosen)]
         smallest = np.linalg.svd(square, compute_uv=False)[:, -1]
-        if np.min(smallest) < 0.02:
+        # a determinant that changes its sign is zero somewhere between the samples
+        if np.min(smallest) < _LEAST or np.ptp(np.sign(np.linalg.det(square))) > 0:
             continue
         rating = cost(rows, [names[i] for i in chosen]) - 1e-3 * float(np.log(np.min(smallest)))
         if best is None or rating < best[0]:

@@ -212,8 +212,8 @@ def _point_columns(link: Link, point: Vec) -> dict[str, Vec]:
             if step.velocity is not None:
                 found.append((step.velocity, scale(step.scale, cross(UNIT[step.axis], arm))))
     if launch is not None:
-        found += [(name, UNIT[i]) for i, name in enumerate(launch.linear)]
-        found += [(name, cross(UNIT[i], arm)) for i, name in enumerate(launch.angular)]
+        found += [(name, UNIT[i]) for i, name in enumerate(launch.linear) if name]
+        found += [(name, cross(UNIT[i], arm)) for i, name in enumerate(launch.angular) if name]
     columns: dict[str, Vec] = {}
     for name, vector in found:
         columns[name] = add(columns[name], vector) if name in columns else vector

@@ -16,13 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.equations import report
-from draisine.equations.choice import POOR, SWITCH, Judged, amplification, complements, judge, plan_blocks
+from draisine.equations.choice import POOR, SWITCH, Judged, amplification, complements, dependent_rows, judge, plan_blocks
 from draisine.equations.contacts import EdgeContact, Rows, WheelContact, edge_contact, height_of, rows_of, wheel_contact
 from draisine.equations.dynamics import ReducedDynamics, reduced_dynamics
 from draisine.equations.forces import AppliedForces, applied_forces
 from draisine.equations.inertia import Mass, masses_of
 from draisine.equations.kinematics import directions
-from draisine.equations.lowering import Scope, velocities_of
+from draisine.equations.lowering import Scope
 from draisine.equations.measures import Measures
 from draisine.equations.newton_euler import inverse_dynamics
 from draisine.equations.reduction import Elimination, Reduction
@@ -144,7 +144,14 @@ class Mechanism:
             )
         evaluate = ca.Function("rows", [scope.q, scope.p], [ca.densify(self.matrix)]).map(len(points))
         values = evaluate(points.T, np.repeat(self.default_parameters[:, None], len(points), axis=1)).full()
-        return values.reshape(len(self.row_names), len(points), len(scope.velocities)).transpose(1, 0, 2)
+        matrices = values.reshape(len(self.row_names), len(points), len(scope.velocities)).transpose(1, 0, 2)
+        whole = np.isfinite(matrices).all(axis=(1, 2))
+        if not whole.any():
+            raise ModelError(
+                f"model {self.system.name!r}: its wheels lie flat, or its knife edges stand on end, in every configuration; "
+                "check their axes and directions"
+            )
+        return matrices[whole]
 
     @cached_property
     def choices(self) -> list[Judged]:
@@ -154,21 +161,22 @@ class Mechanism:
         units = np.array(
             [[bool(self.matrix[i, j].is_one()) for j in range(len(velocities))] for i in range(len(self.row_names))], dtype=bool
         )
+        if len(self.row_names) > len(velocities):
+            raise ModelError(
+                f"model {self.system.name!r} has {len(self.row_names)} velocity constraints ({', '.join(self.row_names)}) but only "
+                f"{len(velocities)} velocities; take a contact away"
+            )
         judged = judge(self.samples, velocities, units)
         if not judged:
             self._explain_dependence()
         return judged
 
     def _explain_dependence(self) -> None:
-        ranks = np.linalg.matrix_rank(self.samples, tol=1e-9)
-        if len(self.row_names) > len(self.scope.velocities):
-            raise ModelError(
-                f"model {self.system.name!r} has {len(self.row_names)} velocity constraints but only "
-                f"{len(self.scope.velocities)} velocities; take a contact away"
-            )
+        rank = int(np.linalg.matrix_rank(self.samples, tol=1e-9).max())
+        taking_part = ", ".join(self.row_names[i] for i in dependent_rows(self.samples))
         raise ModelError(
-            f"model {self.system.name!r}: its {len(self.row_names)} velocity constraints ({', '.join(self.row_names)}) are "
-            f"dependent: only {int(ranks.max())} of them count; take away the contact that repeats another"
+            f"model {self.system.name!r}: only {rank} of its {len(self.row_names)} velocity constraints count; {taking_part} are "
+            "dependent; take away the contact that repeats another or holds by itself, or give its body a freedom of its own"
         )
 
     def choose(self, wanted: tuple[str, ...]) -> tuple[Elimination, list[Judged], list[str]]:
@@ -178,7 +186,13 @@ class Mechanism:
         if wanted:
             self._check_wanted(wanted)
             ordered = tuple(v for v in velocities if v in wanted)
-            worst = float(amplification(self.samples, velocities, ordered).max()) if self.row_names else 1.0
+            amplified = amplification(self.samples, velocities, ordered) if self.row_names else np.ones(1)
+            worst = float(amplified.max())
+            if not np.isfinite(amplified).any():
+                raise ModelError(
+                    f"model {self.system.name!r}: ({', '.join(ordered)}) cannot be the independent velocities, since the constraints "
+                    f"leave the others undetermined in every configuration; ({', '.join(self.choices[0].independent)}) would do"
+                )
             others = [j for j in (self.choices if worst > POOR else []) if set(j.independent) != set(wanted)]
             if others and others[0].worst < worst:
                 amount = f"{worst:.3g}" if np.isfinite(worst) else "infinitely many"
@@ -307,8 +321,7 @@ class Formulation:
     def units(self) -> dict[str, str]:
         system = self.mechanism.system
         known = {
-            q.name: q.unit
-            for q in (*system.coordinates, *velocities_of(system), *system.inputs, *system.parameters, *system.outputs)
+            q.name: q.unit for q in (*system.coordinates, *system.velocities, *system.inputs, *system.parameters, *system.outputs)
         }
         return {"t": "s", "work": "J", **known}
 
@@ -326,7 +339,7 @@ class Formulation:
         return Equations(
             name=system.name,
             coordinates=tuple(Quantity(c.name, c.unit, "", c.default) for c in system.coordinates),
-            velocities=tuple(Quantity(v.name, v.unit) for v in velocities_of(system)),
+            velocities=tuple(Quantity(v.name, v.unit) for v in system.velocities),
             independent=tuple(self.independent),
             inputs=tuple(Quantity(u.name, u.unit, u.about) for u in system.inputs),
             parameters=tuple(Quantity(p.name, p.unit, p.about, p.default) for p in system.parameters),

@@ -9,7 +9,7 @@ import casadi as ca
 from draisine.equations.lowering import Scope
 from draisine.equations.measures import Measures
 from draisine.equations.vectors import Vec, times, transposed, vanishes
-from draisine.program.expression import Name
+from draisine.program.expression import Expr, Name
 
 
 @dataclass(frozen=True)
@@ -35,23 +35,29 @@ def applied_forces(scope: Scope, measures: Measures) -> AppliedForces:
             row = scope.velocities.index(rates[effort.measure.identifier])
             driven[row] = driven[row] + amount
         else:
-            driven += ca.jacobian(measures.rate(scope.value(effort.measure)), v).T * amount
+            driven += _along(measures, effort.measure, f"the measure of effort {effort.name!r}") * amount
     for wrench in scope.system.wrenches:
         driven += _wrench_efforts(scope, measures, wrench.point, wrench.axes, wrench.force, wrench.torque)
-    potential = ca.SX(0)
+    potential, conservative = ca.SX(0), ca.SX.zeros(v.numel())
     for field in scope.system.potentials:
         potential = potential + scope.value(field.energy)
-    conservative = -ca.densify(ca.jacobian(measures.rate(potential), v)).T if scope.system.potentials else ca.SX.zeros(v.numel())
+        conservative -= _along(measures, field.energy, f"potential {field.name!r}")
     return AppliedForces(driven, conservative, potential)
+
+
+def _along(measures: Measures, quantity: Expr, where: str) -> ca.SX:
+    """What a quantity of position gains per unit of each velocity."""
+    scope = measures.scope
+    return ca.densify(ca.jacobian(measures.rate(scope.value(quantity), where), scope.v)).T
 
 
 def _wrench_efforts(scope: Scope, measures: Measures, point: str, axes: str, force_in: tuple, torque_in: tuple) -> ca.SX:  # type: ignore[type-arg]
     body, at = measures.place(point)
     force: Vec = tuple(scope.value(c) for c in force_in)  # type: ignore[assignment]
     torque: Vec = tuple(scope.value(c) for c in torque_in)  # type: ignore[assignment]
-    if axes == "world":
-        inward = transposed(measures.poses[body].rotation)
-        force, torque = times(inward, force), times(inward, torque)
+    # into the axes of the body, where its twist is given
+    turn = transposed(measures.poses[body].rotation) if axes == "world" else measures.turn(point)
+    force, torque = times(turn, force), times(turn, torque)
     twist = measures.twists[body]
     efforts = ca.SX.zeros(len(scope.velocities))
     for amount, motion in ((force, twist.at(at)), (torque, twist.angular)):

@@ -37,11 +37,11 @@ class Twist:
 REST = Twist(NULL, NULL)
 
 
-def _rate(rates: Rates, name: str) -> ca.SX:
-    return rates.get(name, ZERO)
+def _rate(rates: Rates, name: str | None) -> ca.SX:
+    return ZERO if name is None else rates.get(name, ZERO)
 
 
-def _rates3(rates: Rates, names: tuple[str, str, str]) -> Vec:
+def _rates3(rates: Rates, names: tuple[str | None, str | None, str | None]) -> Vec:
     return (_rate(rates, names[0]), _rate(rates, names[1]), _rate(rates, names[2]))
 
 

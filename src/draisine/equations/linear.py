@@ -1,7 +1,7 @@
 """Small symbolic linear systems, solved without pivots that could vanish where the caller has checked the block.
 
 Rows or columns with one entry are peeled off first; what is left, up to three unknowns, goes by cofactors; larger blocks by
-symmetric or plain elimination in the given order.
+orthogonalising their columns.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def solve(matrix: Sequence[Sequence[ca.SX]], sides: Columns) -> Columns:
         return _two(matrix, sides)
     if n == 3:
         return _three(matrix, sides)
-    return _eliminate(matrix, sides)
+    return _orthogonalise(matrix, sides)
 
 
 def _minor(matrix: Sequence[Sequence[ca.SX]], row: int, column: int) -> list[list[ca.SX]]:
@@ -89,24 +89,28 @@ def _three(matrix: Sequence[Sequence[ca.SX]], sides: Columns) -> Columns:
     return [[dot(row, side) for row in rows] for side in sides]
 
 
-def _eliminate(matrix: Sequence[Sequence[ca.SX]], sides: Columns) -> Columns:
+def _orthogonalise(matrix: Sequence[Sequence[ca.SX]], sides: Columns) -> Columns:
+    """Gram–Schmidt without square roots. Its pivots are the squared lengths of what each column adds to those before it: unlike
+    pivots of an elimination in a fixed order, none vanishes before the determinant does."""
     n = len(matrix)
-    a = [list(row) for row in matrix]
-    b = [list(side) for side in sides]
-    for k in range(n):
-        inverse = 1 / a[k][k]
-        for i in range(k + 1, n):
-            if is_zero(a[i][k]):
-                continue
-            factor = a[i][k] * inverse
-            for j in range(k + 1, n):
-                a[i][j] = minus(a[i][j], mul(factor, a[k][j]))
-            for side in b:
-                side[i] = minus(side[i], mul(factor, side[k]))
-    for side in b:
+    columns = [[row[j] for row in matrix] for j in range(n)]
+    left = [list(side) for side in sides]
+    upper = [[ZERO] * n for _ in range(n)]
+    shares: Columns = [[] for _ in sides]
+    for i, direction in enumerate(columns):
+        inverse = 1 / dot(direction, direction)
+        scaled = [mul(inverse, x) for x in direction]
+        for j in range(i + 1, n):
+            share = upper[i][j] = dot(scaled, columns[j])
+            columns[j] = [minus(x, mul(share, d)) for x, d in zip(columns[j], direction, strict=True)]
+        for k, side in enumerate(left):
+            share = dot(scaled, side)
+            shares[k].append(share)
+            left[k] = [minus(x, mul(share, d)) for x, d in zip(side, direction, strict=True)]
+    for x in shares:
         for k in reversed(range(n)):
-            side[k] = minus(side[k], dot(a[k][k + 1 :], side[k + 1 :])) / a[k][k]
-    return b
+            x[k] = minus(x[k], dot(upper[k][k + 1 :], x[k + 1 :]))
+    return shares
 
 
 def solve_symmetric(matrix: Sequence[Sequence[ca.SX]], side: Sequence[ca.SX]) -> list[ca.SX]:

@@ -8,32 +8,11 @@ from dataclasses import dataclass
 import casadi as ca
 
 from draisine.equations.vectors import ZERO, Mat, Vec, exact
-from draisine.model.items import Ball, Coordinate, Float, System
+from draisine.model.items import Coordinate, System
 from draisine.model.validate import ModelError
 from draisine.program.expression import SX_FUNCTIONS, Expr, closest, evaluate, names
 
 Special = Callable[[tuple[Expr, ...]], ca.SX]
-
-
-@dataclass(frozen=True)
-class Velocity:
-    """A name in the list of velocities, with its unit."""
-
-    name: str
-    unit: str
-
-
-def velocities_of(system: System) -> tuple[Velocity, ...]:
-    """All velocities, in the order of the joints: twists of free bodies, rates of the others."""
-    listed: list[Velocity] = []
-    for joint in system.joints:
-        for step in joint.chain:
-            if isinstance(step, Float):
-                listed += [Velocity(n, "m/s") for n in step.velocity]
-            if isinstance(step, Float | Ball):
-                listed += [Velocity(n, "rad/s") for n in step.rates]
-        listed += [Velocity(c.rate, f"{c.unit}/s") for c in joint.coordinates if c.rate]
-    return tuple(listed)
 
 
 @dataclass
@@ -45,7 +24,7 @@ class Scope:
     def __post_init__(self) -> None:
         system = self.system
         self.coordinates = [c.name for c in system.coordinates]
-        self.velocities = [v.name for v in velocities_of(system)]
+        self.velocities = [v.name for v in system.velocities]
         self.input_names = [u.name for u in system.inputs]
         self.parameters = [p.name for p in system.parameters]
         self.t = ca.SX.sym("t")

@@ -9,8 +9,21 @@ import casadi as ca
 from draisine.equations.kinematics import REST, Pose, Twist, poses, twists
 from draisine.equations.lowering import Scope
 from draisine.equations.tree import Launch, Link
-from draisine.equations.vectors import NULL, UNIT, Vec, quaternion_rate, sub, times
-from draisine.model.items import GROUND, Ball, Float
+from draisine.equations.vectors import (
+    AXIS,
+    NULL,
+    UNIT,
+    ZERO,
+    Mat,
+    Vec,
+    product,
+    quaternion_rate,
+    rotation,
+    sub,
+    times,
+    transposed,
+)
+from draisine.model.items import GROUND, Ball, Float, Glide
 from draisine.model.validate import ModelError
 from draisine.program.expression import Expr, Name, closest
 from draisine.program.safe import length
@@ -19,8 +32,9 @@ from draisine.program.safe import length
 class Measures:
     """The mechanism's geometry and velocities in symbols, offered to expressions as functions of names.
 
-    - `position_x(point)`, `velocity_x(point)`: in the world's axes; `body_velocity_x(point)`: in the axes of its body;
-    - `rate_x(body)`: angular velocity in the body's axes;
+    - `position_x(point)`, `velocity_x(point)`: in the world's axes; `body_velocity_x(point)`: in the axes of its body (a
+      frame's own);
+    - `rate_x(body)`: angular velocity in the axes of the body or frame;
     - `heading(body)`, `lean(body)`, `pitch(body)`: turns about z, then x, then y (lean to the right is positive);
     - `distance(a, b)` of two points; `rate(expression)`: time derivative of a quantity of position.
     """
@@ -38,12 +52,12 @@ class Measures:
             self._offer(f"position_{axis}", lambda name, i=index: self.position(name)[i])
             self._offer(f"velocity_{axis}", lambda name, i=index: self.velocity(name)[i])
             self._offer(f"body_velocity_{axis}", lambda name, i=index: self.body_velocity(name)[i])
-            self._offer(f"rate_{axis}", lambda name, i=index: self.twists[self._body(name)].angular[i])
+            self._offer(f"rate_{axis}", lambda name, i=index: self.body_rate(name)[i])
         self._offer("heading", lambda name: self._attitude(name)[0])
         self._offer("lean", lambda name: self._attitude(name)[1])
         self._offer("pitch", lambda name: self._attitude(name)[2])
         scope.special["distance"] = self._distance
-        scope.special["rate"] = lambda arguments: self.rate(scope.value(arguments[0]))
+        scope.special["rate"] = self._rate
 
     @property
     def q_rate(self) -> ca.SX:
@@ -58,16 +72,21 @@ class Measures:
                     rates: Vec = tuple(scope.symbol(n) for n in displacement.rates)  # type: ignore[assignment]
                     turn = [scope.symbol(n) for n in displacement.quaternion]
                     value |= dict(zip(displacement.quaternion, quaternion_rate(turn, rates), strict=True))
-                if isinstance(displacement, Float) and isinstance(step, Launch):
-                    linear: Vec = tuple(scope.symbol(n) for n in displacement.velocity)  # type: ignore[assignment]
-                    value |= dict(zip(displacement.position, times(step.matrix, linear), strict=True))
+                if isinstance(displacement, Float | Glide) and isinstance(step, Launch):
+                    linear: Vec = tuple(scope.symbol(n) if n else ZERO for n in step.linear)  # type: ignore[assignment]
+                    value |= dict(zip(displacement.position, times(step.matrix, linear), strict=False))
         return ca.vertcat(*[value[name] for name in scope.coordinates]) if scope.coordinates else ca.SX(0, 1)
 
-    def rate(self, quantity: ca.SX) -> ca.SX:
-        """Time derivative of a quantity of position (and time)."""
+    def rate(self, quantity: ca.SX, where: str) -> ca.SX:
+        """Time derivative of a quantity of position (and time); `where` names it in complaints."""
         scope = self.scope
-        if ca.depends_on(quantity, scope.v):
-            raise ModelError("rate(…) takes a quantity of position; this one depends on velocities already")
+        for group, symbols, what in ((scope.velocities, scope.v, "the velocity"), (scope.input_names, scope.u, "the input")):
+            if group and ca.depends_on(quantity, symbols):
+                name = next(n for n in group if ca.depends_on(quantity, scope.symbol(n)))
+                raise ModelError(
+                    f"{where} must be a quantity of position and time, but it depends on {what} {name!r}; "
+                    "write it in coordinates, parameters and measures of position"
+                )
         return ca.jtimes(quantity, scope.q, self.q_rate) + ca.jacobian(quantity, scope.t)
 
     def place(self, name: str) -> tuple[str, Vec]:
@@ -81,13 +100,27 @@ class Measures:
         body, at = self.place(name)
         return self.poses[body].of(at)
 
-    def body_velocity(self, name: str) -> Vec:
-        body, at = self.place(name)
-        return self.twists[body].at(at)
-
     def velocity(self, name: str) -> Vec:
+        body, at = self.place(name)
+        return times(self.poses[body].rotation, self.twists[body].at(at))
+
+    def body_velocity(self, name: str) -> Vec:
+        """Velocity in the axes of the point's body, or of the frame."""
+        body, at = self.place(name)
+        return times(transposed(self.turn(name)), self.twists[body].at(at))
+
+    def body_rate(self, name: str) -> Vec:
+        """Angular velocity in the axes of the body, or of the frame."""
         body, _ = self.place(name)
-        return times(self.poses[body].rotation, self.body_velocity(name))
+        return times(transposed(self.turn(name)), self.twists[body].angular)
+
+    def turn(self, name: str) -> Mat:
+        """Axes of a named frame in those of its body; none for plain points and bodies."""
+        turned = UNIT
+        for step in self._points[name].turned if name in self._points else ():
+            angle = self.scope.value(step.angle)
+            turned = product(turned, rotation(AXIS[step.axis], ca.cos(angle), ca.sin(angle)))
+        return turned
 
     def _body(self, name: str) -> str:
         if name not in self.poses:
@@ -96,7 +129,8 @@ class Measures:
         return name
 
     def _attitude(self, name: str) -> tuple[ca.SX, ca.SX, ca.SX]:
-        r = self.poses[self._body(name)].rotation
+        body, _ = self.place(name)
+        r = product(self.poses[body].rotation, self.turn(name))
         sideways = length([r[0][1], r[1][1]], regular=True)
         return ca.atan2(-r[0][1], r[1][1]), ca.atan2(r[2][1], sideways), ca.atan2(-r[2][0], r[2][2])
 
@@ -105,6 +139,11 @@ class Measures:
             raise ModelError(f"distance takes the names of two points, got ({', '.join(map(str, arguments))})")
         first, second = (self.position(a.identifier) for a in arguments if isinstance(a, Name))
         return length(list(sub(second, first)))
+
+    def _rate(self, arguments: tuple[Expr, ...]) -> ca.SX:
+        if len(arguments) != 1:
+            raise ModelError(f"rate takes one expression, got {len(arguments)} ({', '.join(map(str, arguments))})")
+        return self.rate(self.scope.value(arguments[0]), f"the argument of 'rate({arguments[0]})'")
 
     def _offer(self, function: str, measure: Callable[[str], ca.SX]) -> None:
         def call(arguments: tuple[Expr, ...]) -> ca.SX:

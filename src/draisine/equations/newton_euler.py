@@ -74,7 +74,8 @@ def _collect(step: Step, force: Vec, moment: Vec, efforts: dict[str, ca.SX]) -> 
     if isinstance(step, Launch):
         for names, part in ((step.linear, force), (step.angular, moment)):
             for name, component in zip(names, part, strict=True):
-                efforts[name] = plus(efforts[name], component)
+                if name is not None:
+                    efforts[name] = plus(efforts[name], component)
         return NULL, NULL
     if isinstance(step, Spin3):
         for name, component in zip(step.velocities, moment, strict=True):

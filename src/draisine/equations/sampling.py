@@ -66,8 +66,10 @@ def onto_constraints(samples: Array, residual: ca.SX, q: ca.SX, p: ca.SX, values
         r, j = evaluate(points.T, columns)
         r = r.full().T
         j = j.full().reshape(residual.numel(), count, q.numel()).transpose(1, 0, 2)
-        size = np.abs(r).max(axis=1)
-        if size.max() < 1e-10:
+        # a wheel that lies flat has no lowest point: such a sample never arrives
+        whole = np.isfinite(r).all(axis=1) & np.isfinite(j).all(axis=(1, 2))
+        size = np.where(whole, np.abs(r).max(axis=1), np.inf)
+        if size[whole].max(initial=0.0) < 1e-10:
             break
-        points = points - np.einsum("nij,nj->ni", np.linalg.pinv(j), r)
+        points[whole] -= np.einsum("nij,nj->ni", np.linalg.pinv(j[whole]), r[whole])
     return points[size < 1e-8]

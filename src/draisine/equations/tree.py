@@ -15,6 +15,7 @@ from draisine.equations.lowering import Scope, affine
 from draisine.equations.vectors import (
     AXIS,
     NULL,
+    ZERO,
     Mat,
     Vec,
     add,
@@ -28,7 +29,7 @@ from draisine.equations.vectors import (
     transposed,
     vanishes,
 )
-from draisine.model.items import GROUND, Ball, Body, Float, Joint, Rotate, System, Translate
+from draisine.model.items import GROUND, Ball, Body, Float, Glide, Joint, Rotate, System, Translate
 from draisine.program.expression import Number
 
 
@@ -86,12 +87,12 @@ class Shift:
 
 @dataclass(frozen=True)
 class Launch:
-    """Free motion from the ground: the frame's twist is itself the velocity."""
+    """Free motion from the ground: the frame's twist is itself the velocity; None where the plane leaves it none."""
 
     position: Vec
     matrix: Mat
-    linear: tuple[str, str, str]
-    angular: tuple[str, str, str]
+    linear: tuple[str | None, str | None, str | None]
+    angular: tuple[str | None, str | None, str | None]
 
 
 Step = Turn | Spin3 | Shift | Launch
@@ -172,6 +173,12 @@ def _steps(joint: Joint, scope: Scope) -> list[Step]:
             position: Vec = tuple(scope.symbol(n) for n in displacement.position)  # type: ignore[assignment]
             turn = quaternion_rotation([scope.symbol(n) for n in displacement.quaternion])
             steps.append(Launch(position, turn, displacement.velocity, displacement.rates))
+        elif isinstance(displacement, Glide):
+            x, y = (scope.symbol(n) for n in displacement.position)
+            heading = scope.symbol(displacement.heading)
+            turn = rotation(AXIS["z"], ca.cos(heading), ca.sin(heading))
+            linear, rate = displacement.velocity, names[displacement.heading].rate
+            steps.append(Launch((x, y, ZERO), turn, (*linear, None), (None, None, rate)))
     return steps
 
 

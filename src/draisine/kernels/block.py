@@ -12,6 +12,8 @@ import casadi as ca
 
 from draisine.kernels.operations import COMPARISONS, LOGIC, ZERO, arithmetic, number
 from draisine.kernels.straight import CALL, CONSTANT, FETCH, INPUT, RESULT, SEARCH, SELECT, Straight
+from draisine.kernels.trigonometry import NAME as SINE_AND_COSINE
+from draisine.kernels.trigonometry import PAIR
 
 _LARGEST_INDEX = 2.0**31
 
@@ -30,6 +32,7 @@ class Block:
     booleans: dict[int, str] = field(default_factory=dict)
     integers: dict[int, str] = field(default_factory=dict)
     pointers: dict[tuple[str, int], str] = field(default_factory=dict)
+    turns: dict[int, str] = field(default_factory=dict)  # sine and cosine of an angle, as a pair
     _bounds: dict[int, int] = field(default_factory=dict)  # the largest whole number a value can be
     _buffers: tuple[int, int] = (0, 0)
 
@@ -99,6 +102,8 @@ class Block:
             elif kind == SELECT:
                 condition, then, other = self.boolean(operands[0]), self.double(operands[1]), self.double(operands[2])
                 self.doubles[v] = self.emit(f"select i1 {condition}, double {then}, double {other}")
+            elif kind in (ca.OP_SIN, ca.OP_COS):
+                self.doubles[v] = self._sine_or_cosine(kind, operands[0])
             elif kind == SEARCH:
                 self._search(v, operands[0], detail)
             elif kind == FETCH:
@@ -107,6 +112,12 @@ class Block:
                 self._call(v, operands, detail)
             elif kind != RESULT and not self._whole_arithmetic(v, kind, operands):  # results were read right after their call
                 self.doubles[v] = arithmetic(kind, [self.double(o) for o in operands], self.emit)
+
+    def _sine_or_cosine(self, kind: int, angle: int) -> str:
+        both = self.turns.get(angle)
+        if both is None:
+            both = self.turns[angle] = self.emit(f"call {PAIR} @{SINE_AND_COSINE}(double {self.double(angle)})")
+        return self.emit(f"extractvalue {PAIR} {both}, {0 if kind == ca.OP_SIN else 1}")
 
     # ---------------------------------------------------------------- tables
 

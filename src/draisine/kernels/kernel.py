@@ -18,7 +18,7 @@ from draisine.program.program import Program, Slot
 
 Array = NDArray[np.float64]
 
-_CODE_VERSION = 1  # raise it when `llvm` generates other code for the same program
+_CODE_VERSION = 2  # raise it when `llvm` generates other code for the same program
 
 _RUN = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 _MAP = ctypes.CFUNCTYPE(None, ctypes.c_int64, *[ctypes.c_void_p] * 4)
@@ -49,7 +49,7 @@ class Kernel:
     _run: Any = field(init=False, repr=False)
     _map: Any = field(init=False, repr=False)
     _buffer: Any = field(init=False, repr=False)
-    _given: tuple[tuple[Slot, slice], ...] = field(init=False, repr=False)
+    _given: tuple[tuple[Slot, slice, tuple[int]], ...] = field(init=False, repr=False)
     _taken: tuple[tuple[Slot, slice], ...] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -59,8 +59,8 @@ class Kernel:
             "__doc__": _documentation(self),
             "_run": _RUN(self.code.address_of("kernel_flat")),
             "_map": _MAP(self.code.address_of("kernel_map")),
-            "_buffer": ctypes.c_double * ends[-1],
-            "_given": tuple(zip(self.inputs, places, strict=False)),
+            "_buffer": ctypes.c_double * max(ends[-1], 1),
+            "_given": tuple((slot, place, (slot.size,)) for slot, place in zip(self.inputs, places, strict=False)),
             "_taken": tuple(zip(self.outputs, places[len(self.inputs) :], strict=True)),
         }
         for name, value in hidden.items():
@@ -71,8 +71,9 @@ class Kernel:
         self._check_count(arguments)
         buffer = self._buffer()  # of this call alone: kernels may run in several threads
         numbers = np.frombuffer(buffer)
-        for (slot, place), argument in zip(self._given, arguments, strict=True):
-            numbers[place] = self._column(slot, argument)
+        for (slot, place, shape), argument in zip(self._given, arguments, strict=True):
+            plain = type(argument) is np.ndarray and argument.shape == shape and argument.dtype == np.float64
+            numbers[place] = argument if plain else self._column(slot, argument)
         self._run(buffer)
         return tuple(
             numbers[place] if slot.shape[1] == 1 else numbers[place].reshape(slot.shape, order="F") for slot, place in self._taken

@@ -17,11 +17,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+import casadi as ca
+
 from draisine.kernels.block import Block
 from draisine.kernels.engine import compile_ir
 from draisine.kernels.operations import declarations, number
+from draisine.kernels.order import in_good_order
 from draisine.kernels.pieces import Piece, cut, live_values
 from draisine.kernels.straight import Straight, straighten, straighten_callee
+from draisine.kernels.trigonometry import definition
 from draisine.program.program import Program
 
 SYMBOL, MAP_SYMBOL, FLAT_SYMBOL = "kernel", "kernel_map", "kernel_flat"
@@ -33,13 +37,12 @@ _SLOTS = "ptr noalias readonly %arg, ptr noalias readonly %res"
 
 def object_code(program: Program) -> bytes:
     """Object code of a program for this CPU."""
-    text, longest = module_text(program)
-    # In long code the second level's scheduling after register allocation takes a third of the time and gains nothing.
-    return compile_ir(text, 2 if longest <= _LONGEST_BLOCK else 1)
+    # Level 2 adds a scheduling after register allocation, which takes a third of the time in long code and gains nothing.
+    return compile_ir(module_text(program), optimisation=1)
 
 
-def module_text(program: Program) -> tuple[str, int]:
-    """The module, and the number of values of its longest function."""
+def module_text(program: Program) -> str:
+    """The module as text."""
     units = {SYMBOL: straighten(program.tape)}
     names: dict[int, str] = {}  # of the functions of callees, by CasADi's identity
     waiting = list(units[SYMBOL].callees.items())
@@ -50,8 +53,9 @@ def module_text(program: Program) -> tuple[str, int]:
             waiting += unit.callees.items()
     kinds = {value.kind for unit in units.values() for value in unit.values}
     functions = [text for name, unit in units.items() for text in _unit(name, unit, names)]
-    text = "\n".join([*declarations(kinds), *functions, _map_loop(len(program.inputs), len(program.outputs)), _flat(program)])
-    return text, max(len(unit.values) for unit in units.values())
+    trigonometry = [definition()] if kinds & {ca.OP_SIN, ca.OP_COS} else []
+    loops = [_map_loop(len(program.inputs), len(program.outputs)), _flat(program)]
+    return "\n".join([*declarations(kinds), *trigonometry, *functions, *loops])
 
 
 def _unit(name: str, unit: Straight, callees: Mapping[int, str]) -> Iterator[str]:
@@ -63,7 +67,8 @@ def _unit(name: str, unit: Straight, callees: Mapping[int, str]) -> Iterator[str
     values = live_values(unit)
     used = frozenset(values)
     if len(values) <= _LONGEST_BLOCK:
-        block = _filled(Block(unit, name, used, callees, {}), Piece(tuple(values), (), tuple(unit.results)))
+        whole = Piece(tuple(in_good_order(unit, values)), (), tuple(unit.results))
+        block = _filled(Block(unit, name, used, callees, {}), whole)
         yield f"define {linkage}void @{name}({_SLOTS}) nounwind {{\n{block.text()}\n}}"
         return
     pieces, places, size = cut(unit, values, _PIECE)

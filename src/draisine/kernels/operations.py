@@ -86,6 +86,8 @@ _SPECIAL: dict[int, Callable[[str, Emit], str]] = {
 def declarations(kinds: set[int]) -> list[str]:
     """Declarations of what the given operations call."""
     names = {INTRINSICS.get(kind) or LIBRARY.get(kind, "") for kind in kinds} - {""}
+    if kinds & {ca.OP_SIN, ca.OP_COS}:
+        names |= {"llvm.sin.f64", "llvm.cos.f64", "llvm.fabs.f64"}
     if "inverse_erf" in names:
         names |= {"erf", "llvm.exp.f64", "llvm.log.f64", "llvm.sqrt.f64", "llvm.fabs.f64", "llvm.copysign.f64"}
     lines = []

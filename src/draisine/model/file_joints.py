@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from draisine.model import joints
 from draisine.model.amounts import amount_in
 from draisine.model.errors import ModelError
 from draisine.model.file_entries import Amount, Entry
-from draisine.model.items import GROUND, Ball, Coordinate, Displacement, Float, Joint, Rotate, Translate
+from draisine.model.items import GROUND, Ball, Coordinate, Displacement, Float, Glide, Joint, Rotate, Translate
 from draisine.model.model import Model
 from draisine.program.expression import Call, Expr, Name, Number, names
 
@@ -67,32 +67,32 @@ def _prismatic(model: Model, name: str, entry: Entry) -> Joint:
 
 def _single(entry: Entry, axis: str) -> tuple[Any, ...]:
     entry.only(*_ENDS, "axis", *_PLACE, "rate", "default", "span")
-    return (*_both(entry), entry.text("axis", axis, joints.AXES), *_place(entry))
+    return (*_both(entry), entry.text("axis", axis, joints.AXES), *place_of(entry))
 
 
 def _cylindrical(model: Model, name: str, entry: Entry) -> Joint:
     entry.only(*_ENDS, "axis", *_PLACE)
-    return model.cylindrical(name, *_both(entry), entry.text("axis", "z", joints.AXES), *_place(entry))
+    return model.cylindrical(name, *_both(entry), entry.text("axis", "z", joints.AXES), *place_of(entry))
 
 
 def _screw(model: Model, name: str, entry: Entry) -> Joint:
     entry.only(*_ENDS, "lead", "axis", *_PLACE)
-    return model.screw(name, *_both(entry), entry.amount("lead"), entry.text("axis", "z", joints.AXES), *_place(entry))
+    return model.screw(name, *_both(entry), entry.amount("lead"), entry.text("axis", "z", joints.AXES), *place_of(entry))
 
 
 def _universal(model: Model, name: str, entry: Entry) -> Joint:
     entry.only(*_ENDS, "axes", *_PLACE)
-    return model.universal(name, *_both(entry), entry.text("axes", "xy"), *_place(entry))
+    return model.universal(name, *_both(entry), entry.text("axes", "xy"), *place_of(entry))
 
 
 def _spherical(model: Model, name: str, entry: Entry) -> Joint:
     entry.only(*_ENDS, *_PLACE)
-    return model.spherical(name, *_both(entry), *_place(entry))
+    return model.spherical(name, *_both(entry), *place_of(entry))
 
 
 def _fixed(model: Model, name: str, entry: Entry) -> Joint:
     entry.only(*_ENDS, *_PLACE)
-    return model.fixed(name, *_both(entry), *_place(entry))
+    return model.fixed(name, *_both(entry), *place_of(entry))
 
 
 _KINDS: dict[str, Callable[[Model, str, Entry], Joint]] = {
@@ -113,7 +113,7 @@ def _both(entry: Entry) -> tuple[str, str]:
     return entry.text("parent"), entry.text("child")
 
 
-def _place(entry: Entry) -> tuple[tuple[Amount, ...], list[tuple[str, Amount]]]:
+def place_of(entry: Entry) -> tuple[tuple[Amount, ...], list[tuple[str, Amount]]]:
     turned = []
     for item in entry.items("turned", []):
         turn = Entry.of(f"a turn of {entry.where}", item).only(*joints.AXES)
@@ -121,6 +121,11 @@ def _place(entry: Entry) -> tuple[tuple[Amount, ...], list[tuple[str, Amount]]]:
             raise ModelError(f"{turn.where}: give one axis with its angle, such as {{ y = 'tilt' }}")
         turned += [(axis, turn.amount(axis)) for axis in turn.table]
     return entry.vector("at", _ORIGIN), turned
+
+
+def turns_table(turns: Iterable[Rotate]) -> list[dict[str, Amount]]:
+    """Constant turns as a file holds them."""
+    return [{turn.axis: plain(turn.angle)} for turn in turns]
 
 
 def _coordinate_options(entry: Entry, unit: str) -> dict[str, Any]:
@@ -162,8 +167,13 @@ def _displacement(entry: Entry) -> Displacement:
         free = entry.only("float").entry("float").only("position", "quaternion", "velocity", "rates")
         groups = (("position", 3), ("quaternion", 4), ("velocity", 3), ("rates", 3))
         return Float(*(tuple(free.texts(key, count=count)) for key, count in groups))  # type: ignore[arg-type]
+    if entry.has("glide"):
+        glide = entry.only("glide").entry("glide").only("position", "heading", "velocity")
+        position, velocity = (tuple(glide.texts(key, count=2)) for key in ("position", "velocity"))
+        return Glide(position, glide.text("heading"), velocity)  # type: ignore[arg-type]
     raise ModelError(
-        f"{entry.where}: expected one of 'rotate', 'translate', 'ball' or 'float', got {', '.join(entry.table) or 'nothing'}"
+        f"{entry.where}: expected one of 'rotate', 'translate', 'ball', 'float' or 'glide', "
+        f"got {', '.join(entry.table) or 'nothing'}"
     )
 
 
@@ -254,11 +264,11 @@ def _place_table(joint: Joint) -> tuple[dict[str, Any], tuple[Displacement, ...]
     if chain and isinstance(chain[0], Translate) and not own & frozenset().union(*map(names, chain[0].by)):
         table["at"] = [plain(c) for c in chain[0].by]
         chain = chain[1:]
-    turned = []
+    turns: list[Rotate] = []
     while chain and isinstance(chain[0], Rotate) and not own & names(chain[0].angle):
-        turned.append({chain[0].axis: plain(chain[0].angle)})
+        turns.append(chain[0])
         chain = chain[1:]
-    return (table | {"turned": turned} if turned else table), chain
+    return (table | {"turned": turns_table(turns)} if turns else table), chain
 
 
 def _chain_table(joint: Joint) -> dict[str, Any]:
@@ -279,5 +289,7 @@ def _displacement_table(step: Displacement) -> dict[str, Any]:
         return {"translate": [plain(c) for c in step.by]}
     if isinstance(step, Ball):
         return {"ball": {"quaternion": list(step.quaternion), "rates": list(step.rates)}}
+    if isinstance(step, Glide):
+        return {"glide": {"position": list(step.position), "heading": step.heading, "velocity": list(step.velocity)}}
     groups = {"position": step.position, "quaternion": step.quaternion, "velocity": step.velocity, "rates": step.rates}
     return {"float": {key: list(value) for key, value in groups.items()}}

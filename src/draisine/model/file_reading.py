@@ -8,7 +8,7 @@ from typing import Any
 
 from draisine.model.errors import ModelError
 from draisine.model.file_entries import Entry
-from draisine.model.file_joints import read_joint
+from draisine.model.file_joints import place_of, read_joint
 from draisine.model.model import Model
 from draisine.model.units import UnitError, parse_unit, si_text, unit_of
 from draisine.program.tables import Table
@@ -74,8 +74,9 @@ def _add_body(model: Model, name: str, value: Any, where: str) -> None:
 
 
 def _add_point(model: Model, name: str, value: Any, where: str) -> None:
-    entry = Entry.of(where, value).only("body", "at")
-    model.point(name, entry.text("body"), entry.vector("at", (0, 0, 0)))
+    entry = Entry.of(where, value).only("body", "at", "turned")
+    at, turned = place_of(entry)
+    model.frame(name, entry.text("body"), at, turned)
 
 
 def _add_joint(model: Model, name: str, value: Any, where: str) -> None:

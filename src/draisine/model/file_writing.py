@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from draisine.model.file_joints import joint_table, plain
+from draisine.model.file_joints import joint_table, plain, turns_table
 from draisine.model.file_reading import FORMAT
-from draisine.model.items import Body, Input, Output, Parameter, System, Vector, Wheel, Wrench
+from draisine.model.items import Body, Input, Output, Parameter, Point, System, Vector, Wheel, Wrench
 from draisine.model.toml_text import flattened, lines, section
 from draisine.program.expression import Number
 from draisine.program.tables import Table
@@ -58,7 +58,7 @@ def _long_sections(system: System) -> list[tuple[str, dict[str, dict[str, Any]]]
     return [
         ("tables", {t.name: _table(t) for t in system.tables}),
         ("bodies", {b.name: _body(b) for b in system.bodies}),
-        ("points", {p.name: {"body": p.body, "at": _vector(p.at)} for p in system.points}),
+        ("points", {p.name: _point(p) for p in system.points}),
         ("joints", {j.name: joint_table(j) for j in system.joints}),
         ("wheels", {w.name: _wheel(w) for w in system.wheels}),
         (
@@ -94,6 +94,10 @@ def _body(body: Body) -> dict[str, Any]:
         **_unless_zero("centre", body.centre),
         **_given(inertia=inertia),
     }
+
+
+def _point(point: Point) -> dict[str, Any]:
+    return {"body": point.body, "at": _vector(point.at), **_given(turned=turns_table(point.turned))}
 
 
 def _wheel(wheel: Wheel) -> dict[str, Any]:

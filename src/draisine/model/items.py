@@ -60,12 +60,21 @@ class Body:
 
 
 @dataclass(frozen=True)
+class Rotate:
+    """Turn about an axis by an angle that is constant or affine in one coordinate of the joint."""
+
+    axis: str
+    angle: Expr
+
+
+@dataclass(frozen=True)
 class Point:
-    """A named point of a body, given in the body's axes."""
+    """A named point of a body, given in the body's axes; with turns it is a frame with axes of its own."""
 
     name: str
     body: str
     at: Vector
+    turned: tuple[Rotate, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -81,11 +90,11 @@ class Coordinate:
 
 
 @dataclass(frozen=True)
-class Rotate:
-    """Turn about an axis by an angle that is constant or affine in one coordinate of the joint."""
+class Velocity:
+    """A name in the list of velocities, with its unit."""
 
-    axis: str
-    angle: Expr
+    name: str
+    unit: str
 
 
 @dataclass(frozen=True)
@@ -102,6 +111,15 @@ class Ball:
     quaternion: tuple[str, str, str, str]
     rates: tuple[str, str, str]
 
+    @property
+    def moved(self) -> tuple[str, ...]:
+        """Coordinates that move by the displacement's own velocities."""
+        return self.quaternion
+
+    @property
+    def velocities(self) -> tuple[Velocity, ...]:
+        return tuple(Velocity(n, "rad/s") for n in self.rates)
+
 
 @dataclass(frozen=True)
 class Float:
@@ -112,8 +130,34 @@ class Float:
     velocity: tuple[str, str, str]
     rates: tuple[str, str, str]
 
+    @property
+    def moved(self) -> tuple[str, ...]:
+        return (*self.position, *self.quaternion)
 
-Displacement = Rotate | Translate | Ball | Float
+    @property
+    def velocities(self) -> tuple[Velocity, ...]:
+        return (*(Velocity(n, "m/s") for n in self.velocity), *(Velocity(n, "rad/s") for n in self.rates))
+
+
+@dataclass(frozen=True)
+class Glide:
+    """Move freely in the ground's x–y plane: position, heading (a coordinate with its own rate), and the body's own velocity
+    along its axes. In these, what a blade or wheel forbids does not depend on the heading."""
+
+    position: tuple[str, str]
+    heading: str
+    velocity: tuple[str, str]
+
+    @property
+    def moved(self) -> tuple[str, ...]:
+        return self.position
+
+    @property
+    def velocities(self) -> tuple[Velocity, ...]:
+        return tuple(Velocity(n, "m/s") for n in self.velocity)
+
+
+Displacement = Rotate | Translate | Ball | Float | Glide
 
 
 @dataclass(frozen=True)
@@ -125,6 +169,12 @@ class Joint:
     child: str
     chain: tuple[Displacement, ...]
     coordinates: tuple[Coordinate, ...] = ()
+
+    @property
+    def velocities(self) -> tuple[Velocity, ...]:
+        """Velocities of free displacements first, then the rates of the coordinates."""
+        own = [v for step in self.chain if isinstance(step, Ball | Float | Glide) for v in step.velocities]
+        return (*own, *(Velocity(c.rate, f"{c.unit}/s") for c in self.coordinates if c.rate))
 
 
 @dataclass(frozen=True)
@@ -236,3 +286,8 @@ class System:
     @property
     def coordinates(self) -> tuple[Coordinate, ...]:
         return tuple(c for joint in self.joints for c in joint.coordinates)
+
+    @property
+    def velocities(self) -> tuple[Velocity, ...]:
+        """All velocities, in the order of the joints."""
+        return tuple(v for joint in self.joints for v in joint.velocities)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 
-from draisine.model.items import Ball, Coordinate, Displacement, Float, Rotate, Translate
+from draisine.model.items import Ball, Coordinate, Displacement, Float, Glide, Rotate, Translate
 from draisine.program.expression import Expr, Name, Number
 
 AXES = ("x", "y", "z")
@@ -56,8 +56,16 @@ def universal(first: Coordinate, second: Coordinate, axes: str) -> Chain:
     return (Rotate(axes[0], Name(first.name)), Rotate(axes[1], Name(second.name))), (first, second)
 
 
+def glide(name: str) -> Chain:
+    """Slide and turn in the ground's plane, with velocities along the body's own axes."""
+    position = tuple(Coordinate(f"{name}_{a}", "", "m") for a in "xy")
+    turn = angle(f"{name}_heading")
+    motion = Glide(tuple(c.name for c in position), turn.name, (f"{name}_vx", f"{name}_vy"))  # type: ignore[arg-type]
+    return (motion,), (*position, turn)
+
+
 def planar(x: Coordinate, y: Coordinate, turn: Coordinate) -> Chain:
-    """Slide along x and y, turn about z."""
+    """Slide along x and y of a moving parent, turn about z."""
     return (Translate((Name(x.name), Name(y.name), Number(0.0))), Rotate("z", Name(turn.name))), (x, y, turn)
 
 

@@ -45,7 +45,7 @@ from draisine.model.items import (
     Wheel,
     Wrench,
 )
-from draisine.model.units import si_text
+from draisine.model.units import UnitError, si_text
 from draisine.model.validate import ModelError, check_name, check_system
 from draisine.program.expression import Call, Expr, Name, Number
 from draisine.program.tables import Kind, Outside, Table
@@ -73,9 +73,13 @@ class Model:
 
     def parameter(self, name: str, default: float | str, unit: str = "", about: str = "") -> Expr:
         """A named constant with a default value, in the unit given or in one of its own ("18 deg"); it is kept in SI."""
-        if isinstance(default, int | float) and unit:
+        try:
+            si = si_text(unit) if unit else unit
+        except UnitError as problem:
+            raise ModelError(f"unit of parameter {name!r}: {problem}") from None
+        if si != unit and isinstance(default, int | float):
             default = f"{default!r} {unit}"
-        unit = si_text(unit) if unit else unit
+        unit = si
         value = amount_in(default, unit, f"parameter {name!r}")
         if not isinstance(value, Number):
             raise ModelError(f"parameter {name!r}: its default must be a number, got {default!r}")
@@ -135,7 +139,12 @@ class Model:
 
     def point(self, name: str, body: Body | str, at: Sequence[Amount] = (0, 0, 0)) -> Point:
         """A named point of a body, in the body's axes."""
-        return self._add("points", Point(name, _name(body), self._vector(at, "m", f"point {name!r}")))
+        return self.frame(name, body, at)
+
+    def frame(self, name: str, body: Body | str, at: Sequence[Amount] = (0, 0, 0), turned: Turns = ()) -> Point:
+        """A named frame of a body: a point with its own axes, turned from the body's, for measures and wrenches."""
+        turns = tuple(Rotate(axis, amount_in(angle, "rad", f"turn of frame {name!r}")) for axis, angle in turned)
+        return self._add("points", Point(name, _name(body), self._vector(at, "m", f"point {name!r}"), turns))
 
     # ------------------------------------------------------------ joints
 
@@ -172,8 +181,14 @@ class Model:
         return self.joint(name or f"{label}_motion", GROUND, label, *joints.euler(position, turns, order))  # type: ignore[arg-type]
 
     def planar(self, body: Body | str, name: str | None = None, parent: Body | str = GROUND) -> Joint:
-        """Let a body slide in the x–y plane and turn about z: coordinates <body>_x, <body>_y, <body>_heading."""
+        """Let a body slide in the x–y plane and turn about z: coordinates <body>_x, <body>_y, <body>_heading.
+
+        On the ground its velocities are <body>_vx, <body>_vy along its own axes and <body>_heading_rate; on another body they are
+        the rates of the coordinates.
+        """
         label = _name(body)
+        if _name(parent) == GROUND:
+            return self.joint(name or f"{label}_motion", GROUND, label, *joints.glide(label))
         chain = joints.planar(joints.length(f"{label}_x"), joints.length(f"{label}_y"), joints.angle(f"{label}_heading"))
         return self.joint(name or f"{label}_motion", parent, label, *chain)
 
@@ -326,7 +341,7 @@ class Model:
         axes: str = "world",
         name: str | None = None,
     ) -> Wrench:
-        """A force and torque at a point, in the axes of the "world" or of the point's "body"."""
+        """A force and torque at a point, in the axes of the "world" or of the point's "body" (for a frame, its own)."""
         label = name or self._fresh("wrenches", f"wrench_at_{_name(point)}")
         if axes not in ("world", "body"):
             raise ModelError(f"wrench {label!r}: axes must be 'world' or 'body', got {axes!r}")

@@ -9,9 +9,9 @@ import re
 from collections.abc import Iterable, Mapping
 
 from draisine.model.errors import ModelError
-from draisine.model.items import GROUND, Ball, Body, Float, Joint, Rotate, System, Translate
+from draisine.model.items import GROUND, Ball, Body, Float, Glide, Joint, Rotate, System, Translate
 from draisine.model.units import UnitError, parse_unit, si_text
-from draisine.model.vocabulary import TIME, amounts, check_expressions, velocity_names
+from draisine.model.vocabulary import TIME, amounts, check_expressions
 from draisine.program.expression import FUNCTIONS, OPERATORS, Expr, ExpressionError, closest, evaluate_number, names
 
 __all__ = ["ModelError", "check_name", "check_system"]
@@ -46,7 +46,7 @@ def _check_names(system: System) -> None:
     values: list[tuple[str, str]] = [(TIME, "time")]
     for joint in system.joints:
         values += [(c.name, f"a coordinate of joint {joint.name!r}") for c in joint.coordinates]
-        values += [(rate, f"a velocity of joint {joint.name!r}") for rate in velocity_names(joint)]
+        values += [(v.name, f"a velocity of joint {joint.name!r}") for v in joint.velocities]
     values += [(item.name, "a parameter") for item in system.parameters]
     values += [(item.name, "an input") for item in system.inputs]
     values += [(item.name, "an output") for item in system.outputs]
@@ -140,10 +140,10 @@ def _check_joint(joint: Joint) -> None:
             used |= names(step.angle)
         elif isinstance(step, Translate):
             used = used.union(*map(names, step.by))
-        elif isinstance(step, Ball | Float):
+        elif isinstance(step, Ball | Float | Glide):
             used |= _check_free(joint, step)
         else:
-            raise ModelError(f"{where}: {step!r} is no displacement; use Rotate, Translate, Ball or Float")
+            raise ModelError(f"{where}: {step!r} is no displacement; use Rotate, Translate, Ball, Float or Glide")
     for coordinate in joint.coordinates:
         if coordinate.name not in used:
             raise ModelError(
@@ -154,19 +154,21 @@ def _check_joint(joint: Joint) -> None:
             raise ModelError(f"{where}: the span of coordinate {coordinate.name!r} must go from low to high, got {span}")
 
 
-def _check_free(joint: Joint, step: Ball | Float) -> set[str]:
+def _check_free(joint: Joint, step: Ball | Float | Glide) -> set[str]:
     """Check a displacement that brings its own velocities; the coordinates it uses."""
     where = f"joint {joint.name!r}"
-    if isinstance(step, Float) and (joint.parent != GROUND or len(joint.chain) > 1):
+    if isinstance(step, Float | Glide) and (joint.parent != GROUND or len(joint.chain) > 1):
         raise ModelError(f"{where}: a body moves freely from the ground only; use 'ground' as parent and no other displacement")
     coordinates = {c.name: c for c in joint.coordinates}
-    used = (*step.position, *step.quaternion) if isinstance(step, Float) else step.quaternion
-    for name in used:
+    used = {*step.moved, step.heading} if isinstance(step, Glide) else set(step.moved)
+    for name in sorted(used):
         if name not in coordinates:
             raise ModelError(f"{where}: {name!r} is not among its coordinates; list it there")
-        if coordinates[name].rate:
+        if name in step.moved and coordinates[name].rate:
             raise ModelError(f"{where}: coordinate {name!r} moves by the rates of the displacement; its own rate must be empty")
-    return set(used)
+        if name not in step.moved and not coordinates[name].rate:
+            raise ModelError(f"{where}: coordinate {name!r} needs a name for its rate")
+    return used
 
 
 def _check_axis(axis: str, where: str) -> None:
@@ -180,6 +182,9 @@ def _check_axis(axis: str, where: str) -> None:
 def _check_contacts(system: System) -> None:
     bodies = [body.name for body in system.bodies]
     owners = [(f"point {p.name!r}", p.body) for p in system.points]
+    for point in system.points:
+        for turn in point.turned:
+            _check_axis(turn.axis, f"frame {point.name!r}: a turn's axis")
     owners += [(f"wheel {w.name!r}", w.body) for w in system.wheels]
     owners += [(f"knife edge {e.name!r}", e.body) for e in system.edges]
     for where, body in owners:
@@ -211,7 +216,7 @@ def _check_forces(system: System) -> None:
 
 
 def _check_independent(system: System) -> None:
-    known = [name for joint in system.joints for name in velocity_names(joint)]
+    known = [v.name for v in system.velocities]
     for name in system.independent:
         if name not in known:
             raise ModelError(f"independent velocities of model {system.name!r}: {name!r} is no velocity{closest(name, known)}")

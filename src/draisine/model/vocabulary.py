@@ -12,20 +12,10 @@ from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
 
 from draisine.model.errors import ModelError
-from draisine.model.items import GROUND, Ball, Float, Joint, Rotate, System, Translate, Vector
+from draisine.model.items import GROUND, Rotate, System, Translate, Vector
 from draisine.program.expression import FUNCTIONS, OPERATORS, Call, Expr, Name, closest, names
 
 TIME = "t"
-
-
-def velocity_names(joint: Joint) -> Iterator[str]:
-    """Names of a joint's velocities: twists and body rates first, then the rates of its coordinates."""
-    for step in joint.chain:
-        if isinstance(step, Float):
-            yield from step.velocity
-        if isinstance(step, Float | Ball):
-            yield from step.rates
-    yield from (c.rate for c in joint.coordinates if c.rate)
 
 
 @dataclass(frozen=True)
@@ -87,7 +77,7 @@ _POSITION = _EVERYTHING - {"a velocity", "an input"}
 def _vocabulary(system: System) -> _Vocabulary:
     values = {TIME: "time"}
     values |= {c.name: "a coordinate" for c in system.coordinates}
-    values |= {rate: "a velocity" for joint in system.joints for rate in velocity_names(joint)}
+    values |= {v.name: "a velocity" for v in system.velocities}
     values |= {item.name: "a parameter" for item in system.parameters}
     values |= {item.name: "an input" for item in system.inputs}
     values |= {item.name: "an output" for item in system.outputs}
@@ -109,6 +99,7 @@ def amounts(system: System) -> Iterator[tuple[str, Expr]]:
             yield f"inertia {entry} of {where}", getattr(body.inertia, entry)
     for point in system.points:
         yield from _components(f"point {point.name!r}", point.at)
+        yield from ((f"turn about {turn.axis} of frame {point.name!r}", turn.angle) for turn in point.turned)
     for wheel in system.wheels:
         yield from _components(f"centre of wheel {wheel.name!r}", wheel.centre)
         yield f"radius of wheel {wheel.name!r}", wheel.radius

@@ -72,16 +72,20 @@ def advance(address: int) -> int:
 
 def begin(s: Any) -> int:
     """The derivative at the start, the first step, the signs of events, what is asked for at the start itself."""
+    bad = first_bad(s.x_at, s.states)
+    if bad >= 0:
+        s.culprit, s.culprit_is_state, s.bad_time = bad, 1, s.t
+        return NOT_FINITE
+    if not well_conditioned(s):
+        return SWITCH
     copy(s.x_at, s.point_at, s.width)
     evaluate(s, s.t, 0)
     if s.aborted != 0:
         return ABORTED
-    for bad, is_state in ((first_bad(s.x_at, s.states), 1), (first_bad(row_at(s, 0), s.states), 0)):
-        if bad >= 0:
-            s.culprit, s.culprit_is_state, s.bad_time = bad, is_state, s.t
-            return NOT_FINITE
-    if not well_conditioned(s):
-        return SWITCH
+    bad = first_bad(row_at(s, 0), s.states)
+    if bad >= 0:
+        s.culprit, s.culprit_is_state, s.bad_time = bad, 0, s.t
+        return NOT_FINITE
     copy(row_at(s, 0), s.past_at, s.width)
     s.filled = 1
     if s.adaptive == 0:

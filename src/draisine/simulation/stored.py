@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import hashlib
+import logging
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -67,6 +68,7 @@ def compile_loop() -> bytes:
     import numba
     from numba import types
 
+    logging.getLogger("draisine").info("compiling the stepping loop: once on this machine, some ten seconds …")
     _teach_natives()
     for module in (stages, crossings, loop):
         _teach_functions(module)

@@ -61,11 +61,11 @@ def rolling_disk_paths(until: float = 20.0) -> Study:
     lean, turn_rate, knock = math.radians(20), -2.0, 0.2
     circling = {"lean": lean, "heading_rate": turn_rate, "lean_rate": 0.0, "spin": steady_spin(lean, turn_rate)}
     starts = {
-        "steady_turn": circling,
-        "fast": {"speed": 1.5 * critical, "lean_rate": knock, "heading_rate": 0.0},
-        "slow": {"speed": 0.5 * critical, "lean_rate": knock, "heading_rate": 0.0},
+        "disk_steady_turn": circling,
+        "disk_fast": {"speed": 1.5 * critical, "lean_rate": knock, "heading_rate": 0.0},
+        "disk_slow": {"speed": 0.5 * critical, "lean_rate": knock, "heading_rate": 0.0},
     }
-    runs = {name: dr.simulate(disk, until, start=start, method=method) for name, start in starts.items()}
+    runs = {name: dr.simulate(disk, until, start=start, method=method, samples=4001) for name, start in starts.items()}
     for run in runs.values():
         assert run.status.kind == "FINISHED", run.status
         assert run.energy_drift is not None and run.energy_drift < 1e-9
@@ -84,11 +84,11 @@ def rolling_disk_paths(until: float = 20.0) -> Study:
         assert abs(slow["lean"]).max() > math.radians(60)
 
     figures = {
-        "steady_turn": view.path(turn, ["disk", "disk_contact"], snapshots=math.pi / 20),  # a twentieth of a turn
-        "slow_path": view.path(slow, ["disk", "disk_contact"], snapshots=0.1),
-        "slow": view.plot(slow, "lean", "heading_rate", "speed", "disk_normal_force"),
-        "fast": view.plot(fast, "lean", "heading_rate", "speed"),
-        "slow_energy": view.energy(slow),
+        "disk_steady_turn": view.path(turn, ["disk", "disk_contact"], snapshots=math.pi / 20),  # a twentieth of a turn
+        "disk_slow_path": view.path(slow, ["disk", "disk_contact"], snapshots=0.1),
+        "disk_slow": view.plot(slow, "lean", "heading_rate", "speed", "disk_normal_force"),
+        "disk_fast": view.plot(fast, "lean", "heading_rate", "speed"),
+        "disk_slow_energy": view.energy(slow),
     }
     findings = (
         f"straight rolling is stable above {critical:.4f} m/s",

@@ -47,7 +47,6 @@ def chaplygin_sleigh() -> Model:
     a = m.parameter("mass_ahead", 0.25, "m", "centre of mass ahead of the blade")
     k = m.parameter("gyration_radius", 0.35, "m", "√(I/m) about the centre of mass")
     mass = m.parameter("m_sleigh", 2.0, "kg")
-    # The origin is the centre of mass: the velocities of that point then fix the rate of turn at every heading, for a ≠ 0.
     sleigh = m.body("sleigh", mass=mass, inertia=(mass * k**2, mass * k**2, mass * k**2))
     m.planar(sleigh)
     m.knife_edge(sleigh, at=(-a, 0, 0), along="x", name="blade")

@@ -82,9 +82,9 @@ def rolling_torus_paths(until: float = 20.0) -> Study:
     spin = steady_spin(lean, turn_rate)
     turning = {"lean": lean, "lean_rate": 0.0, "turn_rate": turn_rate}
     starts = {
-        "steady_turn": {**turning, "spin": spin},
-        "flower": {**turning, "spin": 0.4 * spin},
-        "meander": {"lean": 0.0, "lean_rate": 0.2, "turn_rate": 0.0, "speed": 0.7},
+        "torus_steady_turn": {**turning, "spin": spin},
+        "torus_flower": {**turning, "spin": 0.4 * spin},
+        "torus_meander": {"lean": 0.0, "lean_rate": 0.2, "turn_rate": 0.0, "speed": 0.7},
     }
     runs = {name: dr.simulate(torus, until, start=start, method=method) for name, start in starts.items()}
     for run in runs.values():
@@ -104,11 +104,11 @@ def rolling_torus_paths(until: float = 20.0) -> Study:
 
     points = ["torus", "torus_contact"]
     figures = {
-        "steady_turn": view.path(turn, points, snapshots=math.pi / 20),  # a twentieth of a turn
-        "flower_path": view.path(flower, points, snapshots=None),
-        "flower": view.plot(flower, "lean", "turn_rate", "spin", "speed", "torus_normal_force"),
-        "meander_path": view.path(meander, points, snapshots=0.1),
-        "flower_energy": view.energy(flower),
+        "torus_steady_turn": view.path(turn, points, snapshots=math.pi / 20),  # a twentieth of a turn
+        "torus_flower_path": view.path(flower, points, snapshots=None),
+        "torus_flower": view.plot(flower, "lean", "turn_rate", "spin", "speed", "torus_normal_force"),
+        "torus_meander_path": view.path(meander, points, snapshots=0.1),
+        "torus_flower_energy": view.energy(flower),
     }
     findings = (
         f"straight rolling is stable above {critical_speed():.4f} m/s, a ring as high above {critical_speed(0.3, 0.0):.4f} m/s",

@@ -86,7 +86,7 @@ def unicycle_ride(until: float = 10.0) -> Study:
     ride = dr.simulate(model, until, inputs={"pedal_torque": PEDALLING}, method=method)
     pushed = dr.simulate(model, until, start=rolling, inputs=laws, method=method)
     falls = dr.simulate(model, until, start=rolling, inputs={"pedal_torque": PEDALLING, "push": PUSH}, method=method)
-    runs = {"ride_off": ride, "pushed": pushed, "falls": falls}
+    runs = {"unicycle_ride_off": ride, "unicycle_pushed": pushed, "unicycle_falls": falls}
 
     for run in runs.values():
         assert run.energy_drift is not None and run.energy_drift < 1e-9  # the work of the inputs is in the balance
@@ -101,17 +101,18 @@ def unicycle_ride(until: float = 10.0) -> Study:
         assert pushed["lean"][first] < 0 and pushed["heading"].max() > 0.3 and pushed["twist"].min() < -0.4  # into the fall
 
     figures = {
-        "ride_off": view.plot(ride, "pitch", "speed", "pedal_torque"),
-        "pushed": view.plot(pushed, "lean", "twist", "heading", "speed", "twist_torque", "pedal_torque"),
-        "pushed_path": view.path(pushed, ["wheel_contact"]),
-        "falls_path": view.path(falls, ["wheel_contact", "chest"], snapshots=0.1),
-        "ride_off_energy": view.energy(ride),
+        "unicycle_ride_off": view.plot(ride, "pitch", "speed", "pedal_torque"),
+        "unicycle_pushed": view.plot(pushed, "lean", "twist", "heading", "speed", "twist_torque", "pedal_torque"),
+        "unicycle_pushed_path": view.path(pushed, ["wheel_contact"]),
+        "unicycle_falls_path": view.path(falls, ["wheel_contact", "chest"], snapshots=0.1),
+        "unicycle_ride_off_energy": view.energy(ride),
     }
     findings = (
         f"riding off: back at {-ride['speed'].min():.2f} m/s, forward lean of {math.degrees(ride['pitch'].max()):.1f}°, "
         f"{ride['speed'][-1]:.4f} m/s at the end",
         f"pushed: leans {math.degrees(-pushed['lean'].min()):.1f}° to the left, "
-        f"twists {math.degrees(-pushed['twist'].min()):.0f}° to the right, turns {math.degrees(pushed['heading'].max()):.0f}° to the left; "
+        f"twists {math.degrees(-pushed['twist'].min()):.0f}° to the right, "
+        f"turns {math.degrees(pushed['heading'].max()):.0f}° to the left; "
         f"largest twisting torque {abs(pushed['twist_torque']).max():.1f} N·m",
         f"without twisting: {falls.status.message}",
     )
