@@ -180,9 +180,10 @@ def _run(given: argparse.Namespace, _: list[str]) -> int:
     from draisine import gallery
 
     study = gallery.study(given.study)()
-    written = study.save(given.out)
+    folder = given.out if given.out is not None else Path("out") / given.study
+    written = study.save(folder)
     print(study.summary())
-    print(f"written to {given.out}{'' if str(given.out).endswith('/') else '/'}: {', '.join(path.name for path in written)}")
+    print(f"written to {folder}: {', '.join(path.name for path in written)}")
     return DONE
 
 
@@ -277,7 +278,8 @@ class _Progress:
     def __init__(self) -> None:
         import time
 
-        self._clock, self._began, self._bar = time.monotonic, time.monotonic(), None
+        self._clock, self._began = time.monotonic, time.monotonic()
+        self._bar: Any = None
         self._task: Any = None
 
     def __call__(self, fraction: float) -> None:

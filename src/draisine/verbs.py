@@ -27,6 +27,7 @@ from draisine.simulation import EveryStage, Sampled, StartProblem, consistent_st
 from draisine.simulation.choices import Choices, best_for
 from draisine.simulation.methods import Method
 from draisine.simulation.run import Run, Segment
+from draisine.simulation.stored import stepping_loop
 
 if TYPE_CHECKING:
     import sympy
@@ -40,7 +41,7 @@ def _plot(run: Trajectory, *names: str, **options: Any) -> Any:
 
 
 # Results know no pictures and pictures no solvers; here, where everything meets, a trajectory learns to draw itself.
-Trajectory.plot = _plot  # type: ignore[method-assign]
+Trajectory.plot = _plot  # type: ignore[assignment,method-assign]
 
 SAMPLES_PER_SECOND = 100
 MOST_SAMPLES = 20_000
@@ -78,6 +79,7 @@ class _Prepared:
 
 @lru_cache(maxsize=32)
 def _prepared(equations: Equations) -> _Prepared:
+    stepping_loop()  # compiled at its first use on a machine: that belongs to compiling, not to integrating
     return _Prepared(prepare(equations), StartProblem(equations))
 
 

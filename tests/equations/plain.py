@@ -13,7 +13,7 @@ from functools import cached_property
 import casadi as ca
 import numpy as np
 
-from draisine.model.items import Ball, Float, Rotate, Translate
+from draisine.model.items import Ball, Float, Glide, Rotate, Translate
 from draisine.program.equations import Equations
 from draisine.program.expression import SX_FUNCTIONS, Expr, evaluate
 
@@ -74,6 +74,11 @@ class Plain:
             return _frame(_turn(step.axis, self.value(step.angle)), ca.DM.zeros(3))
         if isinstance(step, Translate):
             return _frame(ca.DM.eye(3), self.vector(step.by))
+        if isinstance(step, Glide):
+            rotation = _turn("z", self.known[step.heading])
+            moved = rotation @ ca.vertcat(*[self.known[n] for n in step.velocity], 0)
+            rates |= dict(zip(step.position, ca.vertsplit(moved[:2]), strict=True))
+            return _frame(rotation, ca.vertcat(*[self.known[n] for n in step.position], 0))
         w, *r = (self.known[n] for n in step.quaternion)
         r = ca.vertcat(*r)
         rotation, spin = _of_quaternion(w, r), ca.vertcat(*[self.known[n] for n in step.rates])

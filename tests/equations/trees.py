@@ -57,9 +57,11 @@ def add_joint(model: Model, rng: np.random.Generator, kind: str, parent: str, ch
         model.screw(name, parent, child, lead=float(rng.uniform(-1, 1)), axis=axis, **place(model, rng, name))
     elif kind == "universal":
         model.universal(name, parent, child, axes="".join(rng.permutation(list("xyz"))[:2]), **place(model, rng, name))
-    elif kind == "planar":
+    elif kind == "planar" and parent != "ground":
         model.planar(child, parent=parent)
-    elif kind == "chain":
+    elif kind == "glide":
+        model.planar(child)
+    elif kind in ("chain", "planar"):  # on the ground a planar body has quasi-velocities, which is the kind "glide" here
         _chained(model, name, parent, child)
     elif kind == "free_euler":
         model.free_euler(child, order=str(rng.choice(["zxy", "xyz", "zyx", "zxz", "yzy", "xzx"])))

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from trees import inertia
 
 from draisine.gallery.entries.bicycle import bicycle
 from draisine.model import Model
-from draisine.model.items import Ground
 
 WHEEL = (0.05, 0.09, 0.05)  # moments of a balanced wheel about x, y (its axle), z
 
@@ -43,15 +44,11 @@ def lopsided_disc() -> Model:
 
 
 def torus_bicycle() -> Model:
-    """Tyres of round section, on ground that rises ahead and to the left."""
-    system = bicycle().freeze()
-    m = Model.of(system)
-    for wheel in system.wheels:
-        m._items["wheels"].pop(wheel.name)
+    """Tyres of round section, on ground that rises ahead and falls to the left."""
+    m = Model.of(replace(bicycle().freeze(), name="torus_bicycle", wheels=()))
     tube = m.parameter("tube", 0.03, "m")
-    m.wheel("rear_wheel", "rear_wheel", radius="r_rear_wheel - tube", tube=tube)
-    m.wheel("front_wheel", "front_wheel", radius="r_front_wheel - tube", tube=tube)
-    m._ground = Ground()
+    for wheel in ("rear_wheel", "front_wheel"):
+        m.wheel(wheel, wheel, radius=f"r_{wheel} - tube", tube=tube)
     m.ground(slope=m.parameter("slope", 0.12, "rad"), bank=-0.07)
     return m
 
@@ -83,8 +80,7 @@ def casters() -> Model:
 
 def trailer() -> Model:
     """A bicycle that draws a single-wheeled trailer on a ball hitch."""
-    m = Model.of(bicycle().freeze())
-    m.name = "trailer"
+    m = Model.of(replace(bicycle().freeze(), name="trailer"))
     _body(m, "cart", 12.0, (-0.5, 0.03, 0.3))
     m.spherical("hitch", "frame", "cart", at=(-0.1, 0.0, 0.2))
     _wheel(m, "cart_wheel", "cart", at=(-0.9, 0.0, -0.2), radius=0.25, tube=0.02)

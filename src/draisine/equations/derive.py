@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
@@ -33,7 +33,7 @@ from draisine.model.items import Ball, Float, System
 from draisine.model.model import Model
 from draisine.model.validate import ModelError
 from draisine.program.equations import Constraint, Equations, Event, Kind, Quantity
-from draisine.program.expression import Expr, closest, names
+from draisine.program.expression import Expr, closest
 from draisine.program.program import Program
 
 SAMPLES = 64  # configurations at which choices of independent velocities are judged
@@ -216,7 +216,7 @@ class Mechanism:
         chosen = amplification(self.samples, self.scope.velocities, independent)
         return complements(chosen, [j for j in self.choices if set(j.independent) != set(independent)], count=3)
 
-    def _cost(self, rows: list[int], dependent: list[str]) -> float:
+    def _cost(self, rows: Sequence[int], dependent: Sequence[str]) -> float:
         """Filled entries of the block, less those that are plain units."""
         columns = [self.scope.velocities.index(d) for d in dependent]
         entries = [self.matrix[r, c] for r in rows for c in columns]
@@ -261,7 +261,6 @@ class Formulation:
         laws = ca.substitute(laws, [plain], [ca.vertcat(*replacements)]) if laws and bound else laws
         self._replacements = ca.vertcat(*replacements, *laws)
         (efforts, driven) = self.put_in([m.forces.total, m.forces.driven])
-        self.driven = driven
         self.dynamics: ReducedDynamics = reduced_dynamics(
             m.links,
             m.masses,
@@ -273,20 +272,21 @@ class Formulation:
             m.up,
             {name: exact(ca.SX(efforts[i])) for i, name in enumerate(scope.velocities)},
         )
-        has_damper = (
-            not ca.SX(driven).is_zero() and ca.depends_on(driven, ca.vertcat(scope.v, scope.t)) if driven.numel() else False
-        )
-        self.tracks_work = bool(self.laws or has_damper) if self.work is None else self.work
+        # a spring whose rest length is moved in time does work too
+        self.power = ca.dot(driven, self.all_velocities) + ca.jacobian(m.forces.potential, scope.t)
+        changing = ca.depends_on(ca.vertcat(driven, m.forces.potential), ca.vertcat(scope.v, scope.t))
+        self.tracks_work = bool(self.laws or changing) if self.work is None else self.work
 
     def _law(self, name: str) -> ca.SX:
         scope = self.mechanism.scope
         law = self.laws[name]
-        others = sorted(names(law) & set(scope.input_names))
+        value = scope.value(law)
+        others = [n for n in scope.input_names if ca.depends_on(value, scope.symbol(n))]  # by itself or through an output
         if others:
             raise ModelError(
                 f"the law of input {name!r} uses the input {others[0]!r}; write laws in states, outputs, parameters and t"
             )
-        return scope.value(law)
+        return value
 
     def put_in(self, expressions: list[ca.SX]) -> list[ca.SX]:
         """Expressions of all velocities and inputs, with dependent velocities and laws put in."""
@@ -320,10 +320,10 @@ class Formulation:
     @cached_property
     def units(self) -> dict[str, str]:
         system = self.mechanism.system
-        known = {
-            q.name: q.unit for q in (*system.coordinates, *system.velocities, *system.inputs, *system.parameters, *system.outputs)
-        }
-        return {"t": "s", "work": "J", **known}
+        known = {"t": "s", "work": "J"}
+        known |= {c.name: c.unit for c in system.coordinates} | {v.name: v.unit for v in system.velocities}
+        known |= {u.name: u.unit for u in system.inputs} | {p.name: p.unit for p in system.parameters}
+        return known | {o.name: o.unit for o in system.outputs}
 
     def equations(self, choices: list[Judged], notes: list[str]) -> Equations:
         m = self.mechanism
@@ -331,7 +331,7 @@ class Formulation:
         q_rate = self.put_in([m.measures.q_rate])[0]
         slope = ca.vertcat(q_rate, *[self.dynamics.accelerations[n] for n in self.independent])
         if self.tracks_work:
-            slope = ca.vertcat(slope, ca.dot(self.driven, self.all_velocities))
+            slope = ca.vertcat(slope, self.power)
         watches = tuple(Event(w.name, str(w.expression), w.action, w.direction, w.about) for w in system.watches)
         event_list = (*watches, *self.events)
         told = report.Report(self)

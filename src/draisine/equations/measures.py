@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import casadi as ca
 
@@ -48,11 +49,15 @@ class Measures:
             **twists(links, {n: scope.symbol(n) for n in scope.velocities}, whole=True),
         }
         self._points = {point.name: point for point in scope.system.points}
-        for index, axis in enumerate("xyz"):
-            self._offer(f"position_{axis}", lambda name, i=index: self.position(name)[i])
-            self._offer(f"velocity_{axis}", lambda name, i=index: self.velocity(name)[i])
-            self._offer(f"body_velocity_{axis}", lambda name, i=index: self.body_velocity(name)[i])
-            self._offer(f"rate_{axis}", lambda name, i=index: self.body_rate(name)[i])
+        vectors = {
+            "position": self.position,
+            "velocity": self.velocity,
+            "body_velocity": self.body_velocity,
+            "rate": self.body_rate,
+        }
+        for quantity, vector in vectors.items():
+            for index, axis in enumerate("xyz"):
+                self._offer(f"{quantity}_{axis}", partial(_component, vector, index))
         self._offer("heading", lambda name: self._attitude(name)[0])
         self._offer("lean", lambda name: self._attitude(name)[1])
         self._offer("pitch", lambda name: self._attitude(name)[2])
@@ -152,3 +157,7 @@ class Measures:
             return measure(arguments[0].identifier)
 
         self.scope.special[function] = call
+
+
+def _component(vector: Callable[[str], Vec], index: int, name: str) -> ca.SX:
+    return vector(name)[index]

@@ -73,9 +73,9 @@ def _collect(step: Step, force: Vec, moment: Vec, efforts: dict[str, ca.SX]) -> 
         return force, add(moment, cross(step.by, force))
     if isinstance(step, Launch):
         for names, part in ((step.linear, force), (step.angular, moment)):
-            for name, component in zip(names, part, strict=True):
-                if name is not None:
-                    efforts[name] = plus(efforts[name], component)
+            for own, component in zip(names, part, strict=True):
+                if own is not None:
+                    efforts[own] = plus(efforts[own], component)
         return NULL, NULL
     if isinstance(step, Spin3):
         for name, component in zip(step.velocities, moment, strict=True):

@@ -46,9 +46,9 @@ class Reduction:
         self._reduced: list[list[dict[str, ca.SX]]] = []  # each block's rows after the earlier blocks are put in
         self._maps: list[dict[str, dict[str, ca.SX]]] = []  # dependent velocity → its row over what is not yet eliminated
         for number, block in enumerate(plan.blocks):
-            rows = [self._put_in(columns[r], number) for r in block.rows]
-            self._reduced.append(rows)
-            self._maps.append(self._solved(rows, block))
+            reduced = [self._put_in(columns[r], number) for r in block.rows]
+            self._reduced.append(reduced)
+            self._maps.append(self._solved(reduced, block))
         self.kernel = self._back_substituted()
 
     def _put_in(self, row: dict[str, ca.SX], upto: int) -> dict[str, ca.SX]:

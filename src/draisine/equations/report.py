@@ -11,8 +11,9 @@ import casadi as ca
 from draisine.equations.contacts import EdgeContact, WheelContact
 from draisine.equations.inertia import mass_of
 from draisine.equations.newton_euler import inverse_dynamics
-from draisine.equations.tree import Launch
+from draisine.equations.tree import Launch, Turn
 from draisine.equations.vectors import UNIT, ZERO, Vec, cross, dot, times
+from draisine.model.items import Rotate
 from draisine.program.equations import Constraint, Event, Kind, Quantity
 from draisine.program.expression import parse
 from draisine.program.program import Program
@@ -42,13 +43,13 @@ class Report:
         return found
 
     def _wheel_geometry(self, contact: WheelContact) -> dict[Quantity, ca.SX]:
-        name, link = contact.name, contact.link
+        name = contact.name
         j, k = (contact.axis + 1) % 3, (contact.axis + 2) % 3
         point = self._world_point(contact)
         forward = self._rolling_direction(contact)
         # measured about the spin axis, π for the lowest point of an upright carrier; the cut lies at the top of the wheel
-        angle = math.pi + ca.atan2(contact.normal[k], contact.normal[j])
-        spin = self.scope.symbol(link.joint.coordinates[-1].name) if link.is_rotor else ZERO
+        normal, spin = self._before_spin(contact)
+        angle = math.pi + ca.atan2(normal[k], normal[j])
         found = {
             Quantity(f"{name}_contact_{axis}", "m", f"contact point of {name}"): c for axis, c in zip("xyz", point, strict=True)
         }
@@ -58,6 +59,14 @@ class Report:
             forward[1], forward[0]
         )
         return found
+
+    def _before_spin(self, contact: WheelContact) -> tuple[Vec, ca.SX]:
+        """The ground's normal in the axes of the wheel's carrier, and the angle by which the wheel has turned on it."""
+        link = contact.link
+        hinge, turn = (link.all_steps[-1], link.joint.chain[-1]) if link.joint.chain else (None, None)
+        if not (isinstance(hinge, Turn) and isinstance(turn, Rotate) and hinge.velocity and hinge.axis == contact.axis):
+            return contact.normal, ZERO  # no hinge about the axle: the wheel is its own carrier
+        return contact.normal if link.is_rotor else hinge.outward(contact.normal), self.scope.value(turn.angle)
 
     def _carrier_rotation(self, contact: WheelContact | EdgeContact) -> tuple[Vec, Vec, Vec]:
         """Link-to-world rotation, before the spin of a rotor."""

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from draisine.gallery.study import Study
+    from draisine.gallery.outcome import Study
     from draisine.model import Model
 
 # name → file of the folder `entries` that defines a function of that name

@@ -54,7 +54,7 @@ def number(value: float) -> str:
     return f"0x{struct.unpack('<Q', struct.pack('<d', value))[0]:016X}"
 
 
-ONE, ZERO, TWO = number(1.0), number(0.0), number(2.0)
+ONE, ZERO = number(1.0), number(0.0)
 
 
 def arithmetic(kind: int, operands: list[str], emit: Emit) -> str:

@@ -19,7 +19,6 @@ from draisine.program.program import Instruction
 
 # Kinds of values beyond CasADi's scalar operations, which keep CasADi's numbers (≥ 0).
 INPUT, CONSTANT, NUMBERS, SEARCH, FETCH, SELECT, CALL, RESULT = range(-1, -9, -1)
-BOOLEAN = frozenset({ca.OP_LT, ca.OP_LE, ca.OP_EQ, ca.OP_NE, ca.OP_NOT, ca.OP_AND, ca.OP_OR})
 
 _COPIES = frozenset({ca.OP_ASSIGN, ca.OP_LIFT, ca.OP_PRINTME})
 _LARGE = 100  # instructions; a callee of this length or more is worth a function of its own

@@ -73,7 +73,7 @@ class Entry:
         value = self._get(key, default, "an amount")
         if not _is_amount(value):
             self._refuse(key, value, "an amount")
-        return value  # type: ignore[no-any-return]
+        return value
 
     def vector(self, key: str, default: tuple[Amount, ...] | None = None) -> tuple[Amount, ...]:
         value = self._get(key, default, "a list of three amounts")

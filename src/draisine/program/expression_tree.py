@@ -157,9 +157,9 @@ def _binary(function: str, left: Expr | float, right: Expr | float) -> Expr:
         if isinstance(side, Expr):
             sides.append(side)
         elif isinstance(side, Real) and not isinstance(side, bool):
-            sides.append(Number(side))  # type: ignore[arg-type]  # made a float there
+            sides.append(Number(side))  # made a float there
         else:
-            return NotImplemented  # type: ignore[no-any-return]  # Python's protocol: the other side may know better
+            return NotImplemented  # Python's protocol: the other side may know better
     return Call(function, tuple(sides))
 
 

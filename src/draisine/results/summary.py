@@ -41,7 +41,7 @@ def summary(run: Trajectory) -> str:
 
 
 def _final(run: Trajectory) -> str:
-    names = [name for name in _TELLING if name in run.names(Group.OUTPUTS)] or list(run.names(Group.OUTPUTS))
+    names = [name for name in _TELLING if name in run] or list(run.names(Group.OUTPUTS))
     names = names or [name for group in STATE_GROUPS for name in run.names(group)]
     values = [f"{name} {run[name][-1]:.6g} {run.channel(name).unit}".rstrip() for name in names]
     return _listed(values)

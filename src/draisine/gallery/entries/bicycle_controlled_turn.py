@@ -29,7 +29,7 @@ import numpy as np
 
 import draisine as dr
 from draisine.gallery.entries.bicycle import bicycle
-from draisine.gallery.study import Study
+from draisine.gallery.outcome import Study
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ import math
 
 import draisine as dr
 from draisine.equations.text import derived_in_brief
-from draisine.gallery.study import Study
+from draisine.gallery.outcome import Study
 
 
 def bicycle_free_run(until: float = 5.0) -> Study:

@@ -17,7 +17,7 @@ import math
 import numpy as np
 
 import draisine as dr
-from draisine.gallery.study import Study
+from draisine.gallery.outcome import Study
 from draisine.model import Model
 
 

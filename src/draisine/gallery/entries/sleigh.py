@@ -31,7 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import draisine as dr
-from draisine.gallery.study import Study
+from draisine.gallery.outcome import Study
 from draisine.model import Model
 
 if TYPE_CHECKING:

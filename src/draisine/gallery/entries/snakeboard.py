@@ -41,7 +41,7 @@ from dataclasses import dataclass
 import numpy as np
 
 import draisine as dr
-from draisine.gallery.study import Study
+from draisine.gallery.outcome import Study
 from draisine.model import Model
 
 

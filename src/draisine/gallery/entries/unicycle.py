@@ -18,7 +18,7 @@ import math
 import numpy as np
 
 import draisine as dr
-from draisine.gallery.study import Study
+from draisine.gallery.outcome import Study
 from draisine.model import Model
 
 # Gains by linear-quadratic design at 3 m/s, rounded. The speed enters with a plus: too slow is answered by rolling back.
