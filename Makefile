@@ -60,6 +60,10 @@ $(VENV)/.dev: $(VENV)/.test
 	$(PIP) --editable '.[dev]'
 	@touch $@
 
+$(VENV)/.pinocchio: $(VENV)/.test
+	$(PIP) --editable '.[test,pinocchio]'
+	@touch $@
+
 $(VENV)/.peers: $(VENV)/.runtime
 	$(PIP) --editable '.[peers]'
 	@touch $@

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 import casadi as ca
 import numpy as np
 
-from draisine.equations.derive import Mechanism, derive
+from draisine.equations.derive import derive
+from draisine.equations.mechanism import Mechanism
 from draisine.model import Model
 from draisine.program.equations import Equations
 

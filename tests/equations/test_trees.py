@@ -7,6 +7,8 @@ from dataclasses import replace
 import casadi as ca
 import numpy as np
 import pytest
+from brute import Brute, quaternion, told
+from in_pinocchio import in_pinocchio
 from plain import Plain
 from trees import RATE_JOINTS, coordinates, parameters, tree
 
@@ -14,7 +16,7 @@ from draisine.equations import derive
 from draisine.gallery.entries.bicycle import bicycle
 from draisine.model import Model
 from draisine.model.items import Ball, Coordinate, Float, Glide, Rotate, System, Translate
-from draisine.program.expression import Name, Number
+from draisine.program.expression import Name, Number, names
 
 BALL_JOINTS = ("revolute", "prismatic", "spherical", "spherical", "universal", "fixed", "chain", "screw")
 FREE_ROOTS = ("free", "free", "glide", "spherical")
@@ -93,8 +95,6 @@ def test_the_seeds_bring_every_kind_of_joint():
 def _driven(step, joint) -> bool:
     own = {c.name for c in joint.coordinates}
     parts = (step.angle,) if isinstance(step, Rotate) else step.by if isinstance(step, Translate) else ()
-    from draisine.program.expression import names
-
     return any(names(part) & own for part in parts) or isinstance(step, Ball | Float | Glide)
 
 
@@ -234,65 +234,115 @@ def test_pinocchio_agrees(seed):
     c = Compared(model, seed)
     e = c.equations
     p = e.default_parameters
-    theirs, q_names, v_names = _in_pinocchio(pin, c.system, e)
+    theirs, q_names, v_names = in_pinocchio(pin, c.system, e)
     data = theirs.createData()
+    ours_q, ours_v = [x.name for x in e.coordinates], [x.name for x in e.velocities]
+    into_q, into_v = [ours_q.index(n) for n in q_names], [ours_v.index(n) for n in v_names]
+    back = [v_names.index(n) for n in ours_v]
     for _ in range(3):
         q, v, a, _ = c.state()
-        known = dict(zip([x.name for x in (*e.coordinates, *e.velocities)], [*q, *v], strict=True))
-        wanted = dict(zip([x.name for x in e.velocities], a, strict=True))
-        state = [np.array([values[n] for n in names]) for values, names in ((known, q_names), (known, v_names), (wanted, v_names))]
-        order = [v_names.index(x.name) for x in e.velocities]
-        efforts = pin.rnea(theirs, data, *state)[order]
+        efforts = pin.rnea(theirs, data, q[into_q], v[into_v], a[into_v])[back]
         assert np.abs(e.inverse_dynamics(q, v, a, p)[0] - efforts).max() < 1e-10 * size(efforts)
-        moved = pin.aba(theirs, data, state[0], state[1], np.zeros(len(v)))[order]
+        moved = pin.aba(theirs, data, q[into_q], v[into_v], np.zeros(len(v)))[back]
         assert np.abs(c.accelerations(q, v, p) - moved).max() < 1e-9 * size(moved)
 
 
-def _in_pinocchio(pin, system: System, equations):
-    """The tree as a Pinocchio model, and the names of its configuration and velocity entries in Pinocchio's order."""
-    from draisine.program.expression import evaluate_number, names
+# -------------------------------------------------------------------- rotors
 
-    values = {q.name: q.default for q in equations.parameters}
-    model = pin.Model()
-    model.gravity.linear = np.array([0.0, 0.0, -values["gravity"]])
-    hung = {"ground": (0, pin.SE3.Identity())}
-    q_names: list[str] = []
-    v_names: list[str] = []
-    for joint in system.joints:  # parents come first in these trees
-        at, frame = hung[joint.parent]
-        rates = {c.name: c.rate for c in joint.coordinates}
-        zero = values | dict.fromkeys(rates, 0.0)
 
-        def add(kind, coordinates, velocities):
-            nonlocal at, frame
-            at = model.addJoint(at, kind, frame, f"joint{model.njoints}")
-            frame = pin.SE3.Identity()
-            q_names.extend(coordinates)
-            v_names.extend(velocities)
+def gyros(split: bool) -> Model:
+    """A free body and an arm on it with rotors about every axis: at offsets, on turned hubs, with the mass along the axle."""
+    m = Model("gyros")
+    across, again = m.parameter("across", 0.05), m.parameter("again", 0.05)
+    other = again if split else across
+    m.body("hull", mass=4.0, centre=(0.1, -0.05, 0.02), inertia={"xx": 0.5, "yy": 0.6, "zz": 0.4, "xy": 0.03, "yz": -0.02, "zx": 0.05})
+    m.free("hull")
+    m.body("arm", mass=1.5, centre=(0.2, 0.0, 0.1), inertia={"xx": 0.05, "yy": 0.08, "zz": 0.07, "zx": 0.01})
+    m.revolute("elbow", "hull", "arm", axis="x", at=(0.3, 0.1, 0.0), turned=[("y", 0.4)])
+    moments = {"x": (0.08, across, other), "y": (across, 0.08, other), "z": (across, other, 0.08)}
+    for k, (carrier, axis, turned) in enumerate(
+        [("hull", "x", ()), ("hull", "y", [("z", 0.7)]), ("hull", "z", ()), ("arm", "y", ()), ("arm", "z", [("x", -0.3), ("y", 0.2)])]
+    ):
+        along = [0.1 if a == axis else 0 for a in "xyz"]
+        m.body(f"rotor{k}", mass=0.7 + 0.1 * k, centre=along, inertia=moments[axis])
+        m.revolute(f"angle{k}", carrier, f"rotor{k}", axis=axis, at=(0.1 * k, -0.1, 0.05), turned=turned, rate=f"spin{k}")
+        m.effort(f"angle{k}", m.input(f"motor{k}"))
+    # a wrench on a point of a rotor off its axle brings the angle in, and must do so in both
+    m.point("rim", "rotor3", at=(0.1, 0.02, 0.05))
+    m.wrench("rim", force=(0.0, m.input("pull"), 0.3), torque=(0.1, 0.0, m.input("twist")))
+    m.wrench("rim", force=(0.2, 0.0, 0.0), torque=(0.0, 0.3, 0.0), axes="body")
+    return m
 
-        for step in joint.chain:
-            if isinstance(step, Rotate):
-                used = sorted(names(step.angle) & set(rates))
-                if used:
-                    add(getattr(pin, f"JointModelR{step.axis.upper()}")(), used, [rates[n] for n in used])
-                else:
-                    turn = pin.utils.rotate(step.axis, evaluate_number(step.angle, zero))
-                    frame = frame * pin.SE3(turn, np.zeros(3))
-            elif isinstance(step, Translate):
-                frame = frame * pin.SE3(np.eye(3), np.array([evaluate_number(b, zero) for b in step.by]))
-                for axis, component in zip("XYZ", step.by, strict=True):
-                    for n in names(component) & set(rates):
-                        add(getattr(pin, f"JointModelP{axis}")(), [n], [rates[n]])
-            else:
-                w, *vector = step.quaternion
-                if isinstance(step, Float):
-                    add(pin.JointModelFreeFlyer(), [*step.position, *vector, w], [*step.velocity, *step.rates])
-                else:
-                    add(pin.JointModelSpherical(), [*vector, w], step.rates)
-        body = next(b for b in system.bodies if b.name == joint.child)
-        number = {k: evaluate_number(getattr(body.inertia, k), values) for k in ("xx", "yy", "zz", "xy", "yz", "zx")}
-        tensor = np.array([[number[min(a + b, b + a, key=list(number).index)] if a + b in number or b + a in number else 0 for b in "xyz"] for a in "xyz"])
-        centre = np.array([evaluate_number(x, values) for x in body.centre])
-        model.appendBodyToJoint(at, pin.Inertia(evaluate_number(body.mass, values), centre, tensor), frame)
-        hung[joint.child] = (at, frame)
-    return model, q_names, v_names
+
+def rolling(split: bool) -> Model:
+    """The bicycle with its wheels' two transverse moments from one parameter or from two of equal value."""
+    m = Model.of(bicycle().freeze())
+    again = {wheel: m.parameter(f"again_{wheel}", next(p.default for p in m.freeze().parameters if p.name == f"ixx_{wheel}")) for wheel in WHEELS}
+    system = m.freeze()
+    bodies = [
+        replace(b, inertia=replace(b.inertia, zz=again[b.name])) if split and b.name in WHEELS else b for b in system.bodies
+    ]
+    return Model.of(replace(system, bodies=tuple(bodies)))
+
+
+WHEELS = ("rear_wheel", "front_wheel")
+
+
+@pytest.mark.parametrize("make", [gyros, rolling])
+def test_merged_rotors_move_as_bodies_of_their_own(make):
+    merged, apart = derive(make(split=False)), derive(make(split=True))
+    apart = apart.with_independent(merged.independent)
+    brute = Brute(make(split=False))
+    rng = np.random.default_rng(4)
+    p = merged.default_parameters
+    for _ in range(5):
+        q = coordinates(merged, rng)
+        if make is rolling:
+            names_q = [c.name for c in merged.coordinates]
+            q[names_q.index("frame_qw") : names_q.index("frame_qz") + 1] = quaternion(rng.uniform(-3, 3), rng.uniform(-1, 1), 0.0)
+            q = brute.settle(q, p, held=("steer",))
+        x, u = np.concatenate([q, rng.normal(size=len(merged.independent)) * 3]), rng.normal(size=len(merged.inputs))
+        first, second = told(merged, x, u, p), told(apart, x, u, p)
+        assert first["vdot"] == pytest.approx(second["vdot"], rel=1e-11, abs=1e-11 * size(second["vdot"]))
+        assert first["multipliers"] == pytest.approx(second["multipliers"], rel=1e-11, abs=1e-11 * size(second["multipliers"]))
+        assert merged.dynamics([0.0], x, u, p)[0] == pytest.approx(apart.dynamics([0.0], x, u, p)[0], rel=1e-11, abs=1e-10)
+        assert first["energy"] == pytest.approx(second["energy"], rel=1e-13)
+        assert first["outputs"] == pytest.approx(second["outputs"], rel=1e-10, abs=1e-10)
+    assert merged.dynamics.operations < apart.dynamics.operations
+
+
+def test_an_unbalanced_wheel_is_noted_and_its_angle_enters():
+    merged, apart = derive(rolling(split=False)), derive(rolling(split=True))
+    assert not merged.notes
+    for wheel in WHEELS:
+        assert any(f"{wheel!r}" in note and "spin angle enters" in note for note in apart.notes)
+        assert not _enters(merged, f"{wheel}_angle")
+        assert _enters(apart, f"{wheel}_angle")
+
+
+def _enters(equations, coordinate: str) -> bool:
+    column = [s.name for s in equations.states].index(coordinate)
+    return bool(ca.DM(equations.dynamics.function.jac_sparsity(0, 1), 1).full()[:, column].any())
+
+
+@pytest.mark.parametrize("change", ["centre", "product", "child", "blade"])
+def test_what_spoils_a_rotor_keeps_its_angle(change):
+    """A mass off the axle, a product of inertia, a body carried, a blade: each is seen, and the motion is that of the plain road."""
+    m = Model("spoiled")
+    m.body("hull", mass=4.0, centre=(0.1, 0.0, 0.3), inertia=(0.5, 0.6, 0.4))
+    m.free("hull")
+    body = {"centre": {"centre": (0.03, 0, 0)}, "product": {"inertia": {"xx": 0.05, "yy": 0.08, "zz": 0.05, "zx": 0.01}}}.get(change, {})
+    m.body("rotor", **({"mass": 1.0, "inertia": (0.05, 0.08, 0.05)} | body))
+    m.revolute("angle", "hull", "rotor", axis="y", at=(0.1, 0.2, 0.0))
+    if change == "child":
+        m.body("crank", mass=0.3, inertia=(0.01, 0.01, 0.01))
+        m.revolute("pedal", "rotor", "crank", axis="y", at=(0.2, 0.0, 0.0))
+    if change == "blade":
+        m.knife_edge("rotor", at=(0.1, 0.0, 0.2), along="x")
+    c = Compared(m, 6)
+    assert _enters(c.equations, "angle")
+    q, _, _, p = c.state()
+    x = np.concatenate([q, c.rng.normal(size=len(c.equations.independent))])
+    report = told(c.equations, x, np.zeros(0), p)
+    moved, _ = c.plain.accelerations(0, q, report["v"], [], p)
+    assert np.abs(report["vdot"] - moved).max() < 1e-11 * size(moved)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from draisine.model import Model
+from draisine.model import Model, joints
 from draisine.model.items import Coordinate, Rotate, Translate
 from draisine.program.expression import Name, Number
 
@@ -61,7 +61,10 @@ def add_joint(model: Model, rng: np.random.Generator, kind: str, parent: str, ch
         model.planar(child, parent=parent)
     elif kind == "glide":
         model.planar(child)
-    elif kind in ("chain", "planar"):  # on the ground a planar body has quasi-velocities, which is the kind "glide" here
+    elif kind == "planar":  # with rates of coordinates as velocities, which `Model.planar` has on moving parents only
+        chain = joints.planar(joints.length(f"{child}_x"), joints.length(f"{child}_y"), joints.angle(f"{child}_heading"))
+        model.joint(name, parent, child, *chain)
+    elif kind == "chain":
         _chained(model, name, parent, child)
     elif kind == "free_euler":
         model.free_euler(child, order=str(rng.choice(["zxy", "xyz", "zyx", "zxz", "yzy", "xzx"])))
@@ -79,7 +82,7 @@ def tree(seed: int, kinds: tuple[str, ...] = RATE_JOINTS, roots: tuple[str, ...]
     rng = np.random.default_rng(seed)
     model = Model(f"tree{seed}")
     model.gravity(model.parameter("gravity", 9.81))
-    bodies, size, wanted = ["ground"], 0, int(rng.integers(1, 7))
+    bodies, size, wanted = ["ground"], 0, 1 + seed % 6
     while len(bodies) <= wanted and size < most or size == 0:
         child = add_body(model, rng, f"b{len(bodies)}")
         parent = str(rng.choice(bodies)) if rng.random() < 0.4 else bodies[-1]

@@ -101,7 +101,8 @@ def _best_at(matrix: NDArray[np.float64]) -> tuple[int, ...]:
 
 
 def dependent_rows(samples: NDArray[np.float64]) -> list[int]:
-    """Rows that take part in a dependence, where the constraint matrix has its highest rank: those with a share in its left kernel."""
+    """Rows that take part in a dependence, where the constraint matrix has its highest rank: those with a share in its left
+    kernel."""
     left, sizes, _ = np.linalg.svd(samples)
     ranks = np.count_nonzero(sizes > 1e-9, axis=1)
     rank = int(ranks.max())

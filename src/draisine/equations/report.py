@@ -20,7 +20,7 @@ from draisine.program.program import Program
 from draisine.program.safe import length
 
 if TYPE_CHECKING:
-    from draisine.equations.derive import Formulation
+    from draisine.equations.formulation import Formulation
 
 
 class Report:

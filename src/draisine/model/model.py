@@ -15,8 +15,8 @@ returned. Nothing is derived here; `freeze()` checks the whole and gives an immu
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from draisine.model import joints
@@ -27,7 +27,6 @@ from draisine.model.items import (
     Coordinate,
     Displacement,
     Effort,
-    Float,
     Ground,
     Inertia,
     Input,
@@ -45,6 +44,7 @@ from draisine.model.items import (
     Wheel,
     Wrench,
 )
+from draisine.model.reference import referred_to
 from draisine.model.units import UnitError, si_text
 from draisine.model.validate import ModelError, check_name, check_system
 from draisine.program.expression import Call, Expr, Name, Number
@@ -395,7 +395,7 @@ class Model:
 
     def referred_to(self, body: Body | str) -> Model:
         """The same mechanism with another reference body: the free joint moves there, hinges on the way turn round."""
-        return Model.of(_reroot(self.freeze(), _name(body)))
+        return Model.of(referred_to(self.freeze(), _name(body)))
 
     def _placed(
         self, name: str, parent: Body | str, child: Body | str, at: Sequence[Amount], turned: Turns, motion: joints.Chain
@@ -454,42 +454,3 @@ def _expression(value: Amount) -> Expr:
 def _label(expression: Expr) -> str:
     text = str(expression)
     return "".join(c if c.isalnum() else "_" for c in text).strip("_")
-
-
-def _reroot(system: System, body: str) -> System:
-    """Turn the joints between the present reference body and `body` round, and let `body` move freely."""
-    by_child = {joint.child: joint for joint in system.joints}
-    if body not in {b.name for b in system.bodies}:
-        raise ModelError(f"{system.name!r} has no body {body!r} to refer to; it has {', '.join(b.name for b in system.bodies)}")
-    path: list[Joint] = []
-    here = body
-    while here != GROUND:
-        path.append(by_child[here])
-        here = by_child[here].parent
-    base = path[-1]
-    if not any(isinstance(d, Float) for d in base.chain):
-        raise ModelError(
-            f"{system.name!r} cannot be referred to {body!r}: its reference body {base.child!r} does not move freely"
-        )
-    chain, coordinates = joints.free(body)
-    turned = {base.name: Joint(f"{body}_motion", GROUND, body, chain, coordinates)}
-    for joint in path[:-1]:
-        turned[joint.name] = replace(joint, parent=joint.child, child=joint.parent, chain=_inverse(joint.chain, joint.name))
-    return replace(system, joints=tuple(turned.get(j.name, j) for j in system.joints), independent=())
-
-
-def _inverse(chain: Iterable[Displacement], joint: str) -> tuple[Displacement, ...]:
-    inverted: list[Displacement] = []
-    for step in reversed(tuple(chain)):
-        if isinstance(step, Rotate):
-            inverted.append(Rotate(step.axis, -step.angle))
-        elif isinstance(step, Translate):
-            inverted.append(Translate(tuple(-c for c in step.by)))  # type: ignore[arg-type]
-        else:
-            raise ModelError(
-                f"joint {joint!r} is a ball joint and cannot be turned round; choose a reference body on its other side"
-            )
-    return tuple(inverted)
-
-
-# model description complete

@@ -165,9 +165,8 @@ class Program:
     def __call__(self, *arguments: ArrayLike) -> tuple[NDArray[np.float64], ...]:
         """Run in CasADi's interpreter. Columns come back one-dimensional, matrices two-dimensional."""
         if len(arguments) != len(self.inputs):
-            raise TypeError(
-                f"program {self.name!r} takes {len(self.inputs)} arguments ({', '.join(s.name for s in self.inputs)}), got {len(arguments)}"
-            )
+            names = ", ".join(slot.name for slot in self.inputs)
+            raise TypeError(f"program {self.name!r} takes {len(self.inputs)} arguments ({names}), got {len(arguments)}")
         values = []
         for slot, argument in zip(self.inputs, arguments, strict=True):
             array = np.asarray(argument, dtype=float)
