@@ -93,6 +93,21 @@ def tree(seed: int, kinds: tuple[str, ...] = RATE_JOINTS, roots: tuple[str, ...]
     return model
 
 
+def free_joints_of_every_kind(seed: int) -> tuple[Model, list[str]]:
+    """A chain of four bodies from a free one, the kinds of joints changing with the seed; and the names of the bodies."""
+    rng = np.random.default_rng(seed)
+    model = Model(f"loaded{seed}")
+    kinds = ["free", *(("revolute", "spherical", "screw", "universal", "cylindrical", "prismatic", "chain")[(seed + 3 * k) % 7] for k in range(3))]
+    kinds[-1] = "revolute"  # so that there are coordinates with rates
+    parent = "ground"
+    bodies = []
+    for number, kind in enumerate(kinds):
+        bodies.append(add_body(model, rng, f"b{number}"))
+        add_joint(model, rng, kind, parent, bodies[-1])
+        parent = bodies[-1]
+    return model, bodies
+
+
 def coordinates(equations, rng: np.random.Generator) -> np.ndarray:
     """Random coordinates; quaternions of unit length."""
     q = rng.uniform(-0.9, 0.9, len(equations.coordinates))

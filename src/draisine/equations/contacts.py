@@ -15,8 +15,9 @@ import casadi as ca
 from draisine.equations.kinematics import REST, Pose, Rates, Twist, carry, carry_rate
 from draisine.equations.lowering import Scope
 from draisine.equations.tree import Launch, Link, Shift, Spin3, Step, Turn, fixed_offset, turned_by_nothing
-from draisine.equations.vectors import AXIS, NULL, UNIT, ZERO, Vec, add, along, cross, dot, neg, scale, sub, vanishes
+from draisine.equations.vectors import AXIS, NULL, UNIT, ZERO, Vec, add, along, cross, dot, is_zero, neg, scale, sub, vanishes
 from draisine.model.items import KnifeEdge, Wheel
+from draisine.model.validate import ModelError
 
 
 @dataclass(frozen=True)
@@ -70,6 +71,8 @@ def wheel_contact(wheel: Wheel, link: Link, normal: Vec, scope: Scope) -> WheelC
     radius, tube = scope.value(wheel.radius), scope.value(wheel.tube)
     # The projection vanishes only for a wheel lying flat, where a run has long ended as fallen.
     tilt = ca.sqrt(normal[j] * normal[j] + normal[k] * normal[k])
+    if is_zero(tilt):
+        raise ModelError(f"wheel {wheel.name!r} lies flat on the ground in every configuration; check its axis, {wheel.axis!r}")
     away = 1 / tilt
     radial = [ZERO, ZERO, ZERO]
     radial[j], radial[k] = normal[j] * away, normal[k] * away
@@ -109,6 +112,8 @@ class EdgeContact:
 def edge_contact(edge: KnifeEdge, link: Link, normal: Vec, scope: Scope) -> EdgeContact:
     sideways = cross(normal, UNIT[AXIS[edge.along]])
     reach = ca.sqrt(dot(sideways, sideways))
+    if is_zero(reach):
+        raise ModelError(f"knife edge {edge.name!r} stands on end in every configuration; check its direction, {edge.along!r}")
     across = scale(1 / reach, sideways)
     point: Vec = tuple(scope.value(c) for c in edge.at)  # type: ignore[assignment]
     return EdgeContact(edge, link, point, normal, across, reach)

@@ -150,7 +150,8 @@ class Mechanism:
             if not np.isfinite(amplified).any():
                 raise ModelError(
                     f"model {self.system.name!r}: ({', '.join(ordered)}) cannot be the independent velocities, since the "
-                    f"constraints leave the others undetermined in every configuration; ({', '.join(self.choices[0].independent)}) would do"
+                    "constraints leave the others undetermined in every configuration; "
+                    f"({', '.join(self.choices[0].independent)}) would do"
                 )
             others = [j for j in (self.choices if worst > POOR else []) if set(j.independent) != set(wanted)]
             if others and others[0].worst < worst:

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from draisine.kernels.cache import cached_object, host_key
 from draisine.kernels.engine import LoadedObject, load_object
 from draisine.program.program import Program, Slot
+from draisine.program.solved import Solved
 
 Array = NDArray[np.float64]
 
@@ -136,11 +137,16 @@ class Kernel:
         return array if ready else np.ascontiguousarray(array)
 
 
-def compile(program: Program) -> Kernel:
+def compile(program: Program | Solved) -> Kernel:
     """Machine code of a program, from the cache on disk if it was compiled before."""
 
     def make() -> bytes:
-        from draisine.kernels.llvm import object_code  # not needed, and not imported, when the cache has the code
+        # the code generators are not needed, and not imported, when the cache has the code
+        if isinstance(program, Solved):
+            from draisine.kernels.solved import object_code_of_solved
+
+            return object_code_of_solved(program)
+        from draisine.kernels.llvm import object_code
 
         return object_code(program)
 

@@ -15,7 +15,7 @@ allocator's time grows faster than the length of a block, and its result gets wo
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 import casadi as ca
 
@@ -26,7 +26,7 @@ from draisine.kernels.order import in_good_order
 from draisine.kernels.pieces import Piece, cut, live_values
 from draisine.kernels.straight import Straight, straighten, straighten_callee
 from draisine.kernels.trigonometry import definition
-from draisine.program.program import Program
+from draisine.program.program import Program, Slot
 
 SYMBOL, MAP_SYMBOL, FLAT_SYMBOL = "kernel", "kernel_map", "kernel_flat"
 
@@ -43,9 +43,15 @@ def object_code(program: Program) -> bytes:
 
 def module_text(program: Program) -> str:
     """The module as text."""
-    units = {SYMBOL: straighten(program.tape)}
+    declared, functions = functions_of({SYMBOL: program})
+    return "\n".join([*declared, *functions, *entry_points(program.inputs, program.outputs)])
+
+
+def functions_of(programs: Mapping[str, Program]) -> tuple[list[str], list[str]]:
+    """Declarations and functions of some programs, each under its name; callees are shared."""
+    units = {name: straighten(program.tape) for name, program in programs.items()}
     names: dict[int, str] = {}  # of the functions of callees, by CasADi's identity
-    waiting = list(units[SYMBOL].callees.items())
+    waiting = [item for unit in units.values() for item in unit.callees.items()]
     for identity, callee in waiting:
         if identity not in names:
             names[identity] = f"callee_{len(names)}"
@@ -54,8 +60,12 @@ def module_text(program: Program) -> str:
     kinds = {value.kind for unit in units.values() for value in unit.values}
     functions = [text for name, unit in units.items() for text in _unit(name, unit, names)]
     trigonometry = [definition()] if kinds & {ca.OP_SIN, ca.OP_COS} else []
-    loops = [_map_loop(len(program.inputs), len(program.outputs)), _flat(program)]
-    return "\n".join([*declarations(kinds), *trigonometry, *functions, *loops])
+    return list(declarations(kinds)), [*trigonometry, *functions]
+
+
+def entry_points(inputs: Sequence[Slot], outputs: Sequence[Slot]) -> list[str]:
+    """The functions around the kernel: over samples, and from numbers end to end."""
+    return [_map_loop(len(inputs), len(outputs)), _flat(inputs, outputs)]
 
 
 def _unit(name: str, unit: Straight, callees: Mapping[int, str]) -> Iterator[str]:
@@ -129,10 +139,10 @@ def _map_loop(inputs: int, outputs: int) -> str:
     return "\n".join(lines)
 
 
-def _flat(program: Program) -> str:
+def _flat(inputs: Sequence[Slot], outputs: Sequence[Slot]) -> str:
     lines = [f"define void @{FLAT_SYMBOL}(ptr %numbers) nounwind {{"]
     begin = 0
-    for array, slots in (("arg", program.inputs), ("res", program.outputs)):
+    for array, slots in (("arg", inputs), ("res", outputs)):
         lines.append(f"%{array} = alloca [{max(len(slots), 1)} x ptr], align 8")
         for k, slot in enumerate(slots):
             lines += [

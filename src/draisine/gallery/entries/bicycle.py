@@ -99,5 +99,3 @@ def bicycle() -> Model:
     m.output("yaw_rate", "rate_z(frame)", "rad/s")
     m.watch("fell_over", "abs(lean) - 80*pi/180", about="lean passed 80°")
     return m
-
-
