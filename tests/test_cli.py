@@ -146,5 +146,6 @@ def test_warm_path_needs_no_heavy_library():
 
 
 def test_help_loads_nothing_heavy():
-    code = "import sys\nfrom draisine.cli import main\ntry:\n main(['--help'])\nexcept SystemExit:\n pass\nsys.exit('numpy' in sys.modules)"
+    code = "import sys\nfrom draisine.cli import main\ntry:\n main(['--help'])\nexcept SystemExit:\n pass\n"
+    code += "sys.exit('numpy' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True).returncode == 0

@@ -235,7 +235,7 @@ def consistent(peer: Peer, speed: float = 0.0, **wishes: float) -> Vector:
     return state
 
 
-def eigenvalues(peer: Peer, speed: float, step: float = 1e-5) -> Vector:
+def eigenvalues(peer: Peer, speed: float, step: float = 1e-5) -> NDArray[np.complex128]:
     """Of the upright bicycle, by central differences in lean, steer and their rates, constraints kept."""
     names = (*COORDINATES, *SPEEDS)
     varied = ("lean", "steer", "lean_rate", "steer_rate")
@@ -244,7 +244,8 @@ def eigenvalues(peer: Peer, speed: float, step: float = 1e-5) -> Vector:
     def rate(name: str, value: float) -> Vector:
         return peer.rhs(consistent(peer, speed, **{name: value}), 0.0, peer.constants)[rows]
 
-    return np.linalg.eigvals(np.column_stack([(rate(n, step) - rate(n, -step)) / (2 * step) for n in varied]))
+    jacobian = np.column_stack([(rate(n, step) - rate(n, -step)) / (2 * step) for n in varied])
+    return np.linalg.eigvals(jacobian).astype(complex)
 
 
 def integrate(peer: Peer, until: float = 5.0, tolerance: float = 1e-8, points: int = 2) -> Vector:

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from draisine import gallery
-    from draisine.equations import derive
+    from draisine.equations import Baumgarte, derive
+    from draisine.equations.lagrange import lagrangian
     from draisine.model import Model, ModelError, System
     from draisine.model.files import read_model, write_model
     from draisine.program.equations import Equations, Event
@@ -38,6 +39,8 @@ _HOME = {
     "Equations": "draisine.program.equations",
     "Event": "draisine.program.equations",
     "derive": "draisine.equations",
+    "lagrangian": "draisine.equations.lagrange",
+    "Baumgarte": "draisine.equations",
     "compile": "draisine.verbs",
     "simulate": "draisine.verbs",
     "DOP853": "draisine.simulation",
@@ -53,6 +56,7 @@ _HOME = {
 __all__ = [
     "DOP853",
     "RK4",
+    "Baumgarte",
     "Equations",
     "Event",
     "EveryStage",
@@ -67,6 +71,7 @@ __all__ = [
     "compile",
     "derive",
     "gallery",
+    "lagrangian",
     "load",
     "parse",
     "read_model",

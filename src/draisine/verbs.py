@@ -19,6 +19,7 @@ from draisine.model.errors import ModelError
 from draisine.program.equations import Equations, Event
 from draisine.program.expression import Expr
 from draisine.program.program import Program
+from draisine.program.solved import Solved
 from draisine.results import Trajectory, load
 from draisine.results.assembly import Piece, assemble, block, energy_block, power_block, residual_block
 from draisine.results.channel import Group
@@ -49,7 +50,9 @@ MOST_SAMPLES = 20_000
 Law = Expr | str | float | int
 
 
-def compile(what: Program | sympy.Matrix | sympy.Expr, arguments: Sequence[Any] | None = None, name: str = "kernel") -> Kernel:
+def compile(
+    what: Program | Solved | sympy.Matrix | sympy.Expr, arguments: Sequence[Any] | None = None, name: str = "kernel"
+) -> Kernel:
     """Machine code of a program, or of any SymPy expression or matrix in the given arguments.
 
     >>> import sympy as sp
@@ -58,7 +61,7 @@ def compile(what: Program | sympy.Matrix | sympy.Expr, arguments: Sequence[Any] 
     >>> f(2.0, 3.0)[0].round(6).tolist()
     [[6.0, 0.909297]]
     """
-    if isinstance(what, Program):
+    if isinstance(what, Program | Solved):
         from draisine.kernels import compile as compile_program
 
         return compile_program(what)

@@ -114,6 +114,16 @@ class Plain:
             return self.frames[name][:3, 3]
         return self.at(self._points[name].body, self.vector(self._points[name].at))
 
+    def frame_of(self, name: str) -> ca.SX:
+        """Pose of a body, a point (with the axes of its body) or a frame with axes of its own."""
+        if name not in self._points:
+            return self.frames[name]
+        point = self._points[name]
+        pose = self.frames[point.body] @ _frame(ca.DM.eye(3), self.vector(point.at))
+        for step in point.turned:
+            pose = pose @ self._step(step, {})
+        return pose
+
     def _distance(self, arguments) -> ca.SX:
         apart = self.place(arguments[1].identifier) - self.place(arguments[0].identifier)
         return ca.sqrt(ca.dot(apart, apart))

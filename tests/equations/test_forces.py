@@ -6,8 +6,8 @@ import casadi as ca
 import numpy as np
 import pytest
 from brute import told
+from grounded import Vehicle, size, vehicle
 from plain import Plain
-from test_constraints import Vehicle, size
 from trees import coordinates, free_joints_of_every_kind
 from vehicles import ALL
 
@@ -70,7 +70,9 @@ def test_an_effort_on_a_distance_pushes_its_points_apart():
     m.point("nail", "ground", at=(-1.0, 0.0, -2.0))
     m.point("bob_centre", "bob", at=(0, 0, -2.0))
     m.effort("distance(bob_centre, nail)", 6.0)
-    assert acceleration(m, 0.0, 0.0) == pytest.approx(-6.0 * 2.0 / (3.0 * 4.0), rel=1e-13)  # away from −x: a negative turn about y
+    assert acceleration(m, 0.0, 0.0) == pytest.approx(
+        -6.0 * 2.0 / (3.0 * 4.0), rel=1e-13
+    )  # away from −x: a negative turn about y
 
 
 def test_a_joint_torque_turns_the_child_and_not_the_parent():
@@ -189,7 +191,9 @@ def test_forces_by_virtual_power(seed):
         found = e.dynamics([0.7], [*q, *v, 0.0], u, e.default_parameters)[0][len(q) : -1]
         assert np.abs(found - expected).max() < 1e-9 * size(expected)
         energies = plain.function(ca.vertcat(plain.kinetic, plain.potential))(0.7, q, v, 0 * v, u, e.default_parameters)[0]
-        report = dict(zip([s.name for s in e.report.outputs], e.report([0.7], [*q, *v, 0.0], u, e.default_parameters), strict=True))
+        report = dict(
+            zip([s.name for s in e.report.outputs], e.report([0.7], [*q, *v, 0.0], u, e.default_parameters), strict=True)
+        )
         assert report["energy"][:2] == pytest.approx(energies, rel=1e-12)
 
 
@@ -214,12 +218,14 @@ def test_the_balance_of_power_of_loaded_trees(seed):
         assert abs(worked) > 1e-3
 
 
-@pytest.mark.parametrize("name", ["bicycle", "bicycle out of balance", "planar with springs", "unicycle", "trailer", "skater", "snakeboard", "carousel"])
+@pytest.mark.parametrize(
+    "name",
+    ["bicycle", "bicycle out of balance", "planar with springs", "unicycle", "trailer", "skater", "snakeboard", "carousel"],
+)
 def test_the_balance_of_power_on_the_ground(name):
     """Contacts do no work; inputs do theirs, wheel by wheel, as the report says."""
-    m = ALL[name]()
-    e = derive(m, work=True)
-    c = Vehicle(m)
+    c = vehicle(name)
+    e = derive(c.system, work=True)
     rng = np.random.default_rng(8)
     for _ in range(3):
         x, u = c.state(rng)
@@ -292,10 +298,19 @@ def test_laws_may_not_use_inputs_even_through_outputs():
 @pytest.mark.parametrize(
     ("add", "message"),
     [
-        (lambda m: m.potential("well", "fast^2"), "potential 'well' must be a quantity of position and time.*the velocity 'swing_rate'"),
-        (lambda m: m.potential("well", "pushed*swing"), "potential 'well' must be a quantity of position and time.*the input 'push'"),
+        (
+            lambda m: m.potential("well", "fast^2"),
+            "potential 'well' must be a quantity of position and time.*the velocity 'swing_rate'",
+        ),
+        (
+            lambda m: m.potential("well", "pushed*swing"),
+            "potential 'well' must be a quantity of position and time.*the input 'push'",
+        ),
         (lambda m: m.effort("fast", 1.0, name="odd"), "the measure of effort 'odd' must be a quantity of position.*'swing_rate'"),
-        (lambda m: m.output("jerk", "rate(fast)"), r"the argument of 'rate\(fast\)' must be a quantity of position.*'swing_rate'"),
+        (
+            lambda m: m.output("jerk", "rate(fast)"),
+            r"the argument of 'rate\(fast\)' must be a quantity of position.*'swing_rate'",
+        ),
         (lambda m: m.output("surge", "rate(pushed)"), r"the argument of 'rate\(pushed\)'.*the input 'push'"),
         (lambda m: m.output("two", "rate(swing, swing)"), r"rate takes one expression, got 2 \(swing, swing\)"),
     ],

@@ -1,4 +1,4 @@
-"""Random trees of bodies: the recursion against the Lagrangian, virtual power, Euler angles and Pinocchio; rotors merged or not."""
+"""Random trees of bodies: against the Lagrangian, virtual power, Euler angles and Pinocchio; rotors merged or not."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import casadi as ca
 import numpy as np
 import pytest
 from brute import Brute, quaternion, told
+from grounded import size
 from in_pinocchio import in_pinocchio
 from plain import Plain
 from trees import RATE_JOINTS, coordinates, parameters, tree
@@ -27,10 +28,6 @@ def free_tree(seed: int) -> Model:
     return tree(seed, BALL_JOINTS, FREE_ROOTS, most=10)
 
 
-def size(*arrays: np.ndarray) -> float:
-    return max(1.0, *(np.abs(a).max(initial=0.0) for a in arrays))
-
-
 class Compared:
     """A model with its equations, the plain road, and random states."""
 
@@ -43,7 +40,12 @@ class Compared:
     def state(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """q, v, v̇, p."""
         n = len(self.equations.velocities)
-        return coordinates(self.equations, self.rng), self.rng.normal(size=n), self.rng.normal(size=n), parameters(self.equations, self.rng)
+        return (
+            coordinates(self.equations, self.rng),
+            self.rng.normal(size=n),
+            self.rng.normal(size=n),
+            parameters(self.equations, self.rng),
+        )
 
     def accelerations(self, q, v, p) -> np.ndarray:
         e = self.equations
@@ -72,7 +74,7 @@ def test_efforts_and_accelerations_are_those_of_the_lagrangian(seed):
 
 
 def test_the_seeds_bring_every_kind_of_joint():
-    """A guard of the tests above: the generator reaches all joints of `Model`, trees of one to six bodies, branches, two roots."""
+    """A guard of the tests above: all joints of `Model`, trees of one to six bodies, branches, two roots."""
     systems = [tree(seed).freeze() for seed in RATE_SEEDS]
     kinds = {tuple(type(step).__name__ for step in j.chain if _driven(step, j)) for s in systems for j in s.joints}
     named = {
@@ -86,7 +88,9 @@ def test_the_seeds_bring_every_kind_of_joint():
         "chain": ("Rotate", "Translate", "Rotate"),
     }
     assert set(named.values()) <= kinds
-    assert any(len(j.coordinates) == 1 and len([s for s in j.chain if _driven(s, j)]) == 2 for s in systems for j in s.joints)  # a screw
+    assert any(
+        len(j.coordinates) == 1 and len([s for s in j.chain if _driven(s, j)]) == 2 for s in systems for j in s.joints
+    )  # a screw
     assert {1, 6} <= {len(s.bodies) for s in systems}
     assert any(len([j for j in s.joints if j.parent == "ground"]) > 1 for s in systems)
     assert len(RATE_JOINTS) == 8
@@ -137,7 +141,9 @@ def by_angles(system: System) -> System:
             else:
                 chain.append(step)
         moved = {n for step in joint.chain if isinstance(step, Float | Ball | Glide) for n in step.moved}
-        joints.append(replace(joint, chain=tuple(chain), coordinates=(*(c for c in joint.coordinates if c.name not in moved), *added)))
+        joints.append(
+            replace(joint, chain=tuple(chain), coordinates=(*(c for c in joint.coordinates if c.name not in moved), *added))
+        )
     return replace(system, joints=tuple(joints))
 
 
@@ -183,7 +189,9 @@ def _same_state(c: Compared, twin: Compared, q, v, p) -> tuple[np.ndarray, np.nd
         numbers = plain.function(turn, place, turn.T @ plain.rate(place), spin)(0, q, v, np.zeros(len(v)), [], p)
         for step in joint.chain:
             if isinstance(step, Float | Ball):
-                known |= dict(zip(step.quaternion, _quaternion(numbers[0]), strict=True)) | dict(zip(step.rates, numbers[3], strict=True))
+                known |= dict(zip(step.quaternion, _quaternion(numbers[0]), strict=True)) | dict(
+                    zip(step.rates, numbers[3], strict=True)
+                )
             if isinstance(step, Float | Glide):
                 known |= dict(zip(step.position, numbers[1], strict=False)) | dict(zip(step.velocity, numbers[2], strict=False))
     e = c.equations
@@ -206,7 +214,9 @@ def _quaternion(r: np.ndarray) -> np.ndarray:
 # -------------------------------------------------------------------- mass matrix
 
 
-@pytest.mark.parametrize("make", [*(lambda s=s: tree(s) for s in (300, 301, 302)), *(lambda s=s: free_tree(s) for s in (303, 304, 305))])
+@pytest.mark.parametrize(
+    "make", [*(lambda s=s: tree(s) for s in (300, 301, 302)), *(lambda s=s: free_tree(s) for s in (303, 304, 305))]
+)
 def test_mass_matrix_is_the_curvature_of_the_kinetic_energy(make):
     """Column by column from unit accelerations (Mauny et al. 2017, section 6.1): ∂²T/∂v² of the report, symmetric, positive."""
     c = Compared(make(), 1)
@@ -255,13 +265,24 @@ def gyros(split: bool) -> Model:
     m = Model("gyros")
     across, again = m.parameter("across", 0.05), m.parameter("again", 0.05)
     other = again if split else across
-    m.body("hull", mass=4.0, centre=(0.1, -0.05, 0.02), inertia={"xx": 0.5, "yy": 0.6, "zz": 0.4, "xy": 0.03, "yz": -0.02, "zx": 0.05})
+    m.body(
+        "hull",
+        mass=4.0,
+        centre=(0.1, -0.05, 0.02),
+        inertia={"xx": 0.5, "yy": 0.6, "zz": 0.4, "xy": 0.03, "yz": -0.02, "zx": 0.05},
+    )
     m.free("hull")
     m.body("arm", mass=1.5, centre=(0.2, 0.0, 0.1), inertia={"xx": 0.05, "yy": 0.08, "zz": 0.07, "zx": 0.01})
     m.revolute("elbow", "hull", "arm", axis="x", at=(0.3, 0.1, 0.0), turned=[("y", 0.4)])
     moments = {"x": (0.08, across, other), "y": (across, 0.08, other), "z": (across, other, 0.08)}
     for k, (carrier, axis, turned) in enumerate(
-        [("hull", "x", ()), ("hull", "y", [("z", 0.7)]), ("hull", "z", ()), ("arm", "y", ()), ("arm", "z", [("x", -0.3), ("y", 0.2)])]
+        [
+            ("hull", "x", ()),
+            ("hull", "y", [("z", 0.7)]),
+            ("hull", "z", ()),
+            ("arm", "y", ()),
+            ("arm", "z", [("x", -0.3), ("y", 0.2)]),
+        ]
     ):
         along = [0.1 if a == axis else 0 for a in "xyz"]
         m.body(f"rotor{k}", mass=0.7 + 0.1 * k, centre=along, inertia=moments[axis])
@@ -277,7 +298,10 @@ def gyros(split: bool) -> Model:
 def rolling(split: bool) -> Model:
     """The bicycle with its wheels' two transverse moments from one parameter or from two of equal value."""
     m = Model.of(bicycle().freeze())
-    again = {wheel: m.parameter(f"again_{wheel}", next(p.default for p in m.freeze().parameters if p.name == f"ixx_{wheel}")) for wheel in WHEELS}
+    again = {
+        wheel: m.parameter(f"again_{wheel}", next(p.default for p in m.freeze().parameters if p.name == f"ixx_{wheel}"))
+        for wheel in WHEELS
+    }
     system = m.freeze()
     bodies = [
         replace(b, inertia=replace(b.inertia, zz=again[b.name])) if split and b.name in WHEELS else b for b in system.bodies
@@ -327,11 +351,13 @@ def _enters(equations, coordinate: str) -> bool:
 
 @pytest.mark.parametrize("change", ["centre", "product", "child", "blade"])
 def test_what_spoils_a_rotor_keeps_its_angle(change):
-    """A mass off the axle, a product of inertia, a body carried, a blade: each is seen, and the motion is that of the plain road."""
+    """A mass off the axle, a product of inertia, a body carried, a blade: each is seen, and the motion is right."""
     m = Model("spoiled")
     m.body("hull", mass=4.0, centre=(0.1, 0.0, 0.3), inertia=(0.5, 0.6, 0.4))
     m.free("hull")
-    body = {"centre": {"centre": (0.03, 0, 0)}, "product": {"inertia": {"xx": 0.05, "yy": 0.08, "zz": 0.05, "zx": 0.01}}}.get(change, {})
+    body = {"centre": {"centre": (0.03, 0, 0)}, "product": {"inertia": {"xx": 0.05, "yy": 0.08, "zz": 0.05, "zx": 0.01}}}.get(
+        change, {}
+    )
     m.body("rotor", **({"mass": 1.0, "inertia": (0.05, 0.08, 0.05)} | body))
     m.revolute("angle", "hull", "rotor", axis="y", at=(0.1, 0.2, 0.0))
     if change == "child":

@@ -15,7 +15,14 @@ def inertia(rng: np.random.Generator, size: float = 0.3) -> dict[str, float]:
     """A full tensor that satisfies the triangle inequality: that of a cloud of points, −∫ r× r× dm."""
     cloud = rng.normal(size=(5, 3)) * size
     tensor = sum((r @ r) * np.eye(3) - np.outer(r, r) for r in cloud)
-    return {"xx": tensor[0, 0], "yy": tensor[1, 1], "zz": tensor[2, 2], "xy": tensor[0, 1], "yz": tensor[1, 2], "zx": tensor[2, 0]}
+    return {
+        "xx": tensor[0, 0],
+        "yy": tensor[1, 1],
+        "zz": tensor[2, 2],
+        "xy": tensor[0, 1],
+        "yz": tensor[1, 2],
+        "zx": tensor[2, 0],
+    }
 
 
 def add_body(model: Model, rng: np.random.Generator, name: str) -> str:
@@ -83,7 +90,7 @@ def tree(seed: int, kinds: tuple[str, ...] = RATE_JOINTS, roots: tuple[str, ...]
     model = Model(f"tree{seed}")
     model.gravity(model.parameter("gravity", 9.81))
     bodies, size, wanted = ["ground"], 0, 1 + seed % 6
-    while len(bodies) <= wanted and size < most or size == 0:
+    while (len(bodies) <= wanted and size < most) or size == 0:
         child = add_body(model, rng, f"b{len(bodies)}")
         parent = str(rng.choice(bodies)) if rng.random() < 0.4 else bodies[-1]
         kind = str(rng.choice(roots if parent == "ground" and rng.random() < 0.5 else kinds))
@@ -97,7 +104,13 @@ def free_joints_of_every_kind(seed: int) -> tuple[Model, list[str]]:
     """A chain of four bodies from a free one, the kinds of joints changing with the seed; and the names of the bodies."""
     rng = np.random.default_rng(seed)
     model = Model(f"loaded{seed}")
-    kinds = ["free", *(("revolute", "spherical", "screw", "universal", "cylindrical", "prismatic", "chain")[(seed + 3 * k) % 7] for k in range(3))]
+    kinds = [
+        "free",
+        *(
+            ("revolute", "spherical", "screw", "universal", "cylindrical", "prismatic", "chain")[(seed + 3 * k) % 7]
+            for k in range(3)
+        ),
+    ]
     kinds[-1] = "revolute"  # so that there are coordinates with rates
     parent = "ground"
     bodies = []

@@ -19,7 +19,9 @@ def body(m: Model, name: str, mass: float, centre=(0.0, 0.0, 0.0), seed: int = 3
     return name
 
 
-def balanced_wheel(m: Model, name: str, carrier: str, at=(0, 0, 0), turned=(), radius=0.3, tube=0.0, made: dict | None = None) -> None:
+def balanced_wheel(
+    m: Model, name: str, carrier: str, at=(0, 0, 0), turned=(), radius=0.3, tube=0.0, made: dict | None = None
+) -> None:
     """A wheel with a hinge about its y axis: coordinate <name>_angle, speed <name>_spin."""
     m.body(name, **({"mass": 2.0, "inertia": WHEEL} | (made or {})))
     m.revolute(f"{name}_angle", carrier, name, axis="y", at=at, turned=turned, rate=f"{name}_spin")
@@ -61,7 +63,9 @@ def unbalanced_bicycle() -> Model:
     body(m, "fork", 3.0, (0.02, 0.0, 0.1), seed=5)
     m.revolute("steer", "frame", "fork", axis="z", at=(0.9, 0, 0.1), turned=[("y", -0.3)])
     balanced_wheel(m, "rear", "frame", made={"centre": (0.02, 0, 0.01)})
-    balanced_wheel(m, "front", "fork", at=(0.04, 0, -0.05), radius=0.33, made={"inertia": {"xx": 0.05, "yy": 0.09, "zz": 0.06, "zx": 0.01}})
+    balanced_wheel(
+        m, "front", "fork", at=(0.04, 0, -0.05), radius=0.33, made={"inertia": {"xx": 0.05, "yy": 0.09, "zz": 0.06, "zx": 0.01}}
+    )
     return m
 
 
@@ -111,7 +115,9 @@ def planar_sprung() -> Model:
         chain = {"at": (x, 0.0, 0.35), "turned": [("z", toe)]} if toe else {"at": (x, 0.0, 0.35)}
         m.revolute(f"swing_{name}", "hull", f"arm_{name}", axis="y", default=angle, span=(angle - 0.2, angle + 0.2), **chain)
         body(m, f"knuckle_{name}", 0.5, (0.01, 0.0, 0.02), seed=8)
-        m.revolute(f"steer_{name}", f"arm_{name}", f"knuckle_{name}", axis="z", at=(-0.3, 0, 0), turned=[("y", -angle)], span=(-0.5, 0.5))
+        m.revolute(
+            f"steer_{name}", f"arm_{name}", f"knuckle_{name}", axis="z", at=(-0.3, 0, 0), turned=[("y", -angle)], span=(-0.5, 0.5)
+        )
         balanced_wheel(m, f"wheel_{name}", f"knuckle_{name}", at=(-0.05, 0.0, 0.0), radius=0.25)
     m.spring("swing_a", 300.0, rest=0.4, damping=5.0)
     m.spring("swing_b", 200.0, rest=0.6)
@@ -119,7 +125,7 @@ def planar_sprung() -> Model:
 
 
 def unicycle() -> Model:
-    """Wheel, frame with seat, and a flywheel that turns about the vertical: two levels below the free body, which is the frame."""
+    """Wheel, frame with seat, and a flywheel that turns about the vertical; the frame is the free body."""
     m = Model("unicycle")
     body(m, "frame", 8.0, (0.0, 0.02, 0.7))
     m.free("frame")
@@ -132,7 +138,7 @@ def unicycle() -> Model:
 
 
 def deep_wheel() -> Model:
-    """A wheel at the end of three links from the free body: ball, universal joint, hinge; the free body has a wheel of its own."""
+    """A wheel at the end of three links from the free body: ball, universal joint, hinge; the free body itself has a wheel."""
     m = Model("deep_wheel")
     body(m, "base", 6.0, (0.1, 0.0, 0.3))
     m.free("base")

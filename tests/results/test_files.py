@@ -7,12 +7,12 @@ import sys
 
 import numpy as np
 import pytest
-from synthetic_run import bicycle_run, pendulum_run
 
 import draisine.results.metadata as metadata_module
 from draisine.results import Channel, Ending, Status, Trajectory, TrajectoryFileError, load
 from draisine.results.formats import csv as csv_format
 from draisine.results.metadata import describe, encode
+from synthetic_run import bicycle_run, pendulum_run
 
 SUFFIXES = [".nc", ".parquet", ".csv"]
 AWKWARD = np.array(

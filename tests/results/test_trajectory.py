@@ -6,10 +6,10 @@ import sys
 
 import numpy as np
 import pytest
-from synthetic_run import Named, bicycle_run, pendulum_run
 
 from draisine.results import Channel, Ending, Group, Segment, Status, Trajectory, UnknownChannel
 from draisine.results.assembly import Block, Piece, assemble, block, energy_block, pose_block
+from synthetic_run import Named, bicycle_run, pendulum_run
 
 DONE = Status(Ending.FINISHED, "reached the end")
 

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
-from synthetic_run import bicycle_run, pendulum_run
 
 from draisine.results import Channel, Ending, Group, Status, Trajectory, UnknownChannel
 from draisine.view import (
@@ -26,6 +25,7 @@ from draisine.view import (
     style,
 )
 from draisine.view.labels import set_calm_limits
+from synthetic_run import bicycle_run, pendulum_run
 
 DONE = Status(Ending.FINISHED, "")
 

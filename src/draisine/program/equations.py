@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.program.program import Program
+from draisine.program.solved import Solved
 
 
 @dataclass(frozen=True)
@@ -60,7 +61,7 @@ class Event:
 class Equations:
     """A named system of equations of motion, as programs of (t, x, u, p).
 
-    - `dynamics`: → `xdot`; the hot path.
+    - `dynamics`: → `xdot`; the hot path. A `Solved` where accelerations are solved for at run time.
     - `report`: → `v` (all velocities), `multipliers`, `outputs`, `energy` (kinetic, potential, work done so far), `residuals`
       (one per entry of `constraints`), `power` (of each input).
     - `motion` (t, q, v, u, p): → `residuals`, `outputs` as functions of coordinates and *all* velocities, free of
@@ -83,10 +84,10 @@ class Equations:
     outputs: tuple[Quantity, ...]
     force_outputs: frozenset[str]
     constraints: tuple[Constraint, ...]
-    dynamics: Program
-    report: Program
+    dynamics: Program | Solved
+    report: Program | Solved
     motion: Program
-    project: Program | None = None
+    project: Program | Solved | None = None
     monitor: Program | None = None
     events: Program | None = None
     event_list: tuple[Event, ...] = ()

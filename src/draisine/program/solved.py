@@ -77,7 +77,8 @@ class Solved:
     def solution(self, *arguments: ArrayLike) -> NDArray[np.float64]:
         """z itself."""
         matrix, side = self.system(*arguments)
-        return np.linalg.solve(np.reshape(matrix, (self.size, self.size)), side)
+        found: NDArray[np.float64] = np.linalg.solve(np.reshape(matrix, (self.size, self.size)), side)
+        return found
 
     def __call__(self, *arguments: ArrayLike) -> tuple[NDArray[np.float64], ...]:
         """Run in CasADi's interpreter and NumPy's solver."""

@@ -1,0 +1,184 @@
+"""Equations from a Lagrangian typed in SymPy (Delebecque & Nikoukhah 1992, section 3.1).
+
+    >>> import sympy as sp
+    >>> from sympy.physics.mechanics import dynamicsymbols
+    >>> theta = dynamicsymbols("theta")
+    >>> m, g, l = sp.symbols("m g l", positive=True)
+    >>> e = lagrangian(
+    ...     "pendulum", [theta],
+    ...     kinetic=m * l**2 * theta.diff() ** 2 / 2, potential=-m * g * l * sp.cos(theta),
+    ...     parameters={m: 1.0, g: 9.81, l: 2.0},
+    ... )
+    >>> float(e.dynamics([0.0], [0.5, 0.0], [], e.default_parameters)[0][1]).__round__(6)
+    -2.351582
+
+The expressions cross into CasADi as they stand; Euler–Lagrange is then differentiation of the program, so that nothing swells.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import casadi as ca
+
+from draisine.equations.augmented import Baumgarte, SecondOrder, augmented
+from draisine.model.errors import ModelError
+from draisine.program.equations import Equations, Quantity
+from draisine.program.expression import closest
+from draisine.program.sympy_bridge import UnsupportedExpression, to_sx
+
+Named = Mapping[str, Any] | Sequence[Any]
+
+
+def lagrangian(
+    name: str,
+    coordinates: Sequence[Any],
+    lagrangian: Any = None,
+    *,
+    kinetic: Any = None,
+    potential: Any = 0,
+    dissipation: Any = 0,
+    forces: Mapping[Any, Any] | None = None,
+    holonomic: Named = (),
+    nonholonomic: Named = (),
+    parameters: Mapping[Any, float] | None = None,
+    inputs: Sequence[Any] = (),
+    outputs: Mapping[str, Any] | None = None,
+    start: Mapping[Any, float] | None = None,
+    stabilisation: Baumgarte | None = None,
+    work: bool = False,
+) -> Equations:
+    """Equations of motion of L(q, q̇, t), or of kinetic and potential energy, with constraints and generalised forces.
+
+    - `coordinates`: functions of time as `dynamicsymbols` makes them; velocities are their derivatives.
+    - `holonomic`: f(q, t) = 0; `nonholonomic`: g(q, t) q̇ + g₀(q, t) = 0; sequences, or mappings name → expression.
+    - `forces`: coordinate → generalised force k(q, q̇, u, t); `dissipation`: Rayleigh's function R(q̇), force −∂R/∂q̇.
+    - `parameters`: symbol → default value; `inputs`: symbols; `outputs`: name → expression; `start`: coordinate → default.
+
+    Do not put the constraints into L before it is differentiated: their reactions would be lost.
+    """
+    symbols = _Symbols(name, coordinates, parameters or {}, inputs)
+    if (lagrangian is None) == (kinetic is None):
+        raise ModelError(f"{name}: give either a Lagrangian, or a kinetic energy (with a potential)")
+    total = symbols.lower(lagrangian if kinetic is None else kinetic - potential, "the Lagrangian")
+    symbols.check_all_appear(total, [*_named(holonomic, "f"), *_named(nonholonomic, "g")])
+    q, v, t = symbols.q, symbols.v, symbols.t
+    momentum = ca.gradient(total, v)
+    mass = ca.jacobian(momentum, v)
+    driven = -ca.gradient(symbols.lower(dissipation, "the dissipation"), v) + _forces(symbols, forces or {})
+    force = ca.gradient(total, q) - ca.jtimes(momentum, q, v) - ca.jacobian(momentum, t) + driven
+    if kinetic is None:
+        # without a split, ½ q̇ᵀM q̇ counts as kinetic and the rest of Jacobi's integral q̇·∂L/∂q̇ − L as potential
+        quadratic = ca.bilin(mass, v, v) / 2
+        energies = quadratic, ca.dot(v, momentum) - total - quadratic
+    else:
+        energies = symbols.lower(kinetic, "the kinetic energy"), symbols.lower(potential, "the potential energy")
+    defaults = {str(_plain(c)): float(value) for c, value in (start or {}).items()}
+    system = SecondOrder(
+        name=name,
+        t=t,
+        q=q,
+        v=v,
+        u=symbols.u,
+        p=symbols.p,
+        coordinates=tuple(Quantity(n, default=defaults.get(n, 0.0)) for n in symbols.names),
+        velocities=tuple(Quantity(f"{n}_rate") for n in symbols.names),
+        inputs=tuple(Quantity(str(i)) for i in inputs),
+        parameters=tuple(Quantity(str(s), default=float(value)) for s, value in (parameters or {}).items()),
+        q_rate=v,
+        mass=mass,
+        force=force,
+        driven=driven,
+        kinetic=energies[0],
+        potential=energies[1],
+        holonomic=[(n, symbols.position(e, f"constraint {n!r}")) for n, e in _named(holonomic, "f")],
+        nonholonomic=[(n, symbols.lower(e, f"constraint {n!r}")) for n, e in _named(nonholonomic, "g")],
+        outputs=[(Quantity(n), symbols.lower(e, f"output {n!r}")) for n, e in (outputs or {}).items()],
+    )
+    return augmented(system, stabilisation, work)
+
+
+def _plain(coordinate: Any) -> str:
+    """Name of a coordinate: of the function, without its argument."""
+    return str(getattr(coordinate, "func", coordinate)) if getattr(coordinate, "args", ()) else str(coordinate)
+
+
+def _named(items: Named, stem: str) -> list[tuple[str, Any]]:
+    if isinstance(items, Mapping):
+        return list(items.items())
+    return [(f"{stem}{i + 1}", item) for i, item in enumerate(items)]
+
+
+class _Symbols:
+    """What stands for what: SymPy's coordinates, velocities, parameters and inputs as SX."""
+
+    def __init__(self, name: str, coordinates: Sequence[Any], parameters: Mapping[Any, float], inputs: Sequence[Any]) -> None:
+        import sympy
+        from sympy.physics.vector import dynamicsymbols
+
+        self.name = name
+        self.names = [_plain(c) for c in coordinates]
+        if len(set(self.names)) < len(self.names) or not coordinates:
+            raise ModelError(f"{name}: give at least one coordinate, each once; got {', '.join(self.names) or 'none'}")
+        time = dynamicsymbols._t
+        for c in coordinates:
+            if not isinstance(c, sympy.Function | sympy.core.function.AppliedUndef) or c.args != (time,):
+                raise ModelError(f"{name}: coordinate {c} must be a function of time; make it with dynamicsymbols({_plain(c)!r})")
+        self.t = ca.SX.sym("t")
+        self.q, self.v = (ca.vertcat(*[ca.SX.sym(f"{n}{end}") for n in self.names]) for end in ("", "_rate"))
+        self.u = ca.vertcat(*[ca.SX.sym(str(i)) for i in inputs]) if inputs else ca.SX(0, 1)
+        self.p = ca.vertcat(*[ca.SX.sym(str(s)) for s in parameters]) if parameters else ca.SX(0, 1)
+        self._known: dict[Any, ca.SX] = {time: self.t}
+        self._known |= {c: self.q[i] for i, c in enumerate(coordinates)}
+        self._known |= {c.diff(time): self.v[i] for i, c in enumerate(coordinates)}
+        self._known |= {s: self.u[i] for i, s in enumerate(inputs)}
+        self._known |= {s: self.p[i] for i, s in enumerate(parameters)}
+        self._all = [*self.names, *map(str, inputs), *map(str, parameters)]
+
+    def lower(self, expression: Any, what: str) -> ca.SX:
+        """A SymPy expression in SX; unknown symbols are named with where they stand."""
+        import sympy
+
+        expression = sympy.sympify(expression, strict=True)
+        unknown = [
+            s for s in (*expression.free_symbols, *expression.atoms(sympy.core.function.AppliedUndef)) if s not in self._known
+        ]
+        if unknown:
+            word = _plain(sorted(unknown, key=str)[0])
+            raise ModelError(
+                f"{self.name}: {what} uses {word!r}, which is neither a coordinate, a parameter nor an input"
+                f"{closest(word, self._all)}"
+            )
+        if any(d.derivative_count > 1 for d in expression.atoms(sympy.Derivative)):
+            raise ModelError(f"{self.name}: {what} uses an acceleration; only coordinates and their first derivatives may appear")
+        try:
+            return to_sx(expression, self._known)
+        except UnsupportedExpression as problem:
+            raise ModelError(f"{self.name}: {what}: {problem}") from None
+
+    def position(self, expression: Any, what: str) -> ca.SX:
+        """A quantity of coordinates and time alone."""
+        lowered = self.lower(expression, what)
+        if ca.depends_on(lowered, self.v):
+            raise ModelError(
+                f"{self.name}: {what} depends on velocities; a holonomic constraint is f(q, t) = 0. Pass it as nonholonomic"
+            )
+        return lowered
+
+    def check_all_appear(self, total: ca.SX, constraints: list[tuple[str, Any]]) -> None:
+        used = ca.vertcat(total, *[self.lower(e, f"constraint {n!r}") for n, e in constraints])
+        for i, name in enumerate(self.names):
+            if not ca.depends_on(used, ca.vertcat(self.q[i], self.v[i])):
+                raise ModelError(f"{self.name}: coordinate {name!r} never appears; leave it out, or put it into the Lagrangian")
+
+
+def _forces(symbols: _Symbols, forces: Mapping[Any, Any]) -> ca.SX:
+    total = ca.SX.zeros(len(symbols.names))
+    for coordinate, force in forces.items():
+        name = _plain(coordinate)
+        if name not in symbols.names:
+            raise ModelError(f"{symbols.name}: a force acts on {name!r}, which is not a coordinate{closest(name, symbols.names)}")
+        row = symbols.names.index(name)
+        total[row] += symbols.lower(force, f"the force on {name!r}")
+    return total
