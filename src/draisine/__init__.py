@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from draisine import gallery
     from draisine.equations import Baumgarte, derive
+    from draisine.equations.certificate import certify
+    from draisine.equations.energies import derive_by_energies
     from draisine.equations.lagrange import lagrangian
     from draisine.model import Model, ModelError, System
     from draisine.model.files import read_model, write_model
@@ -41,6 +43,8 @@ _HOME = {
     "derive": "draisine.equations",
     "lagrangian": "draisine.equations.lagrange",
     "Baumgarte": "draisine.equations",
+    "certify": "draisine.equations.certificate",
+    "derive_by_energies": "draisine.equations.energies",
     "compile": "draisine.verbs",
     "simulate": "draisine.verbs",
     "DOP853": "draisine.simulation",
@@ -68,8 +72,10 @@ __all__ = [
     "Sampled",
     "System",
     "Trajectory",
+    "certify",
     "compile",
     "derive",
+    "derive_by_energies",
     "gallery",
     "lagrangian",
     "load",

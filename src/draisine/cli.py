@@ -1,7 +1,7 @@
-"""The command line: `draisine list | show MODEL | simulate MODEL … | run STUDY`.
+"""The command line: `draisine list | show MODEL | simulate MODEL … | certify MODEL | run STUDY`.
 
-Arguments are parsed before anything heavy is loaded, so that help is immediate. Exit codes: 0 done, 1 the run ended early
-(the status says why), 2 the call or the model is wrong.
+Arguments are parsed before anything heavy is loaded, so that help is immediate. Exit codes: 0 done, 1 the run ended early (the
+status says why) or the roads of a certificate disagree, 2 the call or the model is wrong.
 """
 
 from __future__ import annotations
@@ -101,6 +101,16 @@ def _parser() -> argparse.ArgumentParser:
     simulate.add_argument("--json", action="store_true", help="print one JSON object")
     simulate.set_defaults(action=_simulate)
 
+    certify = commands.add_parser(
+        "certify", help="derive a model by independent roads and compare them", description="Exit status 1 when roads disagree."
+    )
+    certify.add_argument("model", metavar="MODEL", help="a name of the gallery, or a model file (.toml)")
+    certify.add_argument(
+        "--states", type=int, default=12, metavar="N", help="random admissible states to compare at (default 12)"
+    )
+    certify.add_argument("--json", action="store_true", help="print one JSON object")
+    certify.set_defaults(action=_certify)
+
     run = commands.add_parser("run", help="run a study of the gallery and save its figures")
     run.add_argument("study", metavar="STUDY")
     run.add_argument(
@@ -174,6 +184,14 @@ def _simulate(given: argparse.Namespace, extra: list[str]) -> int:
         if given.out is not None:
             print(f"written: {given.out}")
     return DONE if run.status.complete else ENDED_EARLY
+
+
+def _certify(given: argparse.Namespace, _: list[str]) -> int:
+    from draisine.equations.certificate import certify
+
+    certificate = certify(_model(given.model), states=given.states)
+    print(json.dumps(certificate.as_data(), ensure_ascii=False, indent=1) if given.json else certificate)
+    return DONE if certificate.passed else ENDED_EARLY
 
 
 def _run(given: argparse.Namespace, _: list[str]) -> int:

@@ -9,6 +9,8 @@ from trees import inertia
 
 from draisine.gallery.entries.bicycle import bicycle
 from draisine.model import Model
+from draisine.model.items import Coordinate, Rotate, Translate
+from draisine.program.expression import Name, Number
 
 WHEEL = (0.05, 0.09, 0.05)  # moments of a balanced wheel about x, y (its axle), z
 
@@ -203,6 +205,28 @@ def tandem_wheels() -> Model:
     return m
 
 
+def geared() -> Model:
+    """Hinges that turn by a multiple of their coordinate: a steering gear, and wheels whose angle counts backwards or twice."""
+    m = Model("geared")
+    body(m, "frame", 20.0, (0.3, 0.0, 0.4))
+    m.free("frame")
+    body(m, "fork", 2.0, (0.02, 0.0, 0.1), seed=15)
+    turn, back, front = (
+        Coordinate(n, r, "rad")
+        for n, r in (("handle", "handle_rate"), ("back_angle", "back_spin"), ("front_angle", "front_spin"))
+    )
+    place = Translate((Number(0.9), Number(0.0), Number(0.05)))
+    m.joint("head", "frame", "fork", (place, Rotate("y", Number(-0.3)), Rotate("z", 0.5 * Name("handle") + 0.1)), (turn,))
+    for name, carrier, angle, coordinate in (
+        ("back", "frame", -Name("back_angle"), back),
+        ("front", "fork", 2 * Name("front_angle"), front),
+    ):
+        m.body(f"{name}_wheel", mass=2.0, inertia=WHEEL)
+        m.joint(f"{name}_hub", carrier, f"{name}_wheel", (Rotate("y", angle),), (coordinate,))
+        m.wheel(f"{name}_wheel", f"{name}_wheel", radius=0.3)
+    return m
+
+
 ALL = {
     "disc": disc,
     "torus": lambda: disc(tube=0.08),
@@ -222,4 +246,5 @@ ALL = {
     "snakeboard": snakeboard,
     "blade and wheel": blade_and_wheel,
     "tandem": tandem_wheels,
+    "geared": geared,
 }

@@ -100,13 +100,11 @@ class EdgeContact:
         return self.edge.name
 
     def across_rate(self, angular: Vec) -> Vec:
-        """Rate of the unit vector across the blade, in the link's axes, from ṅ = n × ω."""
+        """Rate of the unit vector across the blade, in the link's axes, from ṅ = n × ω; less its part along that vector
+        itself, which meets no velocity there."""
         blade = UNIT[AXIS[self.edge.along]]
         change = cross(cross(self.normal, angular), blade)
-        if vanishes(change):
-            return NULL
-        change = scale(1 / self.reach, change)
-        return sub(change, scale(dot(change, self.across), self.across))
+        return NULL if vanishes(change) else scale(1 / self.reach, change)
 
 
 def edge_contact(edge: KnifeEdge, link: Link, normal: Vec, scope: Scope) -> EdgeContact:

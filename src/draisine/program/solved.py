@@ -77,8 +77,7 @@ class Solved:
     def solution(self, *arguments: ArrayLike) -> NDArray[np.float64]:
         """z itself."""
         matrix, side = self.system(*arguments)
-        found: NDArray[np.float64] = np.linalg.solve(np.reshape(matrix, (self.size, self.size)), side)
-        return found
+        return np.asarray(np.linalg.solve(np.reshape(matrix, (self.size, self.size)), side), dtype=np.float64)
 
     def __call__(self, *arguments: ArrayLike) -> tuple[NDArray[np.float64], ...]:
         """Run in CasADi's interpreter and NumPy's solver."""

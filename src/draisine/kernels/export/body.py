@@ -22,6 +22,7 @@ from draisine.kernels.straight import CALL, CONSTANT, FETCH, INPUT, RESULT, SEAR
 
 LOOSE, PRODUCT, TIGHT = range(3)  # how strongly an expression holds together
 _LONGEST = 64  # characters of an expression that is written inside another
+_OPERAND = re.compile(r"\{\d\}")
 _TRUTHS = frozenset({"lt", "le", "eq", "ne", "and", "or", "not"})
 _OF_TRUTHS = {"and": (0, 1), "or": (0, 1), "not": (0,), "select": (0,), "if_else_zero": (0,)}  # operands that are conditions
 
@@ -102,11 +103,14 @@ class Writer:
     def _settle(self, v: int, made: Text) -> None:
         """Keep a text to be written where it is read, or give it a name now."""
         if v not in self._inside or len(made.text) > _LONGEST:
-            name = f"w{len(self.body.numbers) + len(self.body.truths) + len(self.body.vectors) + 1}"
+            name = self._new_name()
             (self.body.truths if made.truth else self.body.numbers).append(name)
             self.body.lines.append(self.language.assign(name, made.text, made.truth))
             made = Text(name, TIGHT, made.truth)
         self._texts[v] = made
+
+    def _new_name(self) -> str:
+        return f"w{len(self.body.numbers) + len(self.body.truths) + len(self.body.vectors) + 1}"
 
     def _any(self, v: int) -> Text:
         kind, _, detail = self.unit.values[v]
@@ -128,10 +132,12 @@ class Writer:
 
     def _call(self, v: int) -> None:
         _, operands, callee = self.unit.values[v]
-        results = [k for k in range(v + 1, len(self.unit.values)) if self.unit.values[k].operands == (v,)]
-        results = [k for k in results if self.unit.values[k].kind == RESULT]
-        name = f"w{len(self.body.numbers) + len(self.body.truths) + len(self.body.vectors) + 1}"
-        self.body.vectors.append((name, len(results)))
+        results, following = [], v + 1  # the results of a call follow it
+        while following < len(self.unit.values) and self.unit.values[following][:2] == (RESULT, (v,)):
+            results.append(following)
+            following += 1
+        name = self._new_name()
+        self.body.vectors.append((name, len(operands), len(results)))
         self.body.lines += self.language.call(
             name, self.callees[callee], [self._number(o).text for o in operands], len(results)
         )
@@ -150,5 +156,13 @@ def _filled(template: str, operands: Sequence[Text], operation: str, **named: st
 
 @cache
 def _is_call(template: str) -> bool:
-    """Whether the template is one call whose arguments are the operands."""
-    return re.fullmatch(r"[\w.:]+\(((\{\w+\}(\(\))?|[\w.\"=-]+)(, |\)$))+", template) is not None
+    """Whether the template is a call, and its operands stand alone as arguments."""
+    if not re.match(r"[\w.:]+\(", template):
+        return False
+    depth, ends = 0, []
+    for k, sign in enumerate(template):
+        depth += (sign == "(") - (sign == ")")
+        if sign == ")" and depth == 0:
+            ends.append(k)
+    alone = all(re.match(r"[,)]", template[m.end() :]) and re.search(r"(\(|, )$", template[: m.start()]) for m in _OPERAND.finditer(template))
+    return ends == [len(template) - 1] and alone

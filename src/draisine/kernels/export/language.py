@@ -59,7 +59,8 @@ class Body:
     lines: list[str] = field(default_factory=list)
     numbers: list[str] = field(default_factory=list)
     truths: list[str] = field(default_factory=list)
-    vectors: list[tuple[str, int]] = field(default_factory=list)  # results of calls, with their sizes
+    vectors: list[tuple[str, int, int]] = field(default_factory=list)  # results of calls: name, numbers given, numbers taken
+    read: set[str] = field(default_factory=set)  # arguments of which something is read
 
 
 @dataclass(frozen=True)
@@ -72,6 +73,10 @@ class Source:
     functions: tuple[str, ...]
     main: tuple[str, ...]
     defaults: tuple[tuple[Argument, NDArray[np.float64]], ...] = ()
+
+
+class ExportError(ValueError):
+    """A program cannot be written in the language asked for, or there is no such language; the message says what to do."""
 
 
 class Language(ABC):

@@ -1,0 +1,374 @@
+"""A second road from the same graph: energies and Euler–Lagrange with reactions (Sanjuan Szklarz & Jarzębowska).
+
+Forward kinematics by products of [T, B] in Euler angles, velocities by differentiating positions and rotations, kinetic and
+potential energy, M(q), C(q, q̇) by Christoffel symbols, g(q), and the wheel constraint (2). No line is shared with the
+Newton–Euler road: not its kinematics, not its contact rows, not its forces, not its solution. That is what makes their
+agreement evidence.
+
+Free bodies and ball joints turn by heading, lean and pitch (about z, then x, then y) here; a lean of ±90° is singular.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import Any
+
+import casadi as ca
+
+from draisine.equations.augmented import Baumgarte, SecondOrder, augmented
+from draisine.model.errors import ModelError
+from draisine.model.items import GROUND, Ball, Float, Glide, Joint, Rotate, System, Translate
+from draisine.model.model import Model
+from draisine.program.equations import Equations, Quantity
+from draisine.program.expression import SX_FUNCTIONS, Expr, evaluate
+from draisine.program.program import Program
+
+ANGLES = ("heading", "lean", "pitch")
+
+
+def derive_by_energies(model: Model | System, stabilisation: Baumgarte | None = None) -> Equations:
+    """`Equations` of a described mechanism by energies; all coordinates and velocities are states."""
+    energies = Energies(model.freeze() if isinstance(model, Model) else model)
+    return augmented(energies.second_order(), stabilisation)
+
+
+def _turn(axis: str, angle: ca.SX) -> ca.SX:
+    """Ω_x, Ω_y, Ω_z, all by the right-hand rule (the paper's Ω_y turns the other way)."""
+    c, s = ca.cos(angle), ca.sin(angle)
+    rows: dict[str, list[list[Any]]] = {
+        "x": [[1, 0, 0], [0, c, -s], [0, s, c]],
+        "y": [[c, 0, s], [0, 1, 0], [-s, 0, c]],
+        "z": [[c, -s, 0], [s, c, 0], [0, 0, 1]],
+    }
+    return ca.vertcat(*[ca.horzcat(*row) for row in rows[axis]])
+
+
+@dataclass(frozen=True)
+class Node:
+    """A body's frame in the world (eqs 8 and 9)."""
+
+    position: ca.SX
+    rotation: ca.SX
+
+
+class Energies:
+    """Symbolic energies and constraints of a description, with the programs of source B."""
+
+    def __init__(self, system: System) -> None:
+        self.system = system
+        self.t = ca.SX.sym("t")
+        self.names = [name for joint in system.joints for name in _coordinate_names(joint)]
+        self.q = ca.vertcat(*[ca.SX.sym(n) for n in self.names]) if self.names else ca.SX(0, 1)
+        self.v = ca.vertcat(*[ca.SX.sym(f"{n}_rate") for n in self.names]) if self.names else ca.SX(0, 1)
+        self.u = ca.vertcat(*[ca.SX.sym(i.name) for i in system.inputs]) if system.inputs else ca.SX(0, 1)
+        self.p = ca.vertcat(*[ca.SX.sym(p.name) for p in system.parameters]) if system.parameters else ca.SX(0, 1)
+        self._known: dict[str, ca.SX] = {"t": self.t}
+        self._known |= {n: self.q[i] for i, n in enumerate(self.names)}
+        rates = {c.name: c.rate for c in system.coordinates if c.rate}
+        self._known |= {rates[n]: self.v[i] for i, n in enumerate(self.names) if n in rates}
+        self._known |= {item.name: self.u[i] for i, item in enumerate(system.inputs)}
+        self._known |= {item.name: self.p[i] for i, item in enumerate(system.parameters)}
+        self._outputs = {o.name: o.expression for o in system.outputs}
+        self._functions: dict[str, Any] = {**SX_FUNCTIONS, **{table.name: table for table in system.tables}}
+        self.nodes = self._forward()
+        self._special = self._measures()
+
+    # ---------------------------------------------------------------- geometry
+
+    def _forward(self) -> dict[str, Node]:
+        """B = B₁B₂…, c = T₁ + B₁(T₂ + …) along the arrows of the graph."""
+        nodes = {GROUND: Node(ca.SX.zeros(3), ca.SX.eye(3))}
+        waiting = list(self.system.joints)
+        while waiting:
+            joint = next(j for j in waiting if j.parent in nodes)
+            waiting.remove(joint)
+            node = nodes[joint.parent]
+            for step in joint.chain:
+                node = self._moved(node, step, joint)
+            nodes[joint.child] = node
+        return nodes
+
+    def _moved(self, node: Node, step: object, joint: Joint) -> Node:
+        if isinstance(step, Rotate):
+            return Node(node.position, node.rotation @ _turn(step.axis, self.value(step.angle)))
+        if isinstance(step, Translate):
+            return Node(node.position + node.rotation @ ca.vertcat(*[self.value(c) for c in step.by]), node.rotation)
+        if isinstance(step, Glide):
+            x, y, heading = (self._known[n] for n in (*step.position, step.heading))
+            return Node(node.position + node.rotation @ ca.vertcat(x, y, 0), node.rotation @ _turn("z", heading))
+        place = ca.SX.zeros(3)
+        if isinstance(step, Float):
+            place = ca.vertcat(*[self._known[n] for n in step.position])
+        turned = node.rotation
+        for axis, name in zip("zxy", angle_names(joint), strict=True):
+            turned = turned @ _turn(axis, self._known[name])
+        return Node(node.position + node.rotation @ place, turned)
+
+    def rate(self, quantity: ca.SX) -> ca.SX:
+        return ca.reshape(ca.jtimes(ca.vec(quantity), self.q, self.v), *quantity.shape)
+
+    def body_rate(self, body: str) -> ca.SX:
+        """ω in the body's axes from Bᵀ Ḃ (eq. 11)."""
+        rotation = self.nodes[body].rotation
+        spin = rotation.T @ self.rate(rotation)
+        return ca.vertcat(spin[2, 1], spin[0, 2], spin[1, 0])
+
+    def point(self, name: str) -> tuple[str, ca.SX]:
+        """Body and world position of a named point or body."""
+        for point in self.system.points:
+            if point.name == name:
+                node = self.nodes[point.body]
+                return point.body, node.position + node.rotation @ ca.vertcat(*[self.value(c) for c in point.at])
+        if name not in self.nodes:
+            raise ModelError(f"model {self.system.name!r} has no body or point {name!r}")
+        return name, self.nodes[name].position
+
+    def axes(self, name: str) -> ca.SX:
+        """World axes of a body, or of a named frame."""
+        body, _ = self.point(name)
+        turned = self.nodes[body].rotation
+        for point in self.system.points:
+            if point.name == name:
+                for turn in point.turned:
+                    turned = turned @ _turn(turn.axis, self.value(turn.angle))
+        return turned
+
+    # ---------------------------------------------------------------- expressions
+
+    def value(self, expression: Expr) -> ca.SX:
+        return ca.SX(evaluate(expression, self._look_up, self._functions, self.__dict__.get("_special", {})))
+
+    def _look_up(self, name: str) -> ca.SX:
+        if name in self._outputs:
+            return self.value(self._outputs[name])
+        if name not in self._known:
+            raise ModelError(
+                f"model {self.system.name!r}: {name!r} does not exist in Euler-angle coordinates; write the expression with "
+                "measures such as rate_x(body) instead of the velocities of a free body"
+            )
+        return self._known[name]
+
+    def _measures(self) -> dict[str, Callable[[tuple[Expr, ...]], ca.SX]]:
+        def of(measure: Callable[[str], ca.SX]) -> Callable[[tuple[Expr, ...]], ca.SX]:
+            return lambda arguments: measure(str(arguments[0]))
+
+        def component(vector: Callable[[str], ca.SX], index: int, name: str) -> ca.SX:
+            return vector(name)[index]
+
+        vectors: dict[str, Callable[[str], ca.SX]] = {
+            "position": lambda name: self.point(name)[1],
+            "velocity": lambda name: self.rate(self.point(name)[1]),
+            "body_velocity": lambda name: self.axes(name).T @ self.rate(self.point(name)[1]),
+            "rate": self._frame_rate,
+        }
+        found: dict[str, Callable[[tuple[Expr, ...]], ca.SX]] = {}
+        for quantity, vector in vectors.items():
+            for i, axis in enumerate("xyz"):
+                found[f"{quantity}_{axis}"] = of(partial(component, vector, i))
+        found["heading"] = of(lambda n: ca.atan2(-self.axes(n)[0, 1], self.axes(n)[1, 1]))
+        found["lean"] = of(lambda n: ca.asin(self.axes(n)[2, 1]))
+        found["pitch"] = of(lambda n: ca.atan2(-self.axes(n)[2, 0], self.axes(n)[2, 2]))
+        found["distance"] = lambda names: ca.norm_2(self.point(str(names[1]))[1] - self.point(str(names[0]))[1])
+        found["rate"] = lambda quantity: self.rate(self.value(quantity[0]))
+        return found
+
+    def _frame_rate(self, name: str) -> ca.SX:
+        body, _ = self.point(name)
+        return self.axes(name).T @ self.nodes[body].rotation @ self.body_rate(body)
+
+    # ---------------------------------------------------------------- energies
+
+    @cached_property
+    def kinetic(self) -> ca.SX:
+        """Σ ½ m v·v + ½ ω·Iω (eq. 16)."""
+        total = ca.SX(0)
+        for body in self.system.bodies:
+            inertia = body.inertia
+            xx, yy, zz, xy, yz, zx = (
+                self.value(e) for e in (inertia.xx, inertia.yy, inertia.zz, inertia.xy, inertia.yz, inertia.zx)
+            )
+            tensor = ca.vertcat(ca.horzcat(xx, xy, zx), ca.horzcat(xy, yy, yz), ca.horzcat(zx, yz, zz))
+            velocity, omega = self.rate(self._centre(body.name)), self.body_rate(body.name)
+            total += (self.value(body.mass) * ca.dot(velocity, velocity) + ca.dot(omega, tensor @ omega)) / 2
+        return total
+
+    def _centre(self, body: str) -> ca.SX:
+        found = next(b for b in self.system.bodies if b.name == body)
+        node = self.nodes[body]
+        return node.position + node.rotation @ ca.vertcat(*[self.value(c) for c in found.centre])
+
+    @cached_property
+    def potential(self) -> ca.SX:
+        gravity = self.value(self.system.gravity)
+        total = ca.SX(0)
+        for body in self.system.bodies:
+            total += self.value(body.mass) * gravity * self._centre(body.name)[2]
+        for field in self.system.potentials:
+            total += self.value(field.energy)
+        return total
+
+    @cached_property
+    def mass(self) -> ca.SX:
+        """M(q) = ∂²T/∂q̇²."""
+        return ca.hessian(self.kinetic, self.v)[0]
+
+    @cached_property
+    def coriolis(self) -> ca.SX:
+        """C(q, q̇) by Christoffel symbols c_ijk = ½(∂M_kj/∂q_i + ∂M_ki/∂q_j − ∂M_ij/∂q_k), so that Ṁ − 2C is skew."""
+        n = self.q.numel()
+        slopes = [ca.reshape(ca.jacobian(ca.vec(ca.densify(self.mass)), self.q[i]), n, n) for i in range(n)]
+        rows = []
+        for k in range(n):
+            row = []
+            for j in range(n):
+                total = ca.SX(0)
+                for i in range(n):
+                    total += (slopes[i][k, j] + slopes[j][k, i] - slopes[k][i, j]) * self.v[i] / 2
+                row.append(total)
+            rows.append(ca.horzcat(*row))
+        return ca.vertcat(*rows)
+
+    @cached_property
+    def gravity(self) -> ca.SX:
+        """g(q) = ∂V/∂q."""
+        return ca.gradient(self.potential, self.q)
+
+    @cached_property
+    def driven(self) -> ca.SX:
+        """Generalised forces of efforts and wrenches, by virtual displacements."""
+        total = ca.SX.zeros(self.q.numel())
+        for effort in self.system.efforts:
+            total += ca.densify(ca.jacobian(self.value(effort.measure), self.q)).T * self.value(effort.amount)
+        for wrench in self.system.wrenches:
+            body, place = self.point(wrench.point)
+            force, torque = (ca.vertcat(*[self.value(c) for c in part]) for part in (wrench.force, wrench.torque))
+            if wrench.axes == "body":
+                force, torque = self.axes(wrench.point) @ force, self.axes(wrench.point) @ torque
+            total += ca.jacobian(place, self.q).T @ force
+            total += ca.jacobian(self.nodes[body].rotation @ self.body_rate(body), self.v).T @ torque
+        return total
+
+    # ---------------------------------------------------------------- constraints
+
+    @cached_property
+    def ground(self) -> tuple[ca.SX, ca.SX, ca.SX]:
+        """Unit normal of the ground and two directions in it."""
+        slope, bank = self.value(self.system.ground.slope), self.value(self.system.ground.bank)
+        along = ca.vertcat(1, 0, ca.tan(slope))
+        across = ca.vertcat(0, 1, ca.tan(bank))
+        normal = ca.cross(along, across)
+        normal, along = normal / ca.norm_2(normal), along / ca.norm_2(along)
+        return normal, along, ca.cross(normal, along)
+
+    @cached_property
+    def constraints(self) -> tuple[list[tuple[str, ca.SX]], list[tuple[str, ca.SX]]]:
+        """Holonomic (heights) and nonholonomic (rolling, blades), from the wheel constraint 0 = v_o + Ḃ c (eqs 2 and 27)."""
+        normal, along, across = self.ground
+        heights, rolling = [], []
+        for wheel in self.system.wheels:
+            node = self.nodes[wheel.body]
+            axle = ca.SX.eye(3)["xyz".index(wheel.axis), :].T
+            up = node.rotation.T @ normal
+            sideways = ca.cross(axle, up)
+            arm = self.value(wheel.radius) * ca.cross(axle, sideways / ca.norm_2(sideways)) - self.value(wheel.tube) * up
+            local = ca.vertcat(*[self.value(c) for c in wheel.centre])
+            velocity = self.rate(node.position) + self.rate(node.rotation) @ (local + arm)
+            heights.append((f"{wheel.name}_height", ca.dot(normal, node.position + node.rotation @ (local + arm))))
+            rolling += [(f"{wheel.name}_along", ca.dot(along, velocity)), (f"{wheel.name}_across", ca.dot(across, velocity))]
+        for edge in self.system.edges:
+            node = self.nodes[edge.body]
+            local = ca.vertcat(*[self.value(c) for c in edge.at])
+            blade = node.rotation[:, "xyz".index(edge.along)]
+            sideways = ca.cross(normal, blade)
+            rolling.append(
+                (f"{edge.name}_across", ca.dot(sideways / ca.norm_2(sideways), self.rate(node.position + node.rotation @ local)))
+            )
+            if edge.on_ground:
+                heights.append((f"{edge.name}_height", ca.dot(normal, node.position + node.rotation @ local)))
+        return heights, rolling
+
+    @cached_property
+    def rows(self) -> tuple[ca.SX, ca.SX]:
+        """D(q) and b(q, q̇) of D q̈ = b (eq. 26)."""
+        heights, rolling = self.constraints
+        velocity = ca.vertcat(*[self.rate(h) for _, h in heights], *[r for _, r in rolling])
+        return ca.densify(ca.jacobian(velocity, self.v)), -ca.densify(ca.jtimes(velocity, self.q, self.v))
+
+    # ---------------------------------------------------------------- programs
+
+    def second_order(self) -> SecondOrder:
+        system = self.system
+        heights, rolling = self.constraints
+        defaults = {c.name: c.default for c in system.coordinates}
+        units = {c.name: c.unit for c in system.coordinates}
+        rates = {c.name: c.rate for c in system.coordinates if c.rate}
+        return SecondOrder(
+            name=f"{system.name}_by_energies",
+            t=self.t,
+            q=self.q,
+            v=self.v,
+            u=self.u,
+            p=self.p,
+            coordinates=tuple(Quantity(n, units.get(n, "rad"), default=defaults.get(n, 0.0)) for n in self.names),
+            velocities=tuple(Quantity(rates.get(n, f"{n}_rate"), f"{units.get(n, 'rad')}/s") for n in self.names),
+            inputs=tuple(Quantity(u.name, u.unit, u.about) for u in system.inputs),
+            parameters=tuple(Quantity(p.name, p.unit, p.about, p.default) for p in system.parameters),
+            q_rate=self.v,
+            mass=self.mass,
+            force=self.driven - self.coriolis @ self.v - self.gravity,
+            driven=self.driven,
+            kinetic=self.kinetic,
+            potential=self.potential,
+            holonomic=heights,
+            nonholonomic=rolling,
+            outputs=[
+                (Quantity(o.name, o.unit, o.about), self.value(o.expression)) for o in system.outputs if o.name not in self.names
+            ],
+        )
+
+    def program(self, name: str, outputs: dict[str, ca.SX]) -> Program:
+        """A program of (t, q, v, u, p)."""
+        inputs: dict[str, Any] = {"t": self.t, "q": (self.q, self.names), "v": self.v, "u": self.u, "p": self.p}
+        return Program.build(f"{self.system.name}_{name}", inputs, outputs)
+
+    def matrices(self) -> Program:
+        """M, C, g, D, b of M q̈ + C q̇ + g = Q + Dᵀλ, D q̈ = b (eqs 26 and 35)."""
+        rows, side = self.rows
+        parts = {"M": self.mass, "C": self.coriolis, "g": self.gravity, "Q": self.driven, "D": rows, "b": side}
+        return self.program("matrices", parts)
+
+    def projectors(self) -> Program:
+        """𝒢-orthogonal projectors onto the admissible velocities and their complement: P = 1 − Q, Q = M⁻¹Dᵀ(D M⁻¹Dᵀ)⁻¹D."""
+        rows, _ = self.rows
+        carried = ca.solve(self.mass, rows.T)
+        onto = carried @ ca.solve(rows @ carried, rows)
+        return self.program("projectors", {"P": ca.SX.eye(self.q.numel()) - onto, "Q": onto})
+
+    def connection(self) -> Program:
+        """Accelerations of the constrained affine connection (eqs 5 and 6, with −P grad V): q̈ = P(M⁻¹(Q − C q̇ − g)) + D⁺ b."""
+        rows, side = self.rows
+        carried = ca.solve(self.mass, rows.T)
+        free = ca.solve(self.mass, self.driven - self.coriolis @ self.v - self.gravity)
+        onto = ca.solve(rows @ carried, ca.horzcat(rows @ free, side))
+        return self.program("connection", {"accelerations": free - carried @ onto[:, 0] + carried @ onto[:, 1]})
+
+    def reactions(self) -> Program:
+        """λ of D M⁻¹Dᵀ λ = b + D M⁻¹(C q̇ + g − Q) (eq. 38)."""
+        rows, side = self.rows
+        carried = ca.solve(self.mass, rows.T)
+        free = ca.solve(self.mass, self.driven - self.coriolis @ self.v - self.gravity)
+        return self.program("reactions", {"reactions": ca.solve(rows @ carried, side - rows @ free)})
+
+
+def angle_names(joint: Joint) -> tuple[str, str, str]:
+    """Names of the three angles that stand for a quaternion."""
+    stem = joint.child if any(isinstance(step, Float) for step in joint.chain) else joint.name
+    return tuple(f"{stem}_{angle}" for angle in ANGLES)  # type: ignore[return-value]
+
+
+def _coordinate_names(joint: Joint) -> list[str]:
+    turned = {n for step in joint.chain if isinstance(step, Ball | Float) for n in step.quaternion}
+    names = [c.name for c in joint.coordinates if c.name not in turned]
+    return [*names, *(angle_names(joint) if turned else ())]

@@ -1,0 +1,181 @@
+"""Program → the text of a file in some language."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import casadi as ca
+import numpy as np
+
+from draisine.kernels.export.body import Text, Writer
+from draisine.kernels.export.document import Guide, head
+from draisine.kernels.export.fallbacks import fallback
+from draisine.kernels.export.language import Argument, Body, Language, Source
+from draisine.kernels.export.names import Names, letters, short
+from draisine.kernels.straight import CALL, INPUT, RESULT, Straight, straighten, straighten_callee
+from draisine.program.program import Program, Slot
+from draisine.program.solved import Solved
+
+SOLVE = "solve"  # a call of (SOLVE, n) stands for the solution of n linear equations
+
+
+def file_name(program: Program | Solved, language: Language) -> str:
+    return f"{letters(program.name)}{language.suffix}"
+
+
+def source_text(program: Program | Solved, language: Language, guide: Guide | None = None) -> str:
+    """The whole file of a program: one public function, with everything that it needs but the language's own library.
+
+    >>> from draisine.kernels.export.languages import language
+    >>> x = ca.SX.sym("x", 2)
+    >>> norm2 = Program.build("norm2", {"x": (x, ("a", "b"))}, {"y": ca.sumsqr(x)})
+    >>> print(source_text(norm2, language("python")).split("def ")[1])
+    norm2(x):
+        x = np.asarray(x, dtype=float)
+        ...
+    """
+    return _File(program, language, guide or Guide()).text()
+
+
+def straight(program: Program | Solved) -> Straight:
+    """A program as one straight list. The solution of linear equations is a call of (SOLVE, n)."""
+    if isinstance(program, Program):
+        return straighten(program.tape)
+    made = straighten(program.system.tape)
+    n = program.size
+    places = {(slot, entry): value for slot, entry, value in made.results}
+    operands = [*(places[0, k] for k in range(n * n)), *(places[1, k] for k in range(n))]
+    solution = made.add(CALL, tuple(operands), (SOLVE, n))
+    z = [made.add(RESULT, (solution,), k) for k in range(n)]
+    last = len(program.inputs)
+    made.results = made.run(
+        program.after.tape, lambda slot, entry: z[entry] if slot == last else made.add(INPUT, (), (slot, entry))
+    )
+    return made
+
+
+@dataclass
+class _File:
+    """One file in the making: names given, and functions written, so far."""
+
+    program: Program | Solved
+    language: Language
+    guide: Guide
+    tables: list[str] = field(default_factory=list)
+    functions: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        language = self.language
+        self.names = Names(language.taken_words(), language.case_matters, language.longest_name)
+        stem = letters(self.program.name) or "program"
+        self.name = self.names.give(stem, f"{stem}_program")
+        self._callees: dict[object, str] = {}
+        self._missing: dict[str, str] = {}
+        outputs = [self._argument(slot, "result") for slot in self.program.outputs]
+        inputs = [self._argument(slot, "argument") for slot in self.program.inputs]
+        self.inputs = [Argument(a.name, a.slot, self._entries(a)) for a in inputs]
+        self.outputs = outputs
+
+    def text(self) -> str:
+        main = self._main()
+        header = head(
+            self.name, self.program.operations, self.language.title, self.inputs, self.outputs, self.guide, self.language.place
+        )
+        defaults = tuple(
+            (argument, self._defaults(argument.slot)) for argument in self.inputs if argument.slot.name in self.guide.with_defaults
+        )
+        source = Source(self.name, tuple(header), tuple(self.tables), tuple(self.functions), tuple(main), defaults)
+        return self.language.file(source)
+
+    def _argument(self, slot: Slot, kind: str) -> Argument:
+        stem = letters(slot.name)
+        return Argument(self.names.give(stem, f"{stem}_{kind}"), slot)
+
+    def _entries(self, argument: Argument) -> tuple[str, ...]:
+        return (argument.name,) if argument.is_number else self.names.entries(argument.name, argument.slot)
+
+    def _defaults(self, slot: Slot) -> np.ndarray:
+        return np.array([self.guide.quantities[slot.name, label].default for label in slot.labels], dtype=float)
+
+    # ---------------------------------------------------------------- functions
+
+    def _main(self) -> list[str]:
+        unit = straight(self.program)
+        used = sorted({v.detail for v in unit.values if v.kind == INPUT})
+        body = Body()
+        for slot, entry in used:
+            argument = self.inputs[slot]
+            body.read.add(argument.name)
+            if not argument.is_number:
+                name = argument.entries[entry]
+                body.numbers.append(name)
+                body.lines.append(self._beside(self.language.assign(name, self.language.place(argument, entry)), argument, entry))
+        named = len(body.numbers)
+        writer = self._writer(unit, self.name, lambda slot, entry: self.inputs[slot].entries[entry])
+        texts = writer.write()
+        body.lines += [*([""] if named and writer.body.lines else []), *writer.body.lines]
+        body.numbers += writer.body.numbers
+        body.truths, body.vectors = writer.body.truths, writer.body.vectors
+        body.lines += [""] if body.lines else []
+        for (slot, entry, _), text in zip(unit.results, texts, strict=True):
+            argument = self.outputs[slot]
+            body.lines.append(self._beside(self.language.store(argument, entry, text.text), argument, entry))
+        return self.language.main_function(self.name, self.inputs, self.outputs, body)
+
+    def _beside(self, line: str, argument: Argument, entry: int) -> str:
+        """A line of code with the label and unit of what it reads or stores."""
+        labels, units = argument.slot.labels, argument.slot.units
+        if not labels or argument.is_number:
+            return line
+        label = labels[entry]
+        own_name = argument.entries and argument.entries[entry] == label
+        known = self.guide.quantities.get((argument.slot.name, label))
+        unit = (units[entry] if units else "") or (known.unit if known else "")
+        text = short(unit if own_name else f"{label} [{unit}]" if unit else label)
+        return f"{line}  {self.language.comment(text)}" if text else line
+
+    def _writer(self, unit: Straight, owner: str, read) -> Writer:  # type: ignore[no-untyped-def]
+        tables = []
+        for numbers in unit.numbers:
+            tables.append(self.names.give(f"{owner}_numbers_1", f"{owner}_numbers"))
+            self.tables += self.language.table(tables[-1], [self.language.number(v) for v in numbers.tolist()])
+        for value in unit.values:
+            if value.kind == CALL and value.detail not in self._callees:
+                self._callees[value.detail] = self._callee(value.detail, unit)
+        return Writer(unit, self.language, read, tables, self._callees, self._fallback)
+
+    def _callee(self, key: object, unit: Straight) -> str:
+        """Write the function that a call node calls; its name."""
+        if isinstance(key, tuple):
+            name = self.names.give(f"{self.name}_solve", f"{self.name}_solve")
+            self._add(self.language.elimination(name, key[1]))
+            return name
+        callee = unit.callees[key]  # type: ignore[index]
+        name = self.names.give(f"{self.name}_{letters(callee.name())}", f"{self.name}_callee")
+        inner = straighten_callee(callee)
+        writer = self._writer(inner, name, lambda slot, entry: self.language.entry("given", entry))
+        results = _in_order(inner, writer.write())
+        self._add(self.language.inner_function(name, callee.nnz_in(), writer.body, results))
+        return name
+
+    def _fallback(self, operation: str) -> str:
+        """Write the function of an operation that the language lacks; its name."""
+        if operation not in self._missing:
+            function: ca.Function = fallback(operation)
+            name = self._missing[operation] = self.names.give(f"{self.name}_{operation}", f"{self.name}_{operation}")
+            inner = straighten_callee(function)
+            arguments = ["x", "y"][: function.n_in()]
+            writer = self._writer(inner, name, lambda slot, entry: arguments[entry])
+            (result,) = writer.write()
+            self._add(self.language.small_function(name, arguments, writer.body, result.text))
+        return self._missing[operation]
+
+    def _add(self, lines: Sequence[str]) -> None:
+        self.functions += [*([""] if self.functions else []), *lines]
+
+
+def _in_order(unit: Straight, texts: Sequence[Text]) -> list[str]:
+    """The texts of results by their place."""
+    placed = {entry: text.text for (_, entry, _), text in zip(unit.results, texts, strict=True)}
+    return [placed[k] for k in range(len(placed))]
