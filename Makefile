@@ -17,7 +17,7 @@ COMPILE := $(BIN)/python -m compileall -q -j 0 -x '/(tests?|testing)/' $(VENV)/l
 help:  ## this list
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
 
-setup: $(VENV)/.runtime  ## the package in $(VENV), editable; quick when nothing changed
+setup: $(VENV)/.runtime  ## the package in .venv, editable; quick when nothing changed
 
 demo: $(VENV)/.runtime  ## the free bicycle: summary on the terminal, figures and data in out/
 	$(DEMO)

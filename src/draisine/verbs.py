@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from draisine.equations import derive
+from draisine.equations.driven import with_laws
 from draisine.kernels import Kernel
 from draisine.model import Model, System
 from draisine.model.amounts import amount_in
@@ -181,11 +182,7 @@ def _split_inputs(inputs: Mapping[str, Law]) -> tuple[dict[str, Expr], dict[str,
 
 def _equations(model: Model | System | Equations, laws: Mapping[str, Expr], events: tuple[Event, ...], driven: bool) -> Equations:
     if isinstance(model, Equations):
-        if laws or events:
-            raise ModelError(
-                "laws and events are compiled in when the equations are derived: pass them to derive(…), or pass the model here"
-            )
-        return model
+        return with_laws(model, laws, events)
     return derive(model, laws, events, work=True if driven else None)
 
 
@@ -239,10 +236,11 @@ def _piece(segment: Segment, p: np.ndarray) -> Piece:
         block(Group.INPUTS, equations.inputs, told["inputs"].reshape(count, -1)),
         block(Group.OUTPUTS, equations.outputs, told["outputs"].reshape(count, -1)),
         block(Group.MULTIPLIERS, equations.multipliers, told["multipliers"].reshape(count, -1)),
-        energy_block(*told["energy"].reshape(count, 3).T),
-        power_block(equations.inputs, told["power"].reshape(count, -1)),
         residual_block(equations.constraints, told["residuals"].reshape(count, -1)),
     ]
+    if "energy" in told:  # a first-order system need not have one
+        blocks.append(energy_block(*told["energy"].reshape(count, 3).T))
+        blocks.append(power_block(equations.inputs, told["power"].reshape(count, -1)))
     return Piece(segment.times, tuple(blocks), independent=equations.independent)
 
 

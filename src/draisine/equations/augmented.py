@@ -37,8 +37,9 @@ class Baumgarte:
 
 @dataclass
 class SecondOrder:
-    """M v̇ = F + Aᵀλ with q̇ = N v, in symbols. `force` holds everything but the reactions; `driven` the part of inputs and
-    dampers."""
+    """M v̇ = F + Aᵀλ with q̇ = N v + n₀, in symbols. `force` holds everything but the reactions; `driven` the part of inputs and
+    dampers. `invariants` are equations f(q) = 0 that q̇ itself keeps, whatever v is (the norm of a quaternion): they have no
+    reaction, but a start must fulfil them and drift is taken out."""
 
     name: str
     t: ca.SX
@@ -58,6 +59,7 @@ class SecondOrder:
     potential: ca.SX
     holonomic: list[tuple[str, ca.SX]] = field(default_factory=list)
     nonholonomic: list[tuple[str, ca.SX]] = field(default_factory=list)
+    invariants: list[tuple[str, ca.SX]] = field(default_factory=list)
     outputs: list[tuple[Quantity, ca.SX]] = field(default_factory=list)
     events: list[tuple[Event, ca.SX]] = field(default_factory=list)
 
@@ -84,6 +86,11 @@ class _Rows:
                 )
         self.bias = system.rate(self.velocity) if self.names else ca.SX(0, 1)
         self.held = len(system.holonomic)
+        self.all_positions = ca.densify(ca.vertcat(self.position, *[f for _, f in system.invariants]))
+
+    def driven_by(self, system: SecondOrder) -> ca.SX:
+        """g₀ of the rows A v + g₀ = 0: not zero where a constraint moves by itself (a driven support, a turntable)."""
+        return ca.substitute(self.velocity, system.v, ca.SX.zeros(system.v.numel()))
 
     def side(self, stabilisation: Baumgarte | None) -> ca.SX:
         """What A v̇ must be."""
@@ -106,7 +113,7 @@ def augmented(system: SecondOrder, stabilisation: Baumgarte | None = None, work:
     rows = _Rows(system)
     n, m = system.v.numel(), len(rows.names)
     _check_regular(system, rows)
-    extra = (Quantity("work", "J", "work done by inputs and dampers"),) if work else ()
+    extra = (Quantity("work", "J", "work done by inputs, dampers and moving constraints"),) if work else ()
     done = ca.SX.sym("work", len(extra))
     x = ca.vertcat(system.q, system.v, done)
     labels = [*(c.name for c in system.coordinates), *(v.name for v in system.velocities), *(e.name for e in extra)]
@@ -115,7 +122,8 @@ def augmented(system: SecondOrder, stabilisation: Baumgarte | None = None, work:
     z = ca.SX.sym("z", n + m)
     arguments = _arguments(system, x, labels)
     known = Program.build(f"{system.name}_augmented", arguments, {"matrix": matrix, "side": side})
-    power = ca.dot(system.driven, system.v)
+    # reactions do the work λᵀA v = −λᵀg₀: none on constraints at rest
+    power = ca.dot(system.driven, system.v) - ca.dot(_parts(z, n)[1], rows.driven_by(system))
     slope = ca.vertcat(system.q_rate, z[:n], *([power] if work else []))
     after = Program.build(f"{system.name}_slope", {**arguments, "z": z}, {"xdot": (slope, [f"d{name}/dt" for name in labels])})
     constraints = _constraints(system, rows)
@@ -152,6 +160,7 @@ def _arguments(system: SecondOrder, x: ca.SX, labels: Sequence[str]) -> dict[str
 
 def _constraints(system: SecondOrder, rows: _Rows) -> tuple[Constraint, ...]:
     positions = [Constraint(name, Kind.HOLONOMIC, "position") for name, _ in system.holonomic]
+    positions += [Constraint(name, Kind.NORM, "position") for name, _ in system.invariants]
     rates = [Constraint(name, Kind.HOLONOMIC, "velocity") for name, _ in system.holonomic]
     return (*positions, *rates, *(Constraint(name, Kind.NONHOLONOMIC, "velocity") for name, _ in system.nonholonomic))
 
@@ -176,7 +185,7 @@ def _report(
             "multipliers": (z[n:], [f"{name}_multiplier" for name in rows.names]),
             "outputs": (ca.vertcat(*[e for _, e in system.outputs]), [q.name for q, _ in system.outputs]),
             "energy": (ca.vertcat(system.kinetic, system.potential, ca.sum1(done)), ["kinetic", "potential", "work"]),
-            "residuals": (ca.vertcat(rows.position, rows.velocity), [f"{c.name}_{c.level}" for c in constraints]),
+            "residuals": (ca.vertcat(rows.all_positions, rows.velocity), [f"{c.name}_{c.level}" for c in constraints]),
             "power": (ca.densify(power), [f"{u.name}_power" for u in system.inputs]),
             "inputs": (system.u, [u.name for u in system.inputs]),
         },
@@ -195,7 +204,7 @@ def _motion(system: SecondOrder, rows: _Rows, constraints: tuple[Constraint, ...
         f"{system.name}_motion",
         arguments,
         {
-            "residuals": (ca.vertcat(rows.position, rows.velocity), [f"{c.name}_{c.level}" for c in constraints]),
+            "residuals": (ca.vertcat(rows.all_positions, rows.velocity), [f"{c.name}_{c.level}" for c in constraints]),
             "outputs": (ca.vertcat(*[e for _, e in system.outputs]), [q.name for q, _ in system.outputs]),
         },
     )
@@ -205,13 +214,13 @@ def _project(
     system: SecondOrder, rows: _Rows, arguments: dict[str, tuple[ca.SX, Sequence[str]] | ca.SX], x: ca.SX, labels: Sequence[str]
 ) -> Solved | None:
     """One Newton step of least change onto the position constraints, and the nearest velocities on the velocity constraints."""
-    if not rows.names:
+    if not rows.names and not system.invariants:
         return None
-    lean = ca.jacobian(rows.position, system.q)
+    lean = ca.jacobian(rows.all_positions, system.q)
     matrix = ca.diagcat(lean @ lean.T, rows.matrix @ rows.matrix.T)
-    side = ca.vertcat(rows.position, rows.velocity)
+    side = ca.vertcat(rows.all_positions, rows.velocity)
     z = ca.SX.sym("z", side.numel())
-    positions, velocities = _parts(z, rows.held)
+    positions, velocities = _parts(z, rows.all_positions.numel())
     moved = ca.vertcat(system.q - lean.T @ positions, system.v - rows.matrix.T @ velocities)
     rest = _parts(x, moved.numel())[1]
     error = ca.norm_inf(side)

@@ -139,10 +139,8 @@ def _rust(path: Path, program, rows: np.ndarray) -> np.ndarray:
     ]
     makes = [f"        let mut r{k} = {'0.0' if a.is_number else f'[0.0_f64; {a.slot.size}]'};" for k, a in enumerate(outputs)]
     given = [f"a{k}" if a.is_number else f"&a{k}" for k, a in enumerate(inputs)] + [f"&mut r{k}" for k in range(len(outputs))]
-    shows = [
-        f"        {'println!' if a.is_number else f'for v in r{k}'}{f'(\"{{:?}}\", r{k});' if a.is_number else ' { println!(\"{:?}\", v); }'}"
-        for k, a in enumerate(outputs)
-    ]
+    show = ['println!("{:?}", RESULT);', 'for v in RESULT { println!("{:?}", v); }']
+    shows = [" " * 8 + show[not a.is_number].replace("RESULT", f"r{k}") for k, a in enumerate(outputs)]
     lines = [
         "#![deny(warnings)]",
         f'#[path = "{path.name}"] mod exported;',
@@ -179,9 +177,9 @@ def _fortran(path: Path, program, rows: np.ndarray) -> np.ndarray:
         "    use, intrinsic :: iso_fortran_env, only: dp => real64",
         f"    use {path.stem}_module, only: {path.stem}",
         "    implicit none",
-        "    integer :: sample",
+        "    integer :: turn_of_driver",
         *(f"    real(dp) :: {n}{shape(a)}" for n, a in zip(names[0] + names[1], inputs + outputs, strict=True)),
-        f"    do sample = 1, {len(rows)}",
+        f"    do turn_of_driver = 1, {len(rows)}",
         *(f"        read (*, *) {n}" for n, a in zip(names[0], inputs, strict=True) if a.slot.size),
         f"        call {path.stem}({', '.join(names[0] + names[1])})",
         *(f"        write (*, '(es26.17e3)') {n}" for n, a in zip(names[1], outputs, strict=True) if a.slot.size),
@@ -208,10 +206,10 @@ def _octave(path: Path, program, rows: np.ndarray) -> np.ndarray:
         "1;",
         'words = strsplit(strtrim(fileread("numbers.txt")), "\\n");',
         f"numbers = reshape(str2double(words), [], {len(rows)});",
-        f"for sample = 1:{len(rows)}",
-        "  row = numbers(:, sample);",
+        f"for turn_of_driver = 1:{len(rows)}",
+        "  row = numbers(:, turn_of_driver);",
         f"  [{', '.join(taken)}] = {path.stem}({', '.join(given)});",
-        f'  printf("%.17g\\n", [{"; ".join(f"{t}(:)" for t in taken)}]);',
+        f'  printf("%.17g\\n", [{"; ".join(t + "(:)" for t in taken)}]);',
         "end",
     ]
     driver = path.with_name("octave_driver.m")

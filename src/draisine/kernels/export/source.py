@@ -138,7 +138,7 @@ class _File:
     def _writer(self, unit: Straight, owner: str, read) -> Writer:  # type: ignore[no-untyped-def]
         tables = []
         for numbers in unit.numbers:
-            tables.append(self.names.give(f"{owner}_numbers_1", f"{owner}_numbers"))
+            tables.append(self.names.give(f"{owner}_numbers_{len(tables) + 1}", f"{owner}_numbers"))
             self.tables += self.language.table(tables[-1], [self.language.number(v) for v in numbers.tolist()])
         for value in unit.values:
             if value.kind == CALL and value.detail not in self._callees:

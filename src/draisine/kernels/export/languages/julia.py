@@ -22,7 +22,11 @@ _FETCH = """
 fetch_number(numbers, k) = numbers[(k >= 0 && k < length(numbers)) ? trunc(Int, k) + 1 : 1]
 """
 _POWER = """
-power(x, y) = (x >= 0.0 || y == round(y) || isnan(x)) ? x^y : NaN
+# as in C: NaN for a negative number to a broken power, and limits where one of them is infinite
+function power(x, y)
+    (x >= 0.0 || isnan(x) || isinteger(y)) && return x^y
+    return (isinf(x) || isinf(y)) ? abs(x)^y : NaN
+end
 """
 
 

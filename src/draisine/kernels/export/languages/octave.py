@@ -27,6 +27,46 @@ function y = real_only(z)
   end
 end
 """
+_POWER = """
+function y = real_power(x, a)
+  % as in C: NaN for a negative number to a broken power, and no detour through complex numbers
+  y = abs(x)^a;
+  if isnan(a) && x ~= 1
+    y = NaN;
+  elseif x < 0 && abs(a) < Inf
+    if a ~= fix(a) && x > -Inf
+      y = NaN;
+    elseif a == fix(a) && rem(a, 2) ~= 0
+      y = -y;
+    end
+  elseif x == 0
+    y = x^a;
+  end
+end
+"""
+_REST = """
+function r = exact_rem(x, y)
+  % rem rounds the quotient; this takes away y times powers of two until nothing is left to take
+  r = abs(x);
+  y = abs(y);
+  if ~(r < Inf) || ~(y > 0)
+    r = NaN;
+    return
+  end
+  while r >= y
+    [~, n] = log2(r);
+    [f, ~] = log2(y);
+    step = pow2(2 * f, n - 1);
+    if step > r
+      step = step / 2;
+    end
+    r = r - step;
+  end
+  if x < 0
+    r = -r;
+  end
+end
+"""
 _SEARCH = """
 function low = search(knots, x)
   % the cell of x: the last knot that is not above it, never the last of all
@@ -67,14 +107,17 @@ class Octave(Language):
         **{"ne": "{0} ~= {1}", "not": "~{0}", "as_truth": "{0} ~= 0", "twice": "2 * {0}", "inv": "1 / {0}"},
         **{name: f"{name}({{0}})" for name in _ANYWHERE},
         **{name: f"real_only({name}({{0}}))" for name in _REAL_ONLY},
-        **{"fabs": "abs({0})", "atan2": "atan2({0}, {1})", "hypot": "hypot({0}, {1})", "fmod": "rem({0}, {1})"},
-        **{"fmin": "min({0}, {1})", "fmax": "max({0}, {1})", "pow": "real_only(power({0}, {1}))"},
+        **{"fabs": "abs({0})", "atan2": "atan2({0}, {1})", "hypot": "hypot({0}, {1})", "fmod": "exact_rem({0}, {1})"},
+        **{"fmin": "min({0}, {1})", "fmax": "max({0}, {1})", "pow": "real_power({0}, {1})"},
         "select": "choose({0}, {1}, {2})",
         "as_number": "double({0})",
         "search": "search({table}(), {0})",
         "fetch": "fetch({table}(), {0})",
     }
-    helpers = {"choose": _CHOOSE, "real_only": _REAL, "search": _SEARCH, "fetch": _FETCH}
+    helpers = {
+        **{"choose": _CHOOSE, "real_only": _REAL, "real_power": _POWER, "exact_rem": _REST},
+        **{"search": _SEARCH, "fetch": _FETCH},
+    }
 
     def comment(self, text: str) -> str:
         return f"% {text}".rstrip()

@@ -28,7 +28,7 @@ fn fetch(numbers: &[f64], k: f64) -> f64 {
     numbers[if k >= 0.0 && k < numbers.len() as f64 { k as usize } else { 0 }]
 }
 """
-_LINTS = "#[allow(non_snake_case, non_upper_case_globals, clippy::all)]"
+_LINTS = "#[allow(unused_parens, non_snake_case, non_upper_case_globals, clippy::all)]"
 
 
 class Rust(Language):
