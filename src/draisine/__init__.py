@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from draisine import gallery
     from draisine.equations import Baumgarte, derive
-    from draisine.equations.certificate import certify
     from draisine.equations.energies import derive_by_energies
     from draisine.equations.lagrange import lagrangian
     from draisine.model import Model, ModelError, System
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
     from draisine.program.program import Program
     from draisine.results import Trajectory, load
     from draisine.simulation import DOP853, RK4, EveryStage, InconsistentStart, PredictorCorrector, Sampled
-    from draisine.verbs import compile, simulate
+    from draisine.verbs import certify, compile, simulate
 
 # public name → the module that holds it
 _HOME = {
@@ -43,7 +42,7 @@ _HOME = {
     "derive": "draisine.equations",
     "lagrangian": "draisine.equations.lagrange",
     "Baumgarte": "draisine.equations",
-    "certify": "draisine.equations.certificate",
+    "certify": "draisine.verbs",
     "derive_by_energies": "draisine.equations.energies",
     "compile": "draisine.verbs",
     "simulate": "draisine.verbs",

@@ -105,6 +105,7 @@ def _parser() -> argparse.ArgumentParser:
         "certify", help="derive a model by independent roads and compare them", description="Exit status 1 when roads disagree."
     )
     certify.add_argument("model", metavar="MODEL", help="a name of the gallery, or a model file (.toml)")
+    certify.add_argument("--against", default=None, metavar="MODEL", help="another description of the same mechanism")
     certify.add_argument(
         "--states", type=int, default=12, metavar="N", help="random admissible states to compare at (default 12)"
     )
@@ -187,9 +188,10 @@ def _simulate(given: argparse.Namespace, extra: list[str]) -> int:
 
 
 def _certify(given: argparse.Namespace, _: list[str]) -> int:
-    from draisine.equations.certificate import certify
+    from draisine.verbs import certify
 
-    certificate = certify(_model(given.model), states=given.states)
+    other = _model(given.against) if given.against is not None else None
+    certificate = certify(_model(given.model), other, given.states)
     print(json.dumps(certificate.as_data(), ensure_ascii=False, indent=1) if given.json else certificate)
     return DONE if certificate.passed else ENDED_EARLY
 

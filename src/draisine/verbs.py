@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from draisine.comparison import compare_descriptions
 from draisine.equations import derive
+from draisine.equations.certificate import Certificate, certify_roads
 from draisine.equations.driven import with_laws
 from draisine.kernels import Kernel
 from draisine.model import Model, System
@@ -71,6 +73,18 @@ def compile(
     if arguments is None:
         raise TypeError("compile: say in which order the symbols are passed, e.g. compile(matrix, [x, y])")
     return compile_symbolic(what, arguments, name=name)
+
+
+def certify(model: Model | System, against: Model | System | Equations | None = None, states: int = 12) -> Certificate:
+    """Derive a description by independent roads and compare them at random admissible states.
+
+    With `against` another description of the same mechanism, the two are compared where their names meet: only that can see
+    an error in a description itself.
+    """
+    if against is None:
+        return certify_roads(model, states)
+    other = against if isinstance(against, Equations) else derive(against)
+    return compare_descriptions(derive(model), other, states)
 
 
 @dataclass(frozen=True, eq=False)
@@ -271,4 +285,4 @@ def _columns(pieces: Sequence[Piece]) -> list[tuple[str, np.ndarray, np.ndarray]
     return [(name, np.concatenate([t for t, _ in parts]), np.concatenate([v for _, v in parts])) for name, parts in found.items()]
 
 
-__all__ = ["Trajectory", "compile", "derive", "load", "simulate"]
+__all__ = ["Trajectory", "certify", "compile", "derive", "load", "simulate"]

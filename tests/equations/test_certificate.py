@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 import draisine as dr
+from draisine import certify
 from draisine.cli import main
-from draisine.equations.certificate import Roads, certify, judge
+from draisine.equations.certificate import Roads, judge
 from draisine.equations.energies import Energies
 from draisine.model import Model
 from draisine.program.expression import Number

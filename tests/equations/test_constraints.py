@@ -210,17 +210,10 @@ def test_every_regular_choice_gives_the_same_motion(name):
     assert compared >= 3
 
 
-def test_blocks_without_a_safe_order_of_pivots_stay_regular():
-    """The trailer's last contacts are solved together; in a fixed order of elimination a pivot vanishes for this choice."""
-    c = vehicle("trailer")
-    e = c.equations
-    other = e.with_independent(("frame_vy", "steer_rate", "front_wheel_spin", "hitch_wx"))
-    x, u = c.state(np.random.default_rng(16))
-    first = told(e, x, u, c.p)
-    names = [v.name for v in e.velocities]
-    mapped = [first["v"][names.index(n)] for n in other.independent]
-    second = told(other, np.concatenate([x[: len(e.coordinates)], mapped]), u, c.p)
-    assert np.abs(second["vdot"] - first["vdot"]).max() < 1e-9 * size(first["vdot"])
+def test_contacts_without_a_safe_order_are_solved_together():
+    """A guard of the tests above: blocks larger than a contact do occur, and in a fixed order their pivots vanish."""
+    plan, _, _ = vehicle("casters").brute.mechanism.choose(())
+    assert max(len(block.rows) for block in plan.blocks) > 3
 
 
 @pytest.mark.parametrize("n", range(1, 8))

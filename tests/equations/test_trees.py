@@ -54,7 +54,7 @@ class Compared:
 
 # -------------------------------------------------------------------- velocities that are rates of coordinates: the Lagrangian
 
-RATE_SEEDS = range(100, 120)
+RATE_SEEDS = range(100, 116)
 
 
 @pytest.mark.parametrize("seed", RATE_SEEDS)
@@ -105,7 +105,7 @@ def _driven(step, joint) -> bool:
 # -------------------------------------------------------------------- free bodies and ball joints
 
 
-@pytest.mark.parametrize("seed", range(200, 210))
+@pytest.mark.parametrize("seed", range(200, 206))
 def test_quasi_velocities_obey_virtual_power(seed):
     c = Compared(free_tree(seed), seed)
     power = c.plain.function(c.plain.virtual_power())
@@ -147,7 +147,7 @@ def by_angles(system: System) -> System:
     return replace(system, joints=tuple(joints))
 
 
-@pytest.mark.parametrize("seed", range(220, 228))
+@pytest.mark.parametrize("seed", range(220, 226))
 def test_quaternions_move_as_angles_do(seed):
     """The same state and physical motion described twice: accelerations of all mass centres and all spins agree."""
     c = Compared(free_tree(seed), seed)
@@ -236,7 +236,7 @@ def test_mass_matrix_is_the_curvature_of_the_kinetic_energy(make):
 # -------------------------------------------------------------------- Pinocchio
 
 
-@pytest.mark.parametrize("seed", range(400, 410))
+@pytest.mark.parametrize("seed", range(400, 406))
 def test_pinocchio_agrees(seed):
     pin = pytest.importorskip("pinocchio", reason="pinocchio is an optional peer: pip install draisine[pinocchio]")
     kinds = ("revolute", "prismatic", "cylindrical", "universal", "planar", "fixed", "spherical", "spherical")

@@ -227,6 +227,18 @@ def geared() -> Model:
     return m
 
 
+def two_discs() -> Model:
+    """Two trees, each free on its own wheel, with a spring and damper between them."""
+    m = Model("two_discs")
+    for name, tube in (("one", 0.0), ("two", 0.05)):
+        m.body(name, mass=1.5, inertia=WHEEL)
+        m.free(name)
+        m.wheel(name, name, radius=0.3, tube=tube)
+        m.point(f"{name}_cap", name, at=(0.0, 0.05, 0.0))
+    m.spring("distance(one_cap, two_cap)", 30.0, rest=0.4, damping=2.0)
+    return m
+
+
 ALL = {
     "disc": disc,
     "torus": lambda: disc(tube=0.08),
@@ -247,4 +259,5 @@ ALL = {
     "blade and wheel": blade_and_wheel,
     "tandem": tandem_wheels,
     "geared": geared,
+    "two discs": two_discs,
 }

@@ -1,12 +1,17 @@
-"""Kernels of the tests are kept in a directory of their own, which goes with the test run."""
+"""Kernels of these tests are kept in a directory of their own, which goes with the test run; other tests do not see it."""
 
 from __future__ import annotations
+
+from pathlib import Path
 
 import pytest
 
 
-@pytest.fixture(scope="session", autouse=True)
-def private_cache(tmp_path_factory: pytest.TempPathFactory):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("DRAISINE_CACHE_DIR", str(tmp_path_factory.mktemp("cache", numbered=True)))
-        yield
+@pytest.fixture(scope="session")
+def cache_of_these_tests(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("cache", numbered=True)
+
+
+@pytest.fixture(autouse=True)
+def private_cache(cache_of_these_tests: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DRAISINE_CACHE_DIR", str(cache_of_these_tests))

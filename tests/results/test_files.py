@@ -87,7 +87,7 @@ class TestOtherTools:
         run = bicycle_run()
         run.save(tmp_path / "run.csv")
         run.save(tmp_path / "run.parquet")
-        frame = pandas.read_csv(tmp_path / "run.csv", comment="#")
+        frame = pandas.read_csv(tmp_path / "run.csv", comment="#", float_precision="round_trip")
         assert list(frame) == ["time", *run.names()]
         np.testing.assert_allclose(frame["lean"], run["lean"], rtol=1e-14, atol=1e-300)
         np.testing.assert_array_equal(pandas.read_parquet(tmp_path / "run.parquet")["lean"], run["lean"])

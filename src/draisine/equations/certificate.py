@@ -1,6 +1,6 @@
 """The certificate: one description, several derivations, one answer.
 
-`certify(model)` evaluates every road that applies at random admissible states and compares accelerations, reactions, the power
+`certify_roads(model)` evaluates every road that applies at random admissible states and compares accelerations, reactions, the power
 balance, the constraints' derivatives, and the exact Jacobian with complex steps. Roads:
 
 - `reduced`: Newton–Euler, reduced onto the kernel of the constraints: what `derive` gives and runs compile;
@@ -62,7 +62,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Certificate:
-    """The outcome of `certify`: a small table, and in words what disagrees with what."""
+    """The outcome of a certification: a small table, and in words what disagrees with what."""
 
     model: str
     roads: tuple[str, ...]
@@ -95,7 +95,7 @@ Answer = tuple[Reals, Reals]  # accelerations of all velocities, forces of the c
 Road = Callable[[State], Answer]
 
 
-def certify(model: Model | System, states: int = 12, seed: int = 1817) -> Certificate:
+def certify_roads(model: Model | System, states: int = 12, seed: int = 1817) -> Certificate:
     """Compare the derivations of one description at random admissible states."""
     system = model.freeze() if isinstance(model, Model) else model
     roads = Roads(system)

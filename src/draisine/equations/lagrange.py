@@ -23,10 +23,10 @@ from typing import Any
 import casadi as ca
 
 from draisine.equations.augmented import Baumgarte, SecondOrder, augmented
+from draisine.equations.typed import Vocabulary, checked_start, checked_units, column, plain
 from draisine.model.errors import ModelError
 from draisine.program.equations import Equations, Quantity
 from draisine.program.expression import closest
-from draisine.program.sympy_bridge import UnsupportedExpression, to_sx
 
 Named = Mapping[str, Any] | Sequence[Any]
 
@@ -46,6 +46,7 @@ def lagrangian(
     inputs: Sequence[Any] = (),
     outputs: Mapping[str, Any] | None = None,
     start: Mapping[Any, float] | None = None,
+    units: Mapping[Any, str] | None = None,
     stabilisation: Baumgarte | None = None,
     work: bool = False,
 ) -> Equations:
@@ -55,6 +56,7 @@ def lagrangian(
     - `holonomic`: f(q, t) = 0; `nonholonomic`: g(q, t) q̇ + g₀(q, t) = 0; sequences, or mappings name → expression.
     - `forces`: coordinate → generalised force k(q, q̇, u, t); `dissipation`: Rayleigh's function R(q̇), force −∂R/∂q̇.
     - `parameters`: symbol → default value; `inputs`: symbols; `outputs`: name → expression; `start`: coordinate → default.
+    - `units`: coordinate, symbol or name of an output → its SI unit, for tables and figures; nothing is converted.
 
     Do not put the constraints into L before it is differentiated: their reactions would be lost.
     """
@@ -74,7 +76,8 @@ def lagrangian(
         energies = quadratic, ca.dot(v, momentum) - total - quadratic
     else:
         energies = symbols.lower(kinetic, "the kinetic energy"), symbols.lower(potential, "the potential energy")
-    defaults = {str(_plain(c)): float(value) for c, value in (start or {}).items()}
+    defaults = checked_start(name, "coordinate", start, symbols.names)
+    unit = checked_units(name, units, [*symbols.names, *map(str, inputs), *map(str, parameters or {}), *(outputs or {})])
     system = SecondOrder(
         name=name,
         t=t,
@@ -82,10 +85,10 @@ def lagrangian(
         v=v,
         u=symbols.u,
         p=symbols.p,
-        coordinates=tuple(Quantity(n, default=defaults.get(n, 0.0)) for n in symbols.names),
-        velocities=tuple(Quantity(f"{n}_rate") for n in symbols.names),
-        inputs=tuple(Quantity(str(i)) for i in inputs),
-        parameters=tuple(Quantity(str(s), default=float(value)) for s, value in (parameters or {}).items()),
+        coordinates=tuple(Quantity(n, unit.get(n, ""), default=defaults.get(n, 0.0)) for n in symbols.names),
+        velocities=tuple(Quantity(f"{n}_rate", f"{unit[n]}/s" if unit.get(n) else "") for n in symbols.names),
+        inputs=tuple(Quantity(str(i), unit.get(str(i), "")) for i in inputs),
+        parameters=tuple(Quantity(str(s), unit.get(str(s), ""), default=float(value)) for s, value in (parameters or {}).items()),
         q_rate=v,
         mass=mass,
         force=force,
@@ -94,14 +97,9 @@ def lagrangian(
         potential=energies[1],
         holonomic=[(n, symbols.position(e, f"constraint {n!r}")) for n, e in _named(holonomic, "f")],
         nonholonomic=[(n, symbols.lower(e, f"constraint {n!r}")) for n, e in _named(nonholonomic, "g")],
-        outputs=[(Quantity(n), symbols.lower(e, f"output {n!r}")) for n, e in (outputs or {}).items()],
+        outputs=[(Quantity(n, unit.get(n, "")), symbols.lower(e, f"output {n!r}")) for n, e in (outputs or {}).items()],
     )
     return augmented(system, stabilisation, work)
-
-
-def _plain(coordinate: Any) -> str:
-    """Name of a coordinate: of the function, without its argument."""
-    return str(getattr(coordinate, "func", coordinate)) if getattr(coordinate, "args", ()) else str(coordinate)
 
 
 def _named(items: Named, stem: str) -> list[tuple[str, Any]]:
@@ -118,44 +116,30 @@ class _Symbols:
         from sympy.physics.vector import dynamicsymbols
 
         self.name = name
-        self.names = [_plain(c) for c in coordinates]
+        self.names = [plain(c) for c in coordinates]
         if len(set(self.names)) < len(self.names) or not coordinates:
             raise ModelError(f"{name}: give at least one coordinate, each once; got {', '.join(self.names) or 'none'}")
         time = dynamicsymbols._t
         for c in coordinates:
             if not isinstance(c, sympy.Function | sympy.core.function.AppliedUndef) or c.args != (time,):
-                raise ModelError(f"{name}: coordinate {c} must be a function of time; make it with dynamicsymbols({_plain(c)!r})")
+                raise ModelError(f"{name}: coordinate {c} must be a function of time; make it with dynamicsymbols({plain(c)!r})")
         self.t = ca.SX.sym("t")
-        self.q, self.v = (ca.vertcat(*[ca.SX.sym(f"{n}{end}") for n in self.names]) for end in ("", "_rate"))
-        self.u = ca.vertcat(*[ca.SX.sym(str(i)) for i in inputs]) if inputs else ca.SX(0, 1)
-        self.p = ca.vertcat(*[ca.SX.sym(str(s)) for s in parameters]) if parameters else ca.SX(0, 1)
-        self._known: dict[Any, ca.SX] = {time: self.t}
-        self._known |= {c: self.q[i] for i, c in enumerate(coordinates)}
-        self._known |= {c.diff(time): self.v[i] for i, c in enumerate(coordinates)}
-        self._known |= {s: self.u[i] for i, s in enumerate(inputs)}
-        self._known |= {s: self.p[i] for i, s in enumerate(parameters)}
-        self._all = [*self.names, *map(str, inputs), *map(str, parameters)]
+        self.q, self.v = column(self.names), column(f"{n}_rate" for n in self.names)
+        self.u, self.p = column(map(str, inputs)), column(map(str, parameters))
+        known: dict[Any, ca.SX] = {time: self.t}
+        known |= {c: self.q[i] for i, c in enumerate(coordinates)}
+        known |= {c.diff(time): self.v[i] for i, c in enumerate(coordinates)}
+        known |= {s: self.u[i] for i, s in enumerate(inputs)}
+        known |= {s: self.p[i] for i, s in enumerate(parameters)}
+        self._words = Vocabulary(name, "coordinate", known)
 
     def lower(self, expression: Any, what: str) -> ca.SX:
-        """A SymPy expression in SX; unknown symbols are named with where they stand."""
+        """A SymPy expression in SX."""
         import sympy
 
-        expression = sympy.sympify(expression, strict=True)
-        unknown = [
-            s for s in (*expression.free_symbols, *expression.atoms(sympy.core.function.AppliedUndef)) if s not in self._known
-        ]
-        if unknown:
-            word = _plain(sorted(unknown, key=str)[0])
-            raise ModelError(
-                f"{self.name}: {what} uses {word!r}, which is neither a coordinate, a parameter nor an input"
-                f"{closest(word, self._all)}"
-            )
-        if any(d.derivative_count > 1 for d in expression.atoms(sympy.Derivative)):
+        if any(d.derivative_count > 1 for d in sympy.sympify(expression, strict=True).atoms(sympy.Derivative)):
             raise ModelError(f"{self.name}: {what} uses an acceleration; only coordinates and their first derivatives may appear")
-        try:
-            return to_sx(expression, self._known)
-        except UnsupportedExpression as problem:
-            raise ModelError(f"{self.name}: {what}: {problem}") from None
+        return self._words.lower(expression, what)
 
     def position(self, expression: Any, what: str) -> ca.SX:
         """A quantity of coordinates and time alone."""
@@ -176,7 +160,7 @@ class _Symbols:
 def _forces(symbols: _Symbols, forces: Mapping[Any, Any]) -> ca.SX:
     total = ca.SX.zeros(len(symbols.names))
     for coordinate, force in forces.items():
-        name = _plain(coordinate)
+        name = plain(coordinate)
         if name not in symbols.names:
             raise ModelError(f"{symbols.name}: a force acts on {name!r}, which is not a coordinate{closest(name, symbols.names)}")
         row = symbols.names.index(name)

@@ -197,9 +197,7 @@ def _fortran(path: Path, program, rows: np.ndarray) -> np.ndarray:
 def _octave(path: Path, program, rows: np.ndarray) -> np.ndarray:
     inputs, outputs = arguments(program)
     begins = np.concatenate([[0], np.cumsum(_sizes(program.inputs))])
-    given = [
-        f"reshape(row({begins[k] + 1}:{begins[k + 1]}), {a.slot.shape[0]}, {a.slot.shape[1]})" for k, a in enumerate(inputs)
-    ]
+    given = [f"reshape(row({begins[k] + 1}:{begins[k + 1]}), {a.slot.shape[0]}, {a.slot.shape[1]})" for k, a in enumerate(inputs)]
     taken = [f"r{k}" for k in range(len(outputs))]
     path.with_name("numbers.txt").write_text(_as_text(rows, "Inf", "NaN"))
     lines = [
@@ -221,7 +219,11 @@ def _octave(path: Path, program, rows: np.ndarray) -> np.ndarray:
 def _julia(path: Path, program, rows: np.ndarray) -> np.ndarray:
     inputs, outputs = arguments(program)
     given = [
-        "take(1)[1]" if a.is_number else f"reshape(take({a.slot.size}), {', '.join(map(str, a.slot.shape))})" if a.is_matrix else f"take({a.slot.size})"
+        "take(1)[1]"
+        if a.is_number
+        else f"reshape(take({a.slot.size}), {', '.join(map(str, a.slot.shape))})"
+        if a.is_matrix
+        else f"take({a.slot.size})"
         for a in inputs
     ]
     lines = [

@@ -66,7 +66,11 @@ def calling() -> Program:
 def solved() -> Solved:
     """Four linear equations that cannot be solved without exchanging rows."""
     x, z = ca.SX.sym("x", 4), ca.SX.sym("z", 4)
-    matrix = ca.SX([[0, 2, 0, 1], [1, 0, 3, 0], [0, 5, 0, 0], [2, 0, 0, 4]]) + 0.1 * ca.diag(ca.sin(x)) - 0.1 * ca.diag(ca.SX([0, 0, 0, 1]))
+    matrix = (
+        ca.SX([[0, 2, 0, 1], [1, 0, 3, 0], [0, 5, 0, 0], [2, 0, 0, 4]])
+        + 0.1 * ca.diag(ca.sin(x))
+        - 0.1 * ca.diag(ca.SX([0, 0, 0, 1]))
+    )
     system = Program.build("solved_system", {"x": x}, {"matrix": ca.densify(matrix), "side": ca.cos(x)})
     after = Program.build("solved_after", {"x": x, "z": z}, {"y": z + x, "total": ca.sum1(z)})
     return Solved("solved", system, after)

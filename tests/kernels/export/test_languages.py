@@ -13,7 +13,6 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 import runners
 import samples
-from every_operation import BINARY, ORDINARY, SPECIAL, UNARY
 
 import draisine as dr
 from draisine.kernels import compile
@@ -21,6 +20,7 @@ from draisine.kernels.export.languages import LANGUAGES
 from draisine.kernels.export.source import file_name, source_text
 from draisine.program.interpreter import interpret
 from draisine.program.program import Program
+from every_operation import BINARY, ORDINARY, SPECIAL, UNARY
 
 every_language = pytest.mark.parametrize("key", list(LANGUAGES))
 
