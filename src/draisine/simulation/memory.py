@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,32 @@ class Kernels:
     monitor: int = 0
     watch: int = 0
     control: int = 0
+
+
+def _address(array: NDArray[Any]) -> int:
+    # `array.ctypes.data` builds an object on the way, and a run asks for forty addresses
+    address: int = array.__array_interface__["data"][0]
+    return address
+
+
+@dataclass(frozen=True, eq=False)
+class _SchemeEntry:
+    """A scheme's numbers as the loop reads them, with the arrays that hold them."""
+
+    block: Any
+    arrays: tuple[Reals, ...]
+
+
+@lru_cache(maxsize=16)
+def _scheme_entry(scheme: Scheme) -> _SchemeEntry:
+    block: Any = layout.SchemeBlock()
+    block.order, block.history, block.stages, block.rows = scheme.order, scheme.history, scheme.stages, scheme.rows
+    block.terms = 3 + len(scheme.dense)
+    error = scheme.error if scheme.error is not None else np.zeros((2, scheme.rows))
+    kept = tuple(np.ascontiguousarray(a, dtype=float) for a in (scheme.weights, scheme.nodes, scheme.dense, error))
+    for field, array in zip(("weights_at", "nodes_at", "dense_at", "error_at"), kept, strict=True):
+        setattr(block, field, _address(array))
+    return _SchemeEntry(block, kept)
 
 
 class Memory:
@@ -67,7 +94,7 @@ class Memory:
         self._put("past_at", np.zeros((method.scheme.history, width)))
         self._put("dense_at", np.zeros((layout.TERMS, width)))
         self._put("error_at", np.zeros((2, width)))
-        pointers = [self.arrays[name].ctypes.data for name in ("time_at", "point_at", "inputs_at", "parameters")]
+        pointers = [_address(self.arrays[name]) for name in ("time_at", "point_at", "inputs_at", "parameters")]
         self._put("arguments", np.array(pointers, dtype=np.int64))
         self._put("results", np.zeros(2, dtype=np.int64))
         self._put("values_at", np.zeros(e))
@@ -128,23 +155,11 @@ class Memory:
     def _put(self, name: str, array: NDArray[Any], known: bool = True) -> None:
         self.arrays[name] = array
         if known:
-            setattr(self.block, name, array.ctypes.data)
+            setattr(self.block, name, _address(array))
 
     def _put_scheme(self, name: str, scheme: Scheme) -> None:
-        entry: Any = layout.SchemeBlock()
-        entry.order, entry.history, entry.stages, entry.rows = scheme.order, scheme.history, scheme.stages, scheme.rows
-        entry.terms = 3 + len(scheme.dense)
-        error = scheme.error if scheme.error is not None else np.zeros((2, scheme.rows))
-        for field, array in (
-            ("weights_at", scheme.weights),
-            ("nodes_at", scheme.nodes),
-            ("dense_at", scheme.dense),
-            ("error_at", error),
-        ):
-            kept = np.ascontiguousarray(array, dtype=float)
-            self.arrays[f"{name}.{field}"] = kept
-            setattr(entry, field, kept.ctypes.data)
-        setattr(self.block, name, ctypes.addressof(entry))
+        entry = _scheme_entry(scheme)
+        setattr(self.block, name, ctypes.addressof(entry.block))
         self._schemes.append(entry)
 
     def _settings(self, method: Method, n: int) -> None:

@@ -50,30 +50,32 @@ def _argument(argument: Argument, guide: Guide, place: Callable[[Argument, int],
     rows, columns = slot.shape
     known = guide.quantities.get((slot.name, ""))
     about = f": {known.about}" if known and known.about else ""
-    size = "a number" if argument.is_number else f"{rows} × {columns}" if argument.is_matrix else f"{rows}"
-    if not argument.is_number or not slot.labels:
-        lines = wrapped(f"  {argument.name} ({size}){about}", WIDTH, "      ")
-        lines = [f"  {lines[0]}", *lines[1:]]
-    else:
-        lines = []
-    if not slot.labels:
-        return lines
-    places = [place(argument, k) for k in range(slot.size)]
+    texts = [
+        entry_text(slot.name, label, unit, guide)
+        for label, unit in zip(slot.labels, slot.units or ("",) * len(slot.labels), strict=True)
+    ]
+    if argument.is_number:
+        text = (texts or [f"{slot.name}{about}"])[0].removeprefix(slot.name)
+        return _indented(f"{argument.name}{text}", 2)
+    lines = _indented(f"{argument.name} ({f'{rows} × {columns}' if argument.is_matrix else rows}){about}", 2)
+    places = [place(argument, k) for k in range(len(texts))]
     width = max(map(len, places), default=0)
-    for k, where in enumerate(places):
-        text = entry_text(slot.name, slot.labels[k], slot.units[k] if slot.units else "", guide, slot.name in guide.with_defaults)
-        indent = "  " if argument.is_number else "    "
+    for where, text in zip(places, texts, strict=True):
         first, *more = wrapped(text, WIDTH - width - 6)
-        lines += [f"{indent}{where:<{width}}  {first}", *(" " * (width + 8) + line for line in more)]
+        lines += [f"    {where:<{width}}  {first}", *(" " * (width + 8) + line for line in more)]
     return lines
 
 
-def entry_text(slot: str, label: str, unit: str, guide: Guide, with_default: bool) -> str:
+def _indented(text: str, indent: int) -> list[str]:
+    return [" " * indent + line for line in wrapped(text, WIDTH - indent, "    ")]
+
+
+def entry_text(slot: str, label: str, unit: str, guide: Guide) -> str:
     """`trail [m] = 0.08: front contact behind the steer axis's trace`."""
     known = guide.quantities.get((slot, label), Quantity(label))
     text = label
     if unit or known.unit:
         text += f" [{unit or known.unit}]"
-    if with_default:
+    if slot in guide.with_defaults:
         text += f" = {known.default!r}"
     return plain(f"{text}: {known.about}" if known.about else text)

@@ -39,7 +39,7 @@ def items(equations: Equations, what: Iterable[str], about: str = "") -> list[It
         if not programs:
             have = ", ".join(other for other, (_, get) in WHAT.items() if other != "linear" and get(equations))
             raise ExportError(f"{equations.name!r} has no {name} to export; it has {have}")
-        title = f"{purpose} of {equations.name}" + (f" ({about})" if about else "")
+        title = f"{purpose}. {equations.name}: {about}" if about else f"{purpose} ({equations.name})"
         made += [Item(program, _guide(equations, program, title)) for program in programs]
     return made
 
@@ -159,11 +159,14 @@ def _guide(equations: Equations, program: Exported, title: str) -> Guide:
     # inverse dynamics calls its accelerations by the names of the velocities
     accelerations = {("vdot", v.name): Quantity(v.name, per_second(v.unit), "its rate") for v in equations.velocities}
     known = {(slot, q.name): q for slot, quantities in groups.items() for q in quantities} | accelerations
+    known |= {("efforts", v.name): Quantity(v.name, _EFFORTS.get(v.unit, "")) for v in equations.velocities}
     whole = {(slot, ""): Quantity(slot, "", text) for slot, text in _WHOLE.items()}
     slots = [slot.name for slot in program.inputs]
     notes = (f"Independent velocities: {', '.join(equations.independent)}.",) if "x" in slots and equations.independent else ()
     return Guide(title, notes, known | whole, with_defaults=("p",) if "p" in slots and equations.parameters else ())
 
+
+_EFFORTS = {"m/s": "N", "rad/s": "N*m"}  # force or moment that does work on a velocity
 
 _WHOLE = {
     "x": "state",
