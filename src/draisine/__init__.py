@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from draisine import gallery
     from draisine.equations import Baumgarte, derive
     from draisine.equations.energies import derive_by_energies
+    from draisine.equations.from_sympy import from_sympy
     from draisine.equations.lagrange import lagrangian
     from draisine.model import Model, ModelError, System
     from draisine.model.files import read_model, write_model
@@ -41,6 +42,7 @@ _HOME = {
     "Event": "draisine.program.equations",
     "derive": "draisine.equations",
     "lagrangian": "draisine.equations.lagrange",
+    "from_sympy": "draisine.equations.from_sympy",
     "Baumgarte": "draisine.equations",
     "certify": "draisine.verbs",
     "derive_by_energies": "draisine.equations.energies",
@@ -75,6 +77,7 @@ __all__ = [
     "compile",
     "derive",
     "derive_by_energies",
+    "from_sympy",
     "gallery",
     "lagrangian",
     "load",

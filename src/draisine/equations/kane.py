@@ -88,8 +88,8 @@ def second_order(m: Mechanics, words: Lexicon, start: dict[str, float], outputs:
     configuration = [(f"f{i + 1}", words.scalar(e, f"the constraint {e} = 0")) for i, e in enumerate(m.configuration)]
     motion = [(f"g{i + 1}", words.scalar(e, f"the constraint {e} = 0")) for i, e in enumerate(m.motion)]
     expressions = [e for _, e in (*configuration, *motion, *system.outputs)]
-    if not m.auxiliary:
-        words.check(system.mass, system.force, system.driven, system.kinetic, system.q_rate, *expressions)
+    needed = (system.mass, system.force, system.driven, system.kinetic, system.q_rate, *expressions)
+    words.check(*needed, functions=not m.auxiliary)
     system = _sort_constraints(system, configuration, motion)
     return _hold_auxiliary(system, m, words, expressions) if m.auxiliary else system
 
@@ -209,9 +209,7 @@ def _sort_constraints(
     points = states(replace(system, holonomic=configuration), SAMPLES)
     tables = [[part.full() for part in evaluate(s.t, s.q, np.zeros(s.v.size), p)] for s in points]
     count = len(configuration)
-    idle = [
-        i for i in range(count) if all(np.linalg.norm(a[i]) <= SAME_SPAN * max(np.linalg.norm(j[i]), 1e-300) for a, j in tables)
-    ]
+    idle = [i for i in range(count) if all(np.linalg.norm(a[i]) <= SAME_SPAN * np.linalg.norm(j[i]) for a, j in tables)]
     chosen = [i for i in range(count) if i not in idle]
     for i in range(count, len(names)):
         if any(_outside(a[i], a[chosen]) for a, _ in tables):
@@ -295,9 +293,7 @@ def states(system: SecondOrder, count: int) -> list[State]:
     """Random states near the defaults that fulfil the constraints."""
     p = _defaults(system.parameters)
     positions = ca.vertcat(ca.SX(0, 1), *[f for _, f in (*system.holonomic, *system.invariants)])
-    velocities = ca.vertcat(
-        ca.SX(0, 1), *[system.rate(f) for _, f in system.holonomic], *[g for _, g in system.nonholonomic]
-    )
+    velocities = ca.vertcat(ca.SX(0, 1), *[system.rate(f) for _, f in system.holonomic], *[g for _, g in system.nonholonomic])
     place = ca.Function("place", [system.t, system.q, system.p], [positions, ca.densify(ca.jacobian(positions, system.q))])
     moving = ca.Function(
         "moving",
@@ -309,9 +305,9 @@ def states(system: SecondOrder, count: int) -> list[State]:
     for attempt in range(20 * count):
         t, spread = float(rng.uniform(0.1, 1.0)), 0.5 if attempt < 10 * count else 0.05
         q = _defaults(system.coordinates) + rng.uniform(-spread, spread, system.q.numel())
-        q = _newton(lambda q, t=t: [part.full() for part in place(t, q, p)], q)  # type: ignore[misc]
+        q = _newton(lambda q, t=t: [part.full() for part in place(t, q, p)], q)
         v = rng.normal(size=system.v.numel())
-        v = _newton(lambda v, t=t, q=q: [part.full() for part in moving(t, q, v, p)], v)  # type: ignore[misc]
+        v = _newton(lambda v, t=t, q=q: [part.full() for part in moving(t, q, v, p)], v)
         if np.isfinite(q).all() and np.isfinite(v).all():
             found.append(State(t, q, v, rng.normal(size=system.u.numel())))
         if len(found) == count:

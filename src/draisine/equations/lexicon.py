@@ -112,26 +112,26 @@ class Lexicon:
                 "prescribed motion as a formula of time"
             )
         if name in (*self.coordinates, *self.speeds):
-            raise ModelError(f"{self.name}: {what} uses a constant {name!r}, which is also the name of a state; rename one of them")
+            raise ModelError(
+                f"{self.name}: {what} uses a constant {name!r}, which is also the name of a state; rename one of them"
+            )
         if name in self._given:
             return self._given[name]
         home = self._constants if isinstance(leaf, sympy.Symbol) else self.loose
         return home.setdefault(name, ca.SX.sym(name))
 
-    def check(self, *expressions: ca.SX) -> None:
-        """Complain about constants and functions of time that the expressions need and that nobody gave."""
+    def check(self, *expressions: ca.SX, functions: bool = True) -> None:
+        """Complain about constants (and functions of time) that the expressions need and that nobody gave."""
         used = ca.veccat(*expressions)
         absent = {
             "constants without a value": _appearing(used, self._constants),
-            "functions of time that are neither coordinates nor speeds": _appearing(used, self.loose),
+            "functions of time that are neither coordinates nor speeds": _appearing(used, self.loose) if functions else [],
         }
         cures = (
             "give each a default: parameters={symbol or name: value}",
             "declare them with inputs=[…], or give them values in parameters",
         )
-        said = [
-            f"{kind}: {', '.join(names)}; {cure}" for (kind, names), cure in zip(absent.items(), cures, strict=True) if names
-        ]
+        said = [f"{kind}: {', '.join(names)}; {cure}" for (kind, names), cure in zip(absent.items(), cures, strict=True) if names]
         if said:
             raise ModelError(f"{self.name} has " + "; and ".join(said))
 
