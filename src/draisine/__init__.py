@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from draisine.equations.energies import derive_by_energies
     from draisine.equations.from_sympy import from_sympy
     from draisine.equations.lagrange import lagrangian
+    from draisine.kernels.export import as_casadi, as_jax
     from draisine.model import Model, ModelError, System
     from draisine.model.files import read_model, write_model
     from draisine.program.equations import Equations, Event
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from draisine.program.program import Program
     from draisine.results import Trajectory, load
     from draisine.simulation import DOP853, RK4, EveryStage, InconsistentStart, PredictorCorrector, Sampled
-    from draisine.verbs import certify, compile, simulate
+    from draisine.verbs import certify, compile, export, simulate
 
 # public name → the module that holds it
 _HOME = {
@@ -48,6 +49,9 @@ _HOME = {
     "derive_by_energies": "draisine.equations.energies",
     "compile": "draisine.verbs",
     "simulate": "draisine.verbs",
+    "export": "draisine.verbs",
+    "as_casadi": "draisine.kernels.export",
+    "as_jax": "draisine.kernels.export",
     "DOP853": "draisine.simulation",
     "RK4": "draisine.simulation",
     "PredictorCorrector": "draisine.simulation",
@@ -73,10 +77,13 @@ __all__ = [
     "Sampled",
     "System",
     "Trajectory",
+    "as_casadi",
+    "as_jax",
     "certify",
     "compile",
     "derive",
     "derive_by_energies",
+    "export",
     "from_sympy",
     "gallery",
     "lagrangian",

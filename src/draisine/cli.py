@@ -14,6 +14,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from draisine.commands import export
+
 if TYPE_CHECKING:
     from draisine.model import Model
     from draisine.results import Trajectory
@@ -25,7 +27,7 @@ METHODS = ("dop853", "rk4", "predictor-corrector")
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = _parser()
     given, wishes = parser.parse_known_args(arguments)
-    if wishes and given.command != "simulate":
+    if wishes and given.command not in ("simulate", "export"):
         parser.error(f"unrecognised: {' '.join(wishes)}")
     _speak()
     try:
@@ -112,6 +114,8 @@ def _parser() -> argparse.ArgumentParser:
     certify.add_argument("--json", action="store_true", help="print one JSON object")
     certify.set_defaults(action=_certify)
 
+    export.add(commands, _export)
+
     run = commands.add_parser("run", help="run a study of the gallery and save its figures")
     run.add_argument("study", metavar="STUDY")
     run.add_argument(
@@ -194,6 +198,11 @@ def _certify(given: argparse.Namespace, _: list[str]) -> int:
     certificate = certify(_model(given.model), other, given.states)
     print(json.dumps(certificate.as_data(), ensure_ascii=False, indent=1) if given.json else certificate)
     return DONE if certificate.passed else ENDED_EARLY
+
+
+def _export(given: argparse.Namespace, extra: list[str]) -> int:
+    export.run(given, _model(given.model), _wishes(extra))
+    return DONE
 
 
 def _run(given: argparse.Namespace, _: list[str]) -> int:

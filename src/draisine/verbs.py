@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -85,6 +86,32 @@ def certify(model: Model | System, against: Model | System | Equations | None = 
         return certify_roads(model, states)
     other = against if isinstance(against, Equations) else derive(against)
     return compare_descriptions(derive(model), other, states)
+
+
+def export(
+    model: Model | System | Equations | Program | Solved,
+    lang: str | Sequence[str] = "c",
+    what: str | Sequence[str] = ("dynamics",),
+    out: str | Path = ".",
+    *,
+    start: Mapping[str, float] | None = None,
+) -> list[Path]:
+    """Write programs of a model, or one program, as source code of other languages; the paths of the files.
+
+    - `lang`: c, fortran, julia, octave (MATLAB too), javascript, rust, python; casadi for a file that CasADi loads; fmu for a
+      functional mock-up unit (FMI 3.0, model exchange) of the whole model.
+    - `what`: dynamics, linear, report, motion, mass_matrix, inverse_dynamics, multipliers, contacts, project, events, monitor.
+    - `start`: wishes for the state in which a functional mock-up unit begins, as in `simulate`.
+    """
+    from draisine.kernels.export import write, write_system
+
+    langs = [lang] if isinstance(lang, str) else list(lang)
+    if isinstance(model, Program | Solved):
+        return [write(model, one, Path(out)) for one in langs]
+    equations = model if isinstance(model, Equations) else derive(model)
+    about = "" if isinstance(model, Equations) else (model.freeze() if isinstance(model, Model) else model).about
+    begin = lambda: consistent_start(StartProblem(equations), dict(start or {})).x  # noqa: E731
+    return write_system(equations, langs, [what] if isinstance(what, str) else what, Path(out), about, begin)
 
 
 @dataclass(frozen=True, eq=False)
@@ -285,4 +312,4 @@ def _columns(pieces: Sequence[Piece]) -> list[tuple[str, np.ndarray, np.ndarray]
     return [(name, np.concatenate([t for t, _ in parts]), np.concatenate([v for _, v in parts])) for name, parts in found.items()]
 
 
-__all__ = ["Trajectory", "certify", "compile", "derive", "load", "simulate"]
+__all__ = ["Trajectory", "certify", "compile", "derive", "export", "load", "simulate"]

@@ -6,7 +6,16 @@ Signs are those of the gallery's disk: q1 heading, q2 lean, q3 spin angle, about
 from __future__ import annotations
 
 import sympy as sp
-from sympy.physics.mechanics import KanesMethod, LagrangesMethod, Particle, Point, ReferenceFrame, RigidBody, dynamicsymbols, inertia
+from sympy.physics.mechanics import (
+    KanesMethod,
+    LagrangesMethod,
+    Particle,
+    Point,
+    ReferenceFrame,
+    RigidBody,
+    dynamicsymbols,
+    inertia,
+)
 
 m, r, g = sp.symbols("m r g")
 q1, q2, q3, x, y, z = dynamicsymbols("q1 q2 q3 x y z")

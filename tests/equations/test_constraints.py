@@ -11,6 +11,7 @@ from plain import AXES
 from vehicles import ALL, balanced_wheel, body
 
 from draisine.equations import derive
+from draisine.equations.certificate import certify_roads
 from draisine.equations.choice import amplification
 from draisine.equations.linear import solve, solve_symmetric
 from draisine.gallery.entries.bicycle import bicycle
@@ -270,15 +271,15 @@ def test_dependent_rows_are_named():
     assert np.abs(report["vdot"] - expected).max() < 1e-10 * size(expected)
 
 
-def test_a_row_that_holds_by_itself_is_named():
+def test_wheels_of_one_axle_repeat_their_sideways_row():
+    """In the plane each wheel has two rows; both forbid the same sideways motion of the axle."""
     m = Model("cart")
     body(m, "hull", 10.0)
     m.planar("hull")
     balanced_wheel(m, "left", "hull", at=(0, 0.3, 0.3))
-    with pytest.raises(ModelError, match=r"only 2 of its 3 velocity constraints count; left_z are dependent"):
-        derive(m)
+    assert [c.name for c in derive(m).constraints] == ["left_x", "left_y"]
     balanced_wheel(m, "right", "hull", at=(0, -0.3, 0.3))
-    with pytest.raises(ModelError, match=r"'cart' has 6 velocity constraints \(left_x, .*right_z\) but only 5 velocities"):
+    with pytest.raises(ModelError, match=r"only 3 of its 4 velocity constraints count; left_y, right_y are dependent"):
         derive(m)
 
 
@@ -335,3 +336,30 @@ def test_wishes_for_independent_velocities_are_checked():
         ModelError, match=r"\(disc_vx, disc_vy, disc_vz\) cannot be the independent velocities.*\(disc_wx, disc_wy, disc_wz\)"
     ):
         derive(disc)
+
+
+def two_wheeled_robot(hub_height: float = 0.1) -> Model:
+    """A body that slides in the plane on two driven wheels: the textbook mobile robot."""
+    m = Model("robot")
+    hull = m.body("hull", mass=4.0, centre=(0.05, 0, 0), inertia=(0.1, 0.1, 0.15))
+    m.planar(hull)
+    for side, y in (("left", 0.2), ("right", -0.2)):
+        wheel = m.body(f"{side}_wheel", mass=0.3, inertia=(0.001, 0.002, 0.001))
+        m.revolute(f"{side}_angle", hull, wheel, axis="y", at=(0, y, hub_height), rate=f"{side}_spin")
+        m.effort(f"{side}_angle", m.input(f"{side}_torque", "N*m"))
+    m.wheel("left_wheel", "left_wheel", radius=0.1)
+    return m
+
+
+def test_a_wheel_under_a_planar_body_keeps_only_its_rolling_rows():
+    m = two_wheeled_robot()
+    equations = derive(m)
+    assert [c.name for c in equations.constraints] == ["left_wheel_x", "left_wheel_y"]
+    assert "left_wheel_normal_force" not in [o.name for o in equations.outputs]
+    certificate = certify_roads(m, states=5)
+    assert certificate.passed, str(certificate)
+
+
+def test_a_wheel_that_cannot_reach_the_ground_is_refused_by_name():
+    with pytest.raises(ModelError, match=r"wheel 'left_wheel' is 0\.05 m above the ground"):
+        derive(two_wheeled_robot(hub_height=0.15))

@@ -1,7 +1,7 @@
 """The certificate: one description, several derivations, one answer.
 
-`certify_roads(model)` evaluates every road that applies at random admissible states and compares accelerations, reactions, the power
-balance, the constraints' derivatives, and the exact Jacobian with complex steps. Roads:
+`certify_roads(model)` evaluates every road that applies at random admissible states and compares accelerations, reactions,
+the power balance, the constraints' derivatives, and the exact Jacobian with complex steps. Roads:
 
 - `reduced`: Newton–Euler, reduced onto the kernel of the constraints: what `derive` gives and runs compile;
 - `augmented`: inverse dynamics column by column, solved together with the constraints by pivoted elimination;
@@ -22,6 +22,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
+from draisine.equations.contacts import WheelContact
 from draisine.equations.derive import derive
 from draisine.equations.energies import Energies, angle_names
 from draisine.equations.mechanism import Mechanism
@@ -191,8 +192,10 @@ class Roads:
         for rows in self.mechanism.rows:
             share = multipliers[start : start + rows.count]
             start += rows.count
-            if rows.count == 3 and rows.names[0].endswith("_x"):
-                wheels[rows.contact.name] = self._reference_rotation(state, rows.contact.link.path()[0].name) @ share
+            if isinstance(rows.contact, WheelContact):
+                force = np.zeros(3)
+                force[list(rows.kept)] = share
+                wheels[rows.contact.name] = self._reference_rotation(state, rows.contact.link.path()[0].name) @ force
             else:
                 edges[rows.contact.name] = share
         forces = [f for w in self.system.wheels for f in wheels[w.name]]
@@ -236,7 +239,7 @@ class Roads:
         normal, along, across = (np.array(ca.DM(part) if self.p.size else ca.evalf(part)).ravel() for part in ground)
         forces: list[float] = []
         for wheel in self.system.wheels:
-            force = value[f"{wheel.name}_height"] * normal + value[f"{wheel.name}_along"] * along
+            force = value.get(f"{wheel.name}_height", 0.0) * normal + value[f"{wheel.name}_along"] * along
             forces += list(force + value[f"{wheel.name}_across"] * across)
         forces += [value[f"{edge.name}_across"] for edge in self.system.edges]
         return np.array([*forces, *(value[f"{edge.name}_height"] for edge in self.system.edges if edge.on_ground)])

@@ -119,11 +119,16 @@ def edge_contact(edge: KnifeEdge, link: Link, normal: Vec, scope: Scope) -> Edge
 
 @dataclass(frozen=True)
 class Rows:
-    """Rows of one contact: names, columns by velocity, and the part of their rate that is free of accelerations."""
+    """Rows of one contact: names and columns by velocity.
+
+    Rows in which no velocity enters are left out: a wheel under a body that slides in the ground's plane cannot leave it.
+    `kept` says which of the contact's rows these are.
+    """
 
     contact: WheelContact | EdgeContact
     names: tuple[str, ...]
     columns: dict[str, list[ca.SX]]
+    kept: tuple[int, ...]
 
     @property
     def count(self) -> int:
@@ -136,27 +141,32 @@ def rows_of(contact: WheelContact | EdgeContact) -> Rows:
         if contact.link.spin is not None and contact.link.spin.velocity is not None:
             columns[contact.link.spin.velocity] = to_reference(contact.link, contact.arm_spin)
         names = tuple(f"{contact.name}_{axis}" for axis in "xyz")
-        return Rows(contact, names, {v: list(c) for v, c in columns.items()})
+        kept = tuple(i for i in range(3) if any(not is_zero(c[i]) for c in columns.values()))
+        filled = {v: [c[i] for i in kept] for v, c in columns.items()}
+        return Rows(contact, tuple(names[i] for i in kept), filled, kept)
     directions = [to_reference(contact.link, contact.across)]
     names = (f"{contact.name}_across",)
     if contact.edge.on_ground:
         directions.append(to_reference(contact.link, contact.normal))
         names = (*names, f"{contact.name}_normal")
     columns = _point_columns(contact.link, contact.point)
-    return Rows(contact, names, {v: [dot(d, c) for d in directions] for v, c in columns.items()})
+    filled = {v: [dot(d, c) for d in directions] for v, c in columns.items()}
+    return Rows(contact, names, filled, tuple(range(len(names))))
 
 
-def bias_of(contact: WheelContact | EdgeContact, twist: Twist, zero: Twist, rates: Rates) -> list[ca.SX]:
+def bias_of(rows: Rows, twist: Twist, zero: Twist, rates: Rates) -> list[ca.SX]:
     """Ȧ v: rate of the rows' residual when all accelerations are zero.
 
     `twist` is the link's, `zero` its rate with v̇ = 0 (products of velocities only), both in the link's axes. Since the residual
     itself vanishes, its rate may be taken in the link's axes and then turned.
     """
+    contact = rows.contact
     if isinstance(contact, WheelContact):
         # the rotor's axis is fixed in its link, so ω_w has no further rate there
         change = add(zero.at(contact.centre), cross(zero.angular, contact.arm))
         change = add(change, cross(contact.wheel_rate(twist.angular, rates), contact.arm_rate(twist.angular)))
-        return list(to_reference(contact.link, change))
+        turned = to_reference(contact.link, change)
+        return [turned[i] for i in rows.kept]
     velocity = twist.at(contact.point)
     change = zero.at(contact.point)
     bias = [dot(contact.across, change) + dot(contact.across_rate(twist.angular), velocity)]

@@ -50,9 +50,7 @@ def reduced_dynamics(
     velocities = reduction.velocities(independent)
     motion = link_twists(links, wheels, velocities)
     standing = link_twist_rates(links, [], motion, velocities, {})
-    residual_rates = [
-        b for contact in contacts for b in bias_of(contact, motion[contact.link.name], standing[contact.link.name], velocities)
-    ]
+    residual_rates = [b for r in rows for b in bias_of(r, motion[r.contact.link.name], standing[r.contact.link.name], velocities)]
     bias = reduction.bias(residual_rates)
     change = link_twist_rates(links, wheels, motion, velocities, bias)
     names = list(independent)

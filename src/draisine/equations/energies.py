@@ -16,6 +16,7 @@ from functools import cached_property, partial
 from typing import Any
 
 import casadi as ca
+import numpy as np
 
 from draisine.equations.augmented import Baumgarte, SecondOrder, augmented
 from draisine.model.errors import ModelError
@@ -287,7 +288,15 @@ class Energies:
             )
             if edge.on_ground:
                 heights.append((f"{edge.name}_height", ca.dot(normal, node.position + node.rotation @ local)))
-        return heights, rolling
+        return [(name, height) for name, height in heights if self._moves(height)], rolling
+
+    def _moves(self, height: ca.SX) -> bool:
+        """Whether any coordinate changes a height; one that none changes constrains nothing. Judged by numbers, since
+        cos² + sin² does not cancel in symbols."""
+        slope = ca.Function("slope", [self.q, self.p], [ca.densify(ca.jacobian(height, self.q))])
+        values = np.array([p.default for p in self.system.parameters])
+        points = np.random.default_rng(3).uniform(-1.0, 1.0, (4, self.q.numel()))
+        return any(np.abs(slope(q, values).full()).max(initial=0.0) > 1e-12 for q in points)
 
     @cached_property
     def rows(self) -> tuple[ca.SX, ca.SX]:

@@ -198,23 +198,14 @@ def _sort_constraints(
     names = [n for n, _ in (*configuration, *motion)]
     if not names:
         return system
-    positions = ca.vertcat(ca.SX(0, 1), *[f for _, f in configuration])
-    velocities = ca.vertcat(system.rate(positions), *[g for _, g in motion])
-    evaluate = ca.Function(
-        "rows",
-        [system.t, system.q, system.v, system.p],
-        [ca.densify(ca.jacobian(velocities, system.v)), ca.densify(ca.jacobian(positions, system.q))],
-    )
-    p = _defaults(system.parameters)
-    points = states(replace(system, holonomic=configuration), SAMPLES)
-    tables = [[part.full() for part in evaluate(s.t, s.q, np.zeros(s.v.size), p)] for s in points]
     count = len(configuration)
-    idle = [i for i in range(count) if all(np.linalg.norm(a[i]) <= SAME_SPAN * np.linalg.norm(j[i]) for a, j in tables)]
+    tables = _row_tables(system, configuration, motion)
+    idle = [i for i in range(len(names)) if all(np.linalg.norm(rows[i]) <= SAME_SPAN * sizes[i] for rows, sizes in tables)]
     chosen = [i for i in range(count) if i not in idle]
     for i in range(count, len(names)):
-        if any(_outside(a[i], a[chosen]) for a, _ in tables):
+        if i not in idle and any(_outside(rows[i], rows[chosen]) for rows, _ in tables):
             chosen.append(i)
-    _complain(system.name, names, chosen, idle, count, [a for a, _ in tables])
+    _complain(system.name, names, chosen, idle, count, [rows for rows, _ in tables])
     return replace(
         system,
         holonomic=[configuration[i] for i in chosen if i < count],
@@ -233,17 +224,36 @@ def _outside(row: Reals, others: Reals) -> bool:
     return bool(np.linalg.norm(rest) > SAME_SPAN * size)
 
 
+def _row_tables(
+    system: SecondOrder, configuration: list[tuple[str, ca.SX]], motion: list[tuple[str, ca.SX]]
+) -> list[tuple[Reals, Reals]]:
+    """At a few configurations: the rows ∂g/∂v of all constraints, and for each what its length is measured by."""
+    positions = ca.vertcat(ca.SX(0, 1), *[f for _, f in configuration])
+    velocities = ca.vertcat(system.rate(positions), *[g for _, g in motion])
+    rows, lean = ca.jacobian(velocities, system.v), ca.jacobian(positions, system.q)
+    evaluate = ca.Function("rows", [system.t, system.q, system.v, system.p], [ca.densify(rows), ca.densify(lean)])
+    p = _defaults(system.parameters)
+    tables = []
+    for s in states(replace(system, holonomic=configuration), SAMPLES):
+        matrix, gradients = (part.full() for part in evaluate(s.t, s.q, s.v, p))
+        # the rate of f(q) is small or not beside ∂f/∂q; a velocity constraint without speeds has rounding at most
+        measure = np.concatenate([np.linalg.norm(gradients, axis=1), np.full(len(motion), 1e-4)])
+        tables.append((matrix, measure))
+    return tables
+
+
 def _complain(name: str, names: list[str], chosen: list[int], idle: list[int], count: int, tables: list[Reals]) -> None:
-    wanted = len(names) - count
-    if len(chosen) == wanted:
+    given = [i for i in range(count, len(names)) if i not in idle]
+    if len(chosen) == len(given):
         return
-    alone = [names[i] for i in range(count) if i not in idle and any(_outside(a[i], a[count:]) for a in tables)]
+    alone = [names[i] for i in chosen if i < count and any(_outside(rows[i], rows[count:]) for rows in tables)]
     if alone:
         raise ModelError(
             f"{name}: the velocity constraints do not keep the configuration constraint{'s' if len(alone) > 1 else ''} "
             f"{', '.join(alone)} (numbered as given); add the time derivative to velocity_constraints, with a dependent speed"
         )
-    raise ModelError(f"{name}: the velocity constraints {', '.join(names[count:])} (numbered as given) depend on each other")
+    dependent = ", ".join(names[i] for i in given)
+    raise ModelError(f"{name}: the velocity constraints {dependent} (numbered as given) depend on each other")
 
 
 def _hold_auxiliary(system: SecondOrder, m: Mechanics, words: Lexicon, expressions: list[ca.SX]) -> SecondOrder:

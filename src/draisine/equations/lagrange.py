@@ -64,7 +64,9 @@ def lagrangian(
     if (lagrangian is None) == (kinetic is None):
         raise ModelError(f"{name}: give either a Lagrangian, or a kinetic energy (with a potential)")
     total = symbols.lower(lagrangian if kinetic is None else kinetic - potential, "the Lagrangian")
-    symbols.check_all_appear(total, [*_named(holonomic, "f"), *_named(nonholonomic, "g")])
+    held = [(n, symbols.position(e, f"constraint {n!r}")) for n, e in _named(holonomic, "f")]
+    moving = [(n, symbols.lower(e, f"constraint {n!r}")) for n, e in _named(nonholonomic, "g")]
+    symbols.check_all_appear(ca.vertcat(total, *[row for _, row in (*held, *moving)]))
     q, v, t = symbols.q, symbols.v, symbols.t
     momentum = ca.gradient(total, v)
     mass = ca.jacobian(momentum, v)
@@ -95,8 +97,8 @@ def lagrangian(
         driven=driven,
         kinetic=energies[0],
         potential=energies[1],
-        holonomic=[(n, symbols.position(e, f"constraint {n!r}")) for n, e in _named(holonomic, "f")],
-        nonholonomic=[(n, symbols.lower(e, f"constraint {n!r}")) for n, e in _named(nonholonomic, "g")],
+        holonomic=held,
+        nonholonomic=moving,
         outputs=[(Quantity(n, unit.get(n, "")), symbols.lower(e, f"output {n!r}")) for n, e in (outputs or {}).items()],
     )
     return augmented(system, stabilisation, work)
@@ -150,8 +152,7 @@ class _Symbols:
             )
         return lowered
 
-    def check_all_appear(self, total: ca.SX, constraints: list[tuple[str, Any]]) -> None:
-        used = ca.vertcat(total, *[self.lower(e, f"constraint {n!r}") for n, e in constraints])
+    def check_all_appear(self, used: ca.SX) -> None:
         for i, name in enumerate(self.names):
             if not ca.depends_on(used, ca.vertcat(self.q[i], self.v[i])):
                 raise ModelError(f"{self.name}: coordinate {name!r} never appears; leave it out, or put it into the Lagrangian")

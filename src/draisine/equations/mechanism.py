@@ -76,7 +76,9 @@ class Mechanism:
         found = []
         for contact in self.contacts:
             height = height_of(contact, self.measures.poses, self.world_normal)
-            if height is not None:
+            if height is not None and not ca.depends_on(height, self.scope.q):
+                self._check_standing(contact.name, height)
+            elif height is not None:
                 found.append((Constraint(f"{contact.name}_height", Kind.HOLONOMIC, "position", "m"), height))
         for joint in self.system.joints:
             for step in joint.chain:
@@ -84,6 +86,16 @@ class Mechanism:
                     q = ca.vertcat(*[self.scope.symbol(n) for n in step.quaternion])
                     found.append((Constraint(f"{joint.child}_quaternion", Kind.NORM, "position"), (ca.sumsqr(q) - 1) / 2))
         return found
+
+    def _check_standing(self, name: str, height: ca.SX) -> None:
+        """A contact that nothing can lift must be on the ground as it is."""
+        gap = float(ca.Function("gap", [self.scope.p], [height])(self.default_parameters))
+        if abs(gap) > 1e-9:
+            where = "above" if gap > 0 else "below"
+            raise ModelError(
+                f"model {self.system.name!r}: wheel {name!r} is {abs(gap):.4g} m {where} the ground and nothing can move it "
+                "there; change its radius or the height of its hub"
+            )
 
     @cached_property
     def forces(self) -> AppliedForces:

@@ -116,15 +116,20 @@ class Report:
             start += rows.count
             name = rows.contact.name
             if isinstance(rows.contact, WheelContact):
-                found |= self._wheel_forces(rows.contact, tuple(share))  # type: ignore[arg-type]
+                whole = dict(zip(rows.kept, share, strict=True))
+                force: Vec = tuple(whole.get(i, ZERO) for i in range(3))  # type: ignore[assignment]
+                found |= self._wheel_forces(rows.contact, force, held_up=2 in rows.kept or len(rows.kept) == 3)
             else:
                 found[Quantity(f"{name}_force_across", "N", f"force of the ground across {name}")] = share[0]
                 if rows.contact.edge.on_ground:
                     found[Quantity(f"{name}_normal_force", "N", f"force of the ground on {name}")] = share[1]
         return found
 
-    def _wheel_forces(self, contact: WheelContact, force: Vec) -> dict[Quantity, ca.SX]:
-        """The force of the ground on a wheel: in the reference body's axes, in the world's, along and across the track."""
+    def _wheel_forces(self, contact: WheelContact, force: Vec, held_up: bool) -> dict[Quantity, ca.SX]:
+        """The force of the ground on a wheel: in the reference body's axes, in the world's, along and across the track.
+
+        Where nothing can lift the wheel its share of the weight is not determined, and neither is the friction it needs.
+        """
         name, normal = contact.name, self.mechanism.world_normal
         world = self._reference_to_world(contact, force)
         forward = self._rolling_direction(contact)
@@ -140,10 +145,11 @@ class Report:
         }
         found[Quantity(f"{name}_longitudinal_force", "N", f"force on {name} along its track")] = along
         found[Quantity(f"{name}_lateral_force", "N", f"force on {name} across its track, to the left")] = across
-        found[Quantity(f"{name}_normal_force", "N", f"force of the ground holding {name} up")] = up
-        found[Quantity(f"{name}_friction_needed", "", f"friction coefficient that {name} needs to roll")] = length(
-            [along, across]
-        ) / (ca.fabs(up) + 1e-12)
+        if held_up:
+            found[Quantity(f"{name}_normal_force", "N", f"force of the ground holding {name} up")] = up
+            found[Quantity(f"{name}_friction_needed", "", f"friction coefficient that {name} needs to roll")] = length(
+                [along, across]
+            ) / (ca.fabs(up) + 1e-12)
         return found
 
     def _reference_to_world(self, contact: WheelContact, force: Vec) -> Vec:

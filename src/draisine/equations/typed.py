@@ -48,8 +48,9 @@ class Vocabulary:
             raise ModelError(
                 f"{self._owner}: {what} uses {word!r}, which is neither a {self._kind}, a parameter nor an input{hint}"
             )
+        needed = [*used, *(d for d in expression.atoms(sympy.Derivative) if d in self._known)]
         try:
-            return to_sx(expression, self._known)
+            return to_sx(expression, {symbol: self._known[symbol] for symbol in needed})
         except UnsupportedExpression as problem:
             raise ModelError(f"{self._owner}: {what}: {problem}") from None
 

@@ -5,8 +5,8 @@
     >>> sorted(gallery.models())[0]
     'bicycle'
 
-A model is a function without arguments that gives a `Model`; a study is a function that runs one and gives a `Study`:
-trajectories, figures, findings. Files begin with what the study shows and what you should see.
+A model is a function without arguments that gives a `Model`, or `Equations` where the system is typed by hand; a study is a function
+that runs one and gives a `Study`: trajectories, figures, findings. Files begin with what the study shows and what you should see.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from draisine.gallery.outcome import Study
     from draisine.model import Model
+    from draisine.program.equations import Equations
 
 # name → file of the folder `entries` that defines a function of that name
 _MODELS = {
@@ -30,6 +31,8 @@ _MODELS = {
     "unicycle": "unicycle",
     "chaplygin_sleigh": "sleigh",
     "snakeboard": "snakeboard",
+    "delebecque_bicycle": "delebecque_bicycle",
+    "delebecque_graph": "delebecque_bicycle",
 }
 _STUDIES = {
     "bicycle_free_run": "bicycle_free_run",
@@ -39,6 +42,7 @@ _STUDIES = {
     "bicycle_controlled_turn": "bicycle_controlled_turn",
     "sleigh_turns_round": "sleigh",
     "snakeboard_drive": "snakeboard",
+    "delebecque_pulse": "delebecque_bicycle",
 }
 
 
@@ -52,9 +56,9 @@ def studies() -> dict[str, str]:
     return {name: _about(file, name) for name, file in _STUDIES.items()}
 
 
-def model(name: str) -> Model:
+def model(name: str) -> Model | Equations:
     """A model by name."""
-    found: Model = _function(name, _MODELS, "model")()
+    found: Model | Equations = _function(name, _MODELS, "model")()
     return found
 
 

@@ -37,28 +37,30 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import sympy as sp
+from sympy.physics.mechanics import dynamicsymbols
 
 import draisine as dr
 from draisine.gallery.outcome import Study
 from draisine.model import Model
 from draisine.model.items import Coordinate, Rotate, Translate
-from draisine.program.expression import Name
+from draisine.program.expression import Name, Number, acos
 
-# param[1] … param[20] of the source: default and unit. Inertias along the axis of a body are its "radial", across it "normal".
+# param[1] … param[20] of the source: default and unit. What is "along" here the source calls radial, what is "across" normal.
 PARAMETERS: Mapping[str, tuple[float, str]] = {
     "r_wheel": (0.35, "m"),
     "m_rear_wheel": (3.0, "kg"),
     "m_frame": (20.0, "kg"),
     "m_fork": (2.0, "kg"),
     "m_front_wheel": (1.2, "kg"),
-    "i_rear_wheel_axle": (0.25, "kg*m^2"),
+    "i_rear_wheel_along": (0.25, "kg*m^2"),
     "i_frame_along": (0.5, "kg*m^2"),
     "i_fork_along": (0.01, "kg*m^2"),
-    "i_front_wheel_axle": (0.07, "kg*m^2"),
+    "i_front_wheel_along": (0.07, "kg*m^2"),
     "i_rear_wheel_across": (0.13, "kg*m^2"),
     "i_frame_across": (2.0, "kg*m^2"),
     "i_fork_across": (0.08, "kg*m^2"),
-    "i_front_wheel_across": (0.035, "kg*m^2"),
+    "i_front_wheel_across": (0.036, "kg*m^2"),
     "gravity": (9.81, "m/s^2"),
     "l_hub_to_foot": (1.0, "m"),  # |P₄ − P₁|
     "l_frame_centre": (0.475, "m"),  # |P₂ − P₁|
@@ -78,8 +80,43 @@ COORDINATES = (
 
 
 @dataclass(frozen=True)
+class Upright:
+    """The bicycle standing straight, its rear hub above the origin: ξ₁ and ξ₂ from the triangle of hub, head and foot."""
+
+    p: Mapping[str, float]
+
+    @property
+    def angles(self) -> tuple[float, float]:
+        """ξ₁, ξ₂ such that both hubs have the same height."""
+        frame, fork, base, offset = (self.p[f"l_{name}"] for name in ("frame", "fork", "hub_to_foot", "offset"))
+        between = math.acos((frame**2 + fork**2 - base**2) / (2 * frame * fork))  # ξ₂ − ξ₁
+        up = fork * math.sin(between) + offset * math.cos(between)
+        first = math.atan2(up, frame - fork * math.cos(between) + offset * math.sin(between))
+        return first, first + between
+
+    def coordinates(self) -> dict[str, float]:
+        p, (first, second) = self.p, self.angles
+        foot = (
+            p["l_frame"] * math.cos(first) - p["l_fork"] * math.cos(second),
+            p["r_wheel"] + p["l_frame"] * math.sin(first) - p["l_fork"] * math.sin(second),
+        )
+        straight = {"rear_slant": math.pi / 2, "front_slant": math.pi / 2, "frame_angle": first, "fork_angle": second}
+        places = {
+            "rear": (0.0, p["r_wheel"]),
+            "frame": (p["l_frame_centre"] * math.cos(first), p["r_wheel"] + p["l_frame_centre"] * math.sin(first)),
+            "fork": (foot[0] + p["l_fork_centre"] * math.cos(second), foot[1] + p["l_fork_centre"] * math.sin(second)),
+            "foot": foot,
+            "front": (foot[0] + p["l_offset"] * math.sin(second), p["r_wheel"]),
+        }
+        return straight | {f"{body}_{axis}": at for body, place in places.items() for axis, at in zip("xz", place, strict=True)}
+
+
+DEFAULT = Upright({name: value for name, (value, _) in PARAMETERS.items()})
+
+
+@dataclass(frozen=True)
 class _Plane:
-    """The plane of a wheel, with SymPy's vectors: e₁ along the track, e₂ up, e₃ = e₁ × e₂ to the right."""
+    """The plane of a wheel, by its three angles."""
 
     heading: Any
     slant: Any
@@ -87,154 +124,255 @@ class _Plane:
 
     @property
     def axes(self) -> tuple[Any, Any, Any]:
-        import sympy as sp
-
-        f, s = self.heading, self.slant
-        e1 = sp.Matrix([sp.cos(f), sp.sin(f), 0])
-        e2 = sp.Matrix([-sp.sin(f) * sp.cos(s), sp.cos(f) * sp.cos(s), sp.sin(s)])
-        return e1, e2, sp.Matrix([sp.sin(f) * sp.sin(s), -sp.cos(f) * sp.sin(s), sp.cos(s)])
+        """e₁ along the track, e₂ up in the plane, e₃ along the axle."""
+        cf, sf, cs, ss = sp.cos(self.heading), sp.sin(self.heading), sp.cos(self.slant), sp.sin(self.slant)
+        return sp.Matrix([cf, sf, 0]), sp.Matrix([-sf * cs, cf * cs, ss]), sp.Matrix([sf * ss, -cf * ss, cs])
 
     def rod(self, angle: Any) -> Any:
         """d(ξ)."""
-        import sympy as sp
-
         return sp.cos(angle) * self.axes[0] + sp.sin(angle) * self.axes[1]
 
     def ahead(self, angle: Any) -> Any:
         """n(ξ), across the rod, to the front."""
-        import sympy as sp
-
         return sp.sin(angle) * self.axes[0] - sp.cos(angle) * self.axes[1]
 
     def rates(self, turn: Any) -> tuple[Any, Any, Any]:
-        """Rates about e₁, e₂, e₃ of what has turned in the plane by an angle: θ̇, φ̇ sin θ, φ̇ cos θ + turn rate."""
-        import sympy as sp
-
+        """Rates about e₁, e₂, e₃ of what has turned in the plane: θ̇, φ̇ sin θ, φ̇ cos θ + rate of turn."""
         return self.slant.diff(), self.heading.diff() * sp.sin(self.slant), self.heading.diff() * sp.cos(self.slant) + turn.diff()
 
-    def rolling(self, hub: Any, radius: Any) -> tuple[Any, Any]:
-        """Velocity of the wheel's lowest point along x and y: ẋ + r (ω × −e₂), gqd₁ and gqd₂ of the source."""
+    def twist(self, turn: Any) -> Any:
+        """Angular velocity in the world's axes of what has turned in the plane."""
+        return sum((rate * axis for rate, axis in zip(self.rates(turn), self.axes, strict=True)), sp.zeros(3, 1))
+
+    def slip(self, hub: Any, radius: Any) -> tuple[Any, Any]:
+        """Velocity of the wheel's lowest point along x and y, hub velocity − ω × r e₂: gqd₁ to gqd₄."""
         about_track, _, about_axle = self.rates(self.turn)
-        slip = hub.diff() + radius * (about_axle * self.axes[0] - about_track * self.axes[2])
+        slip = _rate(hub) + radius * (about_axle * self.axes[0] - about_track * self.axes[2])
         return slip[0], slip[1]
+
+    def wheel_energy(self, hub: Any, mass: Any, along: Any, across: Any) -> Any:
+        rates = self.rates(self.turn)
+        return (mass * _square(_rate(hub)) + across * (rates[0] ** 2 + rates[1] ** 2) + along * rates[2] ** 2) / 2
+
+    def rod_energy(self, centre: Any, angle: Any, mass: Any, along: Any, across: Any) -> Any:
+        """Of a rod that lies in the plane."""
+        w1, w2, w3 = self.rates(angle)
+        about_rod, about_normal = w1 * sp.cos(angle) + w2 * sp.sin(angle), w2 * sp.cos(angle) - w1 * sp.sin(angle)
+        return (mass * _square(_rate(centre)) + along * about_rod**2 + across * (about_normal**2 + w3**2)) / 2
+
+
+def _rate(vector: Any) -> Any:
+    return vector.diff(dynamicsymbols._t)
+
+
+def _square(vector: Any) -> Any:
+    return vector.dot(vector)
 
 
 def delebecque_bicycle() -> dr.Equations:
     """Riderless bicycle of 23 coordinates and 20 constraints, from its Lagrangian (Delebecque & Nikoukhah 1992)."""
-    import sympy as sp
-    from sympy.physics.mechanics import dynamicsymbols
-
     p = {name: sp.Symbol(name) for name in PARAMETERS}
     q = {name: dynamicsymbols(name) for name in COORDINATES}
-    hub, frame, fork, foot, front = (
-        sp.Matrix([q[f"{body}_{axis}"] for axis in "xyz"]) for body in ("rear", "frame", "fork", "foot", "front")
-    )
-    rear_plane = _Plane(q["rear_heading"], q["rear_slant"], q["rear_turn"])
-    front_plane = _Plane(q["front_heading"], q["front_slant"], q["front_turn"])
+    points = {body: sp.Matrix([q[f"{body}_{axis}"] for axis in "xyz"]) for body in ("rear", "frame", "fork", "foot", "front")}
+    rear = _Plane(q["rear_heading"], q["rear_slant"], q["rear_turn"])
+    front = _Plane(q["front_heading"], q["front_slant"], q["front_turn"])
     steer, pedal = sp.symbols("steer_torque pedal_torque")
 
+    def inertia(body: str) -> tuple[Any, Any, Any]:
+        return p[f"m_{body}"], p[f"i_{body}_along"], p[f"i_{body}_across"]
+
     kinetic = (
-        _energy(hub, rear_plane.rates(q["rear_turn"]), p["m_rear_wheel"], p["i_rear_wheel_across"], p["i_rear_wheel_axle"])
-        + _rod_energy(frame, rear_plane, q["frame_angle"], p["m_frame"], p["i_frame_along"], p["i_frame_across"])
-        + _rod_energy(fork, front_plane, q["fork_angle"], p["m_fork"], p["i_fork_along"], p["i_fork_across"])
-        + _energy(
-            front, front_plane.rates(q["front_turn"]), p["m_front_wheel"], p["i_front_wheel_across"], p["i_front_wheel_axle"]
-        )
+        rear.wheel_energy(points["rear"], *inertia("rear_wheel"))
+        + rear.rod_energy(points["frame"], q["frame_angle"], *inertia("frame"))
+        + front.rod_energy(points["fork"], q["fork_angle"], *inertia("fork"))
+        + front.wheel_energy(points["front"], *inertia("front_wheel"))
     )
-    heights = {"m_rear_wheel": hub[2], "m_frame": frame[2], "m_fork": fork[2], "m_front_wheel": front[2]}
-    upright = Upright.of({name: value for name, (value, _) in PARAMETERS.items()})
+    weights = {"m_rear_wheel": "rear_z", "m_frame": "frame_z", "m_fork": "fork_z", "m_front_wheel": "front_z"}
+    slips = (*rear.slip(points["rear"], p["r_wheel"]), *front.slip(points["front"], p["r_wheel"]))
+    outputs = _outputs(p, q, points, rear, front)
     return dr.lagrangian(
         "delebecque_bicycle",
         list(q.values()),
         kinetic=kinetic,
-        potential=p["gravity"] * sum(p[mass] * height for mass, height in heights.items()),
-        holonomic=_holonomic(p, q, (hub, frame, fork, foot, front), rear_plane, front_plane),
-        nonholonomic=dict(
-            zip(
-                ("rear_rolls_x", "rear_rolls_y", "front_rolls_x", "front_rolls_y"),
-                (*rear_plane.rolling(hub, p["r_wheel"]), *front_plane.rolling(front, p["r_wheel"])),
-                strict=True,
-            )
-        ),
+        potential=p["gravity"] * sum(p[mass] * q[height] for mass, height in weights.items()),
+        holonomic=_holonomic(p, q, points, rear, front),
+        nonholonomic=dict(zip(("rear_slip_x", "rear_slip_y", "front_slip_x", "front_slip_y"), slips, strict=True)),
         forces=_forces(q, steer, pedal),
         parameters={p[name]: value for name, (value, _) in PARAMETERS.items()},
         inputs=[steer, pedal],
-        outputs=_outputs(p, q, hub, front, rear_plane, front_plane),
-        start={q[name]: value for name, value in upright.coordinates().items()},
-        units=_units(q, p) | {steer: "N*m", pedal: "N*m"},
+        outputs={name: expression for name, (expression, _) in outputs.items()},
+        start={q[name]: value for name, value in DEFAULT.coordinates().items()},
+        units={
+            **{name: unit for name, (_, unit) in PARAMETERS.items()},
+            **{name: "m" if name[-2:] in ("_x", "_y", "_z") else "rad" for name in COORDINATES},
+            **{name: unit for name, (_, unit) in outputs.items()},
+            **{torque: "N*m" for torque in (steer, pedal)},
+        },
         work=True,
     )
 
 
-def _energy(centre: Any, rates: tuple[Any, Any, Any], mass: Any, across: Any, axle: Any) -> Any:
-    """Kinetic energy of a wheel."""
-    return mass * centre.diff().dot(centre.diff()) / 2 + across * (rates[0] ** 2 + rates[1] ** 2) / 2 + axle * rates[2] ** 2 / 2
-
-
-def _rod_energy(centre: Any, plane: _Plane, angle: Any, mass: Any, along: Any, across: Any) -> Any:
-    """Kinetic energy of a rod that lies in the plane of a wheel."""
-    import sympy as sp
-
-    about_track, about_up, about_axle = plane.rates(angle)
-    rolling = about_track * sp.cos(angle) + about_up * sp.sin(angle)
-    yawing = -about_track * sp.sin(angle) + about_up * sp.cos(angle)
-    moving = mass * centre.diff().dot(centre.diff()) / 2
-    return moving + along * rolling**2 / 2 + across * (yawing**2 + about_axle**2) / 2
-
-
 def _holonomic(
-    p: Mapping[str, Any], q: Mapping[str, Any], points: tuple[Any, ...], rear: _Plane, front_plane: _Plane
+    p: Mapping[str, Any], q: Mapping[str, Any], points: Mapping[str, Any], rear: _Plane, front: _Plane
 ) -> dict[str, Any]:
     """f₁ … f₁₆ of the source, by name."""
-    import sympy as sp
-
-    hub, frame, fork, foot, front = points
-    d1, d2 = rear.rod(q["frame_angle"]), front_plane.rod(q["fork_angle"])
+    hub, foot = points["rear"], points["foot"]
+    d1, d2 = rear.rod(q["frame_angle"]), front.rod(q["fork_angle"])
     vectors = {
-        "frame": hub - frame + p["l_frame_centre"] * d1,
-        "fork": foot - fork + p["l_fork_centre"] * d2,
+        "frame": hub - points["frame"] + p["l_frame_centre"] * d1,
+        "fork": foot - points["fork"] + p["l_fork_centre"] * d2,
         "head": hub - foot + p["l_frame"] * d1 - p["l_fork"] * d2,
-        "front_hub": front - foot - p["l_offset"] * front_plane.ahead(q["fork_angle"]),
+        "front_hub": points["front"] - foot - p["l_offset"] * front.ahead(q["fork_angle"]),
     }
-    rows = {f"{name}_{axis}": vector[i] for name, vector in vectors.items() for i, axis in enumerate("xyz")}
     return {
-        "rear_height": hub[2] - p["r_wheel"] * sp.sin(q["rear_slant"]),
-        "front_height": front[2] - p["r_wheel"] * sp.sin(q["front_slant"]),
-        **rows,
-        "hub_to_foot": (hub - foot).dot(hub - foot) - p["l_hub_to_foot"] ** 2,
+        "rear_height": q["rear_z"] - p["r_wheel"] * sp.sin(q["rear_slant"]),
+        "front_height": q["front_z"] - p["r_wheel"] * sp.sin(q["front_slant"]),
+        **{f"{name}_{axis}": vector[i] for name, vector in vectors.items() for i, axis in enumerate("xyz")},
+        "hub_to_foot": _square(hub - foot) - p["l_hub_to_foot"] ** 2,
         "steer_axis_in_frame": p["l_fork"] * rear.axes[2].dot(d2),
     }
 
 
 def _forces(q: Mapping[str, Any], steer: Any, pedal: Any) -> dict[Any, Any]:
-    """The source's control forces, that on the bar divided by sin ξ₂."""
-    import sympy as sp
-
-    f1, s1, f2, s2, x2 = (q[n] for n in ("rear_heading", "rear_slant", "front_heading", "front_slant", "fork_angle"))
+    """The source's control forces, that on the bar divided by sin ξ₂, the pedal's with its sign changed."""
+    f1, s1, f2, s2, x2 = (q[name] for name in ("rear_heading", "rear_slant", "front_heading", "front_slant", "fork_angle"))
     turned = f2 - f1
-    common = steer / (sp.sin(x2) * (sp.sin(s2) * sp.sin(s1) * sp.cos(turned) + sp.cos(s2) * sp.cos(s1)))
+    shared = steer / sp.sin(x2) / (sp.sin(s2) * sp.sin(s1) * sp.cos(turned) + sp.cos(s2) * sp.cos(s1))
     return {
-        f1: -common * sp.sin(s1) * sp.cos(turned),
-        s1: common * sp.cos(s1) * sp.sin(turned),
-        x2: -common * sp.cos(x2) / sp.sin(x2) * sp.sin(s1) * sp.sin(turned),
-        f2: common * sp.sin(s1) * sp.cos(turned),
+        f1: -shared * sp.sin(s1) * sp.cos(turned),
+        s1: shared * sp.cos(s1) * sp.sin(turned),
+        x2: -shared * sp.cos(x2) / sp.sin(x2) * sp.sin(s1) * sp.sin(turned),
+        f2: shared * sp.sin(s1) * sp.cos(turned),
         q["rear_turn"]: -pedal,
         q["frame_angle"]: pedal,
     }
 
 
 def _outputs(
-    p: Mapping[str, Any], q: Mapping[str, Any], hub: Any, front: Any, rear: _Plane, front_plane: _Plane
-) -> dict[str, Any]:
-    import sympy as sp
-
-    d2 = front_plane.rod(q["fork_angle"])
-    steer = sp.atan2(d2.dot(rear.axes[2].cross(front_plane.axes[2])), rear.axes[2].dot(front_plane.axes[2]))
-    touching = {"rear": hub - p["r_wheel"] * rear.axes[1], "front": front - p["r_wheel"] * front_plane.axes[1]}
+    p: Mapping[str, Any], q: Mapping[str, Any], points: Mapping[str, Any], rear: _Plane, front: _Plane
+) -> dict[str, tuple[Any, str]]:
+    """Expression and unit by name; a lean to the right and a steer to the left are positive."""
+    axle, other, d2 = rear.axes[2], front.axes[2], front.rod(q["fork_angle"])
+    steer = sp.atan2(d2.dot(axle.cross(other)), axle.dot(other))
+    steer_rate = d2.dot(front.twist(q["fork_angle"]) - rear.twist(q["frame_angle"]))
+    touching = {name: points[name] - p["r_wheel"] * plane.axes[1] for name, plane in (("rear", rear), ("front", front))}
     return {
-        "speed": hub.diff().dot(rear.axes[0]),
-        "lean": rear.slant - sp.pi / 2,
-        "steer": steer,
-        "steer_rate": steer.diff(dynamic_time()),
-        **{f"{wheel}_wheel_contact_{axis}": point[i] for wheel, point in touching.items() for i, axis in enumerate("xy")},
+        "speed": (_rate(points["rear"]).dot(rear.axes[0]), "m/s"),
+        "lean": (rear.slant - sp.pi / 2, "rad"),
+        "steer": (steer, "rad"),
+        "steer_rate": (steer_rate, "rad/s"),
+        **{f"{name}_wheel_contact_{axis}": (at[i], "m") for name, at in touching.items() for i, axis in enumerate("xy")},
     }
+
+
+def delebecque_graph() -> Model:
+    """The riderless bicycle of Delebecque & Nikoukhah as a graph of four bodies, with the same parameters and names."""
+    m = Model("delebecque_graph", "riderless bicycle of Delebecque & Nikoukhah 1992, as a graph")
+    p = {name: m.parameter(name, value, unit) for name, (value, unit) in PARAMETERS.items()}
+    m.gravity(p["gravity"])
+
+    # The frame's x axis points from the rear hub to the head, the fork's z axis from its foot to the head, its x axis ahead.
+    frame = m.body("frame", p["m_frame"], (p["l_frame_centre"], 0, 0), _about("x", p["i_frame_along"], p["i_frame_across"]))
+    fork = m.body(
+        "fork", p["m_fork"], (0, 0, p["l_fork_centre"] - p["l_fork"]), _about("z", p["i_fork_along"], p["i_fork_across"])
+    )
+    rear, front = (
+        m.body(wheel, p[f"m_{wheel}"], inertia=_about("y", p[f"i_{wheel}_along"], p[f"i_{wheel}_across"]))
+        for wheel in ("rear_wheel", "front_wheel")
+    )
+    upright = DEFAULT.coordinates()
+    names = ("rear_x", "rear_y", "rear_z", "rear_heading", "rear_slant", "frame_angle")
+    coordinates = tuple(
+        Coordinate(name, f"{name}_rate", "m" if name[-2] == "_" else "rad", at, at - 1.2, at + 1.2)
+        for name, at in ((name, upright.get(name, 0.0)) for name in names)
+    )
+    chain = (
+        Translate((Name("rear_x"), Name("rear_y"), Name("rear_z"))),
+        Rotate("z", Name("rear_heading")),
+        Rotate("x", Name("rear_slant") - math.pi / 2),
+        Rotate("y", -Name("frame_angle")),
+    )
+    m.joint("motion", "ground", frame, chain, coordinates)
+    between = acos((p["l_frame"] ** 2 + p["l_fork"] ** 2 - p["l_hub_to_foot"] ** 2) / (2 * p["l_frame"] * p["l_fork"]))
+    m.revolute("rear_wheel_angle", frame, rear, axis="y")
+    m.revolute("steer", frame, fork, axis="z", at=(p["l_frame"], 0, 0), turned=[("y", Number(math.pi / 2) - between)])
+    m.revolute("front_wheel_angle", fork, front, axis="y", at=(p["l_offset"], 0, -p["l_fork"]))
+    for wheel in (rear, front):
+        m.wheel(wheel.name, wheel, radius=p["r_wheel"])
+    m.effort("steer", m.input("steer_torque", "N*m", "of the frame on the fork, positive to the left"))
+    m.effort("rear_wheel_angle", m.input("pedal_torque", "N*m", "of the frame on the rear wheel, positive forward"))
+    m.output("speed", "velocity_x(frame)*cos(rear_heading) + velocity_y(frame)*sin(rear_heading)", "m/s", "of the rear hub")
+    m.output("lean", "rear_slant - pi/2", "rad", "positive to the right")
+    return m
+
+
+def _about(axis: str, along: Any, across: Any) -> tuple[Any, Any, Any]:
+    """Inertia of a body of revolution about an axis."""
+    return tuple(along if a == axis else across for a in "xyz")  # type: ignore[return-value]
+
+
+# ---------------------------------------------------------------- the torque pulse
+
+PUSH = 2.0  # N·m; the source does not say how hard
+
+
+def pulse(t: float, _: Any) -> dict[str, float]:
+    """A push on the bar to the left from 0.1 to 0.3 s."""
+    return {"steer_torque": PUSH if 0.1 <= t < 0.3 - 1e-9 else 0.0}
+
+
+def delebecque_pulse(until: float = 8.0) -> Study:
+    """A push on the bar at 8 m/s: the riderless bicycle rights itself; slower it weaves, and falls (Delebecque & Nikoukhah)."""
+    from draisine import view
+
+    bike, fallen = delebecque_bicycle(), dr.Event("fell_over", "abs(lean) - 80*pi/180", "stop", about="lean passed 80°")
+    options: dict[str, Any] = {"control": dr.Sampled(pulse, rate=10.0), "method": dr.DOP853(rtol=1e-10, atol=1e-12)}
+    runs = {speed: dr.simulate(bike, until, start={"speed": speed}, events=[fallen], **options) for speed in (8.0, 6.5, 5.0)}
+    run = runs[8.0]
+    again = dr.simulate(delebecque_graph(), until, start={"speed": 8.0}, **options)
+    apart = max(float(np.max(np.abs(run[name] - again[name]))) for name in ("lean", "steer", "rear_x", "rear_y", "speed"))
+    largest = float(np.max(np.abs(run["lean"])))
+
+    assert run.status.complete and run.time[-1] == until, run.status
+    assert apart < 1e-6, apart  # the graph moves alike
+    assert run.energy_drift is not None and run.energy_drift < 1e-9
+    assert max(run.constraint_residual.values()) < 1e-8
+    pushed = (run.time > 0.12) & (run.time < 0.3)
+    assert run["steer"][pushed].min() > 0 and run["lean"][pushed].min() > 0  # the bar goes left, the bicycle falls to the right …
+    if until >= 8.0:
+        assert largest > math.radians(5) and abs(run["lean"][-1]) < 0.12 * largest  # … and comes up again,
+        assert abs(run["rear_heading_rate"][-1]) < 0.01 and run["rear_heading"][-1] < 0  # going straight on, further to the right
+        assert [e.name for e in runs[5.0].events] == ["fell_over"]
+    figures = {
+        "path": view.path(run, ("rear_wheel", "front_wheel"), snapshots=0.5),
+        "lean_and_steer": view.plot(run, "lean", "steer", "steer_torque"),
+        "slower": _lean_by_speed(runs),
+    }
+    findings = (
+        f"leans {math.degrees(largest):.1f}° at most, {math.degrees(abs(run['lean'][-1])):.2f}° at the end; "
+        f"heading {math.degrees(run['rear_heading'][-1]):.1f}°",
+        f"largest difference from the graph: {apart:.1e}",
+        *(f"at {speed:g} m/s: {r.status}, lean {math.degrees(r['lean'][-1]):.1f}° at the end" for speed, r in runs.items()),
+    )
+    return Study(
+        "Push on the bar of a riderless bicycle",
+        {f"delebecque_{s:g}".replace(".", "_"): r for s, r in runs.items()},
+        figures,
+        findings,
+    )
+
+
+def _lean_by_speed(runs: Mapping[float, dr.Trajectory]) -> Any:
+    from draisine.view.canvas import panels
+    from draisine.view.labels import legend_above
+    from draisine.view.style import PAGE, style
+
+    with style():
+        drawing, (axes,) = panels(1, PAGE, 0.45 * PAGE)
+        for speed, run in runs.items():
+            axes.plot(run.time, np.degrees(run["lean"]), label=f"{speed:g} m/s")
+        axes.axvspan(0.1, 0.3, color="0.9")
+        axes.set_xlabel("time [s]")
+        axes.set_ylabel("lean, positive to the right [°]")
+        legend_above(axes, PAGE)
+    return drawing

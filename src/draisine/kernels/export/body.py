@@ -138,9 +138,7 @@ class Writer:
             following += 1
         name = self._new_name()
         self.body.vectors.append((name, len(operands), len(results)))
-        self.body.lines += self.language.call(
-            name, self.callees[callee], [self._number(o).text for o in operands], len(results)
-        )
+        self.body.lines += self.language.call(name, self.callees[callee], [self._number(o).text for o in operands], len(results))
         for k in results:
             self._texts[k] = Text(self.language.entry(name, self.unit.values[k].detail))
 
@@ -164,5 +162,8 @@ def _is_call(template: str) -> bool:
         depth += (sign == "(") - (sign == ")")
         if sign == ")" and depth == 0:
             ends.append(k)
-    alone = all(re.match(r"[,)]", template[m.end() :]) and re.search(r"(\(|, )$", template[: m.start()]) for m in _OPERAND.finditer(template))
+    alone = all(
+        re.match(r"[,)]", template[m.end() :]) and re.search(r"(\(|, )$", template[: m.start()])
+        for m in _OPERAND.finditer(template)
+    )
     return ends == [len(template) - 1] and alone

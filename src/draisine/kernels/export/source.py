@@ -20,8 +20,15 @@ from draisine.program.solved import Solved
 SOLVE = "solve"  # a call of (SOLVE, n) stands for the solution of n linear equations
 
 
+def function_name(program: Program | Solved, language: Language) -> str:
+    """What the program is called in the language, and the stem of its file's name."""
+    stem = letters(program.name)
+    names = Names(language.taken_words(), language.case_matters, language.longest_name)
+    return names.give(stem, f"{stem}_program")
+
+
 def file_name(program: Program | Solved, language: Language) -> str:
-    return f"{letters(program.name)}{language.suffix}"
+    return f"{function_name(program, language)}{language.suffix}"
 
 
 def source_text(program: Program | Solved, language: Language, guide: Guide | None = None) -> str:
@@ -68,8 +75,7 @@ class _File:
     def __post_init__(self) -> None:
         language = self.language
         self.names = Names(language.taken_words(), language.case_matters, language.longest_name)
-        stem = letters(self.program.name) or "program"
-        self.name = self.names.give(stem, f"{stem}_program")
+        self.name = self.names.give(function_name(self.program, language))
         self._callees: dict[object, str] = {}
         self._missing: dict[str, str] = {}
         outputs = [self._argument(slot, "result") for slot in self.program.outputs]
@@ -83,7 +89,9 @@ class _File:
             self.name, self.program.operations, self.language.title, self.inputs, self.outputs, self.guide, self.language.place
         )
         defaults = tuple(
-            (argument, self._defaults(argument.slot)) for argument in self.inputs if argument.slot.name in self.guide.with_defaults
+            (argument, self._defaults(argument.slot))
+            for argument in self.inputs
+            if argument.slot.name in self.guide.with_defaults
         )
         source = Source(self.name, tuple(header), tuple(self.tables), tuple(self.functions), tuple(main), defaults)
         return self.language.file(source)

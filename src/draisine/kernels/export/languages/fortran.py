@@ -58,7 +58,13 @@ class Fortran(Language):
         **{"twice": "2.0_dp * {0}", "inv": "1.0_dp / {0}", "ne": "{0} /= {1}", "as_truth": "{0} /= 0.0_dp"},
         **{"and": "{0} .and. {1}", "or": "{0} .or. {1}", "not": ".not. {0}"},
         **{name: f"{name}({{0}})" for name in _SAME},
-        **{"fabs": "abs({0})", "pow": "{0}**{1}", "atan2": "atan2({0}, {1})", "hypot": "hypot({0}, {1})", "fmod": "mod({0}, {1})"},
+        **{
+            "fabs": "abs({0})",
+            "pow": "{0}**{1}",
+            "atan2": "atan2({0}, {1})",
+            "hypot": "hypot({0}, {1})",
+            "fmod": "mod({0}, {1})",
+        },
         "copysign": "sign({0}, {1})",
         # the intrinsic `floor` gives integers, which are too small for large numbers
         "floor": "merge(aint({0}) - 1.0_dp, aint({0}), aint({0}) > {0})",
@@ -141,7 +147,14 @@ class Fortran(Language):
         module = f"{source.name}_module"
         top = [f"module {module}", *self.indented([*uses, "implicit none", "private", f"public :: {source.name}"])]
         tables = [*self.default_tables(source), *source.tables]
-        parts = [self.header(source.header), top, self.indented(tables), ["contains"], self.indented(body), [f"end module {module}"]]
+        parts = [
+            self.header(source.header),
+            top,
+            self.indented(tables),
+            ["contains"],
+            self.indented(body),
+            [f"end module {module}"],
+        ]
         return joined(parts)
 
     def _declarations(self, body: Body) -> list[str]:

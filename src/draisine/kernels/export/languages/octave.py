@@ -139,12 +139,24 @@ class Octave(Language):
 
     def table(self, name: str, numbers: Sequence[str]) -> list[str]:
         """A function that keeps the numbers: a file has no constants of its own."""
-        kept = ["persistent kept;", "if isempty(kept)", "  kept = [ ...", *(f"    {line} ..." for line in rows(numbers)), "  ];", "end"]
+        kept = [
+            "persistent kept;",
+            "if isempty(kept)",
+            "  kept = [ ...",
+            *(f"    {line} ..." for line in rows(numbers)),
+            "  ];",
+            "end",
+        ]
         return ["", f"function numbers = {name}()", *self.indented([*kept, "numbers = kept;"]), "end"]
 
     def defaults(self, name: str, numbers: Sequence[str]) -> list[str]:
         """For copying: the file gives away nothing but its function."""
-        return ["", self.comment(f"{name} = ["), *(self.comment(f"    {line}") for line in rows(numbers, separator="; ")), self.comment("];")]
+        return [
+            "",
+            self.comment(f"{name} = ["),
+            *(self.comment(f"    {line}") for line in rows(numbers, separator="; ")),
+            self.comment("];"),
+        ]
 
     def small_function(self, name: str, arguments: Sequence[str], body: Body, result: str) -> list[str]:
         return [f"function found = {name}({', '.join(arguments)})", *self.indented([*body.lines, f"found = {result};"]), "end"]

@@ -15,10 +15,10 @@ def search(knots, x):
     """The cell of x: the last knot that is not above it, never the last of all."""
     return np.clip(np.searchsorted(knots, x, side="right") - 1, 0, len(knots) - 2)
 '''
-_FETCH = '''
+_FETCH = """
 def fetch(numbers, k):
     return np.take(numbers, np.asarray(k).astype(int), mode="clip")
-'''
+"""
 
 
 class Python(Language):

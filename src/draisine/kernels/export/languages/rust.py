@@ -43,7 +43,12 @@ class Rust(Language):
         **{name: f"f64::{name}({{0}})" for name in _SAME},
         **{"fabs": "f64::abs({0})", "log": "f64::ln({0})", "log1p": "f64::ln_1p({0})", "expm1": "f64::exp_m1({0})"},
         **{"pow": "f64::powf({0}, {1})", "atan2": "f64::atan2({0}, {1})", "hypot": "f64::hypot({0}, {1})"},
-        **{"copysign": "f64::copysign({0}, {1})", "fmin": "f64::min({0}, {1})", "fmax": "f64::max({0}, {1})", "fmod": "{0} % {1}"},
+        **{
+            "copysign": "f64::copysign({0}, {1})",
+            "fmin": "f64::min({0}, {1})",
+            "fmax": "f64::max({0}, {1})",
+            "fmod": "{0} % {1}",
+        },
         "select": "if {0} {{ {1} }} else {{ {2} }}",
         "as_number": "if {0} {{ 1.0 }} else {{ 0.0 }}",
         "search": "search(&{table}, {0})",

@@ -1,0 +1,43 @@
+"""`draisine export MODEL --lang c,julia --what dynamics,linear --out DIR`."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from draisine.model import Model
+
+# Named here so that help need not load the exporters; a test compares.
+LANGUAGES = "c, fortran, julia, octave, javascript, rust, python, casadi, fmu"
+WHAT = "dynamics, linear, report, motion, mass_matrix, inverse_dynamics, multipliers, contacts, project, events, monitor"
+
+
+def add(commands: Any, action: Callable[[argparse.Namespace, list[str]], int]) -> None:
+    """Add the command to the parser's."""
+    parser = commands.add_parser(
+        "export",
+        help="write a model's programs as source code of another language, or as an FMU",
+        description="Write a model's programs as source code of another language, or the model as an FMU 3.0.",
+        epilog="example: draisine export bicycle --lang c,octave --what dynamics,linear --out generated; "
+        "for fmu, the start may be wished for: --lang fmu --speed 4.6",
+    )
+    parser.add_argument("model", metavar="MODEL", help="a name of the gallery, or a model file (.toml)")
+    parser.add_argument("--lang", default="c", metavar="NAMES", help=f"languages, with commas between: {LANGUAGES} (default c)")
+    parser.add_argument("--what", default="dynamics", metavar="NAMES", help=f"programs: {WHAT} (default dynamics)")
+    parser.add_argument("--out", type=Path, default=Path("out"), metavar="DIR", help="folder for the files (default out)")
+    parser.set_defaults(action=action)
+
+
+def run(given: argparse.Namespace, model: Model, start: Mapping[str, float]) -> None:
+    """Write the files, and say which."""
+    from draisine.verbs import export
+
+    for path in export(model, _listed(given.lang), _listed(given.what), given.out, start=start):
+        print(path)
+
+
+def _listed(text: str) -> list[str]:
+    return [word.strip() for word in text.split(",") if word.strip()]

@@ -1,0 +1,105 @@
+"""Short formulas from long ones: what `simplified()` does to each entry, quickly enough for matrices of a mechanism.
+
+SymPy's `simplify` tries everything and takes half a minute for the mass matrix of a disk. Most of that length is sin² + cos² = 1
+written out, so the entry is first divided by these identities as a polynomial in its sines and cosines; `simplify` then gets the
+little that is left.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import sympy
+
+LAST_POLISH = 200  # operations up to which `simplify` has the last word
+READABLE = 16  # greatest denominator shown as a fraction; other numbers are shown as decimals
+
+
+def neat_matrix(matrix: sympy.Matrix) -> sympy.Matrix:
+    return matrix.applyfunc(neat)
+
+
+def neat(expression: Any) -> Any:
+    """The shortest of a few equal forms.
+
+    >>> import sympy
+    >>> x, a = sympy.symbols("x a", real=True)
+    >>> neat(0.5 * a * sympy.sin(x) ** 2 + a * sympy.cos(x) ** 2 / 2)
+    a/2
+    """
+    import sympy
+
+    exact = _exact(expression)
+    if exact.is_Atom:
+        return _decimal(exact)
+    inner = _neat_inside(exact)
+    forms = [inner, *(_reduced(inner, kept) for kept in (sympy.sin, sympy.cos))]
+    best = min(forms, key=sympy.count_ops)
+    if sympy.count_ops(best) <= LAST_POLISH:
+        best = min((best, sympy.simplify(best), sympy.factor_terms(sympy.trigsimp(best))), key=sympy.count_ops)
+    return _decimal(best)
+
+
+def exact_halves(expression: Any) -> Any:
+    """0.5 as ½ and so on, where a float is a fraction that people would write; other floats stay."""
+    import sympy
+
+    numbers = {number: sympy.Rational(str(number)) for number in expression.atoms(sympy.Float)}
+    return expression.xreplace({number: exact for number, exact in numbers.items() if exact.q <= READABLE})
+
+
+def _exact(expression: Any) -> Any:
+    """All numbers as fractions, decimals as they are written: polynomials over floats lose their common factors."""
+    import sympy
+
+    expression = sympy.sympify(expression, strict=True)
+    return expression.xreplace({number: sympy.Rational(str(number)) for number in expression.atoms(sympy.Float)})
+
+
+def _decimal(expression: Any) -> Any:
+    import sympy
+
+    long = [number for number in expression.atoms(sympy.Rational) if number.q > READABLE]
+    return expression.xreplace({number: sympy.Float(number, 17) for number in long})
+
+
+def _neat_inside(expression: Any) -> Any:
+    """Radicands and arguments of functions made short first: √(1 − sin²) is |cos| to nobody who reduces outside it alone."""
+    import sympy
+
+    def is_outer(node: Any) -> bool:
+        return (node.is_Pow and not node.exp.is_Integer) or (isinstance(node, sympy.Function) and not node.args[0].is_Atom)
+
+    done: dict[Any, Any] = {}
+    for node in sympy.postorder_traversal(expression):
+        if node in done or not is_outer(node):
+            continue
+        arguments = [neat(a.xreplace(done)) if not a.is_Atom else a for a in node.args]
+        done[node] = node.func(*arguments)
+    return expression.xreplace(done)
+
+
+def _reduced(expression: Any, kept: Any) -> Any:
+    """Numerator and denominator divided by sin² + cos² − 1 of every angle, so that squares of the `kept` function alone are left."""
+    import sympy
+
+    above, below = sympy.fraction(sympy.together(expression))
+    return sympy.cancel(_remainder(above, kept) / _remainder(below, kept)) if below != 1 else _remainder(above, kept)
+
+
+def _remainder(polynomial: Any, kept: Any) -> Any:
+    import sympy
+
+    angles = {node.args[0] for node in polynomial.atoms(sympy.sin, sympy.cos)}
+    if not angles:
+        return sympy.factor_terms(sympy.expand(polynomial))
+    replaced = sympy.cos if kept is sympy.sin else sympy.sin
+    ordered = sorted(angles, key=sympy.default_sort_key)
+    generators = [*(replaced(a) for a in ordered), *(kept(a) for a in ordered)]
+    identities = [replaced(a) ** 2 + kept(a) ** 2 - 1 for a in ordered]
+    try:
+        _, rest = sympy.reduced(sympy.expand(polynomial), identities, *generators, order="lex")
+    except sympy.PolynomialError:
+        return polynomial  # the angle occurs outside its sine and cosine: no polynomial in them
+    return sympy.factor_terms(rest)

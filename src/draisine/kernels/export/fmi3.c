@@ -1,0 +1,340 @@
+/*
+ * FMI 3.0 for model exchange, around generated functions.
+ *
+ * model.h gives the sizes NX, NU, NP, NR (states, inputs, parameters, reported numbers), the TOKEN, the values at the start, and
+ *     static void model_slope(double t, const double *x, const double *u, const double *p, double *slope);
+ *     static void model_report(double t, const double *x, const double *u, const double *p, double *report);
+ * Value references count through: time, states, their derivatives, inputs, parameters, reported numbers.
+ */
+#include <math.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "model.h"
+
+#if defined(_WIN32)
+#define EXPORTED __declspec(dllexport)
+#else
+#define EXPORTED __attribute__((visibility("default")))
+#endif
+
+#define AT_LEAST_ONE(n) ((n) > 0 ? (n) : 1)
+
+enum { FIRST_STATE = 1, FIRST_SLOPE = FIRST_STATE + NX, FIRST_INPUT = FIRST_SLOPE + NX, FIRST_PARAMETER = FIRST_INPUT + NU,
+       FIRST_REPORTED = FIRST_PARAMETER + NP, END = FIRST_REPORTED + NR };
+
+typedef enum { OK, WARNING, DISCARD, ERROR, FATAL } Status;
+typedef uint32_t Reference;
+typedef void (*LogMessage)(void *environment, Status status, const char *category, const char *message);
+
+/* Everything that changes: this is the state that can be kept and brought back. */
+typedef struct {
+    double t, x[AT_LEAST_ONE(NX)], u[AT_LEAST_ONE(NU)], p[AT_LEAST_ONE(NP)];
+} Values;
+
+typedef struct {
+    Values values;
+    double slope[AT_LEAST_ONE(NX)], report[AT_LEAST_ONE(NR)];
+    bool slope_known, report_known;
+    void *environment;
+    LogMessage log;
+} Instance;
+
+static Status complain(const Instance *m, Status status, const char *message) {
+    if (m != NULL && m->log != NULL) m->log(m->environment, status, "error", message);
+    return status;
+}
+
+static void changed(Instance *m) { m->slope_known = m->report_known = false; }
+
+static void start(Instance *m) {
+    memset(&m->values, 0, sizeof m->values);
+    memcpy(m->values.x, start_states, NX * sizeof(double));
+    memcpy(m->values.p, start_parameters, NP * sizeof(double));
+    changed(m);
+}
+
+static const double *slope(Instance *m) {
+    if (!m->slope_known) model_slope(m->values.t, m->values.x, m->values.u, m->values.p, m->slope);
+    m->slope_known = true;
+    return m->slope;
+}
+
+static const double *report(Instance *m) {
+    if (!m->report_known) model_report(m->values.t, m->values.x, m->values.u, m->values.p, m->report);
+    m->report_known = true;
+    return m->report;
+}
+
+/* ---------------------------------------------------------------- creation */
+
+EXPORTED const char *fmi3GetVersion(void) { return "3.0"; }
+
+EXPORTED Status fmi3SetDebugLogging(void *instance, bool on, size_t n, const char *const categories[]) {
+    (void)instance, (void)on, (void)n, (void)categories;
+    return OK;
+}
+
+EXPORTED void *fmi3InstantiateModelExchange(const char *name, const char *token, const char *resources, bool visible, bool logging,
+                                            void *environment, LogMessage log) {
+    (void)name, (void)resources, (void)visible, (void)logging;
+    if (token == NULL || strcmp(token, TOKEN) != 0) {
+        if (log != NULL) log(environment, ERROR, "error", "the instantiation token is not that of this FMU; its description is of another version");
+        return NULL;
+    }
+    Instance *m = calloc(1, sizeof *m);
+    if (m == NULL) return NULL;
+    m->environment = environment;
+    m->log = log;
+    start(m);
+    return m;
+}
+
+EXPORTED void *fmi3InstantiateCoSimulation(const char *name, const char *token, const char *resources, bool visible, bool logging,
+                                           bool events, bool early, const Reference needed[], size_t n, void *environment,
+                                           LogMessage log, void *update) {
+    (void)name, (void)token, (void)resources, (void)visible, (void)logging, (void)events, (void)early, (void)needed, (void)n, (void)update;
+    if (log != NULL) log(environment, ERROR, "error", "this FMU is for model exchange only");
+    return NULL;
+}
+
+EXPORTED void *fmi3InstantiateScheduledExecution(const char *name, const char *token, const char *resources, bool visible, bool logging,
+                                                 void *environment, LogMessage log, void *clock, void *lock, void *unlock) {
+    (void)name, (void)token, (void)resources, (void)visible, (void)logging, (void)clock, (void)lock, (void)unlock;
+    if (log != NULL) log(environment, ERROR, "error", "this FMU is for model exchange only");
+    return NULL;
+}
+
+EXPORTED void fmi3FreeInstance(void *instance) { free(instance); }
+
+/* ---------------------------------------------------------------- modes */
+
+EXPORTED Status fmi3EnterInitializationMode(void *instance, bool has_tolerance, double tolerance, double time, bool has_end, double end) {
+    (void)has_tolerance, (void)tolerance, (void)has_end, (void)end;
+    Instance *m = instance;
+    m->values.t = time;
+    changed(m);
+    return OK;
+}
+
+EXPORTED Status fmi3Reset(void *instance) {
+    start(instance);
+    return OK;
+}
+
+#define NOTHING_TO_DO(name) \
+    EXPORTED Status name(void *instance) { (void)instance; return OK; }
+NOTHING_TO_DO(fmi3ExitInitializationMode)
+NOTHING_TO_DO(fmi3EnterEventMode)
+NOTHING_TO_DO(fmi3EnterContinuousTimeMode)
+NOTHING_TO_DO(fmi3EvaluateDiscreteStates)
+NOTHING_TO_DO(fmi3Terminate)
+
+EXPORTED Status fmi3UpdateDiscreteStates(void *instance, bool *again, bool *end, bool *nominals, bool *states, bool *timed, double *time) {
+    (void)instance;
+    *again = *end = *nominals = *states = *timed = false;
+    *time = 0.0;
+    return OK;
+}
+
+EXPORTED Status fmi3CompletedIntegratorStep(void *instance, bool no_return, bool *event, bool *end) {
+    (void)instance, (void)no_return;
+    *event = *end = false;
+    return OK;
+}
+
+/* ---------------------------------------------------------------- values */
+
+EXPORTED Status fmi3GetFloat64(void *instance, const Reference references[], size_t n, double values[], size_t count) {
+    Instance *m = instance;
+    if (count != n) return complain(m, ERROR, "all variables of this FMU are numbers: one value per reference is expected");
+    for (size_t k = 0; k < n; k++) {
+        const Reference r = references[k];
+        if (r >= END) return complain(m, ERROR, "a value reference does not exist");
+        if (r >= FIRST_REPORTED) values[k] = report(m)[r - FIRST_REPORTED];
+        else if (r >= FIRST_PARAMETER) values[k] = m->values.p[r - FIRST_PARAMETER];
+        else if (r >= FIRST_INPUT) values[k] = m->values.u[r - FIRST_INPUT];
+        else if (r >= FIRST_SLOPE) values[k] = slope(m)[r - FIRST_SLOPE];
+        else if (r >= FIRST_STATE) values[k] = m->values.x[r - FIRST_STATE];
+        else values[k] = m->values.t;
+    }
+    return OK;
+}
+
+EXPORTED Status fmi3SetFloat64(void *instance, const Reference references[], size_t n, const double values[], size_t count) {
+    Instance *m = instance;
+    if (count != n) return complain(m, ERROR, "all variables of this FMU are numbers: one value per reference is expected");
+    for (size_t k = 0; k < n; k++) {
+        const Reference r = references[k];
+        if (r >= FIRST_PARAMETER && r < FIRST_REPORTED) m->values.p[r - FIRST_PARAMETER] = values[k];
+        else if (r >= FIRST_INPUT && r < FIRST_PARAMETER) m->values.u[r - FIRST_INPUT] = values[k];
+        else if (r >= FIRST_STATE && r < FIRST_SLOPE) m->values.x[r - FIRST_STATE] = values[k];
+        else return complain(m, ERROR, "only states, inputs and parameters can be set");
+    }
+    changed(m);
+    return OK;
+}
+
+EXPORTED Status fmi3SetTime(void *instance, double time) {
+    Instance *m = instance;
+    m->values.t = time;
+    changed(m);
+    return OK;
+}
+
+EXPORTED Status fmi3SetContinuousStates(void *instance, const double states[], size_t n) {
+    Instance *m = instance;
+    if (n != NX) return complain(m, ERROR, "the number of states is wrong");
+    memcpy(m->values.x, states, NX * sizeof(double));
+    changed(m);
+    return OK;
+}
+
+EXPORTED Status fmi3GetContinuousStates(void *instance, double states[], size_t n) {
+    Instance *m = instance;
+    if (n != NX) return complain(m, ERROR, "the number of states is wrong");
+    memcpy(states, m->values.x, NX * sizeof(double));
+    return OK;
+}
+
+EXPORTED Status fmi3GetContinuousStateDerivatives(void *instance, double derivatives[], size_t n) {
+    Instance *m = instance;
+    if (n != NX) return complain(m, ERROR, "the number of states is wrong");
+    memcpy(derivatives, slope(m), NX * sizeof(double));
+    for (size_t k = 0; k < n; k++)
+        if (!isfinite(derivatives[k])) return complain(m, DISCARD, "a derivative is not finite: the state is singular, or the step too long");
+    return OK;
+}
+
+EXPORTED Status fmi3GetNominalsOfContinuousStates(void *instance, double nominals[], size_t n) {
+    (void)instance;
+    for (size_t k = 0; k < n; k++) nominals[k] = 1.0;
+    return OK;
+}
+
+EXPORTED Status fmi3GetNumberOfContinuousStates(void *instance, size_t *n) {
+    (void)instance;
+    *n = NX;
+    return OK;
+}
+
+EXPORTED Status fmi3GetNumberOfEventIndicators(void *instance, size_t *n) {
+    (void)instance;
+    *n = 0;
+    return OK;
+}
+
+EXPORTED Status fmi3GetEventIndicators(void *instance, double indicators[], size_t n) {
+    (void)indicators;
+    return n == 0 ? OK : complain(instance, ERROR, "this FMU has no event indicators");
+}
+
+/* ---------------------------------------------------------------- keeping and bringing back */
+
+EXPORTED Status fmi3GetFMUState(void *instance, void **state) {
+    Instance *m = instance;
+    if (*state == NULL) *state = malloc(sizeof(Values));
+    if (*state == NULL) return complain(m, ERROR, "there is no memory for a copy of the state");
+    memcpy(*state, &m->values, sizeof(Values));
+    return OK;
+}
+
+EXPORTED Status fmi3SetFMUState(void *instance, void *state) {
+    Instance *m = instance;
+    memcpy(&m->values, state, sizeof(Values));
+    changed(m);
+    return OK;
+}
+
+EXPORTED Status fmi3FreeFMUState(void *instance, void **state) {
+    (void)instance;
+    free(*state);
+    *state = NULL;
+    return OK;
+}
+
+EXPORTED Status fmi3SerializedFMUStateSize(void *instance, void *state, size_t *size) {
+    (void)instance, (void)state;
+    *size = sizeof(Values);
+    return OK;
+}
+
+EXPORTED Status fmi3SerializeFMUState(void *instance, void *state, uint8_t bytes[], size_t size) {
+    if (size < sizeof(Values)) return complain(instance, ERROR, "the place for the serialised state is too small");
+    memcpy(bytes, state, sizeof(Values));
+    return OK;
+}
+
+EXPORTED Status fmi3DeserializeFMUState(void *instance, const uint8_t bytes[], size_t size, void **state) {
+    if (size != sizeof(Values)) return complain(instance, ERROR, "the serialised state is not one of this FMU");
+    if (*state == NULL) *state = malloc(sizeof(Values));
+    if (*state == NULL) return complain(instance, ERROR, "there is no memory for a copy of the state");
+    memcpy(*state, bytes, sizeof(Values));
+    return OK;
+}
+
+/* ---------------------------------------------------------------- what a model of numbers alone does not have */
+
+#define REFUSED(name, parameters, ...) \
+    EXPORTED Status name parameters { __VA_ARGS__; return complain(instance, ERROR, "this FMU does not have " #name); }
+#define REFERENCES const Reference references[], size_t n
+#define NO_TYPE(type, c_type) \
+    REFUSED(fmi3Get##type, (void *instance, REFERENCES, c_type values[], size_t count), (void)references, (void)values; \
+            if (n + count == 0) return OK) \
+    REFUSED(fmi3Set##type, (void *instance, REFERENCES, c_type const values[], size_t count), (void)references, (void)values; \
+            if (n + count == 0) return OK)
+
+NO_TYPE(Float32, float)
+NO_TYPE(Int8, int8_t)
+NO_TYPE(UInt8, uint8_t)
+NO_TYPE(Int16, int16_t)
+NO_TYPE(UInt16, uint16_t)
+NO_TYPE(Int32, int32_t)
+NO_TYPE(UInt32, uint32_t)
+NO_TYPE(Int64, int64_t)
+NO_TYPE(UInt64, uint64_t)
+NO_TYPE(Boolean, bool)
+NO_TYPE(String, const char *)
+
+#define UNUSED4(a, b, c, d) (void)(a), (void)(b), (void)(c), (void)(d)
+
+REFUSED(fmi3GetBinary, (void *instance, REFERENCES, size_t sizes[], const uint8_t *values[], size_t count),
+        UNUSED4(references, n, sizes, values), (void)count)
+REFUSED(fmi3SetBinary, (void *instance, REFERENCES, const size_t sizes[], const uint8_t *const values[], size_t count),
+        UNUSED4(references, n, sizes, values), (void)count)
+REFUSED(fmi3GetClock, (void *instance, REFERENCES, bool values[]), UNUSED4(references, n, values, 0))
+REFUSED(fmi3SetClock, (void *instance, REFERENCES, const bool values[]), UNUSED4(references, n, values, 0))
+REFUSED(fmi3GetNumberOfVariableDependencies, (void *instance, Reference reference, size_t *n), UNUSED4(reference, n, 0, 0))
+REFUSED(fmi3GetVariableDependencies, (void *instance, Reference dependent, size_t elements[], Reference independents[],
+                                      size_t indices[], int kinds[], size_t n),
+        UNUSED4(dependent, elements, independents, indices), (void)kinds, (void)n)
+REFUSED(fmi3GetDirectionalDerivative, (void *instance, const Reference unknowns[], size_t n, const Reference knowns[], size_t m,
+                                       const double seed[], size_t seeds, double sensitivity[], size_t count),
+        UNUSED4(unknowns, n, knowns, m), UNUSED4(seed, seeds, sensitivity, count))
+REFUSED(fmi3GetAdjointDerivative, (void *instance, const Reference unknowns[], size_t n, const Reference knowns[], size_t m,
+                                   const double seed[], size_t seeds, double sensitivity[], size_t count),
+        UNUSED4(unknowns, n, knowns, m), UNUSED4(seed, seeds, sensitivity, count))
+REFUSED(fmi3EnterConfigurationMode, (void *instance), (void)0)
+REFUSED(fmi3ExitConfigurationMode, (void *instance), (void)0)
+REFUSED(fmi3GetIntervalDecimal, (void *instance, REFERENCES, double intervals[], int qualifiers[]),
+        UNUSED4(references, n, intervals, qualifiers))
+REFUSED(fmi3GetIntervalFraction, (void *instance, REFERENCES, uint64_t counters[], uint64_t resolutions[], int qualifiers[]),
+        UNUSED4(references, n, counters, resolutions), (void)qualifiers)
+REFUSED(fmi3GetShiftDecimal, (void *instance, REFERENCES, double shifts[]), UNUSED4(references, n, shifts, 0))
+REFUSED(fmi3GetShiftFraction, (void *instance, REFERENCES, uint64_t counters[], uint64_t resolutions[]),
+        UNUSED4(references, n, counters, resolutions))
+REFUSED(fmi3SetIntervalDecimal, (void *instance, REFERENCES, const double intervals[]), UNUSED4(references, n, intervals, 0))
+REFUSED(fmi3SetIntervalFraction, (void *instance, REFERENCES, const uint64_t counters[], const uint64_t resolutions[]),
+        UNUSED4(references, n, counters, resolutions))
+REFUSED(fmi3SetShiftDecimal, (void *instance, REFERENCES, const double shifts[]), UNUSED4(references, n, shifts, 0))
+REFUSED(fmi3SetShiftFraction, (void *instance, REFERENCES, const uint64_t counters[], const uint64_t resolutions[]),
+        UNUSED4(references, n, counters, resolutions))
+REFUSED(fmi3EnterStepMode, (void *instance), (void)0)
+REFUSED(fmi3GetOutputDerivatives, (void *instance, REFERENCES, const int32_t orders[], double values[], size_t count),
+        UNUSED4(references, n, orders, values), (void)count)
+REFUSED(fmi3DoStep, (void *instance, double time, double step, bool no_return, bool *event, bool *end, bool *early, double *last),
+        UNUSED4(time, step, no_return, event), UNUSED4(end, early, last, 0))
+REFUSED(fmi3ActivateModelPartition, (void *instance, Reference clock, double time), UNUSED4(clock, time, 0, 0))
