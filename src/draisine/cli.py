@@ -18,6 +18,7 @@ from draisine.commands import export
 
 if TYPE_CHECKING:
     from draisine.model import Model
+    from draisine.program.equations import Equations
     from draisine.results import Trajectory
 
 DONE, ENDED_EARLY, WRONG = 0, 1, 2
@@ -148,13 +149,15 @@ def _list(given: argparse.Namespace, _: list[str]) -> int:
 def _show(given: argparse.Namespace, _: list[str]) -> int:
     from draisine.equations import derive
     from draisine.equations.text import describe, describe_as_data
+    from draisine.program.equations import Equations
 
     model = _model(given.model)
-    equations = derive(model)
+    system = None if isinstance(model, Equations) else model.freeze()
+    equations = model if isinstance(model, Equations) else derive(model)
     if given.json:
-        print(json.dumps(describe_as_data(model.freeze(), equations), ensure_ascii=False, indent=1))
+        print(json.dumps(describe_as_data(equations, system), ensure_ascii=False, indent=1))
     else:
-        print(describe(model.freeze(), equations))
+        print(describe(equations, system))
     return DONE
 
 
@@ -219,7 +222,7 @@ def _run(given: argparse.Namespace, _: list[str]) -> int:
 # ---------------------------------------------------------------- reading the call
 
 
-def _model(name: str) -> Model:
+def _model(name: str) -> Model | Equations:
     """A gallery model by name, or a model file by path."""
     from draisine import gallery
 

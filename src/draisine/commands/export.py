@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from draisine.model import Model
+    from draisine.program.equations import Equations
 
 # Named here so that help need not load the exporters; a test compares.
 LANGUAGES = "c, fortran, julia, octave, javascript, rust, python, casadi, fmu"
@@ -31,7 +32,7 @@ def add(commands: Any, action: Callable[[argparse.Namespace, list[str]], int]) -
     parser.set_defaults(action=action)
 
 
-def run(given: argparse.Namespace, model: Model, start: Mapping[str, float]) -> None:
+def run(given: argparse.Namespace, model: Model | Equations, start: Mapping[str, float]) -> None:
     """Write the files, and say which."""
     from draisine.verbs import export
 

@@ -209,7 +209,7 @@ def _sort_constraints(
     return replace(
         system,
         holonomic=[configuration[i] for i in chosen if i < count],
-        invariants=[configuration[i] for i in idle],
+        invariants=[configuration[i] for i in idle if i < count],
         nonholonomic=[motion[i - count] for i in chosen if i >= count],
     )
 

@@ -34,7 +34,7 @@ def neat(expression: Any) -> Any:
     if exact.is_Atom:
         return _decimal(exact)
     inner = _neat_inside(exact)
-    forms = [inner, *(_reduced(inner, kept) for kept in (sympy.sin, sympy.cos))]
+    forms = [inner, *(_by_signs(_reduced(inner, kept)) for kept in (sympy.sin, sympy.cos))]
     best = min(forms, key=sympy.count_ops)
     if sympy.count_ops(best) <= LAST_POLISH:
         best = min((best, sympy.simplify(best), sympy.factor_terms(sympy.trigsimp(best))), key=sympy.count_ops)
@@ -78,6 +78,19 @@ def _neat_inside(expression: Any) -> Any:
         arguments = [neat(a.xreplace(done)) if not a.is_Atom else a for a in node.args]
         done[node] = node.func(*arguments)
     return expression.xreplace(done)
+
+
+def _by_signs(expression: Any) -> Any:
+    """a/|a| as sign(a), where |a| divides: then a = 0 is excluded already."""
+    import sympy
+
+    for size in [p.base for p in expression.atoms(sympy.Pow) if isinstance(p.base, sympy.Abs) and p.exp.is_negative]:
+        (inside,) = size.args
+        sign = sympy.Dummy("sign", real=True)
+        signed = sympy.cancel(expression.xreplace({size: inside * sign, 1 / size: sign / inside}))
+        signed = signed.replace(lambda n, s=sign: n.is_Pow and n.base == s, lambda n: n.base ** (n.exp % 2))
+        expression = signed.subs(inside * sign, size).xreplace({sign: sympy.sign(inside)})
+    return expression
 
 
 def _reduced(expression: Any, kept: Any) -> Any:

@@ -6,6 +6,7 @@ from typing import Any
 
 from draisine.model.items import System
 from draisine.program.equations import Equations
+from draisine.program.solved import Solved
 
 
 def derived_in_brief(equations: Equations) -> str:
@@ -18,17 +19,11 @@ def derived_in_brief(equations: Equations) -> str:
     )
 
 
-def describe_as_data(system: System, equations: Equations) -> dict[str, Any]:
-    """Names, units, defaults and counts."""
+def describe_as_data(equations: Equations, system: System | None = None) -> dict[str, Any]:
+    """Names, units, defaults and counts; with the description, its bodies and joints too."""
     return {
-        "name": system.name,
-        "about": system.about,
-        "bodies": [b.name for b in system.bodies],
-        "joints": {
-            j.name: {"parent": j.parent, "child": j.child, "coordinates": [c.name for c in j.coordinates]} for j in system.joints
-        },
-        "wheels": [w.name for w in system.wheels],
-        "knife_edges": [e.name for e in system.edges],
+        "name": equations.name,
+        **(_description_as_data(system) if system is not None else {}),
         "parameters": {p.name: {"default": p.default, "unit": p.unit, "about": p.about} for p in equations.parameters},
         "inputs": {u.name: {"unit": u.unit, "about": u.about} for u in equations.inputs},
         "coordinates": {c.name: c.unit for c in equations.coordinates},
@@ -43,27 +38,57 @@ def describe_as_data(system: System, equations: Equations) -> dict[str, Any]:
     }
 
 
-def describe(system: System, equations: Equations) -> str:
-    """A page of text: tree, parameters, inputs, constraints, outputs."""
-    velocities, constraints = len(equations.velocities), sum(c.level == "velocity" for c in equations.constraints)
-    lines = [f"{system.name}: {system.about}" if system.about else system.name]
-    lines.append(
-        f"  {len(system.bodies)} bodies, {len(equations.coordinates)} coordinates, {velocities} velocities, "
-        f"{constraints} velocity constraints, {len(equations.independent)} degrees of freedom"
-    )
-    lines.append(f"  independent velocities: {', '.join(equations.independent)}")
-    lines.append(f"  one state derivative: {equations.dynamics.operations} operations")
-    lines += ["tree", *_tree(system)]
-    lines += ["parameters", *_table([(p.name, f"{p.default:g} {p.unit}".strip(), p.about) for p in equations.parameters])]
+def _description_as_data(system: System) -> dict[str, Any]:
+    return {
+        "about": system.about,
+        "bodies": [b.name for b in system.bodies],
+        "joints": {
+            j.name: {"parent": j.parent, "child": j.child, "coordinates": [c.name for c in j.coordinates]} for j in system.joints
+        },
+        "wheels": [w.name for w in system.wheels],
+        "knife_edges": [e.name for e in system.edges],
+    }
+
+
+def describe(equations: Equations, system: System | None = None) -> str:
+    """A page of text: what there is to move (the description's tree, or a list of coordinates), parameters, inputs,
+    constraints, outputs."""
+    lines = [f"{system.name}: {system.about}" if system is not None and system.about else equations.name]
+    lines += _counts(equations, system)
+    if system is not None:
+        lines += ["tree", *_tree(system)]
+    else:
+        kind = "coordinates" if equations.velocities else "states"
+        lines += [kind, *_table([(c.name, f"{c.default:g} {c.unit}".strip(), c.about) for c in equations.coordinates])]
+    if equations.parameters:
+        lines += ["parameters", *_table([(p.name, f"{p.default:g} {p.unit}".strip(), p.about) for p in equations.parameters])]
     if equations.inputs:
         lines += ["inputs", *_table([(u.name, u.unit, u.about) for u in equations.inputs])]
     if equations.constraints:
         lines += ["constraints", *_table([(c.name, str(c.kind), f"{c.level} level") for c in equations.constraints])]
-    lines += ["outputs", *_table([(o.name, o.unit, o.about) for o in equations.outputs])]
+    if equations.outputs:
+        lines += ["outputs", *_table([(o.name, o.unit, o.about) for o in equations.outputs])]
     if equations.event_list:
         lines += ["events", *_table([(e.name, e.action, e.about) for e in equations.event_list])]
     lines += [f"note: {note}" for note in equations.notes]
     return "\n".join(lines)
+
+
+def _counts(equations: Equations, system: System | None) -> list[str]:
+    dynamics = equations.dynamics
+    if isinstance(dynamics, Solved):
+        straight = dynamics.system.operations + dynamics.after.operations
+        cost = f"  one state derivative: {straight} operations and the solution of {dynamics.size} equations with pivoting"
+    else:
+        cost = f"  one state derivative: {dynamics.operations} operations"
+    if not equations.velocities:
+        return [f"  {len(equations.coordinates)} states, first order", cost]
+    velocities, constraints = len(equations.velocities), sum(c.level == "velocity" for c in equations.constraints)
+    bodies = f"{len(system.bodies)} bodies, " if system is not None else ""
+    free = len(equations.independent) if system is not None else velocities - constraints
+    counts = f"  {bodies}{len(equations.coordinates)} coordinates, {velocities} velocities, {constraints} velocity constraints, "
+    chosen = [f"  independent velocities: {', '.join(equations.independent)}"] if system is not None else []
+    return [f"{counts}{free} degrees of freedom", *chosen, cost]
 
 
 def _tree(system: System) -> list[str]:

@@ -5,8 +5,9 @@
     >>> sorted(gallery.models())[0]
     'bicycle'
 
-A model is a function without arguments that gives a `Model`, or `Equations` where the system is typed by hand; a study is a function
-that runs one and gives a `Study`: trajectories, figures, findings. Files begin with what the study shows and what you should see.
+A model is a function without arguments that gives a `Model`, or `Equations` where a system is typed by hand; a study is a
+function that runs one and gives a `Study`: trajectories, figures, findings. Files begin with what the study shows and what you
+should see.
 """
 
 from __future__ import annotations

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -83,30 +84,41 @@ class Memory:
         b = self.block
         b.states, b.width, b.inputs, b.events = n, width, m, e
         self.use(kernels)
-        self._put("time_at", np.zeros(1))
-        self._put("scalar_at", np.zeros(1))
-        for name in ("point_at", "x_at", "new_at"):
-            self._put(name, np.zeros(width))
-        self._put("inputs_at", np.array(inputs, dtype=float))
-        self._put("parameters", np.array(parameters, dtype=float), known=False)
-        self._put("command_at", np.zeros(m))
-        self._put("k_at", np.zeros((rows, width)))
-        self._put("past_at", np.zeros((method.scheme.history, width)))
-        self._put("dense_at", np.zeros((layout.TERMS, width)))
-        self._put("error_at", np.zeros((2, width)))
-        pointers = [_address(self.arrays[name]) for name in ("time_at", "point_at", "inputs_at", "parameters")]
-        self._put("arguments", np.array(pointers, dtype=np.int64))
-        self._put("results", np.zeros(2, dtype=np.int64))
-        self._put("values_at", np.zeros(e))
-        self._put("grid_at", np.zeros((layout.GRID + 1, e)))
-        self._put("sign_at", np.zeros(e, dtype=np.int64))
-        self._put("direction_at", np.array(directions, dtype=np.int64))
-        self._put("stops_at", np.array(stops, dtype=np.int64))
-        self._put("root_at", np.zeros(layout.GRID * e))
-        self._put("root_event_at", np.zeros(layout.GRID * e, dtype=np.int64))
+        reals = {
+            "time_at": (1,),
+            "scalar_at": (1,),
+            "point_at": (width,),
+            "x_at": (width,),
+            "new_at": (width,),
+            "inputs_at": (m,),
+            "parameters": (len(parameters),),
+            "command_at": (m,),
+            "k_at": (rows, width),
+            "past_at": (method.scheme.history, width),
+            "dense_at": (layout.TERMS, width),
+            "error_at": (2, width),
+            "atol_at": (n,),
+            "values_at": (e,),
+            "grid_at": (layout.GRID + 1, e),
+            "root_at": (layout.GRID * e,),
+        }
+        whole = {
+            "arguments": (4,),
+            "results": (2,),
+            "sign_at": (e,),
+            "direction_at": (e,),
+            "stops_at": (e,),
+            "root_event_at": (layout.GRID * e,),
+        }
+        places = self._lay_out(reals, whole)
+        self.arrays["inputs_at"][:] = inputs
+        self.arrays["parameters"][:] = parameters
+        self.arrays["arguments"][:] = [places[name] for name in ("time_at", "point_at", "inputs_at", "parameters")]
+        self.arrays["direction_at"][:] = directions
+        self.arrays["stops_at"][:] = stops
         self._put_scheme("scheme_at", method.scheme)
         self._put_scheme("starter_at", method.starter)
-        self._settings(method, n)
+        self._settings(method)
         self.state[:] = x
         b.t, b.end = span
         b.phase = layout.FRESH
@@ -152,17 +164,33 @@ class Memory:
 
     # ---------------------------------------------------------------------------------------------------- building
 
-    def _put(self, name: str, array: NDArray[Any], known: bool = True) -> None:
+    def _lay_out(self, reals: Mapping[str, tuple[int, ...]], whole: Mapping[str, tuple[int, ...]]) -> dict[str, int]:
+        """Arrays of known size, side by side in one piece of memory: one address is asked for, the others are counted."""
+        sizes = {name: prod(shape) for name, shape in (*reals.items(), *whole.items())}
+        together = np.zeros(sum(sizes.values()))
+        self.arrays["together"] = together
+        base, begin = _address(together), 0
+        places: dict[str, int] = {}
+        for name, size in sizes.items():
+            part = together[begin : begin + size]
+            shaped = part.reshape(reals[name]) if name in reals else part.view(np.int64)
+            self.arrays[name] = shaped
+            places[name] = base + 8 * begin
+            if name != "parameters":  # the kernels know them through `arguments`
+                setattr(self.block, name, places[name])
+            begin += size
+        return places
+
+    def _put(self, name: str, array: NDArray[Any]) -> None:
         self.arrays[name] = array
-        if known:
-            setattr(self.block, name, _address(array))
+        setattr(self.block, name, _address(array))
 
     def _put_scheme(self, name: str, scheme: Scheme) -> None:
         entry = _scheme_entry(scheme)
         setattr(self.block, name, ctypes.addressof(entry.block))
         self._schemes.append(entry)
 
-    def _settings(self, method: Method, n: int) -> None:
+    def _settings(self, method: Method) -> None:
         b = self.block
         b.adaptive, b.max_steps = int(method.adaptive), method.max_steps
         b.rtol = getattr(method, "rtol", 0.0)
@@ -171,7 +199,7 @@ class Memory:
         b.h = getattr(method, "first_step", None) or 0.0
         b.last_error = 1e-4
         b.threshold, b.limit = np.inf, np.inf
-        self._put("atol_at", np.broadcast_to(np.asarray(getattr(method, "atol", 0.0), dtype=float), (n,)).copy())
+        self.arrays["atol_at"][:] = getattr(method, "atol", 0.0)
 
     def _outputs(self, samples: Reals | None) -> None:
         b = self.block

@@ -1,7 +1,7 @@
 """Generated files compiled or interpreted by the real tools, over samples of arguments.
 
-A runner takes the file of a program and rows of numbers (all arguments end to end, matrices by columns) and gives rows of results.
-Numbers pass through text of 17 digits, which is exact.
+A runner takes the file of a program and rows of numbers (all arguments end to end, matrices by columns); it gives rows of
+results. Numbers pass through text of 17 digits, which is exact.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Generated source: any program in other languages, and as objects of other libraries.
 
-`write` puts one program into a file of a language; `write_system` does so for several programs of a system, in several languages, and
-for functional mock-up units. `as_casadi` and `as_jax` give objects in memory.
+`write` puts one program into a file of a language; `write_system` does so for several programs of a system and several languages,
+functional mock-up units among them. `as_casadi` and `as_jax` give objects in memory.
 """
 
 from __future__ import annotations

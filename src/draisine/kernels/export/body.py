@@ -42,7 +42,7 @@ def operation_names() -> Mapping[int, str]:
 
 @dataclass
 class Writer:
-    """Writes the values of a unit. `read` names an entry of the inputs; tables, callees and missing operations have names given."""
+    """Writes the values of a unit. `read` names an entry of the inputs; tables, callees and missing operations are named too."""
 
     unit: Straight
     language: Language

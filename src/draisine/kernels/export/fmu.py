@@ -1,7 +1,7 @@
 """Functional mock-up units: FMI 3.0 for model exchange, from the generated C.
 
-The file holds the sources always, and the binary for this machine where a C compiler is found. Variables have the names and units of the
-model; the state starts where it is told.
+The file always holds the sources, and the binary for this machine where a C compiler is found. Variables have the names and
+units of the model; the state starts where it is told.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def write_fmu(equations: Equations, start: ArrayLike, folder: Path, about: str =
     path = folder / f"{unit.identifier}.fmu"
     binary = _binary(unit.identifier, {n.removeprefix("sources/"): c for n, c in contents.items() if n.startswith("sources/")})
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, content in {**contents, **binary}.items():
+        for name, content in ({n: c.encode() for n, c in contents.items()} | binary).items():
             archive.writestr(zipfile.ZipInfo(name, _WHEN), content, zipfile.ZIP_DEFLATED)
     return path
 

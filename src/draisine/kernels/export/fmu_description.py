@@ -66,8 +66,8 @@ def model_description(
         ("ContinuousStateDerivative", slopes),
         ("InitialUnknown", [*outputs, *slopes]),
     ):
-        for reference in references:
-            ET.SubElement(structure, element, {"valueReference": reference})
+        for place in references:
+            ET.SubElement(structure, element, {"valueReference": place})
     return _text(root)
 
 

@@ -2,8 +2,8 @@
 
 `Language` has the texts that most languages share; one file in `languages/` gives the rest. Templates of operations use `{0}`,
 `{1}`, `{2}` for operands, `{table}` and `{size}` for the numbers of a table. An operation without a template is written as a
-function from `fallbacks`; these must be there: everything in `ARITHMETIC`, `select`, `search`, `fetch`, and the functions sin, cos, tan,
-asin, acos, atan, atan2, sinh, cosh, tanh, asinh, acosh, atanh, exp, log, sqrt, pow, hypot, fabs, floor, ceil, fmod.
+function from `fallbacks`, which has some; these must be there: everything in `ARITHMETIC`, `as_number`, `select`, `search`,
+`fetch`, and the functions in `REQUIRED`.
 """
 
 from __future__ import annotations
@@ -28,6 +28,11 @@ ARITHMETIC: Mapping[str, str] = {
     **{"lt": "{0} < {1}", "le": "{0} <= {1}", "eq": "{0} == {1}", "ne": "{0} != {1}"},
     **{"and": "{0} && {1}", "or": "{0} || {1}", "not": "!{0}", "as_truth": "{0} != 0.0"},
 }
+
+REQUIRED = (
+    *("sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh"),
+    *("exp", "log", "sqrt", "pow", "hypot", "fabs", "floor", "ceil", "fmod"),
+)
 
 
 @dataclass(frozen=True)
@@ -186,7 +191,7 @@ class Language(ABC):
         """The helpers that the functions mention, and those that these mention."""
         text = "\n".join([*source.functions, *source.main])
         needed: list[str] = []
-        for name in reversed(self.helpers):  # a helper may use those before it
+        for name in reversed(list(self.helpers)):  # a helper may use those before it
             if re.search(rf"\b{name}\(", text):
                 needed.insert(0, self.helpers[name].strip("\n"))
                 text += self.helpers[name]
@@ -194,6 +199,11 @@ class Language(ABC):
 
     def indented(self, lines: Iterable[str]) -> list[str]:
         return [f"{self.indent}{line}" if line else line for line in lines]
+
+
+def listed(words: str) -> tuple[str, ...]:
+    """Words with spaces between."""
+    return tuple(words.split())
 
 
 def joined(parts: Iterable[Sequence[str]]) -> str:

@@ -1,8 +1,8 @@
 """Names and texts of a model, made safe for source code.
 
-Labels and descriptions are written by people: they may be words that a language keeps for itself, differ only in case, hold signs that
-end a comment, or characters that turn the direction of writing. Identifiers are built from plain letters; comments get one
-line of printable text.
+Labels and descriptions are written by people: they may be words that a language keeps for itself, differ only in case, hold signs
+that end a comment, or characters that turn the direction of writing. Identifiers are built from plain letters; comments get
+one line of printable text.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class Names:
         return f"{stem}_{number}"
 
     def entries(self, argument: str, slot: Slot) -> tuple[str, ...]:
-        """Identifiers for the entries of a slot: their labels where that is possible, else with the argument's name before them."""
+        """Identifiers for the entries of a slot: their labels where possible, else with the argument's name before them."""
         labels = slot.labels or ("",) * slot.size
         return tuple(
             self.give(*[w for w in (letters(label), f"{argument}_{letters(label)}".strip("_")) if label], f"{argument}_{k}")

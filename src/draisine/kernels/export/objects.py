@@ -5,12 +5,13 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Mapping
 from functools import cache
+from importlib import import_module
 from typing import Any
 
 import casadi as ca
 
 from draisine.kernels.export.body import operation_names
-from draisine.kernels.export.language import Argument, ExportError
+from draisine.kernels.export.language import Argument, ExportError, listed
 from draisine.kernels.export.source import straight
 from draisine.kernels.straight import CALL, CONSTANT, FETCH, INPUT, NUMBERS, RESULT, SEARCH, Straight, straighten_callee
 from draisine.program.program import Program
@@ -33,7 +34,7 @@ def as_casadi(program: Program | Solved) -> ca.Function:
 
 
 def as_jax(program: Program | Solved) -> Callable[..., Any]:
-    """A function for JAX: it may be traced, compiled (`jax.jit`), differentiated (`jax.jacfwd`, `jax.grad`) and mapped (`jax.vmap`).
+    """A function for JAX, which may compile (`jax.jit`), differentiate (`jax.jacfwd`, `jax.grad`) and map it (`jax.vmap`).
 
     It takes one array per slot (a number where the slot is one) and gives a tuple of arrays.
     """
@@ -47,8 +48,7 @@ def as_jax(program: Program | Solved) -> Callable[..., Any]:
     unit = straight(program)
 
     def function(*arguments: Any) -> tuple[Any, ...]:
-        import jax.numpy as jnp
-
+        jnp = jax.numpy
         if len(arguments) != len(inputs):
             names = ", ".join(a.name for a in inputs)
             raise TypeError(f"{program.name!r} takes {len(inputs)} arguments ({names}), got {len(arguments)}")
@@ -69,15 +69,13 @@ def as_jax(program: Program | Solved) -> Callable[..., Any]:
 
 def _jax() -> Any:
     try:
-        import jax
+        return import_module("jax")
     except ImportError:
         raise ExportError("functions for JAX need JAX, which is not installed: pip install jax") from None
-    return jax
 
 
 def _shaped(argument: Argument, entries: list[Any]) -> Any:
-    import jax.numpy as jnp
-
+    jnp = _jax().numpy
     if argument.is_number:
         return jnp.asarray(entries[0], dtype=float)
     column = jnp.stack([jnp.asarray(e, dtype=float) for e in entries]) if entries else jnp.zeros(0)
@@ -85,8 +83,7 @@ def _shaped(argument: Argument, entries: list[Any]) -> Any:
 
 
 def _evaluate(unit: Straight, read: Callable[[int, int], Any]) -> list[Any]:
-    import jax.numpy as jnp
-
+    jnp = _jax().numpy
     table = _operations()
     values: list[Any] = []
     for kind, operands, detail in unit.values:
@@ -112,8 +109,7 @@ def _evaluate(unit: Straight, read: Callable[[int, int], Any]) -> list[Any]:
 
 
 def _call(unit: Straight, key: Any, given: list[Any]) -> Any:
-    import jax.numpy as jnp
-
+    jnp = _jax().numpy
     if isinstance(key, tuple):
         n = key[1]
         numbers = jnp.stack([jnp.asarray(g, dtype=float) for g in given])
@@ -125,15 +121,14 @@ def _call(unit: Straight, key: Any, given: list[Any]) -> Any:
 
 @cache
 def _operations() -> Mapping[str, Callable[..., Any]]:
-    import jax.numpy as jnp
-    from jax.scipy import special
+    jnp, special = _jax().numpy, import_module("jax.scipy.special")
 
     def number(condition: Any) -> Any:
         return jnp.where(condition, 1.0, 0.0)
 
-    same = "exp log sqrt sin cos tan sinh cosh tanh floor ceil log1p expm1 sign hypot fmod copysign fmin fmax".split()
+    same = listed("exp log sqrt sin cos tan sinh cosh tanh floor ceil log1p expm1 sign hypot fmod copysign fmin fmax")
     table = {name: getattr(jnp, name) for name in same}
-    table |= {f"a{name}": getattr(jnp, f"arc{name}") for name in "sin cos tan sinh cosh tanh".split()}
+    table |= {f"a{name}": getattr(jnp, f"arc{name}") for name in listed("sin cos tan sinh cosh tanh")}
     return {
         **table,
         **{"add": lambda x, y: x + y, "sub": lambda x, y: x - y, "mul": lambda x, y: x * y, "div": jnp.divide},

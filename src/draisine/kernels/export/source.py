@@ -144,7 +144,7 @@ class _File:
         return f"{line}  {self.language.comment(text)}" if text else line
 
     def _writer(self, unit: Straight, owner: str, read) -> Writer:  # type: ignore[no-untyped-def]
-        tables = []
+        tables: list[str] = []
         for numbers in unit.numbers:
             tables.append(self.names.give(f"{owner}_numbers_{len(tables) + 1}", f"{owner}_numbers"))
             self.tables += self.language.table(tables[-1], [self.language.number(v) for v in numbers.tolist()])

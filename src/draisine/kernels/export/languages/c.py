@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import ClassVar
 
-from draisine.kernels.export.language import ARITHMETIC, Argument, Body, Language, Source, rows
+from draisine.kernels.export.language import ARITHMETIC, Argument, Body, Language, Source, listed, rows
 
-_LIBRARY = (
+_LIBRARY = listed(
     "sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh exp log sqrt fabs floor ceil erf log1p expm1 "
     "pow atan2 hypot fmod remainder copysign fmin fmax"
-).split()
-_OF_TWO = frozenset("pow atan2 hypot fmod remainder copysign fmin fmax".split())
+)
+_OF_TWO = frozenset(listed("pow atan2 hypot fmod remainder copysign fmin fmax"))
 
 _SEARCH = """
 /* the cell of x: the last of n knots that is not above it, never the last of all */
@@ -33,13 +34,14 @@ static double fetch(const double *numbers, int n, double k) {
 class C(Language):
     key, title, suffix = "c", "C99", ".c"
     infinity, not_a_number = "INFINITY", "NAN"
-    reserved = """auto break case char const continue default do double else enum extern float for goto if inline int long register
-        restrict return short signed sizeof static struct switch typedef union unsigned void volatile while _Bool _Complex _Imaginary
-        asm fortran bool true false class new delete this template namespace operator private public protected try catch throw
-        using virtual friend explicit mutable typename export main errno signgam y0 y1 yn j0 j1 jn gamma lgamma tgamma cbrt exp2 log2 log10
-        logb ilogb ldexp frexp modf scalbn nan isnan isinf isfinite isnormal signbit fdim fma erfc rint lrint round lround trunc
-        nearbyint nextafter float_t double_t linux unix"""
-    operations = {
+    reserved = """
+        auto break case char const continue default do double else enum extern float for goto if inline int long register
+        restrict return short signed sizeof static struct switch typedef union unsigned void volatile while _Bool _Complex
+        _Imaginary asm fortran bool true false class new delete this template namespace operator private public protected try
+        catch throw using virtual friend explicit mutable typename export main errno signgam y0 y1 yn j0 j1 jn gamma lgamma
+        tgamma cbrt exp2 log2 log10 logb ilogb ldexp frexp modf scalbn nan isnan isinf isfinite isnormal signbit fdim fma erfc
+        rint lrint round lround trunc nearbyint nextafter float_t double_t linux unix"""
+    operations: ClassVar[Mapping[str, str]] = {
         **ARITHMETIC,
         **{name: f"{name}({{0}}, {{1}})" if name in _OF_TWO else f"{name}({{0}})" for name in _LIBRARY},
         "select": "{0} ? {1} : {2}",
@@ -47,7 +49,7 @@ class C(Language):
         "search": "search({table}, {size}, {0})",
         "fetch": "fetch({table}, {size}, {0})",
     }
-    helpers = {"search": _SEARCH, "fetch": _FETCH}
+    helpers: ClassVar[Mapping[str, str]] = {"search": _SEARCH, "fetch": _FETCH}
 
     def comment(self, text: str) -> str:
         return f"/* {text.replace('*/', '* /').replace('/*', '/ *')} */" if text else ""

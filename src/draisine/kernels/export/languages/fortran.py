@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import ClassVar
 
-from draisine.kernels.export.language import ARITHMETIC, Argument, Body, ExportError, Language, Source, joined, rows
+from draisine.kernels.export.language import ARITHMETIC, Argument, Body, ExportError, Language, Source, joined, listed, rows
 
-_SAME = "sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh exp log sqrt erf".split()
+_SAME = listed("sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh exp log sqrt erf")
 _LONGEST_LINE = 128  # the standard allows 132
 
 _SEARCH = """
@@ -46,14 +47,16 @@ class Fortran(Language):
     infinity, not_a_number = "ieee_value(1.0_dp, ieee_positive_inf)", "ieee_value(1.0_dp, ieee_quiet_nan)"
     case_matters = False
     longest_name = 48  # the standard allows 63; names of tables and modules are made longer
-    reserved = """abs aint aimag anint allocatable allocate assign associate backspace block call case character class close common complex
-        contains continue cycle data deallocate default dimension do double dp elemental else elseif elsewhere end enddo endif entry equivalence
-        error exit external final flush forall format function generic go goto if iff implicit import in include inout inquire int integer intent
-        interface intrinsic iso_fortran_env ieee_arithmetic ieee_value ieee_positive_inf ieee_quiet_nan kind len logical max maxloc maxval merge min mod
-        module namelist none nullify only open operator optional out parameter pause pointer precision print private procedure program
-        protected public pure read real real64 recursive result return rewind rewrite save select sequence sign size stop subroutine sum target
-        then to type unit use value where while write"""
-    operations = {
+    reserved = """
+        abs aint aimag anint allocatable allocate assign associate backspace block call case character class close common
+        complex contains continue cycle data deallocate default dimension do double dp elemental else elseif elsewhere end
+        enddo endif entry equivalence error exit external final flush forall format function generic go goto if iff implicit
+        import in include inout inquire int integer intent interface intrinsic iso_fortran_env ieee_arithmetic ieee_value
+        ieee_positive_inf ieee_quiet_nan kind len logical max maxloc maxval merge min mod module namelist none nullify only
+        open operator optional out parameter pause pointer precision print private procedure program protected public pure
+        read real real64 recursive result return rewind rewrite save select sequence sign size stop subroutine sum target then
+        to type unit use value where while write"""
+    operations: ClassVar[Mapping[str, str]] = {
         **ARITHMETIC,
         **{"twice": "2.0_dp * {0}", "inv": "1.0_dp / {0}", "ne": "{0} /= {1}", "as_truth": "{0} /= 0.0_dp"},
         **{"and": "{0} .and. {1}", "or": "{0} .or. {1}", "not": ".not. {0}"},
@@ -74,7 +77,7 @@ class Fortran(Language):
         "search": "search({table}, {0})",
         "fetch": "fetch({table}, {0})",
     }
-    helpers = {"search": _SEARCH, "fetch": _FETCH}
+    helpers: ClassVar[Mapping[str, str]] = {"search": _SEARCH, "fetch": _FETCH}
 
     def finite(self, value: float) -> str:
         return f"{value!r}_dp"

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import ClassVar
 
-from draisine.kernels.export.language import ARITHMETIC, Argument, Body, Language, rows
+from draisine.kernels.export.language import ARITHMETIC, Argument, Body, Language, listed, rows
 
-_OF_MATH = "sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh exp log sqrt floor ceil log1p expm1 sign".split()
+_OF_MATH = listed("sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh exp log sqrt floor ceil log1p expm1 sign")
 
 _SEARCH = """
 // the cell of x: the last knot that is not above it, never the last of all
@@ -31,11 +32,12 @@ class JavaScript(Language):
     key, title, suffix = "javascript", "an ES module of JavaScript", ".mjs"
     infinity, not_a_number = "Infinity", "NaN"
     indent = "  "
-    reserved = """arguments await break case catch class const continue debugger default delete do else enum eval export extends false
-        finally for function if implements import in instanceof interface let new null package private protected public return static
-        super switch this throw true try typeof undefined var void while with yield async of get set Math Number NaN Infinity
-        Float64Array Object Array globalThis window"""
-    operations = {
+    reserved = """
+        arguments await break case catch class const continue debugger default delete do else enum eval export extends false
+        finally for function if implements import in instanceof interface let new null package private protected public return
+        static super switch this throw true try typeof undefined var void while with yield async of get set Math Number NaN
+        Infinity Float64Array Object Array globalThis window"""
+    operations: ClassVar[Mapping[str, str]] = {
         **ARITHMETIC,
         **{"eq": "{0} === {1}", "ne": "{0} !== {1}", "as_truth": "{0} !== 0"},
         **{name: f"Math.{name}({{0}})" for name in _OF_MATH},
@@ -47,7 +49,7 @@ class JavaScript(Language):
         "search": "search({table}, {0})",
         "fetch": "fetch({table}, {0})",
     }
-    helpers = {"search": _SEARCH, "fetch": _FETCH}
+    helpers: ClassVar[Mapping[str, str]] = {"search": _SEARCH, "fetch": _FETCH}
 
     def comment(self, text: str) -> str:
         return f"// {text}".rstrip()

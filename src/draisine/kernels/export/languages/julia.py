@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import ClassVar
 
-from draisine.kernels.export.language import ARITHMETIC, Argument, Body, Language, rows
+from draisine.kernels.export.language import ARITHMETIC, Argument, Body, Language, listed, rows
 
-_ANYWHERE = "atan sinh cosh tanh asinh exp floor ceil expm1 sign".split()
+_ANYWHERE = listed("atan sinh cosh tanh asinh exp floor ceil expm1 sign")
 # Julia throws an error where a real function has no value; here, as elsewhere, it is NaN.
 _WITHIN = {
-    **dict.fromkeys("sin cos tan".split(), "isfinite({0})"),
-    **dict.fromkeys("asin acos atanh".split(), "abs({0}) <= 1.0"),
+    **dict.fromkeys(listed("sin cos tan"), "isfinite({0})"),
+    **dict.fromkeys(listed("asin acos atanh"), "abs({0}) <= 1.0"),
     **{"sqrt": "{0} >= 0.0", "log": "{0} >= 0.0", "log1p": "{0} >= -1.0", "acosh": "{0} >= 1.0"},
 }
 
@@ -33,10 +34,12 @@ end
 class Julia(Language):
     key, title, suffix = "julia", "Julia", ".jl"
     infinity, not_a_number = "Inf", "NaN"
-    reserved = """abstract baremodule begin break catch const continue do else elseif end export false finally for function global if import in isa
-        let local macro module mutable new outer primitive public quote return struct true try type using where while Inf NaN Float64 Int T pi im
-        e zeros eltype typeof promote_type similar length first last Vector Matrix Array Base Core Main nothing missing reshape view"""
-    operations = {
+    reserved = """
+        abstract baremodule begin break catch const continue do else elseif end export false finally for function global if
+        import in isa let local macro module mutable new outer primitive public quote return struct true try type using where
+        while Inf NaN Float64 Int T pi im e zeros eltype typeof promote_type similar length first last Vector Matrix Array
+        Base Core Main nothing missing reshape view"""
+    operations: ClassVar[Mapping[str, str]] = {
         **ARITHMETIC,
         **{name: f"{name}({{0}})" for name in _ANYWHERE},
         **{name: f"{condition} ? {name}({{0}}) : NaN" for name, condition in _WITHIN.items()},
@@ -48,7 +51,7 @@ class Julia(Language):
         "search": "search({table}, {0})",
         "fetch": "fetch_number({table}, {0})",
     }
-    helpers = {"search": _SEARCH, "fetch_number": _FETCH, "power": _POWER}
+    helpers: ClassVar[Mapping[str, str]] = {"search": _SEARCH, "fetch_number": _FETCH, "power": _POWER}
 
     def comment(self, text: str) -> str:
         return f"# {text}".rstrip()

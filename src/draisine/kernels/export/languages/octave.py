@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import ClassVar
 
-from draisine.kernels.export.language import ARITHMETIC, Argument, Body, Language, Source, joined, rows
+from draisine.kernels.export.language import ARITHMETIC, Argument, Body, Language, Source, joined, listed, rows
 
-_ANYWHERE = "sin cos tan atan sinh cosh tanh asinh exp floor ceil expm1 sign erf erfinv".split()
-_REAL_ONLY = "asin acos acosh atanh sqrt log log1p".split()  # give complex numbers elsewhere
+_ANYWHERE = listed("sin cos tan atan sinh cosh tanh asinh exp floor ceil expm1 sign erf erfinv")
+_REAL_ONLY = listed("asin acos acosh atanh sqrt log log1p")  # give complex numbers elsewhere
 
 _CHOOSE = """
 function y = choose(condition, a, b)
@@ -98,11 +99,12 @@ class Octave(Language):
     key, title, suffix = "octave", "a function of Octave and MATLAB", ".m"
     infinity, not_a_number = "Inf", "NaN"
     indent = "  "
-    reserved = """break case catch classdef continue do else elseif end end_try_catch end_unwind_protect endfor endfunction endif endparfor
-        endswitch endwhile enumeration events for function global if methods otherwise parfor persistent properties return spmd switch try until
-        unwind_protect unwind_protect_cleanup while arguments import Inf NaN NA pi e i j I J eps ans zeros numel isempty real imag reshape
-        nargin nargout varargin varargout true false inputname double"""
-    operations = {
+    reserved = """
+        break case catch classdef continue do else elseif end end_try_catch end_unwind_protect endfor endfunction endif
+        endparfor endswitch endwhile enumeration events for function global if methods otherwise parfor persistent properties
+        return spmd switch try until unwind_protect unwind_protect_cleanup while arguments import Inf NaN NA pi e i j I J eps
+        ans zeros numel isempty real imag reshape nargin nargout varargin varargout true false inputname double"""
+    operations: ClassVar[Mapping[str, str]] = {
         **ARITHMETIC,
         **{"ne": "{0} ~= {1}", "not": "~{0}", "as_truth": "{0} ~= 0", "twice": "2 * {0}", "inv": "1 / {0}"},
         **{name: f"{name}({{0}})" for name in _ANYWHERE},
@@ -114,7 +116,7 @@ class Octave(Language):
         "search": "search({table}(), {0})",
         "fetch": "fetch({table}(), {0})",
     }
-    helpers = {
+    helpers: ClassVar[Mapping[str, str]] = {
         **{"choose": _CHOOSE, "real_only": _REAL, "real_power": _POWER, "exact_rem": _REST},
         **{"search": _SEARCH, "fetch": _FETCH},
     }

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import ClassVar
 
-from draisine.kernels.export.language import ARITHMETIC, Argument, Body, Language, Source, rows
+from draisine.kernels.export.language import ARITHMETIC, Argument, Body, Language, Source, listed, rows
 
-_SAME = "sin cos tan sinh cosh tanh exp log sqrt floor ceil log1p expm1 sign hypot fmod copysign fmin fmax".split()
-_OF_TWO = frozenset("hypot fmod copysign fmin fmax".split())
-_ARC = "sin cos tan sinh cosh tanh".split()
+_SAME = listed("sin cos tan sinh cosh tanh exp log sqrt floor ceil log1p expm1 sign hypot fmod copysign fmin fmax")
+_OF_TWO = frozenset(listed("hypot fmod copysign fmin fmax"))
+_ARC = listed("sin cos tan sinh cosh tanh")
 
 _SEARCH = '''
 def search(knots, x):
@@ -25,9 +26,11 @@ class Python(Language):
     key, title, suffix = "python", "Python with NumPy", ".py"
     library = "import numpy as np"
     infinity, not_a_number = "np.inf", "np.nan"
-    reserved = """False None True and as assert async await break class continue def del elif else except finally for from global if import in
-        is lambda nonlocal not or pass raise return try while with yield match case type _ np float int len abs axes shape"""
-    operations = {
+    reserved = """
+        False None True and as assert async await break class continue def del elif else except finally for from global if
+        import in is lambda nonlocal not or pass raise return try while with yield match case type _ np float int len abs axes
+        shape"""
+    operations: ClassVar[Mapping[str, str]] = {
         **ARITHMETIC,
         **{"and": "{0} & {1}", "or": "{0} | {1}", "not": "~{0}"},
         **{name: f"np.{name}({{0}}, {{1}})" if name in _OF_TWO else f"np.{name}({{0}})" for name in _SAME},
@@ -38,7 +41,7 @@ class Python(Language):
         "search": "search({table}, {0})",
         "fetch": "fetch({table}, {0})",
     }
-    helpers = {"search": _SEARCH, "fetch": _FETCH}
+    helpers: ClassVar[Mapping[str, str]] = {"search": _SEARCH, "fetch": _FETCH}
 
     def comment(self, text: str) -> str:
         return f"# {text}".rstrip()

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import ClassVar
 
-from draisine.kernels.export.language import ARITHMETIC, Argument, Body, Language, rows
+from draisine.kernels.export.language import ARITHMETIC, Argument, Body, Language, listed, rows
 
-_SAME = "sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh exp sqrt floor ceil".split()
+_SAME = listed("sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh exp sqrt floor ceil")
 
 _SEARCH = """
 /// the cell of x: the last knot that is not above it, never the last of all
@@ -34,11 +35,12 @@ _LINTS = "#[allow(unused_parens, non_snake_case, non_upper_case_globals, clippy:
 class Rust(Language):
     key, title, suffix = "rust", "Rust", ".rs"
     infinity, not_a_number = "f64::INFINITY", "f64::NAN"
-    reserved = """as async await break const continue crate dyn else enum extern false fn for gen if impl in let loop match mod move mut
-        pub raw ref return safe self Self static struct super trait true try type union unsafe unsized use virtual where while yield abstract
-        become box do final macro override priv typeof bool char str i8 i16 i32 i64 i128 isize u8 u16 u32 u64 u128 usize f32 f64 std core alloc
-        None Some Ok Err Box Vec Option Result String macro_rules"""
-    operations = {
+    reserved = """
+        as async await break const continue crate dyn else enum extern false fn for gen if impl in let loop match mod move mut
+        pub raw ref return safe self Self static struct super trait true try type union unsafe unsized use virtual where while
+        yield abstract become box do final macro override priv typeof bool char str i8 i16 i32 i64 i128 isize u8 u16 u32 u64
+        u128 usize f32 f64 std core alloc None Some Ok Err Box Vec Option Result String macro_rules"""
+    operations: ClassVar[Mapping[str, str]] = {
         **ARITHMETIC,
         **{name: f"f64::{name}({{0}})" for name in _SAME},
         **{"fabs": "f64::abs({0})", "log": "f64::ln({0})", "log1p": "f64::ln_1p({0})", "expm1": "f64::exp_m1({0})"},
@@ -54,7 +56,7 @@ class Rust(Language):
         "search": "search(&{table}, {0})",
         "fetch": "fetch(&{table}, {0})",
     }
-    helpers = {"search": _SEARCH, "fetch": _FETCH}
+    helpers: ClassVar[Mapping[str, str]] = {"search": _SEARCH, "fetch": _FETCH}
 
     def comment(self, text: str) -> str:
         return f"// {text}".rstrip()
@@ -85,7 +87,7 @@ class Rust(Language):
         ]
 
     def defaults(self, name: str, numbers: Sequence[str]) -> list[str]:
-        allowed, first, *more = self.table(name, numbers)
+        _, first, *more = self.table(name, numbers)
         return ["#[allow(non_upper_case_globals, dead_code)]", f"pub {first}", *more]
 
     def small_function(self, name: str, arguments: Sequence[str], body: Body, result: str) -> list[str]:

@@ -1,0 +1,409 @@
+"""The equations of a small system as people write them: SymPy matrices of M q̈ + C q̇ + g = Q + Dᵀλ, D q̈ = b, and reduced.
+
+M, C, g, Q, D and b come from the road by energies, in joint coordinates and Euler angles; A, H, M_r and F_r of v = H v_r, A H = 0,
+M_r v̇_r = F_r come from the reduction, in the coordinates and velocities of the model. Nothing is derived here: the symbols of
+both roads are carried over to SymPy as they are, or made short by `simplified()`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import casadi as ca
+
+from draisine.equations.derive import formulate
+from draisine.equations.energies import Energies
+from draisine.equations.formulation import Formulation
+from draisine.equations.lettering import dotted, latex_name
+from draisine.equations.neat import exact_halves, neat, neat_matrix
+from draisine.model.errors import ModelError
+from draisine.model.items import System
+from draisine.model.model import Model
+from draisine.program.program import Program
+from draisine.program.sympy_bridge import to_sympy
+
+if TYPE_CHECKING:
+    import sympy
+
+LIMIT = 200_000  # operations of a matrix written out; a page of formulas has some hundreds
+PRINTED = 1_500  # operations above which a notebook is spared a matrix
+
+ABOUT = {
+    "M": "mass matrix",
+    "C": "Coriolis matrix, by Christoffel symbols",
+    "g": "forces of gravity and springs, as ∂V/∂q",
+    "Q": "generalised forces of inputs and dampers",
+    "D": "constraint rows, D q̇ = 0",
+    "b": "right side of D q̈ = b",
+    "multipliers": "reactions λ on the rows of D",
+    "A": "constraint rows in the model's velocities, A v = 0",
+    "H": "kernel of the constraints, v = H v_r",
+    "reduced_mass": "M_r of M_r v̇_r = F_r",
+    "reduced_force": "F_r of M_r v̇_r = F_r",
+}
+
+
+def symbolic(model: Model | System, limit: int | None = LIMIT) -> SymbolicEquations:
+    """The equations of a model as SymPy matrices, each made when it is first asked for.
+
+    A matrix that would have more than `limit` operations written out is refused (None: never); the listing of
+    `draisine equations` is the form for systems of that size.
+
+    >>> from draisine.model import Model
+    >>> m = Model("pendulum")
+    >>> bob = m.body("bob", mass=m.parameter("m", 1.0), centre=(0, 0, "-l" if m.parameter("l", 1.0) else 0))
+    >>> _ = m.revolute("theta", "ground", bob, axis="y")
+    >>> m.gravity(m.parameter("g", 9.81))
+    >>> pendulum = symbolic(m).simplified()
+    >>> pendulum.M, pendulum.g
+    (Matrix([[l**2*m]]), Matrix([[g*l*m*sin(theta)]]))
+    """
+    if not isinstance(model, Model | System):
+        raise TypeError(
+            f"symbolic takes a Model, got {type(model).__name__}; equations that were typed by hand are in your own symbols already"
+        )
+    return SymbolicEquations(_Roads(model.freeze() if isinstance(model, Model) else model), limit)
+
+
+class _Roads:
+    """Both derivations of one description, each made once, as programs of one matrix."""
+
+    def __init__(self, system: System) -> None:
+        self.system = system
+
+    @cached_property
+    def energies(self) -> Energies:
+        return Energies(self.system)
+
+    @cached_property
+    def formulation(self) -> Formulation:
+        return formulate(self.system)
+
+    @cached_property
+    def rate_names(self) -> list[str]:
+        rates = {c.name: c.rate for c in self.system.coordinates if c.rate}
+        return [rates.get(name, f"{name}_rate") for name in self.energies.names]
+
+    @cached_property
+    def rows(self) -> list[str]:
+        heights, rolling = self.energies.constraints
+        return [name for name, _ in (*heights, *rolling)]
+
+    def program(self, name: str) -> Program:
+        if name in ("A", "H", "reduced_mass", "reduced_force"):
+            return self.formulation.program(name, {name: self._reduced(name)})
+        e = self.energies
+        inputs: Mapping[str, tuple[ca.SX, Sequence[str]]] = {
+            "t": (e.t, ["t"]),
+            "q": (e.q, e.names),
+            "v": (e.v, self.rate_names),
+            "u": (e.u, [u.name for u in self.system.inputs]),
+            "p": (e.p, [p.name for p in self.system.parameters]),
+        }
+        return Program.build(f"{self.system.name}_{name}", inputs, {name: self._by_energies(name)})
+
+    def _by_energies(self, name: str) -> ca.SX:
+        e = self.energies
+        if name in ("D", "b"):
+            return e.rows["Db".index(name)]
+        made: dict[str, Callable[[], ca.SX]] = {
+            "M": lambda: e.mass,
+            "C": lambda: e.coriolis,
+            "g": lambda: e.gravity,
+            "Q": lambda: e.driven,
+        }
+        return made[name]()
+
+    def _reduced(self, name: str) -> ca.SX:
+        f = self.formulation
+        independent, n = list(f.independent), len(f.independent)
+        if name == "A":
+            return f.mechanism.matrix
+        if name == "H":
+            kernel = f.reduction.kernel
+            rows = [[kernel[v].get(i, ca.SX(0)) for i in independent] for v in f.mechanism.scope.velocities]
+            return ca.vertcat(*[ca.horzcat(*row) for row in rows])
+        if name == "reduced_force":
+            return ca.vertcat(*f.dynamics.force)
+        lower = f.dynamics.mass_matrix
+        return ca.vertcat(*[ca.horzcat(*[lower[max(i, j)][min(i, j)] for j in range(n)]) for i in range(n)])
+
+
+class SymbolicEquations:
+    """Symbols and matrices of a model; see `symbolic`. Each matrix is made when it is first asked for.
+
+    `coordinates`, `velocities`, `accelerations` belong to M, C, g, Q, D, b; `reduced_coordinates`, `reduced_velocities` (all of
+    them) and `independent` to A, H, `reduced_mass`, `reduced_force`. Quantities with the same name are the same symbol.
+    """
+
+    def __init__(self, roads: _Roads, limit: int | None) -> None:
+        self._roads = roads
+        self.limit = limit
+
+    @property
+    def name(self) -> str:
+        return self._roads.system.name
+
+    # ---------------------------------------------------------------- symbols
+
+    @cached_property
+    def coordinates(self) -> tuple[sympy.Symbol, ...]:
+        return _symbols(self._roads.energies.names)
+
+    @cached_property
+    def velocities(self) -> tuple[sympy.Symbol, ...]:
+        return _symbols(self._roads.rate_names)
+
+    @cached_property
+    def accelerations(self) -> tuple[sympy.Symbol, ...]:
+        return _symbols([f"d{name}/dt" for name in self._roads.rate_names])
+
+    @cached_property
+    def inputs(self) -> tuple[sympy.Symbol, ...]:
+        return _symbols([u.name for u in self._roads.system.inputs])
+
+    @cached_property
+    def parameters(self) -> tuple[sympy.Symbol, ...]:
+        return _symbols([p.name for p in self._roads.system.parameters])
+
+    @cached_property
+    def reactions(self) -> tuple[sympy.Symbol, ...]:
+        """λ, one for each row of D."""
+        return _symbols([f"lambda_{name}" for name in self._roads.rows])
+
+    @cached_property
+    def reduced_coordinates(self) -> tuple[sympy.Symbol, ...]:
+        return _symbols(self._roads.formulation.mechanism.scope.coordinates)
+
+    @cached_property
+    def reduced_velocities(self) -> tuple[sympy.Symbol, ...]:
+        return _symbols(self._roads.formulation.mechanism.scope.velocities)
+
+    @cached_property
+    def independent(self) -> tuple[sympy.Symbol, ...]:
+        return _symbols(list(self._roads.formulation.independent))
+
+    @cached_property
+    def latex_names(self) -> dict[sympy.Symbol, str]:
+        """How each symbol is set: Greek letters, subscripts, dots for rates."""
+        own = {c.rate: c.name for c in self._roads.system.coordinates if c.rate}
+        own |= dict(zip(self._roads.rate_names, self._roads.energies.names, strict=True))
+        found = {s: latex_name(s.name) for group in (self.coordinates, self.inputs, self.parameters) for s in group}
+        found |= {s: latex_name(s.name) for s in (*self.reduced_coordinates, *self.reduced_velocities)}
+        found |= {s: dotted(own[s.name]) for s in (*self.velocities, *self.reduced_velocities) if s.name in own}
+        found |= {a: dotted(own[v.name], 2) for a, v in zip(self.accelerations, self.velocities, strict=True)}
+        return found | {s: rf"\lambda_{{{latex_name(s.name.removeprefix('lambda_'))}}}" for s in self.reactions}
+
+    # ---------------------------------------------------------------- matrices
+
+    @cached_property
+    def M(self) -> sympy.Matrix:  # noqa: N802  the matrix is called so by everybody
+        """Mass matrix."""
+        return self._made("M")
+
+    @cached_property
+    def C(self) -> sympy.Matrix:  # noqa: N802
+        """Coriolis matrix by Christoffel symbols: Ṁ − 2C is skew."""
+        return self._made("C")
+
+    @cached_property
+    def g(self) -> sympy.Matrix:
+        """∂V/∂q."""
+        return self._made("g")
+
+    @cached_property
+    def Q(self) -> sympy.Matrix:  # noqa: N802
+        """Generalised forces of inputs and dampers."""
+        return self._made("Q")
+
+    @cached_property
+    def D(self) -> sympy.Matrix:  # noqa: N802
+        """Constraint rows, heights first: D q̇ = 0."""
+        return self._made("D")
+
+    @cached_property
+    def b(self) -> sympy.Matrix:
+        """D q̈ = b."""
+        return self._made("b")
+
+    @cached_property
+    def A(self) -> sympy.Matrix:  # noqa: N802
+        """Constraint rows in the model's own velocities: A v = 0."""
+        return self._made("A")
+
+    @cached_property
+    def H(self) -> sympy.Matrix:  # noqa: N802
+        """Kernel of the constraints: v = H v_r, A H = 0."""
+        return self._made("H")
+
+    @cached_property
+    def reduced_mass(self) -> sympy.Matrix:
+        return self._made("reduced_mass")
+
+    @cached_property
+    def reduced_force(self) -> sympy.Matrix:
+        return self._made("reduced_force")
+
+    @cached_property
+    def multipliers(self) -> sympy.Matrix:
+        """λ of D M⁻¹Dᵀ λ = b + D M⁻¹(C q̇ + g − Q), one for each row of D."""
+        import sympy
+
+        if not self._roads.rows:
+            return sympy.zeros(0, 1)
+        rest = self.C * sympy.Matrix(self.velocities) + self.g - self.Q
+        solved = self._solved(self.M, sympy.Matrix.hstack(self.D.T, rest))
+        carried, free = solved[:, :-1], solved[:, -1]
+        return self._solved(self._polished(self.D * carried), self._polished(self.b + self.D * free))
+
+    @cached_property
+    def motion(self) -> sympy.Matrix:
+        """M q̈ + C q̇ + g − Q − Dᵀλ, which vanishes: one equation for each coordinate, in `accelerations` and `reactions`."""
+        import sympy
+
+        total = self.M * sympy.Matrix(self.accelerations) + self.C * sympy.Matrix(self.velocities) + self.g - self.Q
+        return self._polished(total - self.D.T * sympy.Matrix(self.reactions) if self.reactions else total)
+
+    def operations(self, name: str) -> int:
+        """Operations of a matrix written out, before anything is made short."""
+        return _written_out(self._roads.program(name))
+
+    def simplified(self) -> SymbolicEquations:
+        """The same, every entry made short by trigonometric identities and `sympy.simplify`."""
+        return _Simplified(self._roads, self.limit)
+
+    def _made(self, name: str) -> sympy.Matrix:
+        return self._written(name)
+
+    def _written(self, name: str) -> sympy.Matrix:
+        program = self._roads.program(name)
+        length = _written_out(program)
+        if self.limit is not None and length > self.limit:
+            raise ModelError(
+                f"model {self.name!r}: its {ABOUT[name].partition(',')[0]} {name} would have {length:,} operations written out, more "
+                f"than the limit of {self.limit:,}; read the listing with named intermediate quantities "
+                "(draisine equations MODEL --format html), or insist with symbolic(model, limit=None)"
+            )
+        return to_sympy(program).expanded()[name].applyfunc(exact_halves)
+
+    def _polished(self, matrix: sympy.Matrix) -> sympy.Matrix:
+        return matrix
+
+    def _solved(self, matrix: sympy.Matrix, sides: sympy.Matrix) -> sympy.Matrix:
+        length = sum(map(_count, (matrix, sides)))
+        if length > PRINTED:
+            raise ModelError(
+                f"model {self.name!r}: its multipliers would be solved from matrices of {length:,} operations, and grow beyond use; "
+                "take simplified().multipliers, or the numbers from the report of a run"
+            )
+        return matrix.LUsolve(sides)
+
+    # ---------------------------------------------------------------- showing
+
+    def latex(self, name: str) -> str:
+        """One matrix in LaTeX."""
+        import sympy
+
+        return sympy.latex(getattr(self, name), symbol_names=self.latex_names)
+
+    def _repr_latex_(self) -> str:
+        """The equations with their matrices; what is too long for a page is named and left out."""
+        constrained = bool(self._roads.rows)
+        force = "Q + D^{T} \\lambda" if constrained else "Q"
+        lines = [rf"& M \ddot{{q}} + C \dot{{q}} + g = {force}" + (r",\quad D \ddot{q} = b" if constrained else "")]
+        vector = r",\ ".join(self.latex_names[s] for s in self.coordinates)
+        lines.append(rf"& q = \left({vector}\right)")
+        for name in ("M", "C", "g", "Q", *(("D", "b") if constrained else ())):
+            lines.append(f"& {name} = {self._shown(name)}")
+        return "$\\displaystyle \\begin{aligned}" + " \\\\ ".join(lines) + "\\end{aligned}$"
+
+    def _shown(self, name: str) -> str:
+        try:
+            matrix = getattr(self, name)
+        except ModelError:
+            return self._left_out(self.operations(name))
+        return self.latex(name) if _count(matrix) <= PRINTED else self._left_out(_count(matrix))
+
+    def _left_out(self, length: int) -> str:
+        return rf"\text{{({length:,} operations: too long to read; see simplified() or the listing)}}"
+
+    def __repr__(self) -> str:
+        names = ", ".join(s.name for s in self.coordinates)
+        return f"<{type(self).__name__.strip('_')} of {self.name!r}: coordinates {names}; {len(self._roads.rows)} constraint rows>"
+
+
+class _Simplified(SymbolicEquations):
+    """Entries made short. C and b are differentiated anew from the short M and D, which is what they are by definition."""
+
+    def _made(self, name: str) -> sympy.Matrix:
+        if name == "C" and not self.M.has(_time()):
+            return self._polished(_christoffel(self.M, self.coordinates, self.velocities))
+        if name == "b" and not self.D.has(_time()):
+            return self._polished(-_rate_of(self.D, self.coordinates, self.velocities))
+        return self._polished(self._written(name))
+
+    def _polished(self, matrix: sympy.Matrix) -> sympy.Matrix:
+        return neat_matrix(matrix)
+
+    def _solved(self, matrix: sympy.Matrix, sides: sympy.Matrix) -> sympy.Matrix:
+        """Gauss without pivots worth less than they cost: each entry is made short as soon as it is formed."""
+        return neat_matrix(matrix.LUsolve(sides, iszerofunc=lambda x: neat(x) == 0))
+
+
+def _time() -> Any:
+    import sympy
+
+    return sympy.Symbol("t", real=True)
+
+
+def _christoffel(mass: Any, coordinates: Sequence[Any], velocities: Sequence[Any]) -> Any:
+    import sympy
+
+    n = len(coordinates)
+
+    def entry(k: int, j: int) -> Any:
+        total = sympy.Integer(0)
+        for i in range(n):
+            slope = mass[k, j].diff(coordinates[i]) + mass[k, i].diff(coordinates[j]) - mass[i, j].diff(coordinates[k])
+            total += slope * velocities[i] / 2
+        return total
+
+    return sympy.Matrix(n, n, entry)
+
+
+def _rate_of(rows: Any, coordinates: Sequence[Any], velocities: Sequence[Any]) -> Any:
+    """Ḋ q̇. Signs are constant between the zeros that the rows exclude."""
+    import sympy
+
+    speeds = sympy.Matrix(velocities)
+    rate = (rows * speeds).jacobian(sympy.Matrix(coordinates)) * speeds
+    return rate.replace(sympy.DiracDelta, lambda *_: sympy.Integer(0))
+
+
+def _symbols(names: Sequence[str]) -> tuple[sympy.Symbol, ...]:
+    import sympy
+
+    return tuple(sympy.Symbol(name, real=True) for name in names)
+
+
+def _count(matrix: Any) -> int:
+    import sympy
+
+    return int(sympy.count_ops(matrix))
+
+
+def _written_out(program: Program) -> int:
+    """Operations if nothing shared were named: found on the tape, without writing anything out."""
+    lengths: dict[int, int] = {}
+    total = 0
+    for line in program.tape:
+        if line.operation == ca.OP_OUTPUT:
+            total += lengths[line.inputs[0]]
+        elif line.operation in (ca.OP_INPUT, ca.OP_CONST):
+            lengths[line.outputs[0]] = 0
+        else:
+            length = 1 + sum(lengths[i] for i in line.inputs)
+            lengths |= {o: length for o in line.outputs}
+    return total
