@@ -1,4 +1,4 @@
-"""The command line: `draisine list | show MODEL | simulate MODEL … | certify MODEL | run STUDY`.
+"""The command line: `draisine list | show MODEL | simulate MODEL … | certify MODEL | export MODEL | equations MODEL | run STUDY`.
 
 Arguments are parsed before anything heavy is loaded, so that help is immediate. Exit codes: 0 done, 1 the run ended early (the
 status says why) or the roads of a certificate disagree, 2 the call or the model is wrong.
@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from draisine.commands import export
+from draisine.commands import equations, export
 
 if TYPE_CHECKING:
     from draisine.model import Model
@@ -116,6 +116,7 @@ def _parser() -> argparse.ArgumentParser:
     certify.set_defaults(action=_certify)
 
     export.add(commands, _export)
+    equations.add(commands, _equations)
 
     run = commands.add_parser("run", help="run a study of the gallery and save its figures")
     run.add_argument("study", metavar="STUDY")
@@ -205,6 +206,11 @@ def _certify(given: argparse.Namespace, _: list[str]) -> int:
 
 def _export(given: argparse.Namespace, extra: list[str]) -> int:
     export.run(given, _model(given.model), _wishes(extra))
+    return DONE
+
+
+def _equations(given: argparse.Namespace, _: list[str]) -> int:
+    equations.run(given, _model(given.model))
     return DONE
 
 

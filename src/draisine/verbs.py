@@ -76,16 +76,23 @@ def compile(
     return compile_symbolic(what, arguments, name=name)
 
 
-def certify(model: Model | System, against: Model | System | Equations | None = None, states: int = 12) -> Certificate:
+def certify(
+    model: Model | System | Equations, against: Model | System | Equations | None = None, states: int = 12
+) -> Certificate:
     """Derive a description by independent roads and compare them at random admissible states.
 
     With `against` another description of the same mechanism, the two are compared where their names meet: only that can see
     an error in a description itself.
     """
     if against is None:
+        if isinstance(model, Equations):
+            raise ModelError(
+                f"{model.name} is typed by hand, and there is one road to it; describe it a second time and compare: "
+                "certify(model, against=equations)"
+            )
         return certify_roads(model, states)
-    other = against if isinstance(against, Equations) else derive(against)
-    return compare_descriptions(derive(model), other, states)
+    first, second = (m if isinstance(m, Equations) else derive(m) for m in (model, against))
+    return compare_descriptions(first, second, states)
 
 
 def export(
@@ -110,7 +117,10 @@ def export(
         return [write(model, one, Path(out)) for one in langs]
     equations = model if isinstance(model, Equations) else derive(model)
     about = "" if isinstance(model, Equations) else (model.freeze() if isinstance(model, Model) else model).about
-    begin = lambda: consistent_start(StartProblem(equations), dict(start or {})).x  # noqa: E731
+
+    def begin() -> np.ndarray:
+        return consistent_start(StartProblem(equations), dict(start or {})).x
+
     return write_system(equations, langs, [what] if isinstance(what, str) else what, Path(out), about, begin)
 
 

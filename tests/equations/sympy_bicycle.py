@@ -10,16 +10,9 @@ import sympy as sp
 from sympy.physics.mechanics import Point, ReferenceFrame, RigidBody, System, dynamicsymbols, inertia
 
 
-def bicycle_system():
+def bicycle_system(parameters):
     """A `System` of four bodies, nine speeds, two heights and rolling; inputs steer_torque and pedal_torque."""
-    p = {
-        n: sp.Symbol(n)
-        for n in (
-            "wheelbase trail steer_axis_tilt gravity r_rear_wheel m_rear_wheel ixx_rear_wheel iyy_rear_wheel x_frame z_frame m_frame "
-            "ixx_frame iyy_frame izz_frame ixz_frame x_fork z_fork m_fork ixx_fork iyy_fork izz_fork ixz_fork r_front_wheel "
-            "m_front_wheel ixx_front_wheel iyy_front_wheel"
-        ).split()
-    }
+    p = {name: sp.Symbol(name) for name in parameters}
     place = dynamicsymbols("frame_x frame_y frame_z")
     quaternion = dynamicsymbols("frame_qw frame_qx frame_qy frame_qz")
     steer, steer_torque, pedal_torque = dynamicsymbols("steer steer_torque pedal_torque")

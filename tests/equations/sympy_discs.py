@@ -9,7 +9,6 @@ import sympy as sp
 from sympy.physics.mechanics import (
     KanesMethod,
     LagrangesMethod,
-    Particle,
     Point,
     ReferenceFrame,
     RigidBody,
@@ -134,10 +133,3 @@ def rolling_put_into_the_lagrangian():
     body = _disc(centre, lean, frame)
     body.potential_energy = m * g * r * sp.cos(q2)  # the publication has the other sign, too
     return LagrangesMethod(body.kinetic_energy(ground) - body.potential_energy, [q1, q2, q3])
-
-
-def bob(ground, place, velocity, mass, name="bob"):
-    """A particle at a place, moving with a velocity."""
-    point = Point(name)
-    point.set_vel(ground, velocity)
-    return Particle(name, point, mass), point

@@ -257,3 +257,10 @@ def test_a_joint_must_be_affine_in_one_coordinate():
         derive(bent("a*a"))
     with pytest.raises(ModelError, match=r"joint 'hinge': one displacement may use one coordinate, but 'a \+ b' uses a and b"):
         derive(bent("a + b"))
+
+
+def test_an_output_may_not_bear_the_name_of_a_contacts_own():
+    m = bicycle()
+    m.output("rear_wheel_contact_x", "position_x(frame)", "m")
+    with pytest.raises(ModelError, match="gives the output 'rear_wheel_contact_x' by itself"):
+        derive(m)

@@ -152,6 +152,16 @@ def test_double_pendulum_keeps_its_energy_and_a_moving_support_does_not():
     assert slope[1] == pytest.approx(-(9.81 - 16.0 * np.cos(40 * now)) * np.sin(angle) / 0.7, rel=1e-12)
 
 
+def test_units_reach_the_results():
+    e = lagrangian(
+        "falling", [x], m * x.diff() ** 2 / 2 - m * g * x, parameters={m: 1.0, g: 9.81}, outputs={"fall": -x},
+        units={x: "m", g: "m/s^2", "fall": "m"},
+    )  # fmt: skip
+    run = dr.simulate(e, 1.0)
+    assert [run.channel(name).unit for name in ("x", "x_rate", "fall")] == ["m", "m/s", "m"]
+    assert [p.unit for p in e.parameters] == ["", "m/s^2"]
+
+
 @pytest.mark.parametrize(
     ("spoil", "said"),
     [
@@ -172,6 +182,10 @@ def test_double_pendulum_keeps_its_energy_and_a_moving_support_does_not():
         (lambda: lagrangian("s", [x], x.diff() ** 2, forces={y: 1}), "'y', which is not a coordinate"),
         (lambda: lagrangian("s", [x], x.diff(dynamicsymbols._t, 2)), "acceleration"),
         (lambda: lagrangian("s", [x]), "either a Lagrangian"),
+        (lambda: lagrangian("s", [x], x.diff() ** 2, start={y: 1.0}), "a start is given for 'y', which is not a coordinate"),
+        (lambda: lagrangian("s", [x], x.diff() ** 2, units={"z": "m"}), "a unit is given for 'z', which does not exist"),
+        (lambda: lagrangian("s", [x], x.diff() ** 2, units={x: "mm"}), "must be SI: 'm'"),
+        (lambda: lagrangian("s", [x], sp.Symbol("m") * x.diff() ** 2, parameters={m: 1.0}), "made with other assumptions"),
         (lambda: Baumgarte(alpha=-1.0), "alpha must be positive"),
     ],
 )

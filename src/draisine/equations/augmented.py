@@ -182,7 +182,7 @@ def _report(
         {
             "v": (system.v, velocities),
             "vdot": (z[:n], [f"d{name}/dt" for name in velocities]),
-            "multipliers": (z[n:], [f"{name}_multiplier" for name in rows.names]),
+            "multipliers": (_parts(z, n)[1], [f"{name}_multiplier" for name in rows.names]),
             "outputs": (ca.vertcat(*[e for _, e in system.outputs]), [q.name for q, _ in system.outputs]),
             "energy": (ca.vertcat(system.kinetic, system.potential, ca.sum1(done)), ["kinetic", "potential", "work"]),
             "residuals": (ca.vertcat(rows.all_positions, rows.velocity), [f"{c.name}_{c.level}" for c in constraints]),

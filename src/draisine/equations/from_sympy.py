@@ -23,7 +23,7 @@ equations are wrong, and nothing says so.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import casadi as ca
@@ -33,11 +33,13 @@ from draisine.equations.augmented import Baumgarte, SecondOrder, augmented
 from draisine.equations.kane import Mechanics, State, second_order, states
 from draisine.equations.lagrange import lagrangian
 from draisine.equations.lexicon import Lexicon, leaves, plain
+from draisine.equations.typed import checked_start, checked_units
 from draisine.model.errors import ModelError
 from draisine.program.equations import Equations
 
 AGREEMENT = 1e-8  # relative, between SymPy's equations and ours
 COMPARED = 3  # states
+MULTIPLIER = "_multiplier"  # ends the names of reactions
 
 
 def from_sympy(
@@ -47,6 +49,8 @@ def from_sympy(
     inputs: Sequence[Any] = (),
     outputs: Mapping[str, Any] | None = None,
     start: Mapping[Any, float] | None = None,
+    units: Mapping[Any, str] | None = None,
+    names: Mapping[str, str] | None = None,
     name: str = "system",
     stabilisation: Baumgarte | None = None,
     work: bool | None = None,
@@ -56,48 +60,57 @@ def from_sympy(
     - `parameters`: constant (symbol or name) → default value; `inputs`: forces given from outside, functions of time or symbols.
     - `outputs`: name → expression of coordinates, their derivatives, speeds, time and constants.
     - `start`: coordinate or speed → default value; where constraints hold, a configuration close to them.
+    - `units`: symbol or name (of a multiplier, too) → its SI unit, for tables and figures; nothing is converted.
     - `work`: keep the work of the loads as a further state, for the energy balance; by default where loads do any that is not in
       the bodies' potential energies.
 
     States have SymPy's names; a derivative that serves as a speed is `q_rate`. Constraints are called f1, f2, … (configuration,
-    holonomic) and g1, g2, … (velocity, nonholonomic) in the order given; multipliers λ enter as reactions +Aᵀλ. Auxiliary speeds
-    are held at zero, and their multipliers are the forces that they bring into evidence.
+    holonomic) and g1, g2, … (velocity, nonholonomic) in the order given, or as `names` says: {"f1": "ground"}. Multipliers λ
+    enter as reactions +Aᵀλ. Auxiliary speeds are held at zero; their multipliers are the forces that they bring into evidence.
     """
     from sympy.physics.mechanics import KanesMethod, LagrangesMethod, System
 
     if not name.isidentifier():
         raise ModelError(f"name={name!r}: use letters, digits and underscores, beginning with a letter")
     formed = method.eom_method if isinstance(method, System) else method
+    of_reactions = {n: unit for n, unit in _by_name(units).items() if n.endswith(MULTIPLIER)}
+    of_others = {n: unit for n, unit in _by_name(units).items() if n not in of_reactions}
     if isinstance(formed, LagrangesMethod):
-        return _from_lagrange(formed, name, parameters or {}, inputs, outputs or {}, start or {}, stabilisation, bool(work))
+        given = _Given(name, dict(parameters or {}), inputs, dict(outputs or {}), start or {}, of_others, names or {})
+        return _with_units(_from_lagrange(formed, given, stabilisation, bool(work)), of_reactions)
     if isinstance(method, System):
         mechanics = _from_system(method)
     elif isinstance(method, KanesMethod):
         mechanics = _from_kane(method, name)
     else:
         raise ModelError(f"from_sympy takes a KanesMethod, a LagrangesMethod or a System, got {type(method).__name__}")
+    mechanics = replace(
+        mechanics,
+        configuration=_renamed(name, mechanics.configuration, names, [*mechanics.configuration, *mechanics.motion]),
+        motion=_renamed(name, mechanics.motion, names, [*mechanics.configuration, *mechanics.motion]),
+    )
     speeds = [*mechanics.speeds, *mechanics.auxiliary]
     words = Lexicon(name, mechanics.coordinates, speeds, inputs, parameters or {})
-    defaults = _defaults(name, start or {}, [*words.coordinates, *words.speeds])
-    _check_outputs(name, outputs or {}, [*words.coordinates, *words.speeds, *words.inputs, *words.parameters])
-    system = second_order(mechanics, words, defaults, dict(outputs or {}))
+    defaults = checked_start(name, "coordinate or speed", _by_name(start), [*words.coordinates, *words.speeds])
+    known = [*words.coordinates, *words.speeds, *words.inputs, *words.parameters]
+    _check_outputs(name, outputs or {}, known)
+    unit = checked_units(name, of_others, [*known, *(outputs or {})])
+    system = second_order(mechanics, words, defaults, dict(outputs or {}), unit)
     sampled = states(system, COMPARED)
     notes = _notes(mechanics, words)
     equations = augmented(system, stabilisation, _has_work(system, sampled) if work is None else work)
     if isinstance(formed, KanesMethod) and formed._fr is not None and formed._frstar is not None:
         notes.append(_compare(equations, formed.mass_matrix, formed.forcing, words, sampled))
-    return replace(equations, notes=(*equations.notes, *notes))
+    return _with_units(replace(equations, notes=(*equations.notes, *notes)), of_reactions)
 
 
-def _defaults(name: str, start: Mapping[Any, float], states: Iterable[str]) -> dict[str, float]:
-    from draisine.program.expression import closest
+def _with_units(equations: Equations, units: Mapping[str, str]) -> Equations:
+    unit = checked_units(equations.name, units, [m.name for m in equations.multipliers])
+    return replace(equations, multipliers=tuple(replace(m, unit=unit.get(m.name, "")) for m in equations.multipliers))
 
-    defaults = {plain(s): float(value) for s, value in start.items()}
-    known = list(states)
-    for word in defaults:
-        if word not in known:
-            raise ModelError(f"{name}: start gives {word!r}, which is neither a coordinate nor a speed{closest(word, known)}")
-    return defaults
+
+def _by_name(given: Mapping[Any, Any] | None) -> dict[str, Any]:
+    return {plain(s): value for s, value in (given or {}).items()}
 
 
 def _check_outputs(name: str, outputs: Mapping[str, Any], taken: Iterable[str]) -> None:
@@ -134,58 +147,82 @@ def _from_kane(method: Any, name: str) -> Mechanics:
         coordinates=tuple(method.q),
         speeds=tuple(method.u),
         auxiliary=tuple(method._uaux),
-        rates=method.kindiffdict(),
+        kinematics=_kinematics(method),
         bodies=tuple(method.bodies),
         loads=tuple(method.loads or ()),
-        configuration=tuple(method._f_h),
-        motion=tuple(motion),
+        configuration=_numbered("f", method._f_h),
+        motion=_numbered("g", motion),
     )
+
+
+def _renamed(
+    owner: str, items: tuple[tuple[str, Any], ...], names: Mapping[str, str] | None, every: Sequence[tuple[str, Any]]
+) -> tuple[tuple[str, Any], ...]:
+    known = [n for n, _ in every]
+    for word in names or {}:
+        if word not in known:
+            raise ModelError(f"{owner}: names renames a constraint {word!r}; there are {', '.join(known) or 'none'}")
+    return tuple(((names or {}).get(n, n), e) for n, e in items)
+
+
+def _numbered(stem: str, expressions: Iterable[Any]) -> tuple[tuple[str, Any], ...]:
+    return tuple((f"{stem}{i + 1}", e) for i, e in enumerate(expressions))
 
 
 def _from_system(system: Any) -> Mechanics:
     """From a `System`, from its parts alone: its equations need not have been formed."""
+    from sympy.physics.vector import dynamicsymbols
+
     loads = (*system.loads, *(load for actuator in system.actuators for load in actuator.to_loads()))
+    configuration = _numbered("f", system.holonomic_constraints)
+    if system._vel_constrs is None:
+        rates = tuple((f"{n}_rate", e.diff(dynamicsymbols._t)) for n, e in configuration)
+        motion = (*rates, *_numbered("g", system.nonholonomic_constraints))
+    else:  # set by hand
+        motion = _numbered("g", system.velocity_constraints)
     return Mechanics(
         frame=system.frame,
         coordinates=tuple(system.q),
         speeds=tuple(system.u),
         auxiliary=tuple(system.u_aux),
-        rates=_rates(system),
+        kinematics=tuple(k for k in system.kdes if k != 0),  # a speed that is itself a rate leaves nothing
         bodies=tuple(system.bodies),
         loads=loads,
-        configuration=tuple(system.holonomic_constraints),
-        motion=tuple(system.velocity_constraints),
+        configuration=configuration,
+        motion=motion,
     )
 
 
-def _rates(system: Any) -> dict[Any, Any]:
-    """q̇ by the kinematic differential equations; a speed that is itself a derivative needs none."""
-    from sympy.physics.mechanics import KanesMethod
-
-    own = {q.diff(): q.diff() for q in system.q if q.diff() in set(system.u)}
-    others = [q for q in system.q if q.diff() not in own]
-    if not others:
-        return own
-    speeds = [u for u in system.u if u not in own]
-    equations = [k for k in system.kdes if k != 0]
-    auxiliary = tuple(system.u_aux) or None
-    return own | KanesMethod(system.frame, others, speeds, kd_eqs=equations, u_auxiliary=auxiliary).kindiffdict()
+def _kinematics(method: Any) -> tuple[Any, ...]:
+    """The kinematic differential equations of a `KanesMethod` as they were given: its own solution may divide by zero."""
+    solved = method.kindiffdict()
+    if set(method._uaux) & set(leaves(solved.values())):
+        return tuple(rate - value for rate, value in solved.items())  # what is kept of the equations lacks the auxiliary speeds
+    rates = type(method.u)(list(solved))
+    return tuple(method._k_kqdot_implicit * rates + method._k_ku_implicit * method.u + method._f_k_implicit)
 
 
 # ---------------------------------------------------------------- Lagrange
 
 
-def _from_lagrange(
-    method: Any,
-    name: str,
-    parameters: Mapping[Any, float],
-    inputs: Sequence[Any],
-    outputs: Mapping[str, Any],
-    start: Mapping[Any, float],
-    stabilisation: Baumgarte | None,
-    work: bool,
-) -> Equations:
+@dataclass(frozen=True)
+class _Given:
+    """What the user says besides the method."""
+
+    name: str
+    parameters: dict[Any, float]
+    inputs: Sequence[Any]
+    outputs: dict[str, Any]
+    start: Mapping[Any, float]
+    units: Mapping[Any, str]
+    names: Mapping[str, str]
+
+
+def _from_lagrange(method: Any, given: _Given, stabilisation: Baumgarte | None, work: bool) -> Equations:
     """From a `LagrangesMethod`: its Lagrangian, constraints and loads go the road of `lagrangian`."""
+    import sympy
+
+    name, inputs, parameters, outputs = given.name, given.inputs, given.parameters, given.outputs
     coordinates = list(method.q)
     count = len(method._hol_coneqs)
     parts = {
@@ -195,28 +232,30 @@ def _from_lagrange(
         "forces": _generalised_forces(method),
         "outputs": list(outputs.values()),
     }
-    own = [*coordinates, *(q.diff() for q in coordinates)]
+    rates = [q.diff() for q in coordinates]
+    own = [*coordinates, *rates]
     words = _Words(name, own, inputs, parameters, [e for part in parts.values() for e in part])
-    parts = {part: [e.xreplace(words.merged) if words.merged else e for e in items] for part, items in parts.items()}
+    parts = {part: [sympy.sympify(e).xreplace(words.merged) for e in items] for part, items in parts.items()}
     _check_outputs(name, outputs, [plain(s) for s in (*own, *inputs, *parameters)])
-    defaults = _defaults(name, start, [plain(q) for q in coordinates])
+    held, moving = _numbered("f", parts["holonomic"]), _numbered("g", parts["nonholonomic"])
     equations = lagrangian(
         name,
         coordinates,
         parts["lagrangian"][0],
         forces={q: f for q, f in zip(coordinates, parts["forces"], strict=True) if f != 0},
-        holonomic=parts["holonomic"],
-        nonholonomic=parts["nonholonomic"],
+        holonomic=dict(_renamed(name, held, given.names, (*held, *moving))),
+        nonholonomic=dict(_renamed(name, moving, given.names, (*held, *moving))),
         parameters=words.parameters,
         inputs=words.inputs,
         outputs=dict(zip(outputs, parts["outputs"], strict=True)),
-        start={q: defaults.get(plain(q), 0.0) for q in coordinates},
+        start=_by_name(given.start),
+        units=given.units,
         stabilisation=stabilisation,
-        work=work or any(f != 0 for f in parts["forces"]),
+        work=work or any(f != 0 for f in parts["forces"]) or any(c.xreplace(dict.fromkeys(rates, 0)) != 0 for c in method.coneqs),
     )
     if method.eom is None:
         return equations
-    lexicon = Lexicon(name, coordinates, own[len(coordinates) :], inputs, parameters)
+    lexicon = Lexicon(name, coordinates, rates, inputs, parameters)
     note = _compare(equations, method.mass_matrix, method.forcing, lexicon, _near_the_start(equations))
     return replace(equations, notes=(*equations.notes, note))
 
@@ -253,26 +292,28 @@ class _Words:
         import sympy
         from sympy.physics.vector import dynamicsymbols
 
-        met: dict[str, Any] = {}
-        self.merged: dict[Any, Any] = {}
         known = {*states, dynamicsymbols._t}
-        for leaf in sorted((s for s in leaves(map(sympy.sympify, expressions)) if s not in known), key=str):
-            first = met.setdefault(plain(leaf), leaf)
-            if first != leaf:
-                self.merged[leaf] = first
+        met = sorted((s for s in leaves(map(sympy.sympify, expressions)) if s not in known), key=str)
+        rates = [str(s) for s in met if isinstance(s, sympy.Derivative)]
+        if rates:
+            raise ModelError(
+                f"{name} uses {', '.join(rates)}; only coordinates have rates here. Write a motion as a formula of time"
+            )
         declared = {plain(s) for s in (*inputs, *parameters)}
-        missing = [n for n in sorted(met) if n not in declared and not isinstance(met[n], sympy.Derivative)]
-        constants = [n for n in missing if isinstance(met[n], sympy.Symbol)]
-        functions = [n for n in missing if n not in constants]
-        said = [f"constants without a value: {', '.join(constants)}; give each a default: parameters={{symbol or name: value}}"]
-        said += [
+        missing = [s for s in met if plain(s) not in declared]
+        constants = sorted({plain(s) for s in missing if isinstance(s, sympy.Symbol)})
+        functions = sorted({plain(s) for s in missing} - set(constants))
+        said = [
+            f"constants without a value: {', '.join(constants)}; give each a default: parameters={{symbol or name: value}}",
             f"functions of time that are not coordinates: {', '.join(functions)}; declare them with inputs=[…], or give them "
-            "values in parameters"
+            "values in parameters",
         ]
         if missing:
             raise ModelError(f"{name} has " + "; and ".join(s for s, n in zip(said, (constants, functions), strict=True) if n))
-        self.parameters = {met.get(plain(s), sympy.Symbol(plain(s))): float(value) for s, value in parameters.items()}
-        self.inputs = [met.get(plain(s), sympy.Symbol(plain(s))) for s in inputs]
+        # a plain symbol by each name stands for all that are called so
+        self.merged = {s: sympy.Symbol(plain(s)) for s in met}
+        self.parameters = {sympy.Symbol(plain(s)): float(value) for s, value in parameters.items()}
+        self.inputs = [sympy.Symbol(plain(s)) for s in inputs]
 
 
 # ---------------------------------------------------------------- energy balance, and the second derivation

@@ -20,7 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.equations.augmented import SecondOrder
-from draisine.equations.lexicon import Lexicon
+from draisine.equations.lexicon import Lexicon, plain
+from draisine.equations.linear import solve
 from draisine.model.errors import ModelError
 from draisine.program.equations import Quantity
 
@@ -38,11 +39,11 @@ class Mechanics:
     coordinates: tuple[Any, ...]
     speeds: tuple[Any, ...]
     auxiliary: tuple[Any, ...]  # speeds that are zero, there for the forces that keep them so
-    rates: dict[Any, Any]  # q̇ → expression of speeds, coordinates and time
+    kinematics: tuple[Any, ...]  # k(q̇, u, q, t) = 0, linear in q̇, for the coordinates whose rates are not themselves speeds
     bodies: tuple[Any, ...]
     loads: tuple[Any, ...]  # pairs of a point and a force, or of a frame and a torque
-    configuration: tuple[Any, ...]  # f(q, t) = 0
-    motion: tuple[Any, ...]  # g(q, u, t) = 0, the rates of the configuration constraints among them
+    configuration: tuple[tuple[str, Any], ...]  # name, f(q, t) = 0
+    motion: tuple[tuple[str, Any], ...]  # name, g(q, u, t) = 0, the rates of the configuration constraints among them
 
 
 @dataclass(frozen=True)
@@ -55,11 +56,11 @@ class State:
     u: Reals
 
 
-def second_order(m: Mechanics, words: Lexicon, start: dict[str, float], outputs: dict[str, Any]) -> SecondOrder:
+def second_order(
+    m: Mechanics, words: Lexicon, start: dict[str, float], outputs: dict[str, Any], unit: dict[str, str]
+) -> SecondOrder:
     """M, F, energies and constraints of the bodies under the loads."""
-    rates = words.lower([m.rates[q.diff()] for q in m.coordinates], "a kinematic differential equation")
-    for i, q in enumerate(m.coordinates):
-        words.let(q.diff(), rates[i])
+    rates = _rates(m, words)
     sums = _Sums(m.frame, words, rates)
     for body in m.bodies:
         sums.add_body(body)
@@ -73,25 +74,48 @@ def second_order(m: Mechanics, words: Lexicon, start: dict[str, float], outputs:
         v=words.v,
         u=words.u,
         p=words.p,
-        coordinates=tuple(Quantity(n, default=start.get(n, 0.0)) for n in words.coordinates),
-        velocities=tuple(Quantity(n, default=start.get(n, 0.0)) for n in words.speeds),
-        inputs=tuple(Quantity(n) for n in words.inputs),
-        parameters=tuple(Quantity(n, default=value) for n, value in words.parameters.items()),
+        coordinates=tuple(Quantity(n, unit.get(n, ""), default=start.get(n, 0.0)) for n in words.coordinates),
+        velocities=tuple(Quantity(n, unit.get(n, ""), default=start.get(n, 0.0)) for n in words.speeds),
+        inputs=tuple(Quantity(n, unit.get(n, "")) for n in words.inputs),
+        parameters=tuple(Quantity(n, unit.get(n, ""), default=value) for n, value in words.parameters.items()),
         q_rate=rates,
         mass=ca.densify(sums.mass),
         force=ca.densify(active - sums.inertia),
         driven=ca.densify(active - falling),
         kinetic=sums.kinetic,
         potential=potential,
-        outputs=[(Quantity(n), words.scalar(e, f"output {n!r}")) for n, e in outputs.items()],
+        outputs=[(Quantity(n, unit.get(n, "")), words.scalar(e, f"output {n!r}")) for n, e in outputs.items()],
     )
-    configuration = [(f"f{i + 1}", words.scalar(e, f"the constraint {e} = 0")) for i, e in enumerate(m.configuration)]
-    motion = [(f"g{i + 1}", words.scalar(e, f"the constraint {e} = 0")) for i, e in enumerate(m.motion)]
+    configuration = [(n, words.scalar(e, f"constraint {n}")) for n, e in m.configuration]
+    motion = [(n, words.scalar(e, f"constraint {n}")) for n, e in m.motion]
     expressions = [e for _, e in (*configuration, *motion, *system.outputs)]
     needed = (system.mass, system.force, system.driven, system.kinetic, system.q_rate, *expressions)
     words.check(*needed, functions=not m.auxiliary)
     system = _sort_constraints(system, configuration, motion)
     return _hold_auxiliary(system, m, words, expressions) if m.auxiliary else system
+
+
+def _rates(m: Mechanics, words: Lexicon) -> ca.SX:
+    """q̇ by the kinematic differential equations, solved by cofactors: no pivot vanishes before their determinant does."""
+    rates = [q.diff() for q in m.coordinates]
+    unknown = [r for r in rates if r not in m.speeds]
+    symbols = [ca.SX.sym(plain(r)) for r in unknown]
+    for rate, symbol in zip(unknown, symbols, strict=True):
+        words.let(rate, symbol)
+    equations = words.lower(m.kinematics, "a kinematic differential equation")
+    if equations.numel() != len(unknown):
+        raise ModelError(
+            f"{words.name}: {len(unknown)} coordinates need as many kinematic differential equations, got {equations.numel()}"
+        )
+    every = ca.vertcat(ca.SX(0, 1), *symbols)
+    matrix, rest = ca.jacobian(equations, every), ca.substitute(equations, every, ca.SX.zeros(len(symbols)))
+    if ca.depends_on(matrix, ca.vertcat(every, words.v)):
+        raise ModelError(f"{words.name}: the kinematic differential equations are not linear in the rates of the coordinates")
+    rows = [[matrix[i, j] for j in range(len(symbols))] for i in range(len(symbols))]
+    (solved,) = solve(rows, [[-rest[i] for i in range(len(symbols))]])
+    for rate, value in zip(unknown, solved, strict=True):
+        words.let(rate, value)
+    return words.lower(rates, "a rate")
 
 
 class _Sums:

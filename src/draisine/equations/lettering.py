@@ -5,10 +5,13 @@ from __future__ import annotations
 import re
 
 GREEK = frozenset(
-    "alpha beta gamma delta epsilon zeta eta theta iota kappa mu nu xi rho sigma tau upsilon phi chi psi omega".split()
-    + "Gamma Delta Theta Xi Sigma Phi Psi Omega lambda Lambda pi Pi".split()
+    (
+        *("alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta", "iota", "kappa", "lambda", "mu", "nu", "xi"),
+        *("rho", "sigma", "tau", "upsilon", "phi", "chi", "psi", "omega"),
+        *("Gamma", "Delta", "Theta", "Lambda", "Xi", "Pi", "Sigma", "Phi", "Psi", "Omega"),
+    )
 )
-_LETTER = re.compile(r"([A-Za-z]|%s)(\d*)" % "|".join(sorted(GREEK, key=len, reverse=True)))
+_LETTER = re.compile(rf"([A-Za-z]|{'|'.join(sorted(GREEK, key=len, reverse=True))})(\d*)")
 
 
 def latex_name(name: str) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 
 import casadi as ca
 
+from draisine.equations.typed import column
 from draisine.model.errors import ModelError
 from draisine.program.sympy_bridge import UnsupportedExpression, to_sx
 
@@ -60,10 +61,7 @@ class Lexicon:
         self.parameters = {plain(s): float(value) for s, value in parameters.items()}
         self._check_names()
         self.t = ca.SX.sym("t")
-        self.q, self.v, self.u, self.p = (
-            ca.vertcat(ca.SX(0, 1), *[ca.SX.sym(n) for n in row])
-            for row in (self.coordinates, self.speeds, self.inputs, self.parameters)
-        )
+        self.q, self.v, self.u, self.p = map(column, (self.coordinates, self.speeds, self.inputs, self.parameters))
         self._known: dict[Any, ca.SX] = {dynamicsymbols._t: self.t}
         self._known |= {s: self.q[i] for i, s in enumerate(coordinates)}
         self._known |= {s: self.v[i] for i, s in enumerate(speeds)}
@@ -72,12 +70,17 @@ class Lexicon:
         self.loose: dict[str, ca.SX] = {}  # functions of time that were not declared
 
     def _check_names(self) -> None:
-        kinds = {"coordinate": self.coordinates, "speed": self.speeds, "input": self.inputs, "parameter": list(self.parameters)}
+        kinds = {
+            "a coordinate": self.coordinates,
+            "a speed": self.speeds,
+            "an input": self.inputs,
+            "a parameter": list(self.parameters),
+        }
         met: dict[str, str] = {}
         for kind, names in kinds.items():
             for name in names:
                 if name in met:
-                    raise ModelError(f"{self.name}: {name!r} is the name of a {met[name]} and of a {kind}; rename one of them")
+                    raise ModelError(f"{self.name}: {name!r} names {met[name]} and {kind}; rename one of them")
                 met[name] = kind
 
     def let(self, symbol: Any, value: ca.SX) -> None:

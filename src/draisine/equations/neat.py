@@ -30,23 +30,30 @@ def neat(expression: Any) -> Any:
     """
     import sympy
 
-    exact = _exact(expression)
-    if exact.is_Atom:
-        return _decimal(exact)
-    inner = _neat_inside(exact)
-    forms = [inner, *(_by_signs(_reduced(inner, kept)) for kept in (sympy.sin, sympy.cos))]
-    best = min(forms, key=sympy.count_ops)
-    if sympy.count_ops(best) <= LAST_POLISH:
+    best = reduced(expression)
+    if not best.is_Atom and sympy.count_ops(best) <= LAST_POLISH:
         best = min((best, sympy.simplify(best), sympy.factor_terms(sympy.trigsimp(best))), key=sympy.count_ops)
     return _decimal(best)
+
+
+def reduced(expression: Any) -> Any:
+    """Short by identities alone, all numbers exact: what intermediate results need."""
+    import sympy
+
+    exact = _exact(expression)
+    if exact.is_Atom:
+        return exact
+    inner = _neat_inside(exact)
+    forms = [inner, *(_by_signs(_reduced(inner, kept)) for kept in (sympy.sin, sympy.cos))]
+    return min(forms, key=sympy.count_ops)
 
 
 def exact_halves(expression: Any) -> Any:
     """0.5 as ½ and so on, where a float is a fraction that people would write; other floats stay."""
     import sympy
 
-    numbers = {number: sympy.Rational(str(number)) for number in expression.atoms(sympy.Float)}
-    return expression.xreplace({number: exact for number, exact in numbers.items() if exact.q <= READABLE})
+    numbers = {number: sympy.Rational(repr(float(number))) for number in expression.atoms(sympy.Float)}
+    return expression.xreplace({n: exact if exact.q <= READABLE else sympy.Float(float(n)) for n, exact in numbers.items()})
 
 
 def _exact(expression: Any) -> Any:
@@ -54,14 +61,14 @@ def _exact(expression: Any) -> Any:
     import sympy
 
     expression = sympy.sympify(expression, strict=True)
-    return expression.xreplace({number: sympy.Rational(str(number)) for number in expression.atoms(sympy.Float)})
+    return expression.xreplace({number: sympy.Rational(repr(float(number))) for number in expression.atoms(sympy.Float)})
 
 
 def _decimal(expression: Any) -> Any:
     import sympy
 
     long = [number for number in expression.atoms(sympy.Rational) if number.q > READABLE]
-    return expression.xreplace({number: sympy.Float(number, 17) for number in long})
+    return expression.xreplace({number: sympy.Float(float(number)) for number in long})
 
 
 def _neat_inside(expression: Any) -> Any:
@@ -69,6 +76,8 @@ def _neat_inside(expression: Any) -> Any:
     import sympy
 
     def is_outer(node: Any) -> bool:
+        if isinstance(node, sympy.Piecewise):
+            return False  # its branches are written as the model wrote them
         return (node.is_Pow and not node.exp.is_Integer) or (isinstance(node, sympy.Function) and not node.args[0].is_Atom)
 
     done: dict[Any, Any] = {}
@@ -80,6 +89,11 @@ def _neat_inside(expression: Any) -> Any:
     return expression.xreplace(done)
 
 
+def odd_powers(expression: Any, sign: Any) -> Any:
+    """σ² = 1."""
+    return expression.replace(lambda n: n.is_Pow and n.base == sign and n.exp.is_Integer, lambda n: sign ** (n.exp % 2))
+
+
 def _by_signs(expression: Any) -> Any:
     """a/|a| as sign(a), where |a| divides: then a = 0 is excluded already."""
     import sympy
@@ -88,13 +102,12 @@ def _by_signs(expression: Any) -> Any:
         (inside,) = size.args
         sign = sympy.Dummy("sign", real=True)
         signed = sympy.cancel(expression.xreplace({size: inside * sign, 1 / size: sign / inside}))
-        signed = signed.replace(lambda n, s=sign: n.is_Pow and n.base == s, lambda n: n.base ** (n.exp % 2))
-        expression = signed.subs(inside * sign, size).xreplace({sign: sympy.sign(inside)})
+        expression = odd_powers(signed, sign).subs(inside * sign, size).xreplace({sign: sympy.sign(inside)})
     return expression
 
 
 def _reduced(expression: Any, kept: Any) -> Any:
-    """Numerator and denominator divided by sin² + cos² − 1 of every angle, so that squares of the `kept` function alone are left."""
+    """Numerator and denominator divided by sin² + cos² − 1 of every angle, so that only squares of `kept` are left."""
     import sympy
 
     above, below = sympy.fraction(sympy.together(expression))

@@ -1,27 +1,23 @@
 """The equations of a small system as people write them: SymPy matrices of M q̈ + C q̇ + g = Q + Dᵀλ, D q̈ = b, and reduced.
 
-M, C, g, Q, D and b come from the road by energies, in joint coordinates and Euler angles; A, H, M_r and F_r of v = H v_r, A H = 0,
-M_r v̇_r = F_r come from the reduction, in the coordinates and velocities of the model. Nothing is derived here: the symbols of
-both roads are carried over to SymPy as they are, or made short by `simplified()`.
+M, C, g, Q, D and b come from the road by energies, in joint coordinates and Euler angles; A, H, M_r and F_r of v = H v_r,
+A H = 0, M_r v̇_r = F_r come from the reduction, in the coordinates and velocities of the model. Nothing is derived here: the
+symbols of both roads are carried over to SymPy as they are, or made short by `simplified()`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-import casadi as ca
-
-from draisine.equations.derive import formulate
-from draisine.equations.energies import Energies
-from draisine.equations.formulation import Formulation
+from draisine.equations.by_hand import Signs, reactions
 from draisine.equations.lettering import dotted, latex_name
-from draisine.equations.neat import exact_halves, neat, neat_matrix
+from draisine.equations.neat import exact_halves, neat_matrix
+from draisine.equations.roads import Roads, written_out
 from draisine.model.errors import ModelError
 from draisine.model.items import System
 from draisine.model.model import Model
-from draisine.program.program import Program
 from draisine.program.sympy_bridge import to_sympy
 
 if TYPE_CHECKING:
@@ -53,82 +49,19 @@ def symbolic(model: Model | System, limit: int | None = LIMIT) -> SymbolicEquati
 
     >>> from draisine.model import Model
     >>> m = Model("pendulum")
-    >>> bob = m.body("bob", mass=m.parameter("m", 1.0), centre=(0, 0, "-l" if m.parameter("l", 1.0) else 0))
+    >>> mass, length = m.parameter("m", 1.0, "kg"), m.parameter("l", 1.0, "m")
+    >>> bob = m.body("bob", mass=mass, centre=(0, 0, -length))
     >>> _ = m.revolute("theta", "ground", bob, axis="y")
-    >>> m.gravity(m.parameter("g", 9.81))
+    >>> m.gravity(m.parameter("g", 9.81, "m/s^2"))
     >>> pendulum = symbolic(m).simplified()
     >>> pendulum.M, pendulum.g
     (Matrix([[l**2*m]]), Matrix([[g*l*m*sin(theta)]]))
     """
     if not isinstance(model, Model | System):
         raise TypeError(
-            f"symbolic takes a Model, got {type(model).__name__}; equations that were typed by hand are in your own symbols already"
+            f"symbolic takes a Model, got {type(model).__name__}; equations that were typed by hand are in symbols already"
         )
-    return SymbolicEquations(_Roads(model.freeze() if isinstance(model, Model) else model), limit)
-
-
-class _Roads:
-    """Both derivations of one description, each made once, as programs of one matrix."""
-
-    def __init__(self, system: System) -> None:
-        self.system = system
-
-    @cached_property
-    def energies(self) -> Energies:
-        return Energies(self.system)
-
-    @cached_property
-    def formulation(self) -> Formulation:
-        return formulate(self.system)
-
-    @cached_property
-    def rate_names(self) -> list[str]:
-        rates = {c.name: c.rate for c in self.system.coordinates if c.rate}
-        return [rates.get(name, f"{name}_rate") for name in self.energies.names]
-
-    @cached_property
-    def rows(self) -> list[str]:
-        heights, rolling = self.energies.constraints
-        return [name for name, _ in (*heights, *rolling)]
-
-    def program(self, name: str) -> Program:
-        if name in ("A", "H", "reduced_mass", "reduced_force"):
-            return self.formulation.program(name, {name: self._reduced(name)})
-        e = self.energies
-        inputs: Mapping[str, tuple[ca.SX, Sequence[str]]] = {
-            "t": (e.t, ["t"]),
-            "q": (e.q, e.names),
-            "v": (e.v, self.rate_names),
-            "u": (e.u, [u.name for u in self.system.inputs]),
-            "p": (e.p, [p.name for p in self.system.parameters]),
-        }
-        return Program.build(f"{self.system.name}_{name}", inputs, {name: self._by_energies(name)})
-
-    def _by_energies(self, name: str) -> ca.SX:
-        e = self.energies
-        if name in ("D", "b"):
-            return e.rows["Db".index(name)]
-        made: dict[str, Callable[[], ca.SX]] = {
-            "M": lambda: e.mass,
-            "C": lambda: e.coriolis,
-            "g": lambda: e.gravity,
-            "Q": lambda: e.driven,
-        }
-        return made[name]()
-
-    def _reduced(self, name: str) -> ca.SX:
-        f = self.formulation
-        independent, n = list(f.independent), len(f.independent)
-        if name == "A":
-            return f.mechanism.matrix
-        if name == "H":
-            kernel = f.reduction.kernel
-            rows = [[kernel[v].get(i, ca.SX(0)) for i in independent] for v in f.mechanism.scope.velocities]
-            return ca.vertcat(*[ca.horzcat(*row) for row in rows])
-        if name == "reduced_force":
-            return ca.vertcat(*f.dynamics.force)
-        lower = f.dynamics.mass_matrix
-        return ca.vertcat(*[ca.horzcat(*[lower[max(i, j)][min(i, j)] for j in range(n)]) for i in range(n)])
+    return SymbolicEquations(Roads(model.freeze() if isinstance(model, Model) else model), limit)
 
 
 class SymbolicEquations:
@@ -138,7 +71,7 @@ class SymbolicEquations:
     them) and `independent` to A, H, `reduced_mass`, `reduced_force`. Quantities with the same name are the same symbol.
     """
 
-    def __init__(self, roads: _Roads, limit: int | None) -> None:
+    def __init__(self, roads: Roads, limit: int | None) -> None:
         self._roads = roads
         self.limit = limit
 
@@ -158,7 +91,7 @@ class SymbolicEquations:
 
     @cached_property
     def accelerations(self) -> tuple[sympy.Symbol, ...]:
-        return _symbols([f"d{name}/dt" for name in self._roads.rate_names])
+        return _symbols([f"{name}_ddot" for name in self._roads.energies.names])
 
     @cached_property
     def inputs(self) -> tuple[sympy.Symbol, ...]:
@@ -199,12 +132,12 @@ class SymbolicEquations:
     # ---------------------------------------------------------------- matrices
 
     @cached_property
-    def M(self) -> sympy.Matrix:  # noqa: N802  the matrix is called so by everybody
+    def M(self) -> sympy.Matrix:
         """Mass matrix."""
         return self._made("M")
 
     @cached_property
-    def C(self) -> sympy.Matrix:  # noqa: N802
+    def C(self) -> sympy.Matrix:
         """Coriolis matrix by Christoffel symbols: Ṁ − 2C is skew."""
         return self._made("C")
 
@@ -214,12 +147,12 @@ class SymbolicEquations:
         return self._made("g")
 
     @cached_property
-    def Q(self) -> sympy.Matrix:  # noqa: N802
+    def Q(self) -> sympy.Matrix:
         """Generalised forces of inputs and dampers."""
         return self._made("Q")
 
     @cached_property
-    def D(self) -> sympy.Matrix:  # noqa: N802
+    def D(self) -> sympy.Matrix:
         """Constraint rows, heights first: D q̇ = 0."""
         return self._made("D")
 
@@ -229,12 +162,12 @@ class SymbolicEquations:
         return self._made("b")
 
     @cached_property
-    def A(self) -> sympy.Matrix:  # noqa: N802
+    def A(self) -> sympy.Matrix:
         """Constraint rows in the model's own velocities: A v = 0."""
         return self._made("A")
 
     @cached_property
-    def H(self) -> sympy.Matrix:  # noqa: N802
+    def H(self) -> sympy.Matrix:
         """Kernel of the constraints: v = H v_r, A H = 0."""
         return self._made("H")
 
@@ -254,21 +187,20 @@ class SymbolicEquations:
         if not self._roads.rows:
             return sympy.zeros(0, 1)
         rest = self.C * sympy.Matrix(self.velocities) + self.g - self.Q
-        solved = self._solved(self.M, sympy.Matrix.hstack(self.D.T, rest))
-        carried, free = solved[:, :-1], solved[:, -1]
-        return self._solved(self._polished(self.D * carried), self._polished(self.b + self.D * free))
+        return self._solved(self.M, self.D, self.b, rest)
 
     @cached_property
     def motion(self) -> sympy.Matrix:
         """M q̈ + C q̇ + g − Q − Dᵀλ, which vanishes: one equation for each coordinate, in `accelerations` and `reactions`."""
         import sympy
 
-        total = self.M * sympy.Matrix(self.accelerations) + self.C * sympy.Matrix(self.velocities) + self.g - self.Q
-        return self._polished(total - self.D.T * sympy.Matrix(self.reactions) if self.reactions else total)
+        total = self.M * sympy.Matrix(self.accelerations) + self.g - self.Q
+        total += self._polished(self.C * sympy.Matrix(self.velocities))
+        return total - self.D.T * sympy.Matrix(self.reactions) if self.reactions else total
 
     def operations(self, name: str) -> int:
         """Operations of a matrix written out, before anything is made short."""
-        return _written_out(self._roads.program(name))
+        return written_out(self._roads.program(name))
 
     def simplified(self) -> SymbolicEquations:
         """The same, every entry made short by trigonometric identities and `sympy.simplify`."""
@@ -279,11 +211,11 @@ class SymbolicEquations:
 
     def _written(self, name: str) -> sympy.Matrix:
         program = self._roads.program(name)
-        length = _written_out(program)
+        length = written_out(program)
         if self.limit is not None and length > self.limit:
             raise ModelError(
-                f"model {self.name!r}: its {ABOUT[name].partition(',')[0]} {name} would have {length:,} operations written out, more "
-                f"than the limit of {self.limit:,}; read the listing with named intermediate quantities "
+                f"model {self.name!r}: its {ABOUT[name].partition(',')[0]} {name} would have {length:,} operations written "
+                f"out, more than the limit of {self.limit:,}; read the listing with named intermediate quantities "
                 "(draisine equations MODEL --format html), or insist with symbolic(model, limit=None)"
             )
         return to_sympy(program).expanded()[name].applyfunc(exact_halves)
@@ -291,14 +223,14 @@ class SymbolicEquations:
     def _polished(self, matrix: sympy.Matrix) -> sympy.Matrix:
         return matrix
 
-    def _solved(self, matrix: sympy.Matrix, sides: sympy.Matrix) -> sympy.Matrix:
-        length = sum(map(_count, (matrix, sides)))
+    def _solved(self, mass: Any, rows: Any, side: Any, rest: Any) -> sympy.Matrix:
+        length = sum(map(_count, (mass, rows, side, rest)))
         if length > PRINTED:
             raise ModelError(
-                f"model {self.name!r}: its multipliers would be solved from matrices of {length:,} operations, and grow beyond use; "
-                "take simplified().multipliers, or the numbers from the report of a run"
+                f"model {self.name!r}: its multipliers would be solved from matrices of {length:,} operations, and grow "
+                "beyond use; take simplified().multipliers, or the numbers from the report of a run"
             )
-        return matrix.LUsolve(sides)
+        return reactions(mass, rows, side, rest, lambda entry: entry)
 
     # ---------------------------------------------------------------- showing
 
@@ -331,7 +263,8 @@ class SymbolicEquations:
 
     def __repr__(self) -> str:
         names = ", ".join(s.name for s in self.coordinates)
-        return f"<{type(self).__name__.strip('_')} of {self.name!r}: coordinates {names}; {len(self._roads.rows)} constraint rows>"
+        count = len(self._roads.rows)
+        return f"<{type(self).__name__.strip('_')} of {self.name!r}: coordinates {names}; {count} constraint rows>"
 
 
 class _Simplified(SymbolicEquations):
@@ -347,9 +280,9 @@ class _Simplified(SymbolicEquations):
     def _polished(self, matrix: sympy.Matrix) -> sympy.Matrix:
         return neat_matrix(matrix)
 
-    def _solved(self, matrix: sympy.Matrix, sides: sympy.Matrix) -> sympy.Matrix:
-        """Gauss without pivots worth less than they cost: each entry is made short as soon as it is formed."""
-        return neat_matrix(matrix.LUsolve(sides, iszerofunc=lambda x: neat(x) == 0))
+    def _solved(self, mass: Any, rows: Any, side: Any, rest: Any) -> sympy.Matrix:
+        signs = Signs(rows)
+        return signs.taken_out(reactions(mass, signs.put_in(rows), signs.put_in(side), signs.put_in(rest), signs.polish))
 
 
 def _time() -> Any:
@@ -392,18 +325,3 @@ def _count(matrix: Any) -> int:
     import sympy
 
     return int(sympy.count_ops(matrix))
-
-
-def _written_out(program: Program) -> int:
-    """Operations if nothing shared were named: found on the tape, without writing anything out."""
-    lengths: dict[int, int] = {}
-    total = 0
-    for line in program.tape:
-        if line.operation == ca.OP_OUTPUT:
-            total += lengths[line.inputs[0]]
-        elif line.operation in (ca.OP_INPUT, ca.OP_CONST):
-            lengths[line.outputs[0]] = 0
-        else:
-            length = 1 + sum(lengths[i] for i in line.inputs)
-            lengths |= {o: length for o in line.outputs}
-    return total

@@ -13,6 +13,7 @@ from draisine.equations.inertia import mass_of
 from draisine.equations.newton_euler import inverse_dynamics
 from draisine.equations.tree import Launch, Turn
 from draisine.equations.vectors import UNIT, ZERO, Vec, cross, dot, times
+from draisine.model.errors import ModelError
 from draisine.model.items import Rotate
 from draisine.program.equations import Constraint, Event, Kind, Quantity
 from draisine.program.expression import parse
@@ -186,7 +187,15 @@ class Report:
 
     @cached_property
     def outputs(self) -> tuple[Quantity, ...]:
-        return (*self._motion_outputs, *self._force_outputs)
+        found = (*self._motion_outputs, *self._force_outputs)
+        names = [q.name for q in found]
+        twice = next((name for name in names if names.count(name) > 1), None)
+        if twice is not None:
+            raise ModelError(
+                f"model {self.mechanism.system.name!r}: a contact gives the output {twice!r} by itself; give your own output "
+                "another name"
+            )
+        return found
 
     @cached_property
     def force_names(self) -> frozenset[str]:

@@ -34,6 +34,14 @@ _MODELS = {
     "snakeboard": "snakeboard",
     "delebecque_bicycle": "delebecque_bicycle",
     "delebecque_graph": "delebecque_bicycle",
+    "double_pendulum": "double_pendulum",
+    "double_pendulum_graph": "double_pendulum",
+    "cart_pole": "cart_pole",
+    "cart_pole_graph": "cart_pole",
+    "spherical_pendulum": "spherical_pendulum",
+    "spherical_pendulum_by_angles": "spherical_pendulum",
+    "rattleback": "rattleback",
+    "sphere_on_turntable": "sphere_on_turntable",
 }
 _STUDIES = {
     "bicycle_free_run": "bicycle_free_run",
@@ -44,6 +52,11 @@ _STUDIES = {
     "sleigh_turns_round": "sleigh",
     "snakeboard_drive": "snakeboard",
     "delebecque_pulse": "delebecque_bicycle",
+    "double_pendulum_twice": "double_pendulum",
+    "cart_pole_swing_up": "cart_pole",
+    "spherical_pendulum_passes": "spherical_pendulum",
+    "rattleback_reverses": "rattleback",
+    "sphere_on_turntable_circles": "sphere_on_turntable",
 }
 
 

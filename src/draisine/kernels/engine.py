@@ -32,11 +32,11 @@ class LoadedObject:
     """Object code linked into this process. The code at `address` is valid as long as this object lives."""
 
     address: int
-    library: Any = field(repr=False)
+    linked: Any = field(repr=False)
 
     def address_of(self, symbol: str) -> int:
         """The address of another symbol that was asked for when the object was loaded."""
-        return int(self.library[symbol])
+        return int(self.linked[symbol])
 
 
 def compile_ir(text: str, optimisation: int = 2) -> bytes:

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import casadi as ca
+import export_runners as runners
+import export_samples as samples
 import numpy as np
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
-
-import runners
-import samples
 
 import draisine as dr
 from draisine.kernels import compile
 from draisine.kernels.export.languages import LANGUAGES
 from draisine.kernels.export.source import file_name, source_text
+from draisine.kernels.export.what import items
 from draisine.program.interpreter import interpret
 from draisine.program.program import Program
+from draisine.program.tables import Table
 from every_operation import BINARY, ORDINARY, SPECIAL, UNARY
 
 every_language = pytest.mark.parametrize("key", list(LANGUAGES))
@@ -101,3 +99,38 @@ def agree(mine: float, theirs: float) -> bool:
     if np.isnan(theirs) or np.isinf(theirs):
         return np.isnan(mine) == np.isnan(theirs) and (np.isnan(mine) or mine == theirs)
     return abs(mine - theirs) <= 1e-12 * abs(theirs) + 5e-324
+
+
+@every_language
+def test_constants_read_back_exactly(key, tmp_path):
+    """As results, and from the numbers of a table."""
+    constants = [
+        0.1,
+        1 / 3,
+        -0.0,
+        1e22,
+        1e23,
+        5e-324,
+        -2.2250738585072014e-308,
+        1.7976931348623157e308,
+        123456789.12345679,
+        np.pi,
+    ]
+    constants += [float("inf"), -float("inf"), float("nan"), 2.0**53 + 2, -1e-5, 4.35e-7]
+    knots = np.cumsum([0.1, 1 / 3, 1e-7, 0.7, np.pi])
+    values = [0.1, -1 / 3, 1e-300, 4.35e-7, 1e22]
+    x = ca.SX.sym("x")
+    looked_up = Table("steps", knots, values)(x)
+    program = Program.build("constants", {"x": x}, {"y": ca.vertcat(looked_up, *constants)})
+    mine = exported(key, program, knots[:-1, None], tmp_path)
+    theirs = np.array([interpret(program, k)[0] for k in knots[:-1]])
+    np.testing.assert_array_equal(mine, theirs)
+    np.testing.assert_array_equal(np.signbit(mine[:, :-4]), np.signbit(theirs[:, :-4]))
+
+
+@pytest.mark.parametrize("key", ["c", "javascript", "python"])
+def test_a_long_program(key, bicycle, tmp_path):
+    """The linearised bicycle: two matrices, some 8,700 operations."""
+    (item,) = items(bicycle, ["linear"])
+    rows = bicycle_rows(bicycle, 3)
+    assert_close(exported(key, item.program, rows, tmp_path), kernel_results(item.program, rows))

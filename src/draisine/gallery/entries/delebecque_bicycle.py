@@ -7,8 +7,8 @@ What it shows: a torque pushes the bar to the left from 0.1 to 0.3 s at 8 m/s (t
 itself. The same bicycle described as a graph moves alike, on 1,130 operations per state derivative instead of a system of 43
 unknowns.
 
-What you should see: the bar goes left, so the bicycle falls to the *right* and steers after its fall; it nods twice and comes
-up again, going straight on in another direction. At 5.5 m/s it goes on in a zig-zag, at 5 m/s it falls.
+What you should see: the bar goes left, so the bicycle falls to the *right* and steers after its fall; it nods a few times and
+comes up, going straight on in another direction. At 5.5 m/s it runs on in a zig-zag of ±20°; at 5 m/s it falls.
 
 Axes: x, y on the ground, z up. A wheel has Euler angles z–x–z: heading φ, slant θ (90° upright), turn ψ. Its plane is spanned
 by the track's direction e₁ = (cos φ, sin φ, 0) and the way up e₂ = (−sin φ cos θ, cos φ cos θ, sin θ); e₃ = e₁ × e₂ is the axle
@@ -309,7 +309,8 @@ def delebecque_graph() -> Model:
 
 def _about(axis: str, along: Any, across: Any) -> tuple[Any, Any, Any]:
     """Inertia of a body of revolution about an axis."""
-    return tuple(along if a == axis else across for a in "xyz")  # type: ignore[return-value]
+    first, second, third = (along if a == axis else across for a in "xyz")
+    return first, second, third
 
 
 # ---------------------------------------------------------------- the torque pulse
@@ -322,7 +323,7 @@ def pulse(t: float, _: Any) -> dict[str, float]:
     return {"steer_torque": PUSH if 0.1 <= t < 0.3 - 1e-9 else 0.0}
 
 
-def delebecque_pulse(until: float = 8.0) -> Study:
+def delebecque_pulse(until: float = 12.0) -> Study:
     """A push on the bar at 8 m/s: the riderless bicycle rights itself; slower it weaves, and falls (Delebecque & Nikoukhah)."""
     from draisine import view
 
@@ -340,10 +341,12 @@ def delebecque_pulse(until: float = 8.0) -> Study:
     assert max(run.constraint_residual.values()) < 1e-8
     pushed = (run.time > 0.12) & (run.time < 0.3)
     assert run["steer"][pushed].min() > 0 and run["lean"][pushed].min() > 0  # the bar goes left, the bicycle falls to the right …
-    if until >= 8.0:
-        assert largest > math.radians(5) and abs(run["lean"][-1]) < 0.12 * largest  # … and comes up again,
+    if until >= 12.0:
+        assert largest > math.radians(5) and abs(run["lean"][-1]) < 0.03 * largest  # … and comes up again,
         assert abs(run["rear_heading_rate"][-1]) < 0.01 and run["rear_heading"][-1] < 0  # going straight on, further to the right
-        assert [e.name for e in runs[5.0].events] == ["fell_over"]
+        late = runs[5.5]["lean"][runs[5.5].time > 8.0]
+        assert late.max() > 0.3 and late.min() < -0.3  # slower it runs on in a zig-zag,
+        assert [e.name for e in runs[5.0].events] == ["fell_over"]  # slower still it falls
     figures = {
         "path": view.path(run, ("rear_wheel", "front_wheel"), snapshots=0.5),
         "lean_and_steer": view.plot(run, "lean", "steer", "steer_torque"),

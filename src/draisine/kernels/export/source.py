@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import casadi as ca
@@ -143,7 +143,7 @@ class _File:
         text = short(unit if own_name else f"{label} [{unit}]" if unit else label)
         return f"{line}  {self.language.comment(text)}" if text else line
 
-    def _writer(self, unit: Straight, owner: str, read) -> Writer:  # type: ignore[no-untyped-def]
+    def _writer(self, unit: Straight, owner: str, read: Callable[[int, int], str]) -> Writer:
         tables: list[str] = []
         for numbers in unit.numbers:
             tables.append(self.names.give(f"{owner}_numbers_{len(tables) + 1}", f"{owner}_numbers"))

@@ -19,5 +19,5 @@ def language(name: str) -> Language:
     """A language by its name."""
     key = _ALSO_CALLED.get(name.lower(), name.lower())
     if key not in LANGUAGES:
-        raise ExportError(f"there is no language {name!r} to export to; choose from {', '.join(LANGUAGES)}")
+        raise ExportError(f"there is no language {name!r} to export to; choose from {', '.join(LANGUAGES)}, casadi, fmu")
     return LANGUAGES[key]

@@ -52,10 +52,10 @@ class C(Language):
     helpers: ClassVar[Mapping[str, str]] = {"search": _SEARCH, "fetch": _FETCH}
 
     def comment(self, text: str) -> str:
-        return f"/* {text.replace('*/', '* /').replace('/*', '/ *')} */" if text else ""
+        return f"/* {_inside(text)} */" if text else ""
 
     def header(self, lines: Sequence[str]) -> list[str]:
-        return ["/*", *(f" * {line.replace('*/', '* /').replace('/*', '/ *')}" for line in lines), " */"]
+        return ["/*", *(f" * {_inside(line)}" for line in lines), " */"]
 
     def assign(self, name: str, expression: str, truth: bool = False) -> str:
         return f"const {'int' if truth else 'double'} {name} = {expression};"
@@ -108,6 +108,11 @@ class C(Language):
 
     def preamble(self, source: Source) -> list[str]:
         return ["#include <math.h>"]
+
+
+def _inside(text: str) -> str:
+    """Text that neither ends a comment nor begins one, and has no trigraphs."""
+    return text.replace("*/", "* /").replace("/*", "/ *").replace("??", "? ?")
 
 
 _ELIMINATION = """

@@ -1,0 +1,181 @@
+"""The rattleback: a boat-shaped stone that spins one way, and refuses the other (Kane & Levinson 1982).
+
+What it shows: a model brought from SymPy's mechanics, with quasi-velocities, a holonomic and two nonholonomic constraints: a body
+rolling on a plane with any smooth surface is not in the vocabulary of graphs, but it is three lines of vectors. And physics: no
+friction, energy conserved, and yet a preferred direction of spin. The ellipsoid's axes and the principal axes of inertia are
+turned a little against each other about the vertical; rolling couples the spin to the rattling in a way that feeds it in one
+direction of spin and starves it in the other.
+
+What you should see: spun to the left, the stone begins to pitch up and down after a second, the spin dies, all its energy
+rattles, and then the rattling dies into a spin to the right. Spun to the right it goes on spinning. Without friction it does not
+do so for ever: a slow rolling from side to side grows until it turns the spin too, four times as late; a little drag eats that,
+and then the stone knows but one direction. Energy is conserved, less the work of the drag; the ground never has to pull.
+
+The surface is an ellipsoid with semi-axes a, b, c; its centre lies h above the centre of mass. With n the vertical in the body's
+axes, the lowest point lies at −(a² n₁, b² n₂, c² n₃)/√(a² n₁² + b² n₂² + c² n₃²) from the ellipsoid's centre. The product of
+inertia is positive here and negative in the paper, whose axes are turned by 180° about the long one.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+import draisine as dr
+from draisine.gallery.outcome import Study
+
+# Kane & Levinson (1982): metres, kilograms
+DEFAULTS = {
+    "long_axis": 0.2,
+    "short_axis": 0.03,
+    "depth": 0.02,
+    "mass_below": 0.01,
+    "mass": 1.0,
+    "ixx": 2e-4,
+    "iyy": 1.6e-3,
+    "izz": 1.7e-3,
+    "ixy": 2e-5,
+    "gravity": 9.81,
+    "drag": 0.0,
+}
+UNITS = {
+    **dict.fromkeys(("long_axis", "short_axis", "depth", "mass_below", "x", "y", "z", "contact_x", "contact_y"), "m"),
+    **dict.fromkeys(("ixx", "iyy", "izz", "ixy"), "kg*m^2"),
+    **dict.fromkeys(("heading", "roll", "pitch"), "rad"),
+    **dict.fromkeys(("rate_x", "rate_y", "rate_z", "spin"), "rad/s"),
+    **dict.fromkeys(("velocity_x", "velocity_y", "velocity_z"), "m/s"),
+    "mass": "kg",
+    "gravity": "m/s^2",
+    "drag": "N*m*s",
+    **dict.fromkeys(("ground_multiplier", "rolling_x_multiplier", "rolling_y_multiplier"), "N"),
+}
+
+
+def rattleback() -> dr.Equations:
+    """A half ellipsoid whose principal axes are turned against its surface, rolling on a plane; by SymPy's vectors."""
+    import sympy as sp
+    from sympy.physics.mechanics import Point, ReferenceFrame, RigidBody, System, dynamicsymbols, inertia
+
+    a, b, c, h, m, ixx, iyy, izz, ixy, g, drag = (sp.Symbol(name) for name in DEFAULTS)
+    x, y, z, heading, roll, pitch = coordinates = dynamicsymbols("x y z heading roll pitch")
+    velocity, rate = dynamicsymbols("velocity_x:z"), dynamicsymbols("rate_x:z")
+
+    ground, stone = ReferenceFrame("ground"), ReferenceFrame("stone")
+    stone.orient_body_fixed(ground, (heading, roll, pitch), "zxy")
+    turning = stone.ang_vel_in(ground)
+    stone.set_ang_vel(ground, sum((w * e for w, e in zip(rate, stone, strict=True)), start=0 * stone.x))
+    centre = Point("centre")
+    centre.set_vel(ground, sum((v * e for v, e in zip(velocity, ground, strict=True)), start=0 * ground.x))
+    body = RigidBody("stone", centre, stone, m, (inertia(stone, ixx, iyy, izz, ixy), centre))
+    body.potential_energy = m * g * z
+
+    up = [ground.z.dot(e) for e in stone]
+    length = sp.sqrt(sum((axis * n) ** 2 for axis, n in zip((a, b, c), up, strict=True)))
+    lowest = [-(axis**2) * n / length for axis, n in zip((a, b, c), up, strict=True)]
+    arm = lowest[0] * stone.x + lowest[1] * stone.y + (lowest[2] + h) * stone.z  # from the centre of mass
+    contact = centre.vel(ground) + stone.ang_vel_in(ground).cross(arm)
+
+    system = System(ground)
+    system.add_bodies(body)
+    system.add_loads((centre, -m * g * ground.z), (stone, -drag * stone.ang_vel_in(ground)))
+    system.add_coordinates(*coordinates)
+    system.add_speeds(*velocity, *rate)
+    system.add_kdes(*(q.diff() - v for q, v in zip((x, y, z), velocity, strict=True)))
+    system.add_kdes(*((turning - stone.ang_vel_in(ground)).dot(e) for e in stone))
+    system.add_holonomic_constraints(z + arm.dot(ground.z))
+    system.add_nonholonomic_constraints(contact.dot(ground.x), contact.dot(ground.y))
+    return dr.from_sympy(
+        system,
+        DEFAULTS,
+        start={z: DEFAULTS["depth"] - DEFAULTS["mass_below"]},
+        outputs={
+            "spin": sum(w * n for w, n in zip(rate, up, strict=True)),
+            "contact_x": x + arm.dot(ground.x),
+            "contact_y": y + arm.dot(ground.y),
+        },
+        units=UNITS,
+        names={"f1": "ground", "g1": "rolling_x", "g2": "rolling_y"},
+        name="rattleback",
+        work=True,
+    )
+
+
+DRAG = 1e-4  # N·m·s: halves the spin in a dozen seconds
+
+
+def rattleback_reverses(until: float = 20.0) -> Study:
+    """A rattleback turns round when spun to the left, and goes on when spun to the right."""
+    from draisine import view
+
+    stone, method = rattleback(), dr.DOP853(rtol=1e-11, atol=1e-13)
+    tilt = math.radians(0.5)
+    runs = {
+        f"rattleback_{way}{'_with_drag' if drag else ''}": dr.simulate(
+            stone,
+            until,
+            start={"rate_z": spin, "rate_x": 0.0, "rate_y": 0.0, "roll": tilt, "pitch": tilt},
+            parameters={"drag": drag},
+            method=method,
+            samples=max(2, int(400 * until)) + 1,  # it rattles fast
+        )
+        for drag in (0.0, DRAG)
+        for way, spin in (("left", 5.0), ("right", -5.0))
+    }
+    for run in runs.values():
+        assert run.status.kind == "FINISHED", run.status
+        assert run.energy_drift is not None and run.energy_drift < 1e-8
+        assert run.constraint_residual["holonomic"] < 1e-10
+        assert run["ground_multiplier"].min() > 0.0  # the ground pushes
+    turned = {name: reversal(run) for name, run in runs.items()}
+    left, right, left_drag, right_drag = runs.values()
+    late = turned["rattleback_right"]
+    if until >= 8.0:
+        assert turned["rattleback_left"] < 4.0 and left["spin"].min() < -5.0
+        assert turned["rattleback_left_with_drag"] < 4.0 and left_drag["spin"].min() < -3.0
+        assert turned["rattleback_right"] > 8.0 and turned["rattleback_right_with_drag"] == math.inf
+        assert right_drag["spin"].max() < 0.0
+
+    figures = {
+        "rattleback_left": view.plot(left, "spin", "pitch", "ground_multiplier"),
+        "rattleback_right": view.plot(right, "spin", "roll", "ground_multiplier"),
+        "rattleback_left_path": view.path(left, ["contact"]),
+        "rattleback_left_energy": view.energy(left_drag),
+        "rattleback_spins": _spins(runs),
+    }
+    findings = (
+        f"spun to the left with {left['spin'][0]:.2f} rad/s it stops after {turned['rattleback_left']:.2f} s and turns round to "
+        f"{left['spin'].min():.2f} rad/s, pitching by {math.degrees(abs(left['pitch']).max()):.1f}° in between",
+        f"spun to the right it {f'stops after {late:.2f} s without friction' if math.isfinite(late) else 'goes on'}, rolling by "
+        f"{math.degrees(abs(right['roll']).max()):.1f}° at most",
+        f"with a drag of {DRAG:g} N·m·s it turns round after {turned['rattleback_left_with_drag']:.2f} s, "
+        "and spun to the right it never does",
+        f"least force of the ground {min(run['ground_multiplier'].min() for run in runs.values()):.2f} N, weight 9.81 N",
+    )
+    return Study("A rattleback turns round", runs, figures, findings)
+
+
+def reversal(run: dr.Trajectory) -> float:
+    """When the spin about the vertical first changes its sign, s; infinite if it does not."""
+    changed = np.flatnonzero(np.sign(run["spin"]) != np.sign(run["spin"][0]))
+    return float(run.time[changed[0]]) if changed.size else math.inf
+
+
+def _spins(runs: dict[str, dr.Trajectory]) -> Any:
+    """Spin about the vertical against time, all runs."""
+    from draisine.view.canvas import panels
+    from draisine.view.labels import legend_above
+    from draisine.view.style import COLOURS, FAINT, PAGE, style
+
+    with style():
+        drawing, (axes,) = panels(1, PAGE, 0.5 * PAGE)
+        axes.axhline(0.0, color=FAINT, linewidth=0.7)
+        for i, (name, run) in enumerate(runs.items()):
+            way = "--" if "drag" in name else "-"
+            label = name.removeprefix("rattleback_").replace("_", " ")
+            axes.plot(run.time, run["spin"], way, color=COLOURS[i % 2], label=label)
+        axes.set_xlabel("time [s]")
+        axes.set_ylabel("spin [rad/s]")
+        legend_above(axes, PAGE)
+    return drawing
