@@ -24,7 +24,7 @@ def fetch(numbers, k):
 
 class Python(Language):
     key, title, suffix = "python", "Python with NumPy", ".py"
-    preamble = "import numpy as np"
+    imports = "import numpy as np"
     infinity, not_a_number = "np.inf", "np.nan"
     reserved = """
         False None True and as assert async await break class continue def del elif else except finally for from global if
@@ -99,7 +99,7 @@ class Python(Language):
         return ["", *lines, "", "", f"{name}.__doc__ = __doc__"]
 
     def preamble(self, source: Source) -> list[str]:
-        return [self.preamble]
+        return [self.imports]
 
 
 def _shape(argument: Argument) -> str:
