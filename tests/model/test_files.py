@@ -7,7 +7,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from draisine.equations.derive import _derive, _mechanism, derive
@@ -153,6 +153,7 @@ texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
 
 
 @given(numbers, numbers, texts, st.sampled_from("xyz"), st.sampled_from(["revolute", "prismatic", "cylindrical"]))
+@example(-0.0, 0.0, "", "x", "revolute")
 @settings(max_examples=50)
 def test_any_numbers_and_words_survive(value: float, place: float, about: str, axis: str, kind: str) -> None:
     m = Model("block", about)

@@ -46,7 +46,7 @@ def _add_parameter(model: Model, name: str, value: Any, where: str) -> None:
     except UnitError as problem:
         raise ModelError(f"{where}: {problem}") from None
     value = entry.as_number(given, "value", unit or si)
-    if own is None:  # a bare number counts in the parameter's unit
+    if own is None and si != unit:  # a bare number counts in the parameter's unit
         value = wanted.to_si(Fraction(value))
     model.parameter(name, value, si, entry.text("about", ""))
 
