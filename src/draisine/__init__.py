@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from draisine import gallery
     from draisine.equations import Baumgarte, derive
     from draisine.equations.energies import derive_by_energies
-    from draisine.equations.first_order import first_order
-    from draisine.equations.from_sympy import from_sympy
-    from draisine.equations.lagrange import lagrangian
-    from draisine.equations.people import symbolic
+    from draisine.equations.typed.first_order import first_order
+    from draisine.equations.typed.from_sympy import from_sympy
+    from draisine.equations.typed.lagrange import lagrangian
+    from draisine.equations.writing.symbolic import symbolic
     from draisine.kernels.export import as_casadi, as_jax
     from draisine.model import Model, ModelError, System
     from draisine.model.files import read_model, write_model
@@ -44,15 +44,15 @@ _HOME = {
     "Equations": "draisine.program.equations",
     "Event": "draisine.program.equations",
     "derive": "draisine.equations",
-    "lagrangian": "draisine.equations.lagrange",
-    "first_order": "draisine.equations.first_order",
-    "from_sympy": "draisine.equations.from_sympy",
+    "lagrangian": "draisine.equations.typed.lagrange",
+    "first_order": "draisine.equations.typed.first_order",
+    "from_sympy": "draisine.equations.typed.from_sympy",
     "Baumgarte": "draisine.equations",
     "certify": "draisine.verbs",
     "derive_by_energies": "draisine.equations.energies",
     "compile": "draisine.verbs",
     "simulate": "draisine.verbs",
-    "symbolic": "draisine.equations.people",
+    "symbolic": "draisine.equations.writing.symbolic",
     "export": "draisine.verbs",
     "as_casadi": "draisine.kernels.export",
     "as_jax": "draisine.kernels.export",

@@ -149,7 +149,7 @@ def _list(given: argparse.Namespace, _: list[str]) -> int:
 
 def _show(given: argparse.Namespace, _: list[str]) -> int:
     from draisine.equations import derive
-    from draisine.equations.text import describe, describe_as_data
+    from draisine.equations.writing.text import describe, describe_as_data
     from draisine.program.equations import Equations
 
     model = _model(given.model)

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from draisine.comparison import compare_descriptions
 from draisine.equations import derive
 from draisine.equations.certificate import Certificate, certify_roads
-from draisine.equations.driven import with_laws
+from draisine.equations.typed.driven import with_laws
 from draisine.kernels import Kernel
 from draisine.model import Model, System
 from draisine.model.amounts import amount_in

@@ -8,7 +8,7 @@ import sympy as sp
 from sympy.physics.mechanics import dynamicsymbols
 
 import draisine as dr
-from draisine.equations.driven import with_laws
+from draisine.equations.typed.driven import with_laws
 from draisine.model import ModelError
 from draisine.program.expression import parse
 

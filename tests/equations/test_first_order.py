@@ -8,7 +8,7 @@ import sympy as sp
 from sympy.physics.mechanics import dynamicsymbols
 
 import draisine as dr
-from draisine.equations.first_order import first_order
+from draisine.equations.typed.first_order import first_order
 from draisine.model import ModelError
 
 x, y, mu, k, u = sp.symbols("x y mu k u")

@@ -696,5 +696,5 @@ def test_symbols_of_one_name_are_one_constant():
 
 
 def test_sympy_is_imported_only_when_used():
-    code = "import sys, draisine.equations.from_sympy; print('sympy' in sys.modules)"
+    code = "import sys, draisine.equations.typed.from_sympy; print('sympy' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "False"

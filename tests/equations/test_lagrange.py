@@ -9,7 +9,7 @@ from sympy.physics.mechanics import dynamicsymbols
 
 import draisine as dr
 from draisine.equations.augmented import Baumgarte
-from draisine.equations.lagrange import lagrangian
+from draisine.equations.typed.lagrange import lagrangian
 from draisine.model import ModelError
 
 m, g, l = sp.symbols("m g l", positive=True)

@@ -11,9 +11,9 @@ import pytest
 import draisine as dr
 from draisine.cli import main
 from draisine.commands.equations import FORMATS as NAMED_FORMATS
-from draisine.equations.document import FORMATS, document, latex, markdown, read_markdown, sympy_source, webpage
-from draisine.equations.formulas import Latex, MathML, SymPy, formula
-from draisine.equations.listing import listing, run_lines
+from draisine.equations.writing.document import FORMATS, document, latex, markdown, read_markdown, sympy_source, webpage
+from draisine.equations.writing.formulas import Latex, MathML, SymPy, formula
+from draisine.equations.writing.listing import listing, run_lines
 from draisine.model import Model
 from draisine.program.expression import evaluate_number, names, parse
 

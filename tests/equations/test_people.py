@@ -7,9 +7,9 @@ import pytest
 import sympy
 
 import draisine as dr
-from draisine.equations.by_hand import reactions
 from draisine.equations.energies import Energies
-from draisine.equations.neat import reduced
+from draisine.equations.writing.by_hand import reactions
+from draisine.equations.writing.neat import reduced
 from draisine.model import Model, ModelError
 
 BY_ENERGIES = ("M", "C", "g", "Q", "D", "b")

@@ -31,8 +31,8 @@ def add(commands: Any, action: Callable[[argparse.Namespace, list[str]], int]) -
 
 def run(given: argparse.Namespace, model: Model | Equations) -> None:
     """Print the document, or write it and say where."""
-    from draisine.equations.document import FORMATS as PRINTERS
-    from draisine.equations.document import document
+    from draisine.equations.writing.document import FORMATS as PRINTERS
+    from draisine.equations.writing.document import document
     from draisine.model import Model, ModelError
 
     if not isinstance(model, Model):

@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 
 import draisine as dr
-from draisine.equations.text import derived_in_brief
+from draisine.equations.writing.text import derived_in_brief
 from draisine.gallery.outcome import Study
 
 

@@ -20,8 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.equations.augmented import SecondOrder
-from draisine.equations.lexicon import Lexicon, plain
 from draisine.equations.linear import solve
+from draisine.equations.typed.lexicon import Lexicon, plain
 from draisine.model.errors import ModelError
 from draisine.program.equations import Quantity
 

@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from draisine.equations.by_hand import Signs, reactions
-from draisine.equations.lettering import dotted, latex_name
-from draisine.equations.neat import exact_halves, neat_matrix
-from draisine.equations.roads import Roads, written_out
+from draisine.equations.writing.by_hand import Signs, reactions
+from draisine.equations.writing.lettering import dotted, latex_name
+from draisine.equations.writing.matrices import Matrices, written_out
+from draisine.equations.writing.neat import exact_halves, neat_matrix
 from draisine.model.errors import ModelError
 from draisine.model.items import System
 from draisine.model.model import Model
@@ -61,7 +61,7 @@ def symbolic(model: Model | System, limit: int | None = LIMIT) -> SymbolicEquati
         raise TypeError(
             f"symbolic takes a Model, got {type(model).__name__}; equations that were typed by hand are in symbols already"
         )
-    return SymbolicEquations(Roads(model.freeze() if isinstance(model, Model) else model), limit)
+    return SymbolicEquations(Matrices(model.freeze() if isinstance(model, Model) else model), limit)
 
 
 class SymbolicEquations:
@@ -71,58 +71,58 @@ class SymbolicEquations:
     them) and `independent` to A, H, `reduced_mass`, `reduced_force`. Quantities with the same name are the same symbol.
     """
 
-    def __init__(self, roads: Roads, limit: int | None) -> None:
-        self._roads = roads
+    def __init__(self, matrices: Matrices, limit: int | None) -> None:
+        self._matrices = matrices
         self.limit = limit
 
     @property
     def name(self) -> str:
-        return self._roads.system.name
+        return self._matrices.system.name
 
     # ---------------------------------------------------------------- symbols
 
     @cached_property
     def coordinates(self) -> tuple[sympy.Symbol, ...]:
-        return _symbols(self._roads.energies.names)
+        return _symbols(self._matrices.energies.names)
 
     @cached_property
     def velocities(self) -> tuple[sympy.Symbol, ...]:
-        return _symbols(self._roads.rate_names)
+        return _symbols(self._matrices.rate_names)
 
     @cached_property
     def accelerations(self) -> tuple[sympy.Symbol, ...]:
-        return _symbols([f"{name}_ddot" for name in self._roads.energies.names])
+        return _symbols([f"{name}_ddot" for name in self._matrices.energies.names])
 
     @cached_property
     def inputs(self) -> tuple[sympy.Symbol, ...]:
-        return _symbols([u.name for u in self._roads.system.inputs])
+        return _symbols([u.name for u in self._matrices.system.inputs])
 
     @cached_property
     def parameters(self) -> tuple[sympy.Symbol, ...]:
-        return _symbols([p.name for p in self._roads.system.parameters])
+        return _symbols([p.name for p in self._matrices.system.parameters])
 
     @cached_property
     def reactions(self) -> tuple[sympy.Symbol, ...]:
         """λ, one for each row of D."""
-        return _symbols([f"lambda_{name}" for name in self._roads.rows])
+        return _symbols([f"lambda_{name}" for name in self._matrices.rows])
 
     @cached_property
     def reduced_coordinates(self) -> tuple[sympy.Symbol, ...]:
-        return _symbols(self._roads.formulation.mechanism.scope.coordinates)
+        return _symbols(self._matrices.formulation.mechanism.scope.coordinates)
 
     @cached_property
     def reduced_velocities(self) -> tuple[sympy.Symbol, ...]:
-        return _symbols(self._roads.formulation.mechanism.scope.velocities)
+        return _symbols(self._matrices.formulation.mechanism.scope.velocities)
 
     @cached_property
     def independent(self) -> tuple[sympy.Symbol, ...]:
-        return _symbols(list(self._roads.formulation.independent))
+        return _symbols(list(self._matrices.formulation.independent))
 
     @cached_property
     def latex_names(self) -> dict[sympy.Symbol, str]:
         """How each symbol is set: Greek letters, subscripts, dots for rates."""
-        own = {c.rate: c.name for c in self._roads.system.coordinates if c.rate}
-        own |= dict(zip(self._roads.rate_names, self._roads.energies.names, strict=True))
+        own = {c.rate: c.name for c in self._matrices.system.coordinates if c.rate}
+        own |= dict(zip(self._matrices.rate_names, self._matrices.energies.names, strict=True))
         found = {s: latex_name(s.name) for group in (self.coordinates, self.inputs, self.parameters) for s in group}
         found |= {s: latex_name(s.name) for s in (*self.reduced_coordinates, *self.reduced_velocities)}
         found |= {s: dotted(own[s.name]) for s in (*self.velocities, *self.reduced_velocities) if s.name in own}
@@ -184,7 +184,7 @@ class SymbolicEquations:
         """λ of D M⁻¹Dᵀ λ = b + D M⁻¹(C q̇ + g − Q), one for each row of D."""
         import sympy
 
-        if not self._roads.rows:
+        if not self._matrices.rows:
             return sympy.zeros(0, 1)
         rest = self.C * sympy.Matrix(self.velocities) + self.g - self.Q
         return self._solved(self.M, self.D, self.b, rest)
@@ -200,17 +200,17 @@ class SymbolicEquations:
 
     def operations(self, name: str) -> int:
         """Operations of a matrix written out, before anything is made short."""
-        return written_out(self._roads.program(name))
+        return written_out(self._matrices.program(name))
 
     def simplified(self) -> SymbolicEquations:
         """The same, every entry made short by trigonometric identities and `sympy.simplify`."""
-        return _Simplified(self._roads, self.limit)
+        return _Simplified(self._matrices, self.limit)
 
     def _made(self, name: str) -> sympy.Matrix:
         return self._written(name)
 
     def _written(self, name: str) -> sympy.Matrix:
-        program = self._roads.program(name)
+        program = self._matrices.program(name)
         length = written_out(program)
         if self.limit is not None and length > self.limit:
             raise ModelError(
@@ -242,7 +242,7 @@ class SymbolicEquations:
 
     def _repr_latex_(self) -> str:
         """The equations with their matrices; what is too long for a page is named and left out."""
-        constrained = bool(self._roads.rows)
+        constrained = bool(self._matrices.rows)
         force = "Q + D^{T} \\lambda" if constrained else "Q"
         lines = [rf"& M \ddot{{q}} + C \dot{{q}} + g = {force}" + (r",\quad D \ddot{q} = b" if constrained else "")]
         vector = r",\ ".join(self.latex_names[s] for s in self.coordinates)
@@ -263,7 +263,7 @@ class SymbolicEquations:
 
     def __repr__(self) -> str:
         names = ", ".join(s.name for s in self.coordinates)
-        count = len(self._roads.rows)
+        count = len(self._matrices.rows)
         return f"<{type(self).__name__.strip('_')} of {self.name!r}: coordinates {names}; {count} constraint rows>"
 
 

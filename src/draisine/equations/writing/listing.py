@@ -16,8 +16,8 @@ from typing import Any
 import casadi as ca
 
 from draisine.equations.formulation import Formulation
-from draisine.equations.meanings import Chapter, meanings
 from draisine.equations.mechanism import Mechanism
+from draisine.equations.writing.meanings import Chapter, meanings
 from draisine.model.errors import ModelError
 from draisine.model.items import System
 from draisine.model.model import Model

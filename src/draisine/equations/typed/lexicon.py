@@ -11,7 +11,7 @@ from typing import Any
 
 import casadi as ca
 
-from draisine.equations.typed import column
+from draisine.equations.typed.common import column
 from draisine.model.errors import ModelError
 from draisine.program.sympy_bridge import UnsupportedExpression, to_sx
 

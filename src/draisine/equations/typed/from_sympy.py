@@ -30,10 +30,10 @@ import casadi as ca
 import numpy as np
 
 from draisine.equations.augmented import Baumgarte, SecondOrder, augmented
-from draisine.equations.kane import Mechanics, State, second_order, states
-from draisine.equations.lagrange import lagrangian
-from draisine.equations.lexicon import Lexicon, leaves, plain
-from draisine.equations.typed import checked_start, checked_units
+from draisine.equations.typed.common import checked_start, checked_units
+from draisine.equations.typed.kane import Mechanics, State, second_order, states
+from draisine.equations.typed.lagrange import lagrangian
+from draisine.equations.typed.lexicon import Lexicon, leaves, plain
 from draisine.model.errors import ModelError
 from draisine.program.equations import Equations
 

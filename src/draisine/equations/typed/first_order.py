@@ -17,7 +17,7 @@ from typing import Any
 
 import casadi as ca
 
-from draisine.equations.typed import Vocabulary, checked_start, checked_units, column, plain
+from draisine.equations.typed.common import Vocabulary, checked_start, checked_units, column, plain
 from draisine.model.errors import ModelError
 from draisine.program.equations import Equations, Quantity
 from draisine.program.program import Program

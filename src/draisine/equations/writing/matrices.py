@@ -14,7 +14,7 @@ from draisine.model.items import System
 from draisine.program.program import Program
 
 
-class Roads:
+class Matrices:
     """Both derivations of one description, each made once, as programs of one matrix."""
 
     def __init__(self, system: System) -> None:

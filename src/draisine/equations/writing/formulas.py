@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import ClassVar
 
-from draisine.equations.lettering import latex_name
+from draisine.equations.writing.lettering import latex_name
 from draisine.program.expression import Call, Expr, Name, Number
 
 COMPARE, SUM, PRODUCT, SIGN, POWER, ATOM = range(1, 7)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from itertools import combinations, islice
 from typing import TYPE_CHECKING, Any
 
-from draisine.equations.neat import neat_matrix, odd_powers, reduced
+from draisine.equations.writing.neat import neat_matrix, odd_powers, reduced
 
 if TYPE_CHECKING:
     import sympy

@@ -11,11 +11,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from draisine.equations.derive import derive
-from draisine.equations.formulas import SYMPY_NAMES, Latex, MathML, SymPy, formula, python_name
-from draisine.equations.lettering import latex_name
-from draisine.equations.listing import Assignment, Listing, listing
-from draisine.equations.people import symbolic
-from draisine.equations.text import derived_in_brief, describe_as_data
+from draisine.equations.writing.formulas import SYMPY_NAMES, Latex, MathML, SymPy, formula, python_name
+from draisine.equations.writing.lettering import latex_name
+from draisine.equations.writing.listing import Assignment, Listing, listing
+from draisine.equations.writing.symbolic import symbolic
+from draisine.equations.writing.text import derived_in_brief, describe_as_data
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.program.expression import parse

@@ -1,0 +1,1 @@
+"""Equations typed by hand or brought along: Lagrangians, first-order systems, SymPy's mechanics; and laws for their inputs."""
