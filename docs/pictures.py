@@ -18,6 +18,9 @@ SHOWN = {
     "sleigh_turns_round": ("path",),
     "snakeboard_drive": ("path_in_a_circle",),
     "unicycle_ride": ("unicycle_pushed",),
+    "delebecque_pulse": ("lean_and_steer",),
+    "spherical_pendulum_passes": ("rosette",),
+    "rattleback_reverses": ("rattleback_spins",),
 }
 
 
