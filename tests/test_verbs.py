@@ -145,6 +145,11 @@ def test_the_start_is_solved_and_told(bike):
         ({"inputs": {"steer_torque": "pedal_torque"}}, "pedal_torque"),
         ({"inputs": {"steer_torque": lambda t: 1.0}}, "Sampled"),
         ({"samples": 1}, "at least 2"),
+        ({"until": 0.0}, "until"),
+        ({"until": float("nan")}, "until"),
+        ({"parameters": {"m_frame": -5.0}}, "mass of body 'frame'"),
+        ({"parameters": {"iyy_rear_wheel": 5.0}}, "rear_wheel.*triangle inequality"),
+        ({"parameters": {"m_frame": float("nan")}}, "must be a finite number, got nan"),
         ({"start": {"speed": float("nan")}}, "finite"),
         ({"start": {"front_wheel_normal_force": 10.0}}, "front_wheel_normal_force"),
         ({"start": {"speed": 4.0, "frame_vx": 5.0}}, "speed"),
@@ -152,7 +157,7 @@ def test_the_start_is_solved_and_told(bike):
 )
 def test_bad_wishes_are_named(bike, options, said):
     with pytest.raises((ValueError, KeyError), match=said):
-        dr.simulate(bike, 1.0, **options)
+        dr.simulate(bike, **{"until": 1.0, **options})
 
 
 def test_compile_sympy_matrix():

@@ -20,6 +20,7 @@ from draisine.kernels import Kernel
 from draisine.model import Model, System
 from draisine.model.amounts import amount_in
 from draisine.model.errors import ModelError
+from draisine.model.validate import check_numbers
 from draisine.program.equations import Equations, Event
 from draisine.program.expression import Expr
 from draisine.program.program import Program
@@ -31,6 +32,7 @@ from draisine.results.trajectory import Statistics
 from draisine.simulation import EveryStage, Sampled, StartProblem, consistent_start, integrate, prepare
 from draisine.simulation.choices import Choices, best_for
 from draisine.simulation.methods import Method
+from draisine.simulation.names import numbers
 from draisine.simulation.run import Run, Segment
 from draisine.simulation.stored import stepping_loop
 
@@ -169,14 +171,18 @@ def simulate(
     The result's `status` says how the run ended; what was computed is always there.
     """
     clock = _Clock()
+    times = _sample_times(samples, until)
     laws, constants = _split_inputs(inputs or {})
     equations = _equations(model, laws, tuple(events), bool(inputs or control))
+    p = _values(equations, parameters)
+    if parameters and not isinstance(model, Equations):
+        check_numbers(model.freeze() if isinstance(model, Model) else model, parameters)
     clock.lap("derive")
     prepared = _prepared(equations)
     _reporter(equations)
     clock.lap("compile")
     begin = consistent_start(prepared.starts, dict(start or {}), parameters, inputs=constants)
-    p, u = _values(equations, parameters), np.array([constants.get(i.name, 0.0) for i in equations.inputs])
+    u = np.array([constants.get(i.name, 0.0) for i in equations.inputs])
     extra = begin.x[len(begin.x) - len(equations.extra_states) :]
     fitting, x0 = best_for(equations, begin.q, begin.v, extra, (0.0, u, p))
     clock.lap("start")
@@ -189,7 +195,7 @@ def simulate(
         parameters=parameters,
         inputs=constants,
         method=method,
-        samples=_sample_times(samples, until),
+        samples=times,
         control=control,
         progress=progress,
     )
@@ -198,8 +204,8 @@ def simulate(
 
 
 def _values(equations: Equations, parameters: Mapping[str, float] | None) -> np.ndarray:
-    given = dict(parameters or {})
-    return np.array([given.get(q.name, q.default) for q in equations.parameters], dtype=float)
+    """Parameters in order, those not given at their defaults."""
+    return numbers("parameter", equations.parameters, parameters)
 
 
 class _Clock:
@@ -238,6 +244,8 @@ def _equations(model: Model | System | Equations, laws: Mapping[str, Expr], even
 
 
 def _sample_times(samples: ArrayLike | int | None, until: float) -> np.ndarray:
+    if not np.isfinite(until) or until == 0:
+        raise ValueError(f"until: how long to move, in seconds; it must be finite and not zero, got {until!r}")
     if samples is None:
         samples = int(min(max(abs(until) * SAMPLES_PER_SECOND, 200), MOST_SAMPLES)) + 1
     if isinstance(samples, int):

@@ -35,7 +35,7 @@ def check_system(system: System) -> None:
     _check_contacts(system)
     _check_forces(system)
     check_expressions(system)
-    _check_numbers(system)
+    check_numbers(system)
     _check_independent(system)
 
 
@@ -229,8 +229,9 @@ def _check_independent(system: System) -> None:
 # -------------------------------------------------------------------- numbers
 
 
-def _check_numbers(system: System) -> None:
-    defaults = {parameter.name: parameter.default for parameter in system.parameters}
+def check_numbers(system: System, parameters: Mapping[str, float] | None = None) -> None:
+    """Check that masses, inertias and radii make sense, at the defaults of the parameters or at other values."""
+    defaults = {parameter.name: parameter.default for parameter in system.parameters} | dict(parameters or {})
     tables = {table.name: (lambda *at, table=table: float(table.at(*at))) for table in system.tables}
     value: dict[str, float] = {}
     for where, expr in amounts(system):

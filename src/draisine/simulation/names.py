@@ -44,5 +44,5 @@ def numbers(what: str, quantities: Sequence[Quantity], given: Mapping[str, float
         values = array.copy()
     for quantity, value in zip(quantities, values, strict=True):
         if not np.isfinite(value):
-            raise ValueError(f"{what} {quantity.name!r} must be a finite number, got {value!r}")
+            raise ValueError(f"{what} {quantity.name!r} must be a finite number, got {float(value)!r}")
     return values

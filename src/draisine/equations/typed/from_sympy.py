@@ -235,7 +235,7 @@ def _from_lagrange(method: Any, given: _Given, stabilisation: Baumgarte | None, 
     rates = [q.diff() for q in coordinates]
     own = [*coordinates, *rates]
     words = _Words(name, own, inputs, parameters, [e for part in parts.values() for e in part])
-    parts = {part: [sympy.sympify(e).xreplace(words.merged) for e in items] for part, items in parts.items()}
+    parts = {part: [sympy.sympify(e, strict=True).xreplace(words.merged) for e in items] for part, items in parts.items()}
     _check_outputs(name, outputs, [plain(s) for s in (*own, *inputs, *parameters)])
     held, moving = _numbered("f", parts["holonomic"]), _numbered("g", parts["nonholonomic"])
     equations = lagrangian(
