@@ -387,3 +387,20 @@ def test_frozen_descriptions_are_checked_alike() -> None:
         check_system(broken)
     with pytest.raises(ModelError, match="'rear' names both a wheel and a wheel"):
         check_system(replace(system, wheels=system.wheels * 2))
+
+
+def test_a_description_frozen_again_is_the_same_until_it_changes() -> None:
+    m = cart()
+    first = m.freeze()
+    assert m.freeze() is first
+    m.gravity(1.6)
+    second = m.freeze()
+    assert second != first
+    m.gravity(9.81)
+    assert m.freeze() == first
+    assert hash(m.freeze()) == hash(first)
+    m.body("another", mass=-1.0)
+    with pytest.raises(ModelError):
+        m.freeze()
+    with pytest.raises(ModelError):
+        m.freeze()

@@ -6,7 +6,7 @@ Vectors are given in the axes of the body they belong to; inertia is about the c
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 from draisine.program.expression import Expr, Number
 from draisine.program.tables import Table
@@ -282,6 +282,14 @@ class System:
     outputs: tuple[Output, ...]
     watches: tuple[Watch, ...]
     independent: tuple[str, ...] = ()  # the user's choice of independent velocities, or empty for ours
+
+    def __hash__(self) -> int:
+        """Computed once: derivations are remembered by it, and it covers every expression of the description."""
+        found = self.__dict__.get("_hash")
+        if found is None:
+            found = hash(tuple(getattr(self, f.name) for f in fields(self)))
+            object.__setattr__(self, "_hash", found)
+        return found
 
     @property
     def coordinates(self) -> tuple[Coordinate, ...]:

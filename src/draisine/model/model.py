@@ -68,6 +68,7 @@ class Model:
         self._gravity: Expr = Number(9.81)
         self._ground = Ground()
         self._independent: tuple[str, ...] = ()
+        self._last: System | None = None  # as frozen before
 
     # ------------------------------------------------------------ parameters, inputs, surroundings
 
@@ -381,7 +382,11 @@ class Model:
             independent=self._independent,
             **{kind: tuple(items.values()) for kind, items in self._items.items()},
         )
+        # The same description again, as every verb asks for it: its parts are the same objects, so this costs next to nothing.
+        if system == self._last:
+            return self._last
         check_system(system)
+        self._last = system
         return system
 
     @staticmethod
