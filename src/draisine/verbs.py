@@ -264,9 +264,8 @@ def _trajectory(run: Run, p: np.ndarray, clock: _Clock, equations: Equations, st
         )
         pieces = [_piece(alone, p)]
     status = run.status
-    for note in equations.notes:
-        if "amplify" in note:
-            status = status.with_warning(note)
+    for warning in equations.warnings:
+        status = status.with_warning(warning)
     clock.lap("report")
     return assemble(
         equations.name,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import _thread
 import threading
-import time
 from dataclasses import replace
 
 import casadi as ca
@@ -198,11 +197,10 @@ def test_interruption_keeps_what_was_computed() -> None:
 def test_a_real_interrupt_is_noticed_quickly() -> None:
     timer = threading.Timer(0.3, _thread.interrupt_main)
     timer.start()
-    began = time.perf_counter()
     run = integrate(oscillator(), [1.0, 0.0], 1e7, method=RK4(0.001, max_steps=10**11), samples=[0.0])
     timer.join()
     assert run.status.kind == Ending.INTERRUPTED
-    assert time.perf_counter() - began < 3.0
+    assert run.final_time < 1e6  # the whole run would take minutes
     assert run.final_state[0] == pytest.approx(np.cos(run.final_time), abs=1e-4)
 
 
@@ -261,7 +259,7 @@ def test_a_start_without_meaning_is_singular() -> None:
     """At a = 0 the velocity along x says nothing about the motion, so there is nothing to switch with either."""
     run = integrate(turning(), [0.0, 0.0], 1.0)
     assert run.status.kind == Ending.SINGULAR
-    assert "(vx) lose their meaning at t = 0 s: their condition is infinite" in run.status.message
+    assert "(vx) lose their meaning at t = 0 s: the condition is infinite" in run.status.message
 
 
 def test_records_of_a_run_that_switches_are_in_order() -> None:

@@ -147,7 +147,9 @@ class Formulation:
             alternates=tuple(j.independent for j in choices),
             with_independent=again,
             inverse_dynamics=self._inverse_dynamics(),
+            causes=self._causes(),
             notes=(*notes, *self._remarks()),
+            warnings=tuple(notes),
         )
 
     @cached_property
@@ -179,15 +181,35 @@ class Formulation:
         error = ca.norm_inf(residual)
         return self.program("project", {"x_new": (ca.vertcat(moved, rest), self.x_labels), "error": (error, ["error"])})
 
-    def _monitor(self) -> Program | None:
-        """√Σ H²: above the largest amplification, and cheap."""
-        if not self.plan.blocks:
-            return None
+    @cached_property
+    def _singularities(self) -> dict[str, ca.SX]:
+        """Squares of what grows without bound near a singular position, by a sentence that says what is singular there."""
         total = ZERO
         for row in self.reduction.kernel.values():
             for entry in row.values():
                 total = plus(total, mul(entry, entry))
+        found = {f"the independent velocities ({', '.join(self.independent)}) lose their meaning": total}
+        for contact in self.mechanism.contacts:
+            # the lowest point of a flat wheel is everywhere, the direction across an upright blade anywhere
+            if isinstance(contact, WheelContact):
+                found[f"wheel {contact.name!r} lies flat and has no contact point"] = 1 / (contact.tilt * contact.tilt)
+            else:
+                found[f"knife edge {contact.name!r} stands on end and has no direction"] = 1 / (contact.reach * contact.reach)
+        return found
+
+    def _monitor(self) -> Program | None:
+        """Root of the sum of squares: for the velocities √Σ H², above the largest amplification, and cheap."""
+        if not self.plan.blocks:
+            return None
+        total = ZERO
+        for square in self._singularities.values():
+            total = plus(total, square)
         return self.program("monitor", {"condition": (ca.sqrt(total), ["condition"])})
+
+    def _causes(self) -> Program | None:
+        if not self.plan.blocks:
+            return None
+        return self.program("causes", {"value": (ca.vertcat(*self._singularities.values()), list(self._singularities))})
 
     def _inverse_dynamics(self) -> Program:
         m, scope = self.mechanism, self.mechanism.scope

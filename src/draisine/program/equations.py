@@ -71,6 +71,7 @@ class Equations:
       residual before it.
     - `monitor` (or None): → `condition` of the choice of independent velocities; above `condition_limit` the run
       switches to one of the `alternates`.
+    - `causes` (or None): → `value`, what the condition is made of; the labels are sentences that say what is singular.
     - `events`: → `value`, one per entry of `event_list`.
     """
 
@@ -96,7 +97,9 @@ class Equations:
     alternates: tuple[tuple[str, ...], ...] = ()
     with_independent: Callable[[tuple[str, ...]], Equations] | None = None
     inverse_dynamics: Program | None = None
+    causes: Program | None = None
     notes: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()  # notes that every run should repeat
     seconds: dict[str, float] = field(default_factory=dict)
 
     @property

@@ -63,15 +63,24 @@ def _event(s: Situation) -> Status:
 
 
 def _singular(s: Situation) -> Status:
-    choice = ", ".join(s.equations.independent)
     condition = float(s.memory.block.condition)
     size = f"{condition:.2g}" if np.isfinite(condition) else "infinite"
     others = "no other choice is better there" if s.equations.alternates else "there is no other choice to switch to"
     return Status(
         Ending.SINGULAR,
-        f"the independent velocities ({choice}) lose their meaning at {s.now}: their condition is {size} "
-        f"(limit {s.equations.condition_limit:g}) and {others}; the mechanism may be in a singular position",
+        f"{_cause(s)} at {s.now}: the condition is {size} (limit {s.equations.condition_limit:g}) and {others}; "
+        "stop before by an event, or start elsewhere",
     )
+
+
+def _cause(s: Situation) -> str:
+    """What is singular, in words: the largest of what the condition is made of."""
+    if s.equations.causes is None:
+        return f"the independent velocities ({', '.join(s.equations.independent)}) lose their meaning"
+    arrays = s.memory.arrays
+    program = s.equations.causes
+    (values,) = program([s.memory.block.t], s.memory.state, arrays["inputs_at"], arrays["parameters"])
+    return program.output("value").labels[int(np.argmax(np.nan_to_num(values, nan=np.inf)))]
 
 
 def _not_finite(s: Situation) -> Status:

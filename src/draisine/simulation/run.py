@@ -347,8 +347,8 @@ class _Driver:
         if condition > 0.0 and np.isfinite(condition):
             limit = self._now.equations.condition_limit
             yield (
-                f"no choice of independent velocities was well conditioned throughout: the condition was {condition:.2g} at "
-                f"t = {t:.6g} s (limit {limit:g}); accuracy suffers by about that factor"
+                f"the motion came near a singular position, and no other choice of independent velocities helped: the condition "
+                f"was {condition:.2g} at t = {t:.6g} s (limit {limit:g}); accuracy suffers by about that factor"
             )
 
     def _keep_last_state(self) -> None:
