@@ -47,8 +47,9 @@ class Figure:
     peer: float | None = None
 
     def __post_init__(self) -> None:
-        if self.peer is not None and math.isnan(self.peer):
-            object.__setattr__(self, "peer", None)
+        object.__setattr__(self, "ours", float(self.ours))  # measured figures come as NumPy's numbers, which JSON does not know
+        if self.peer is not None:
+            object.__setattr__(self, "peer", None if math.isnan(self.peer) else float(self.peer))
 
     @property
     def ratio(self) -> float | None:
