@@ -204,6 +204,20 @@ class KnifeEdge:
 
 
 @dataclass(frozen=True)
+class Tie:
+    """A constraint between bodies beyond the tree's joints: residuals that stay zero, each with its own name.
+
+    `level` is "position" for f(q, t) = 0 (it may move in time) and "velocity" for g(q, t)·v + g₀(q, t) = 0. Closed loops,
+    gears, cables and prescribed motions are all ties; the residuals of one tie are solved for together.
+    """
+
+    name: str
+    residuals: tuple[tuple[str, Expr], ...]
+    level: str = "position"
+    unit: str = "m"
+
+
+@dataclass(frozen=True)
 class Ground:
     """The plane that wheels and edges touch; slope rises along +x, bank rises along +y, gravity stays vertical."""
 
@@ -281,6 +295,7 @@ class System:
     tables: tuple[Table, ...]
     outputs: tuple[Output, ...]
     watches: tuple[Watch, ...]
+    ties: tuple[Tie, ...] = ()
     independent: tuple[str, ...] = ()  # the user's choice of independent velocities, or empty for ours
 
     def __hash__(self) -> int:

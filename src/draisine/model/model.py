@@ -445,6 +445,7 @@ _KINDS = {
     "tables": "a table",
     "outputs": "an output",
     "watches": "a watch",
+    "ties": "a tie",
 }
 
 

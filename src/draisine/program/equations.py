@@ -14,6 +14,7 @@ from enum import StrEnum
 import numpy as np
 from numpy.typing import NDArray
 
+from draisine.program.implicit import Implicit
 from draisine.program.program import Program
 from draisine.program.solved import Solved
 
@@ -61,7 +62,8 @@ class Event:
 class Equations:
     """A named system of equations of motion, as programs of (t, x, u, p).
 
-    - `dynamics`: → `xdot`; the hot path. A `Solved` where accelerations are solved for at run time.
+    - `dynamics`: → `xdot`; the hot path. A `Solved` where accelerations are solved for at run time; an `Implicit` where only
+      0 = F(t, x, ẋ, u, p) is known, for implicit methods alone. Its unknowns, algebraic ones too, are all coordinates.
     - `report`: → `v` (all velocities), `multipliers`, `outputs`, `energy` (kinetic, potential, work done so far), `residuals`
       (one per entry of `constraints`), `power` (of each input).
     - `motion` (t, q, v, u, p): → `residuals`, `outputs` as functions of coordinates and *all* velocities, free of
@@ -85,7 +87,7 @@ class Equations:
     outputs: tuple[Quantity, ...]
     force_outputs: frozenset[str]
     constraints: tuple[Constraint, ...]
-    dynamics: Program | Solved
+    dynamics: Program | Solved | Implicit
     report: Program | Solved
     motion: Program
     project: Program | Solved | None = None
@@ -106,6 +108,16 @@ class Equations:
     def states(self) -> tuple[Quantity, ...]:
         speeds = {v.name: v for v in self.velocities}
         return (*self.coordinates, *(speeds[name] for name in self.independent), *self.extra_states)
+
+    @property
+    def explicit(self) -> Program | Solved:
+        """The dynamics as ẋ = f(t, x, u, p), for those who need it so."""
+        if isinstance(self.dynamics, Implicit):
+            raise TypeError(
+                f"{self.name} is given as 0 = F(t, x, ẋ), and nobody has solved it for ẋ; run it by an implicit method, or "
+                "reduce its index first (reduce_index)"
+            )
+        return self.dynamics
 
     @property
     def default_parameters(self) -> NDArray[np.float64]:

@@ -62,7 +62,7 @@ class Choices:
             began = time.perf_counter()
             e = self.equations(choice)
             optional = [None if program is None else compile(program) for program in (e.project, e.monitor, e.events)]
-            self.ready[choice] = CompiledEquations(e, compile(e.dynamics), *optional)
+            self.ready[choice] = CompiledEquations(e, compile(e.explicit), *optional)
             self.seconds += time.perf_counter() - began
         return self.ready[choice]
 

@@ -63,7 +63,7 @@ def _with_laws(equations: Equations, laws: tuple[tuple[str, Expr], ...], events:
 
     return replace(
         equations,
-        dynamics=put_into(equations.dynamics),
+        dynamics=put_into(equations.explicit),
         report=put_into(equations.report),
         motion=put_in(equations.motion),
         project=None if equations.project is None else put_into(equations.project),
@@ -127,7 +127,7 @@ class _Scope:
         names = [event.name for event in (*self._equations.event_list, *events)]
         arguments = {
             slot.name: (symbol, slot.labels)
-            for slot, symbol in zip(self._equations.dynamics.inputs, (self.t, self.x, self.u, self.p), strict=True)
+            for slot, symbol in zip(self._equations.explicit.inputs, (self.t, self.x, self.u, self.p), strict=True)
         }
         return Program.build(f"{self._equations.name}_events", arguments, {"value": (ca.vertcat(*values), names)})
 

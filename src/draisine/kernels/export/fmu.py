@@ -63,7 +63,7 @@ class _Unit:
         stem = letters(self.equations.name)
         self.identifier = Names(C().taken_words()).give(stem, f"{stem}_model")
         digest = hashlib.sha256()
-        for program in (self.equations.dynamics, self.equations.report):
+        for program in (self.equations.explicit, self.equations.report):
             digest.update(program.digest.encode())
         digest.update(repr([(v.name, v.unit) for v in self.variables()]).encode())
         self.token = f"{{{digest.hexdigest()[:32]}}}"
@@ -125,7 +125,7 @@ class _Unit:
         values = {"start_states": self.start, "start_parameters": equations.default_parameters}
         for name, numbers in values.items():
             lines += c.table(name, [c.number(float(v)) for v in numbers] or ["0.0"])
-        for role, program, target in (("slope", equations.dynamics, "slope"), ("report", equations.report, "report")):
+        for role, program, target in (("slope", equations.explicit, "slope"), ("report", equations.report, "report")):
             lines += ["", *_bridge(role, program, target)]
         return "\n".join([*lines, ""])
 

@@ -53,7 +53,7 @@ def _own(name: str) -> Callable[[Equations], list[Exported]]:
 
 def _linear(equations: Equations) -> list[Exported]:
     """∂xdot/∂x and ∂xdot/∂u, in one program where no linear equations are solved at run time."""
-    dynamics, name = equations.dynamics, f"{equations.name}_linear"
+    dynamics, name = equations.explicit, f"{equations.name}_linear"
     wrt = [slot for slot in ("x", "u") if dynamics.input(slot).size]
     if isinstance(dynamics, Solved):
         for slot in wrt:
