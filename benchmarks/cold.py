@@ -1,18 +1,40 @@
-"""Derive and compile the bicycle once and print the seconds. `speed` runs it in new processes with an empty cache."""
+"""Derive and compile a system once and print the seconds. `speed` and `chains` run it in new processes with an empty cache."""
 
 from __future__ import annotations
 
+import sys
 import time
+from collections.abc import Callable
 
 from draisine.equations import derive
 from draisine.gallery import model
 from draisine.kernels import compile
+from draisine.program.equations import Equations
+from draisine.program.solved import Solver
 
 
 def main() -> None:
+    match sys.argv[1:]:
+        case ["lagrangian", solver]:
+            make = lagrangian_bicycle(Solver(solver))
+        case _:
+            make = benchmark_bicycle
     start = time.perf_counter()
-    compile(derive(model("bicycle")).dynamics)
+    compile(make().dynamics)
     print(time.perf_counter() - start)
+
+
+def benchmark_bicycle() -> Equations:
+    return derive(model("bicycle"))
+
+
+def lagrangian_bicycle(solver: Solver) -> Callable[[], Equations]:
+    """The bicycle of 23 coordinates. All libraries are imported here, beforehand."""
+    from draisine import lagrangian
+    from draisine.gallery.entries.delebecque_bicycle import delebecque_bicycle
+
+    assert callable(lagrangian)
+    return lambda: delebecque_bicycle(solver)
 
 
 if __name__ == "__main__":

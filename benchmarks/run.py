@@ -18,6 +18,7 @@ from rich.console import Console
 from rich.table import Table
 
 import accuracy
+import chains
 import draisine as dr
 import speed
 from figure import Figure
@@ -40,6 +41,8 @@ def main() -> None:
     figures = list(accuracy.figures(peer))
     told.print("[dim]measuring speed …[/dim]")
     figures += speed.figures(peer, quickest)
+    told.print("[dim]measuring chains …[/dim]")
+    figures += chains.figures()
     machine = _machine(peers=peer is not None)
     if arguments.json:
         print(json.dumps({"machine": machine, "figures": [f.as_json() for f in figures]}, indent=1, ensure_ascii=False))

@@ -91,20 +91,25 @@ def medians(turns: int, *clocks: Clock | None, running: int = 1) -> list[float]:
 # ------------------------------------------------------------------------------------------------ ours
 
 
-def derivation() -> float:
+def derivation(*arguments: str) -> float:
     """Derive and compile in a new process with an empty cache; importing is not counted, here as with the peer."""
     with tempfile.TemporaryDirectory() as empty:
         surroundings = {**os.environ, "DRAISINE_CACHE_DIR": empty}
         told = subprocess.run(
-            [sys.executable, str(HERE / "cold.py")], env=surroundings, capture_output=True, text=True, check=True
+            [sys.executable, str(HERE / "cold.py"), *arguments], env=surroundings, capture_output=True, text=True, check=True
         )
     return float(told.stdout)
 
 
-def evaluation(equations: dr.Equations, states: int = 2000) -> Clock:
-    """One state derivative, averaged by a compiled loop over states along the free run, one call per state."""
+def evaluation(equations: dr.Equations) -> Clock:
+    """One state derivative of the bicycle's free run."""
+    return evaluation_of(equations, FREE_RUN, 5.0)
+
+
+def evaluation_of(equations: dr.Equations, start: dict[str, float], until: float, states: int = 2000) -> Clock:
+    """One state derivative, averaged by a compiled loop over states along a run, one call per state."""
     kernel = compile(equations.dynamics)
-    run = integrate(prepare(equations), consistent_start(equations, FREE_RUN).x, 5.0, samples=np.linspace(0.0, 5.0, states))
+    run = integrate(prepare(equations), consistent_start(equations, start).x, until, samples=np.linspace(0.0, until, states))
     along = np.concatenate([segment.states for segment in run.segments])
     whole = clock(partial(kernel.map, 0.0, along, np.zeros(len(equations.inputs)), equations.default_parameters))
     return lambda: whole() / len(along)

@@ -1,38 +1,68 @@
 """Second-order systems with constraints, by the augmented matrix [M −Aᵀ; A 0] (Delebecque & Nikoukhah 1992, eq. 13).
 
 Whoever has a mass matrix, forces and constraints — from a Lagrangian, from energies of a graph, from another tool — fills a
-`SecondOrder` and gets `Equations`. Nothing is eliminated: accelerations and multipliers are solved for together, with
-pivoting, at run time. The state holds all coordinates and all velocities; drift is taken out by projection, or held down by
-Baumgarte's terms.
+`SecondOrder` and gets `Equations`. Nothing is eliminated: accelerations and multipliers are solved for together at run time, by a
+dense elimination where the system is small and by a sparse factorisation where it is large. The state holds all coordinates and
+all velocities; drift is taken out by projection, or held down by Baumgarte's terms.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import casadi as ca
-import numpy as np
-from numpy.typing import NDArray
 
+from draisine.equations.regularity import check_regular
+from draisine.equations.rows import reaction_unit
 from draisine.model.errors import ModelError
 from draisine.program.equations import Constraint, Equations, Event, Kind, Quantity
 from draisine.program.program import Program
-from draisine.program.solved import Solved
+from draisine.program.solved import Solved, Solver
+
+Slots = dict[str, tuple[ca.SX, Sequence[str]] | ca.SX]
+
+
+TIME_CONSTANT = 0.1  # seconds in which errors die away where no step is known
+STEPS = 4.0  # in steps, where one is known: much faster would be stiff for the method, slower would let errors grow
 
 
 @dataclass(frozen=True)
 class Baumgarte:
-    """Feedback on constraint errors: f̈ + 2α ḟ + β f = 0 for holonomic, ġ + γ g = 0 for nonholonomic ones (eqs 11 and 12)."""
+    """Feedback on constraint errors: f̈ + 2α ḟ + β f = 0 for holonomic, ġ + γ g = 0 for nonholonomic ones (eqs 11 and 12).
 
-    alpha: float = 10.0
-    beta: float = 100.0
-    gamma: float = 10.0
+    What is not given is scaled to the step h of the run: α = 1/(4 h), β = α² (critically damped), γ = α; without a run, to a
+    time constant of 0.1 s. Positions that the kinematics alone keep (norms of quaternions, heights of rolling wheels) are drawn
+    back along their gradients at the rate γ.
+
+    >>> Baumgarte().scaled(0.01)
+    Baumgarte(alpha=25.0, beta=625.0, gamma=25.0)
+    """
+
+    alpha: float | None = None
+    beta: float | None = None
+    gamma: float | None = None
 
     def __post_init__(self) -> None:
         for name in ("alpha", "beta", "gamma"):
-            if not getattr(self, name) > 0:
-                raise ValueError(f"Baumgarte: {name} must be positive for errors to die away, got {getattr(self, name)!r}")
+            value = getattr(self, name)
+            if value is not None and not value > 0:
+                raise ValueError(f"Baumgarte: {name} must be positive for errors to die away, got {value!r}")
+
+    def scaled(self, step: float | None = None) -> Baumgarte:
+        """With every number in place; those that fit the step are rounded to two digits."""
+        rate = 1 / TIME_CONSTANT if step is None else float(f"{1 / (STEPS * step):.1e}")
+        alpha = self.alpha if self.alpha is not None else rate if self.beta is None else math.sqrt(self.beta)
+        beta = self.beta if self.beta is not None else alpha**2
+        return Baumgarte(alpha, beta, self.gamma if self.gamma is not None else alpha)
+
+    @property
+    def numbers(self) -> tuple[float, float, float]:
+        """α, β, γ."""
+        found = self.scaled()
+        assert found.alpha is not None and found.beta is not None and found.gamma is not None  # that is what `scaled` is for
+        return found.alpha, found.beta, found.gamma
 
 
 @dataclass
@@ -62,10 +92,20 @@ class SecondOrder:
     invariants: list[tuple[str, ca.SX]] = field(default_factory=list)
     outputs: list[tuple[Quantity, ca.SX]] = field(default_factory=list)
     events: list[tuple[Event, ca.SX]] = field(default_factory=list)
+    constraint_units: Mapping[str, str] = field(default_factory=dict)  # of residuals, where known
+    reactions: ca.SX | None = None  # symbols of λ, holonomic rows first, where forces depend on them
+    load: ca.SX | None = None  # their usual size, from which Newton's method starts where the dependence is not linear
 
     def rate(self, quantity: ca.SX) -> ca.SX:
         """Time derivative of a quantity of q and t (and of v, taken as constant)."""
         return ca.jtimes(quantity, self.q, self.q_rate) + ca.jacobian(quantity, self.t)
+
+
+def euler_lagrange(lagrangian: ca.SX, q: ca.SX, v: ca.SX, t: ca.SX) -> tuple[ca.SX, ca.SX]:
+    """M and F of M q̈ = F, from L(q, q̇, t): the momenta ∂L/∂q̇ change by ∂L/∂q."""
+    momentum = ca.gradient(lagrangian, v)
+    mass = ca.jacobian(momentum, v)
+    return mass, ca.gradient(lagrangian, q) - ca.jtimes(momentum, q, v) - ca.jacobian(momentum, t)
 
 
 class _Rows:
@@ -78,12 +118,13 @@ class _Rows:
         second = ca.vertcat(*[g for _, g in system.nonholonomic]) if system.nonholonomic else ca.SX(0, 1)
         self.velocity = ca.densify(ca.vertcat(first, second))
         self.matrix = ca.jacobian(self.velocity, system.v)
-        for name, row in zip(self.names, ca.vertsplit(self.matrix) if self.names else [], strict=True):
-            if ca.depends_on(row, system.v):
-                raise ModelError(
-                    f"{system.name}: constraint {name!r} is not linear in the velocities; write it as g(q, t) · q̇ + g₀(q, t), or "
-                    "differentiate the position constraint behind it"
-                )
+        curved = ca.jacobian_sparsity(self.matrix.nz[:], system.v) if self.matrix.nnz() else ca.Sparsity(0, 0)
+        if curved.nnz():
+            name = self.names[self.matrix.sparsity().row()[curved.row()[0]]]
+            raise ModelError(
+                f"{system.name}: constraint {name!r} is not linear in the velocities; write it as g(q, t) · q̇ + g₀(q, t), or "
+                "differentiate the position constraint behind it"
+            )
         self.bias = system.rate(self.velocity) if self.names else ca.SX(0, 1)
         self.held = len(system.holonomic)
         self.all_positions = ca.densify(ca.vertcat(self.position, *[f for _, f in system.invariants]))
@@ -97,9 +138,9 @@ class _Rows:
         side = -self.bias
         if stabilisation is None:
             return side
+        alpha, beta, gamma = stabilisation.numbers
         first, second = _parts(self.velocity, self.held)
-        held = 2 * stabilisation.alpha * first + stabilisation.beta * self.position
-        return side - ca.vertcat(held, stabilisation.gamma * second)
+        return side - ca.vertcat(2 * alpha * first + beta * self.position, gamma * second)
 
 
 def _parts(column: ca.SX, count: int) -> tuple[ca.SX, ca.SX]:
@@ -108,26 +149,33 @@ def _parts(column: ca.SX, count: int) -> tuple[ca.SX, ca.SX]:
     return first, second
 
 
-def augmented(system: SecondOrder, stabilisation: Baumgarte | None = None, work: bool = False) -> Equations:
+def augmented(
+    system: SecondOrder, stabilisation: Baumgarte | None = None, work: bool = False, solver: Solver = Solver.AUTO
+) -> Equations:
     """`Equations` whose accelerations and multipliers are solved for together at run time."""
     rows = _Rows(system)
     n, m = system.v.numel(), len(rows.names)
-    _check_regular(system, rows)
+    check_regular(system, rows.matrix, rows.names)
     extra = (Quantity("work", "J", "work done by inputs, dampers and moving constraints"),) if work else ()
     done = ca.SX.sym("work", len(extra))
     x = ca.vertcat(system.q, system.v, done)
     labels = [*(c.name for c in system.coordinates), *(v.name for v in system.velocities), *(e.name for e in extra)]
     matrix = ca.vertcat(ca.horzcat(system.mass, -rows.matrix.T), ca.horzcat(rows.matrix, ca.SX(m, m)))
-    side = ca.vertcat(system.force, rows.side(stabilisation))
     z = ca.SX.sym("z", n + m)
+    force, driven = _with_reactions(system, _parts(z, n)[1], [system.force, system.driven])
+    side = ca.vertcat(force, rows.side(stabilisation))
     arguments = _arguments(system, x, labels)
-    known = Program.build(f"{system.name}_augmented", arguments, {"matrix": matrix, "side": side})
-    # reactions do the work λᵀA v = −λᵀg₀: none on constraints at rest
-    power = ca.dot(system.driven, system.v) - ca.dot(_parts(z, n)[1], rows.driven_by(system))
-    slope = ca.vertcat(system.q_rate, z[:n], *([power] if work else []))
-    after = Program.build(f"{system.name}_slope", {**arguments, "z": z}, {"xdot": (slope, [f"d{name}/dt" for name in labels])})
+    # reactions do the work λᵀA v = −λᵀg₀: none on constraints at rest; a spring whose rest length is moved does work too
+    power = ca.dot(driven, system.v) + ca.jacobian(system.potential, system.t)
+    power -= ca.dot(_parts(z, n)[1], rows.driven_by(system))
+    slope = ca.vertcat(_drawn_back(system, stabilisation), z[:n], *([power] if work else []))
+    outputs: Slots = {"xdot": (slope, [f"d{name}/dt" for name in labels])}
+    load = ca.SX(0) if system.load is None else system.load
+    start = None if system.reactions is None else ca.vertcat(ca.SX.zeros(n), *[load] * m)
+    dynamics = Solved.build(f"{system.name}_dynamics", arguments, matrix, side, z, outputs, solver, start)
     constraints = _constraints(system, rows)
     report = _report(system, rows, arguments, z, constraints, done)
+    units = {c.name: reaction_unit(c.unit) if c.unit else "" for c in constraints}
     return Equations(
         name=system.name,
         coordinates=system.coordinates,
@@ -135,21 +183,37 @@ def augmented(system: SecondOrder, stabilisation: Baumgarte | None = None, work:
         independent=tuple(v.name for v in system.velocities),
         inputs=system.inputs,
         parameters=system.parameters,
-        multipliers=tuple(Quantity(f"{name}_multiplier") for name in rows.names),
+        multipliers=tuple(Quantity(f"{name}_multiplier", units[name]) for name in rows.names),
         outputs=tuple(q for q, _ in system.outputs),
         force_outputs=frozenset(),
         constraints=constraints,
-        dynamics=Solved(f"{system.name}_dynamics", known, after),
-        report=Solved(f"{system.name}_report", known, report),
+        dynamics=dynamics,
+        report=replace(dynamics, name=f"{system.name}_report", after=report),
         motion=_motion(system, rows, constraints),
-        project=_project(system, rows, arguments, x, labels),
+        project=_project(system, rows, arguments, x, labels, solver),
         events=_events(system, arguments),
         event_list=tuple(event for event, _ in system.events),
         extra_states=extra,
     )
 
 
-def _arguments(system: SecondOrder, x: ca.SX, labels: Sequence[str]) -> dict[str, tuple[ca.SX, Sequence[str]] | ca.SX]:
+def _drawn_back(system: SecondOrder, stabilisation: Baumgarte | None) -> ca.SX:
+    """q̇, less γ Jᵀ(J Jᵀ)⁻¹ f for the positions that q̇ alone keeps: they have no reaction that could."""
+    if stabilisation is None or not system.invariants:
+        return system.q_rate
+    errors = ca.vertcat(*[f for _, f in system.invariants])
+    lean = ca.densify(ca.jacobian(errors, system.q))
+    return system.q_rate - stabilisation.numbers[2] * (lean.T @ ca.solve(lean @ lean.T, errors))
+
+
+def _with_reactions(system: SecondOrder, multipliers: ca.SX, expressions: list[ca.SX]) -> list[ca.SX]:
+    """Expressions with what is solved for put in for the reactions they depend on."""
+    if system.reactions is None:
+        return expressions
+    return list(ca.substitute(expressions, [system.reactions], [multipliers]))
+
+
+def _arguments(system: SecondOrder, x: ca.SX, labels: Sequence[str]) -> Slots:
     return {
         "t": (system.t, ["t"]),
         "x": (x, labels),
@@ -159,22 +223,27 @@ def _arguments(system: SecondOrder, x: ca.SX, labels: Sequence[str]) -> dict[str
 
 
 def _constraints(system: SecondOrder, rows: _Rows) -> tuple[Constraint, ...]:
-    positions = [Constraint(name, Kind.HOLONOMIC, "position") for name, _ in system.holonomic]
-    positions += [Constraint(name, Kind.NORM, "position") for name, _ in system.invariants]
-    rates = [Constraint(name, Kind.HOLONOMIC, "velocity") for name, _ in system.holonomic]
-    return (*positions, *rates, *(Constraint(name, Kind.NONHOLONOMIC, "velocity") for name, _ in system.nonholonomic))
+    unit = system.constraint_units
+    rate = {name: f"{text}/s" for name, text in unit.items()}
+    return (
+        *(Constraint(name, Kind.HOLONOMIC, "position", unit.get(name, "")) for name, _ in system.holonomic),
+        *(Constraint(name, Kind.NORM, "position") for name, _ in system.invariants),
+        *(Constraint(name, Kind.HOLONOMIC, "velocity", rate.get(name, "")) for name, _ in system.holonomic),
+        *(Constraint(name, Kind.NONHOLONOMIC, "velocity", unit.get(name, "")) for name, _ in system.nonholonomic),
+    )
 
 
 def _report(
     system: SecondOrder,
     rows: _Rows,
-    arguments: dict[str, tuple[ca.SX, Sequence[str]] | ca.SX],
+    arguments: Slots,
     z: ca.SX,
     constraints: tuple[Constraint, ...],
     done: ca.SX,
 ) -> Program:
     n = system.v.numel()
-    power = ca.jacobian(ca.dot(system.driven, system.v), system.u).T * system.u if system.inputs else ca.SX(0, 1)
+    (driven,) = _with_reactions(system, _parts(z, n)[1], [system.driven])
+    power = ca.jacobian(ca.dot(driven, system.v), system.u).T * system.u if system.inputs else ca.SX(0, 1)
     velocities = [v.name for v in system.velocities]
     return Program.build(
         f"{system.name}_told",
@@ -211,7 +280,7 @@ def _motion(system: SecondOrder, rows: _Rows, constraints: tuple[Constraint, ...
 
 
 def _project(
-    system: SecondOrder, rows: _Rows, arguments: dict[str, tuple[ca.SX, Sequence[str]] | ca.SX], x: ca.SX, labels: Sequence[str]
+    system: SecondOrder, rows: _Rows, arguments: Slots, x: ca.SX, labels: Sequence[str], solver: Solver
 ) -> Solved | None:
     """One Newton step of least change onto the position constraints, and the nearest velocities on the velocity constraints."""
     if not rows.names and not system.invariants:
@@ -223,69 +292,12 @@ def _project(
     positions, velocities = _parts(z, rows.all_positions.numel())
     moved = ca.vertcat(system.q - lean.T @ positions, system.v - rows.matrix.T @ velocities)
     rest = _parts(x, moved.numel())[1]
-    error = ca.norm_inf(side)
-    return Solved(
-        f"{system.name}_project",
-        Program.build(f"{system.name}_errors", arguments, {"matrix": matrix, "side": side}),
-        Program.build(
-            f"{system.name}_moved",
-            {**arguments, "z": z},
-            {"x_new": (ca.vertcat(moved, rest), labels), "error": (error, ["error"])},
-        ),
-    )
+    outputs: Slots = {"x_new": (ca.vertcat(moved, rest), labels), "error": (ca.norm_inf(side), ["error"])}
+    return Solved.build(f"{system.name}_project", arguments, matrix, side, z, outputs, solver)
 
 
-def _events(system: SecondOrder, arguments: dict[str, tuple[ca.SX, Sequence[str]] | ca.SX]) -> Program | None:
+def _events(system: SecondOrder, arguments: Slots) -> Program | None:
     if not system.events:
         return None
     values = ca.vertcat(*[expression for _, expression in system.events])
     return Program.build(f"{system.name}_events", arguments, {"value": (values, [event.name for event, _ in system.events])})
-
-
-# ---------------------------------------------------------------- what can be wrong
-
-
-def _check_regular(system: SecondOrder, rows: _Rows) -> None:
-    """Complain about dependent constraints and about masses that no equation holds, at a few configurations near the defaults."""
-    n, m = system.v.numel(), len(rows.names)
-    evaluate = ca.Function(
-        "check", [system.t, system.q, system.p], [ca.densify(system.mass), ca.densify(rows.matrix)], {"allow_free": True}
-    )
-    if evaluate.has_free():
-        raise ModelError(
-            f"{system.name}: the mass matrix or a constraint row depends on {', '.join(evaluate.get_free())}; it may depend on "
-            "coordinates, parameters and time alone"
-        )
-    rng = np.random.default_rng(1992)
-    defaults = np.array([c.default for c in system.coordinates])
-    values = np.array([p.default for p in system.parameters])
-    best_rows, best_whole = 0, 0
-    for _ in range(5):
-        mass, matrix = (part.full() for part in evaluate(0.0, defaults + rng.uniform(-0.3, 0.3, defaults.size), values))
-        if not (np.isfinite(mass).all() and np.isfinite(matrix).all()):
-            continue
-        scaled = matrix / np.maximum(np.linalg.norm(matrix, axis=1, keepdims=True), 1e-300) if m else matrix
-        whole = np.block([[mass, -matrix.T], [matrix, np.zeros((m, m))]])
-        best_rows = max(best_rows, int(np.linalg.matrix_rank(scaled, tol=1e-9)) if m else 0)
-        best_whole = max(best_whole, int(np.linalg.matrix_rank(whole, tol=1e-12 * max(np.abs(whole).max(), 1e-300))))
-        if best_rows == m and best_whole == n + m:
-            return
-    if best_rows < m:
-        raise ModelError(f"{system.name}: {_dependent(rows.names, scaled)}; leave one of them out")
-    raise ModelError(f"{system.name}: {_massless(system, whole, n)}")
-
-
-def _dependent(names: Sequence[str], scaled: NDArray[np.float64]) -> str:
-    left, sizes, _ = np.linalg.svd(scaled)
-    kernel = left[:, int(np.count_nonzero(sizes > 1e-9)) :]
-    involved = [name for name, share in zip(names, np.linalg.norm(kernel, axis=1), strict=True) if share > 1e-6]
-    return f"the constraints {', '.join(repr(name) for name in involved)} depend on each other"
-
-
-def _massless(system: SecondOrder, whole: NDArray[np.float64], n: int) -> str:
-    _, _, right = np.linalg.svd(whole)
-    moving = [v.name for v, share in zip(system.velocities, np.abs(right[-1][:n]), strict=True) if share > 1e-6]
-    return (
-        f"the mass matrix leaves the acceleration of {', '.join(repr(name) for name in moving)} open: give it kinetic energy, "
-        "or a constraint that holds it"
-    )

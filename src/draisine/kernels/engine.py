@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import ctypes.util
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import count
@@ -21,6 +22,7 @@ MATHEMATICS = (
     *("sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh"),
     *("exp", "expm1", "log", "log1p", "pow", "hypot", "erf", "fmod", "remainder", "floor", "ceil", "fmin", "fmax", "fma"),
 )
+MEMORY = ("malloc", "free")
 
 
 class CompilationError(RuntimeError):
@@ -52,11 +54,21 @@ def compile_ir(text: str, optimisation: int = 2) -> bytes:
     return bytes(machine.emit_object(module))
 
 
-def load_object(data: bytes, symbol: str, *others: str) -> LoadedObject:
-    """Link object code and look up `symbol` (and `others`, for `address_of`)."""
+def optimised(text: str, level: int = 2) -> str:
+    """A module after LLVM's passes, which loops need; straight lines do not."""
+    module = llvm.parse_assembly(text)
+    options = llvm.create_pipeline_tuning_options(speed_level=level)
+    options.loop_unrolling = options.loop_interleaving = False  # twice the code and no quicker
+    builder = llvm.create_pass_builder(_machine(level), options)
+    builder.getModulePassManager().run(module, builder)
+    return str(module)
+
+
+def load_object(data: bytes, symbol: str, *others: str, using: Mapping[str, int] | None = None) -> LoadedObject:
+    """Link object code and look up `symbol` (and `others`, for `address_of`); `using` are addresses of what it calls."""
     linker = _linker()
     builder = llvm.JITLibraryBuilder().add_object_img(data).add_current_process()
-    for name, address in _missing_mathematics().items():
+    for name, address in {**_missing_mathematics(), **(using or {})}.items():
         builder.import_symbol(name, address)
     for name in (symbol, *others):
         builder.export_symbol(name)
@@ -99,7 +111,7 @@ def _new_machine(optimisation: int) -> Any:
 @cache
 def _missing_mathematics() -> dict[str, int]:
     """Mathematical functions that the process does not show (static builds of Python, Windows), from the C library."""
-    missing = [name for name in MATHEMATICS if not llvm.address_of_symbol(name)]
+    missing = [name for name in (*MATHEMATICS, *MEMORY) if not llvm.address_of_symbol(name)]
     if not missing:
         return {}
     library = ctypes.CDLL("ucrtbase" if sys.platform == "win32" else ctypes.util.find_library("m"))

@@ -14,12 +14,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from draisine.kernels.cache import cached_object, host_key
 from draisine.kernels.engine import LoadedObject, load_object
+from draisine.kernels.solvers import solvers
 from draisine.program.program import Program, Slot
+from draisine.program.recipe import Recipe
 from draisine.program.solved import Solved
 
 Array = NDArray[np.float64]
 
-_CODE_VERSION = 2  # raise it when `llvm` generates other code for the same program
+_CODE_VERSION = 4  # raise it when `llvm` generates other code for the same program
 
 _RUN = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 _MAP = ctypes.CFUNCTYPE(None, ctypes.c_int64, *[ctypes.c_void_p] * 4)
@@ -137,7 +139,7 @@ class Kernel:
         return array if ready else np.ascontiguousarray(array)
 
 
-def compile(program: Program | Solved) -> Kernel:
+def compile(program: Program | Recipe | Solved) -> Kernel:
     """Machine code of a program, from the cache on disk if it was compiled before."""
 
     def make() -> bytes:
@@ -148,10 +150,11 @@ def compile(program: Program | Solved) -> Kernel:
             return object_code_of_solved(program)
         from draisine.kernels.llvm import object_code
 
-        return object_code(program)
+        return object_code(program.made() if isinstance(program, Recipe) else program)
 
     key = f"kernel, code {_CODE_VERSION}; {program.digest}; {host_key()}"
-    code = load_object(cached_object(key, make), "kernel", "kernel_map", "kernel_flat")
+    using = solvers() if isinstance(program, Solved) else None
+    code = load_object(cached_object(key, make), "kernel", "kernel_map", "kernel_flat", using=using)
     return Kernel(program.name, program.inputs, program.outputs, code.address, code)
 
 

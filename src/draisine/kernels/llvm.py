@@ -31,6 +31,7 @@ from draisine.program.program import Program, Slot
 SYMBOL, MAP_SYMBOL, FLAT_SYMBOL = "kernel", "kernel_map", "kernel_flat"
 
 _LONGEST_BLOCK = 4000  # values
+_MOST_RESULTS = 400  # of one block: every store is weighed against every load
 _PIECE = 150  # values, about
 _SLOTS = "ptr noalias readonly %arg, ptr noalias readonly %res"
 
@@ -76,7 +77,7 @@ def _unit(name: str, unit: Straight, callees: Mapping[int, str]) -> Iterator[str
     linkage = "" if name == SYMBOL else "internal "
     values = live_values(unit)
     used = frozenset(values)
-    if len(values) <= _LONGEST_BLOCK:
+    if len(values) <= _LONGEST_BLOCK and len(unit.results) <= _MOST_RESULTS:
         whole = Piece(tuple(in_good_order(unit, values)), (), tuple(unit.results))
         block = _filled(Block(unit, name, used, callees, {}), whole)
         yield f"define {linkage}void @{name}({_SLOTS}) nounwind {{\n{block.text()}\n}}"

@@ -41,7 +41,8 @@ def cut(unit: Straight, values: Sequence[int], length: int) -> tuple[list[Piece]
     pieces = []
     given: dict[int, list[tuple[int, int, int]]] = {}
     for result in unit.results:
-        given.setdefault(piece_of.get(result[2], len(ends) - 1), []).append(result)
+        given.setdefault(piece_of.get(result[2], -1), []).append(result)
+    copied = given.pop(-1, [])  # inputs and constants that go out as they are
     for k, (begin, end) in enumerate(zip([0, *ends], ends, strict=False)):
         vacant += expires[k]
         kept = [v for v in values[begin:end] if v in last_reader and piece_of[last_reader[v]] > k]
@@ -52,6 +53,7 @@ def cut(unit: Straight, values: Sequence[int], length: int) -> tuple[list[Piece]
                 places[v], size = size, size + 1
             expires[piece_of[last_reader[v]] + 1].append(places[v])
         pieces.append(Piece(tuple(values[begin:end]), tuple(kept), tuple(given.get(k, ()))))
+    pieces += [Piece((), (), tuple(copied[k : k + length])) for k in range(0, len(copied), length)]
     return pieces, places, size
 
 

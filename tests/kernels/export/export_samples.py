@@ -63,6 +63,11 @@ def calling() -> Program:
     return Program.build("calling", {"x": x}, {"y": ca.vertcat(first[1], second[0])})
 
 
+def several_sides() -> Solved:
+    """The derivative of `solved`: the same matrix for one side first, then for four that depend on its solution."""
+    return solved().jacobian("y", "x", "several_sides")
+
+
 def solved() -> Solved:
     """Four linear equations that cannot be solved without exchanging rows."""
     x, z = ca.SX.sym("x", 4), ca.SX.sym("z", 4)

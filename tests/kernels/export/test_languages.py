@@ -46,7 +46,9 @@ def assert_close(mine: np.ndarray, theirs: np.ndarray, tolerance: float = 1e-12)
 
 
 @every_language
-@pytest.mark.parametrize("make", [samples.sample, samples.tables, samples.calling, samples.solved], ids=lambda f: f.__name__)
+@pytest.mark.parametrize(
+    "make", [samples.sample, samples.tables, samples.calling, samples.solved, samples.several_sides], ids=lambda f: f.__name__
+)
 def test_samples(key, make, tmp_path):
     program = make()
     rows = np.random.default_rng(1).normal(size=(25, sum(s.size for s in program.inputs))) * 1.5

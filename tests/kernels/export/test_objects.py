@@ -13,7 +13,7 @@ from numpy.testing import assert_allclose
 import draisine as dr
 from draisine.kernels.export import ExportError, as_casadi, as_jax
 
-PROGRAMS = [samples.sample, samples.tables, samples.calling, samples.solved]
+PROGRAMS = [samples.sample, samples.tables, samples.calling, samples.solved, samples.several_sides]
 every_program = pytest.mark.parametrize("make", PROGRAMS, ids=lambda f: f.__name__)
 
 

@@ -27,6 +27,7 @@ from draisine.kernels.export.names import Names, letters, plain
 from draisine.kernels.export.source import file_name, function_name, source_text
 from draisine.kernels.export.what import items, per_second
 from draisine.program.equations import Equations, Quantity
+from draisine.program.implicit import Implicit
 from draisine.program.program import Program
 from draisine.program.solved import Solved
 
@@ -36,6 +37,11 @@ _WHEN = (1980, 1, 1, 0, 0, 0)  # the same file for the same model
 
 def write_fmu(equations: Equations, start: ArrayLike, folder: Path, about: str = "") -> Path:
     """Write `NAME.fmu`, the unit of a system that starts at the state `start`."""
+    if isinstance(equations.dynamics, Implicit):
+        raise ExportError(
+            f"a functional mock-up unit for model exchange gives the rate of the state, but {equations.name!r} is given as "
+            "0 = F(t, x, ẋ) and nobody has solved it for ẋ; reduce its index first, or export its residual"
+        )
     x0 = np.asarray(start, dtype=float)
     if x0.shape != (len(equations.states),):
         names = ", ".join(s.name for s in equations.states)

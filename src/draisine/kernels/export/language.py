@@ -159,8 +159,9 @@ class Language(ABC):
         """A function of the vector `given`; its results fill the vector `taken`, or are returned."""
 
     @abstractmethod
-    def elimination(self, name: str, n: int) -> list[str]:
-        """A function as called by `call` that solves K z = r with pivoting: K by columns and then r, n² + n numbers, give z."""
+    def elimination(self, name: str, n: int, sides: int) -> list[str]:
+        """A function as called by `call` that solves K z = r with pivoting for one or more sides r: K and then the sides, all by
+        columns, n² + n · sides numbers, give the solutions by columns."""
 
     @abstractmethod
     def main_function(self, name: str, inputs: Sequence[Argument], outputs: Sequence[Argument], body: Body) -> list[str]:

@@ -15,7 +15,7 @@ from draisine.kernels.export.language import Argument, ExportError, listed
 from draisine.kernels.export.source import straight
 from draisine.kernels.straight import CALL, CONSTANT, FETCH, INPUT, NUMBERS, RESULT, SEARCH, Straight, straighten_callee
 from draisine.program.program import Program
-from draisine.program.solved import Solved
+from draisine.program.solved import WRITTEN, Solved
 
 
 def as_casadi(program: Program | Solved) -> ca.Function:
@@ -28,8 +28,14 @@ def as_casadi(program: Program | Solved) -> ca.Function:
     if isinstance(program, Program):
         return program.function
     arguments = [ca.MX.sym(slot.name, *slot.shape) for slot in program.inputs]
-    matrix, side = program.system.function.call(arguments)
-    results = program.after.function.call([*arguments, ca.solve(matrix, side, "qr")])
+    z: Any = program.start.function.call(arguments)[0] if program.start is not None else None
+    for _ in range(1 if z is None else WRITTEN):
+        entries, side = program.system.function.call(arguments if z is None else [*arguments, z])
+        matrix = ca.MX(program.places, ca.vec(entries))
+        z = ca.solve(matrix, side, "qr")
+    if program.further is not None:
+        z = ca.horzcat(z, ca.solve(matrix, program.further.function.call([*arguments, z])[0], "qr"))
+    results = program.after.function.call([*arguments, z])
     return ca.Function(program.name, arguments, results, [s.name for s in program.inputs], [s.name for s in program.outputs])
 
 
@@ -111,9 +117,10 @@ def _evaluate(unit: Straight, read: Callable[[int, int], Any]) -> list[Any]:
 def _call(unit: Straight, key: Any, given: list[Any]) -> Any:
     jnp = _jax().numpy
     if isinstance(key, tuple):
-        n = key[1]
+        _, n, sides = key
         numbers = jnp.stack([jnp.asarray(g, dtype=float) for g in given])
-        return jnp.linalg.solve(numbers[: n * n].reshape((n, n), order="F"), numbers[n * n :])
+        matrix, side = numbers[: n * n].reshape((n, n), order="F"), numbers[n * n :].reshape((n, sides), order="F")
+        return jnp.linalg.solve(matrix, side).ravel(order="F")
     inner = straighten_callee(unit.callees[key])
     values = _evaluate(inner, lambda slot, entry: given[entry])
     return {entry: values[value] for _, entry, value in inner.results}

@@ -13,11 +13,12 @@ from draisine.kernels.export.document import Guide, head
 from draisine.kernels.export.fallbacks import fallback
 from draisine.kernels.export.language import Argument, Body, Language, Source
 from draisine.kernels.export.names import Names, letters, short
+from draisine.kernels.pieces import live_values
 from draisine.kernels.straight import CALL, INPUT, RESULT, Straight, straighten, straighten_callee
 from draisine.program.program import Program, Slot
-from draisine.program.solved import Solved
+from draisine.program.solved import WRITTEN, Solved
 
-SOLVE = "solve"  # a call of (SOLVE, n) stands for the solution of n linear equations
+SOLVE = "solve"  # a call of (SOLVE, n, k) stands for the solution of n linear equations for k right sides
 
 
 def function_name(program: Program | Solved, language: Language) -> str:
@@ -46,19 +47,36 @@ def source_text(program: Program | Solved, language: Language, guide: Guide | No
 
 
 def straight(program: Program | Solved) -> Straight:
-    """A program as one straight list. The solution of linear equations is a call of (SOLVE, n)."""
+    """A program as one straight list. The solution of linear equations is a call of (SOLVE, n, k)."""
     if isinstance(program, Program):
         return straighten(program.tape)
-    made = straighten(program.system.tape)
-    n = program.size
-    places = {(slot, entry): value for slot, entry, value in made.results}
-    operands = [*(places[0, k] for k in range(n * n)), *(places[1, k] for k in range(n))]
-    solution = made.add(CALL, tuple(operands), (SOLVE, n))
-    z = [made.add(RESULT, (solution,), k) for k in range(n)]
-    last = len(program.inputs)
-    made.results = made.run(
-        program.after.tape, lambda slot, entry: z[entry] if slot == last else made.add(INPUT, (), (slot, entry))
-    )
+    made = straighten((program.start or program.system).tape)
+    n, last = program.size, len(program.inputs)
+    matrix = [made.constant(0.0)] * (n * n)
+
+    def solution(sides: Sequence[int]) -> list[int]:
+        call = made.add(CALL, (*matrix, *sides), (SOLVE, n, len(sides) // n))
+        return [made.add(RESULT, (call,), k) for k in range(len(sides))]
+
+    def read(slot: int, entry: int) -> int:
+        return z[entry] if slot == last else made.add(INPUT, (), (slot, entry))
+
+    def solved(results: Sequence[tuple[int, int, int]]) -> list[int]:
+        found = {(slot, entry): value for slot, entry, value in results}
+        for k, (i, j) in enumerate(zip(*program.places.get_triplet(), strict=True)):
+            matrix[j * n + i] = found[0, k]
+        return solution([found[1, k] for k in range(n)])
+
+    if program.start is None:
+        z = solved(made.results)
+    else:
+        z = [value for _, _, value in sorted(made.results)]
+        for _ in range(WRITTEN):
+            z = solved(made.run(program.system.tape, read))
+    if program.further is not None:
+        sides = {entry: value for _, entry, value in made.run(program.further.tape, read)}
+        z += solution([sides[k] for k in range(n * (program.sides - 1))])
+    made.results = made.run(program.after.tape, read)
     return made
 
 
@@ -110,7 +128,8 @@ class _File:
 
     def _main(self) -> list[str]:
         unit = straight(self.program)
-        used = sorted({v.detail for v in unit.values if v.kind == INPUT})
+        read = {o for v in live_values(unit) for o in unit.values[v].operands} | {v for _, _, v in unit.results}
+        used = sorted({unit.values[v].detail for v in read if unit.values[v].kind == INPUT})
         body = Body()
         for slot, entry in used:
             argument = self.inputs[slot]
@@ -148,7 +167,7 @@ class _File:
         for numbers in unit.numbers:
             tables.append(self.names.give(f"{owner}_numbers_{len(tables) + 1}", f"{owner}_numbers"))
             self.tables += self.language.table(tables[-1], [self.language.number(v) for v in numbers.tolist()])
-        for value in unit.values:
+        for value in (unit.values[v] for v in live_values(unit)):
             if value.kind == CALL and value.detail not in self._callees:
                 self._callees[value.detail] = self._callee(value.detail, unit)
         return Writer(unit, self.language, read, tables, self._callees, self._fallback)
@@ -157,7 +176,7 @@ class _File:
         """Write the function that a call node calls; its name."""
         if isinstance(key, tuple):
             name = self.names.give(f"{self.name}_solve", f"{self.name}_solve")
-            self._add(self.language.elimination(name, key[1]))
+            self._add(self.language.elimination(name, *key[1:]))
             return name
         callee = unit.callees[key]  # type: ignore[index]
         name = self.names.give(f"{self.name}_{letters(callee.name())}", f"{self.name}_callee")

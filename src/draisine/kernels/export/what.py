@@ -10,10 +10,13 @@ import casadi as ca
 from draisine.kernels.export.document import Guide
 from draisine.kernels.export.language import ExportError
 from draisine.program.equations import Equations, Quantity
+from draisine.program.implicit import Implicit
 from draisine.program.program import Program, Slot
 from draisine.program.solved import Solved
 
-_MOST_UNKNOWNS = 60  # of a linearisation that is solved for at run time; its matrix is dense
+_MOST_UNKNOWNS = 100  # of a linearisation that is solved for at run time, or of dense Jacobians
+
+_SOLVED = "nobody has solved it for ẋ; take its residual and linear, or reduce its index first"
 
 Exported = Program | Solved
 
@@ -38,7 +41,8 @@ def items(equations: Equations, what: Iterable[str], about: str = "") -> list[It
         programs = make(equations)
         if not programs:
             have = ", ".join(other for other, (_, get) in WHAT.items() if other != "linear" and get(equations))
-            raise ExportError(f"{equations.name!r} has no {name} to export; it has {have}")
+            why = f" (it is given as 0 = F(t, x, ẋ), and {_SOLVED})" if isinstance(equations.dynamics, Implicit) else ""
+            raise ExportError(f"{equations.name!r} has no {name} to export{why}; it has {have}")
         title = f"{purpose}. {equations.name}: {about}" if about else f"{purpose} ({equations.name})"
         made += [Item(program, _guide(equations, program, title)) for program in programs]
     return made
@@ -51,29 +55,51 @@ def _own(name: str) -> Callable[[Equations], list[Exported]]:
     return lambda equations: [getattr(equations, name)] if getattr(equations, name) is not None else []
 
 
+def _dynamics(equations: Equations) -> list[Exported]:
+    return [equations.dynamics] if not isinstance(equations.dynamics, Implicit) else []
+
+
+def _residual(equations: Equations) -> list[Exported]:
+    """F of 0 = F(t, x, ẋ, u, p)."""
+    return [_labelled(equations.dynamics, equations)] if isinstance(equations.dynamics, Implicit) else []
+
+
+def _labelled(dynamics: Implicit, equations: Equations) -> Program:
+    """The residual under the system's name, with names for the rates."""
+    program = dynamics.residual
+    labels = tuple(f"d{s.name}/dt" for s in equations.states)
+    inputs = [replace(slot, labels=labels, units=()) if slot.name == "xdot" else slot for slot in program.inputs]
+    return replace(program, name=f"{equations.name}_residual", inputs=tuple(inputs))
+
+
 def _linear(equations: Equations) -> list[Exported]:
-    """∂xdot/∂x and ∂xdot/∂u, in one program where no linear equations are solved at run time."""
-    dynamics, name = equations.explicit, f"{equations.name}_linear"
-    wrt = [slot for slot in ("x", "u") if dynamics.input(slot).size]
+    """∂xdot/∂x and ∂xdot/∂u, in one program where no linear equations are solved at run time; of a residual, all Jacobians."""
+    dynamics, name = equations.dynamics, f"{equations.name}_linear"
+    if isinstance(dynamics, Solved | Implicit) and dynamics.size > _MOST_UNKNOWNS:
+        raise ExportError(
+            f"the linearisation of {equations.name!r} would have {dynamics.size} equations in dense matrices, more than "
+            f"{_MOST_UNKNOWNS}; describe it as a model, which reduces to independent velocities, or export its "
+            f"{'residual' if isinstance(dynamics, Implicit) else 'dynamics'}"
+        )
     if isinstance(dynamics, Solved):
-        for slot in wrt:
-            unknowns = dynamics.size * (dynamics.input(slot).size + 1)
-            if unknowns > _MOST_UNKNOWNS:
-                raise ExportError(
-                    f"the linearisation of {equations.name!r} would solve {unknowns} equations at run time; "
-                    "derive it from a model, which reduces to independent velocities, or export its dynamics"
-                )
-        return [dynamics.jacobian("xdot", slot, f"{name}_d{slot}") for slot in wrt]
-    symbols = dynamics.symbols()
-    slope = dynamics.function.call(symbols)[0]
-    by_name = dict(zip((s.name for s in dynamics.inputs), symbols, strict=True))
-    matrices = {f"dxdot_d{slot}": ca.jacobian(slope, by_name[slot]) for slot in wrt}
-    return [_built(name, dynamics.inputs, symbols, matrices)]
+        slots = [slot for slot in ("x", "u") if dynamics.input(slot).size]
+        return [dynamics.jacobian("xdot", slot, f"{name}_d{slot}") for slot in slots]
+    program, result = (_labelled(dynamics, equations), "residual") if isinstance(dynamics, Implicit) else (dynamics, "xdot")
+    symbols = program.symbols()
+    value = dict(zip((s.name for s in program.outputs), program.function.call(symbols), strict=True))[result]
+    by_name = dict(zip((s.name for s in program.inputs), symbols, strict=True))
+    wrt = [slot for slot in ("x", "xdot", "u") if slot in by_name and by_name[slot].numel()]
+    matrices = {f"d{result}_d{slot}": ca.jacobian(value, by_name[slot]) for slot in wrt}
+    return [_built(name, program.inputs, symbols, matrices)]
 
 
 def _mass_matrix(equations: Equations) -> list[Exported]:
-    """M(q), as the derivative of inverse dynamics by the accelerations, in which it is linear."""
-    inverse = equations.inverse_dynamics
+    """M(q), as the derivative of inverse dynamics by the accelerations, in which it is linear; or from the augmented matrix."""
+    inverse, dynamics, n = equations.inverse_dynamics, equations.dynamics, len(equations.velocities)
+    if inverse is None and n and isinstance(dynamics, Solved) and dynamics.size == n + len(equations.multipliers):
+        symbols = dynamics.symbols()
+        whole = dynamics.linear(symbols, ca.SX.zeros(dynamics.size))[0]  # masses know no multipliers
+        return [_built(f"{equations.name}_mass_matrix", dynamics.inputs, symbols, {"mass_matrix": whole[:n, :n]})]
     if inverse is None:
         return []
     symbols = inverse.symbols()
@@ -96,7 +122,8 @@ def _contacts(equations: Equations) -> list[Exported]:
 
 
 WHAT: Mapping[str, tuple[str, Callable[[Equations], list[Exported]]]] = {
-    "dynamics": ("state derivative", _own("dynamics")),
+    "dynamics": ("state derivative", _dynamics),
+    "residual": ("residual of the equations 0 = F(t, x, xdot, u, p)", _residual),
     "linear": ("linearisation about any state", _linear),
     "report": ("velocities, multipliers, outputs, energies, residuals and powers", _own("report")),
     "motion": ("constraint residuals and outputs that need no accelerations", _own("motion")),
@@ -121,7 +148,7 @@ def _picked(program: Exported, name: str, entries: Mapping[str, Iterable[int]]) 
     if isinstance(program, Solved):
         after = _picked(program.after, f"{name}_after", entries)
         assert isinstance(after, Program)
-        return Solved(name, program.system, after)
+        return replace(program, name=name, after=after)
     symbols = program.symbols()
     results = dict(zip((s.name for s in program.outputs), program.function.call(symbols), strict=True))
     chosen = {slot: list(which) for slot, which in entries.items()}
@@ -178,6 +205,10 @@ _WHOLE = {
     "xdot": "rate of the state",
     "dxdot_dx": "row: entry of xdot, column: entry of x",
     "dxdot_du": "row: entry of xdot, column: entry of u",
+    "residual": "one per equation; all vanish where xdot is the rate of x",
+    "dresidual_dx": "row: entry of residual, column: entry of x",
+    "dresidual_dxdot": "row: entry of residual, column: entry of xdot; zero for algebraic unknowns",
+    "dresidual_du": "row: entry of residual, column: entry of u",
     "mass_matrix": "rows and columns as the velocities",
     "efforts": "generalised forces, one per velocity",
 }

@@ -96,8 +96,9 @@ class C(Language):
             "}",
         ]
 
-    def elimination(self, name: str, n: int) -> list[str]:
-        return _ELIMINATION.replace("NAME", name).replace("SIZE", str(n)).strip("\n").split("\n")
+    def elimination(self, name: str, n: int, sides: int) -> list[str]:
+        text = _ELIMINATION.replace("NAME", name).replace("SIZE", str(n)).replace("SIDES", str(sides))
+        return text.strip("\n").split("\n")
 
     def main_function(self, name: str, inputs: Sequence[Argument], outputs: Sequence[Argument], body: Body) -> list[str]:
         given = [f"double {a.name}" if a.is_number else f"const double *{a.name}" for a in inputs]
@@ -116,11 +117,11 @@ def _inside(text: str) -> str:
 
 
 _ELIMINATION = """
-/* K z = r by elimination with partial pivoting: K by columns and then r are given, z is taken */
+/* K z = r by elimination with partial pivoting: K and then each r are given by columns, each z is taken */
 static void NAME(const double *given, double *taken) {
     double a[SIZE * SIZE];
     for (int i = 0; i < SIZE * SIZE; i++) a[i] = given[i];
-    for (int i = 0; i < SIZE; i++) taken[i] = given[SIZE * SIZE + i];
+    for (int i = 0; i < SIZE * SIDES; i++) taken[i] = given[SIZE * SIZE + i];
     for (int k = 0; k < SIZE; k++) {
         int pivot = k;
         for (int i = k + 1; i < SIZE; i++)
@@ -131,19 +132,22 @@ static void NAME(const double *given, double *taken) {
                 a[j * SIZE + k] = a[j * SIZE + pivot];
                 a[j * SIZE + pivot] = kept;
             }
-            const double kept = taken[k];
-            taken[k] = taken[pivot];
-            taken[pivot] = kept;
+            for (int s = 0; s < SIZE * SIDES; s += SIZE) {
+                const double kept = taken[s + k];
+                taken[s + k] = taken[s + pivot];
+                taken[s + pivot] = kept;
+            }
         }
         for (int i = k + 1; i < SIZE; i++) {
             const double factor = a[k * SIZE + i] / a[k * SIZE + k];
             for (int j = k + 1; j < SIZE; j++) a[j * SIZE + i] -= factor * a[j * SIZE + k];
-            taken[i] -= factor * taken[k];
+            for (int s = 0; s < SIZE * SIDES; s += SIZE) taken[s + i] -= factor * taken[s + k];
         }
     }
-    for (int k = SIZE - 1; k >= 0; k--) {
-        for (int j = k + 1; j < SIZE; j++) taken[k] -= a[j * SIZE + k] * taken[j];
-        taken[k] /= a[k * SIZE + k];
-    }
+    for (int s = 0; s < SIZE * SIDES; s += SIZE)
+        for (int k = SIZE - 1; k >= 0; k--) {
+            for (int j = k + 1; j < SIZE; j++) taken[s + k] -= a[j * SIZE + k] * taken[s + j];
+            taken[s + k] /= a[k * SIZE + k];
+        }
 }
 """

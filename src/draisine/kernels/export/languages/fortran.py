@@ -132,8 +132,9 @@ class Fortran(Language):
         lines = [*declared, *self._declarations(body), *body.lines, *stores]
         return [f"pure subroutine {name}(given, taken)", *self._statements(lines), "end subroutine"]
 
-    def elimination(self, name: str, n: int) -> list[str]:
-        return _ELIMINATION.replace("NAME", name).replace("SIZE", str(n)).strip("\n").split("\n")
+    def elimination(self, name: str, n: int, sides: int) -> list[str]:
+        text = _ELIMINATION.replace("NAME", name).replace("SIZE", str(n)).replace("SIDES", str(sides))
+        return text.strip("\n").split("\n")
 
     def main_function(self, name: str, inputs: Sequence[Argument], outputs: Sequence[Argument], body: Body) -> list[str]:
         declared = [f"real(dp), intent(in) :: {a.name}{_shape(a)}" for a in inputs]
@@ -194,14 +195,14 @@ def _shape(argument: Argument) -> str:
 
 
 _ELIMINATION = """
-! K z = r by elimination with partial pivoting: K by columns and then r are given, z is taken
+! K z = r by elimination with partial pivoting: K and then each r are given by columns, each z is taken
 pure subroutine NAME(given, taken)
-    real(dp), intent(in) :: given(SIZE*SIZE + SIZE)
-    real(dp), intent(out) :: taken(SIZE)
-    real(dp) :: a(SIZE, SIZE), row(SIZE), kept, factor
+    real(dp), intent(in) :: given(SIZE*SIZE + SIZE*SIDES)
+    real(dp), intent(out) :: taken(SIZE*SIDES)
+    real(dp) :: a(SIZE, SIZE), z(SIZE, SIDES), row(SIZE), side(SIDES), factor
     integer :: i, k, pivot
     a = reshape(given(1:SIZE*SIZE), [SIZE, SIZE])
-    taken = given(SIZE*SIZE + 1:)
+    z = reshape(given(SIZE*SIZE + 1:), [SIZE, SIDES])
     do k = 1, SIZE
         pivot = k - 1 + maxloc(abs(a(k:, k)), 1)
         if (pivot < k) pivot = k
@@ -209,18 +210,19 @@ pure subroutine NAME(given, taken)
             row = a(k, :)
             a(k, :) = a(pivot, :)
             a(pivot, :) = row
-            kept = taken(k)
-            taken(k) = taken(pivot)
-            taken(pivot) = kept
+            side = z(k, :)
+            z(k, :) = z(pivot, :)
+            z(pivot, :) = side
         end if
         do i = k + 1, SIZE
             factor = a(i, k)/a(k, k)
             a(i, k + 1:) = a(i, k + 1:) - factor*a(k, k + 1:)
-            taken(i) = taken(i) - factor*taken(k)
+            z(i, :) = z(i, :) - factor*z(k, :)
         end do
     end do
     do k = SIZE, 1, -1
-        taken(k) = (taken(k) - sum(a(k, k + 1:)*taken(k + 1:)))/a(k, k)
+        z(k, :) = (z(k, :) - matmul(a(k, k + 1:), z(k + 1:, :)))/a(k, k)
     end do
+    taken = reshape(z, [SIZE*SIDES])
 end subroutine
 """

@@ -77,7 +77,7 @@ class JavaScript(Language):
         returned = ["return [", *self.indented(rows(results)), "];"]
         return [f"function {name}(given) {{", *self.indented([*body.lines, *returned]), "}"]
 
-    def elimination(self, name: str, n: int) -> list[str]:
+    def elimination(self, name: str, n: int, sides: int) -> list[str]:
         return _ELIMINATION.replace("NAME", name).replace("SIZE", str(n)).strip("\n").split("\n")
 
     def main_function(self, name: str, inputs: Sequence[Argument], outputs: Sequence[Argument], body: Body) -> list[str]:
@@ -88,7 +88,7 @@ class JavaScript(Language):
 
 
 _ELIMINATION = """
-// K z = r by elimination with partial pivoting: K by columns and then r are given, z comes back
+// K z = r by elimination with partial pivoting: K and then each r are given by columns, each z comes back
 function NAME(given) {
   const n = SIZE;
   const a = given.slice(0, n * n);
@@ -98,17 +98,19 @@ function NAME(given) {
     for (let i = k + 1; i < n; i++) if (Math.abs(a[k * n + i]) > Math.abs(a[k * n + pivot])) pivot = i;
     if (pivot !== k) {
       for (let j = k; j < n; j++) [a[j * n + k], a[j * n + pivot]] = [a[j * n + pivot], a[j * n + k]];
-      [z[k], z[pivot]] = [z[pivot], z[k]];
+      for (let s = 0; s < z.length; s += n) [z[s + k], z[s + pivot]] = [z[s + pivot], z[s + k]];
     }
     for (let i = k + 1; i < n; i++) {
       const factor = a[k * n + i] / a[k * n + k];
       for (let j = k + 1; j < n; j++) a[j * n + i] -= factor * a[j * n + k];
-      z[i] -= factor * z[k];
+      for (let s = 0; s < z.length; s += n) z[s + i] -= factor * z[s + k];
     }
   }
-  for (let k = n - 1; k >= 0; k--) {
-    for (let j = k + 1; j < n; j++) z[k] -= a[j * n + k] * z[j];
-    z[k] /= a[k * n + k];
+  for (let s = 0; s < z.length; s += n) {
+    for (let k = n - 1; k >= 0; k--) {
+      for (let j = k + 1; j < n; j++) z[s + k] -= a[j * n + k] * z[s + j];
+      z[s + k] /= a[k * n + k];
+    }
   }
   return z;
 }

@@ -72,7 +72,9 @@ class Julia(Language):
         return f"{self.place(argument, k)} = {expression}"
 
     def call(self, name: str, function: str, operands: Sequence[str], count: int) -> list[str]:
-        return [f"{name} = {function}((", *self.indented(rows([*operands, ""])), "))"]
+        # entry by entry: most entries of a large matrix are zero, and need not be written
+        filled = [f"{name}_given[{k + 1}] = {text}" for k, text in enumerate(operands) if text != self.number(0.0)]
+        return [f"{name}_given = zeros(T, {len(operands)})", *filled, f"{name} = {function}({name}_given)"]
 
     def table(self, name: str, numbers: Sequence[str]) -> list[str]:
         return [f"const {name} = [", *self.indented(rows(numbers)), "]"]
@@ -82,14 +84,15 @@ class Julia(Language):
 
     def inner_function(self, name: str, given: int, body: Body, results: Sequence[str]) -> list[str]:
         returned = ["return (", *self.indented(rows([*results, ""])), ")"]
-        return [f"function {name}(given)", *self.indented([*body.lines, *returned]), "end"]
+        kind = ["T = eltype(given)"] if body.vectors else []
+        return [f"function {name}(given)", *self.indented([*kind, *body.lines, *returned]), "end"]
 
-    def elimination(self, name: str, n: int) -> list[str]:
+    def elimination(self, name: str, n: int, sides: int) -> list[str]:
         return [
-            self.comment("K z = r with partial pivoting: K by columns and then r are given, z comes back"),
+            self.comment("K z = r with partial pivoting: K and then each r are given by columns, each z comes back"),
             f"function {name}(given)",
-            *self.indented(["numbers = collect(promote(given...))", f"a = reshape(numbers[1:{n * n}], {n}, {n})"]),
-            *self.indented([f"return a \\ numbers[{n * n + 1}:end]"]),
+            *self.indented([f"a = reshape(given[1:{n * n}], {n}, {n})"]),
+            *self.indented([f"return a \\ reshape(given[{n * n + 1}:end], {n}, {sides})"]),
             "end",
         ]
 

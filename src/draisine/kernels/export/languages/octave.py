@@ -167,9 +167,10 @@ class Octave(Language):
         stores = ["taken = [ ...", *self.indented(f"{line} ..." for line in rows(results)), "];"]
         return [f"function taken = {name}(given)", *self.indented([*body.lines, *stores]), "end"]
 
-    def elimination(self, name: str, n: int) -> list[str]:
-        about = self.comment("K z = r with partial pivoting: K by columns and then r are given, z is taken")
-        body = [about, "given = given(:);", f"taken = reshape(given(1:{n * n}), {n}, {n}) \\ given({n * n + 1}:end);"]
+    def elimination(self, name: str, n: int, sides: int) -> list[str]:
+        about = self.comment("K z = r with partial pivoting: K and then each r are given by columns, each z is taken")
+        matrix, side = f"reshape(given(1:{n * n}), {n}, {n})", f"reshape(given({n * n + 1}:end), {n}, {sides})"
+        body = [about, "given = given(:);", f"taken = {matrix} \\ {side};"]
         return [f"function taken = {name}(given)", *self.indented(body), "end"]
 
     def main_function(self, name: str, inputs: Sequence[Argument], outputs: Sequence[Argument], body: Body) -> list[str]:

@@ -77,13 +77,13 @@ class Python(Language):
         returned = ["return [", *self.indented(rows(results)), "]"]
         return [f"def {name}(given):", *self.indented([*body.lines, *returned])]
 
-    def elimination(self, name: str, n: int) -> list[str]:
+    def elimination(self, name: str, n: int, sides: int) -> list[str]:
         body = [
-            '"""K z = r with partial pivoting: K by columns and then r are given, z comes back."""',
+            '"""K z = r with partial pivoting: K and then each r are given by columns, each z comes back."""',
             "numbers = np.stack(np.broadcast_arrays(*given), axis=-1)",
-            f"a = numbers[..., :{n * n}].reshape(*numbers.shape[:-1], {n}, {n})",
-            f"z = np.linalg.solve(np.swapaxes(a, -1, -2), numbers[..., {n * n}:, None])[..., 0]",
-            f"return [z[..., k] for k in range({n})]",
+            f"rows = numbers.reshape(*numbers.shape[:-1], {n + sides}, {n})",
+            f"z = np.linalg.solve(np.swapaxes(rows[..., :{n}, :], -1, -2), np.swapaxes(rows[..., {n}:, :], -1, -2))",
+            f"return [z[..., i, k] for k in range({sides}) for i in range({n})]",
         ]
         return [f"def {name}(given):", *self.indented(body)]
 

@@ -99,8 +99,9 @@ class Rust(Language):
         signature = f"fn {name}(given: &[f64; {given}], taken: &mut [f64; {len(results)}]) {{"
         return [_LINTS, signature, *self.indented([*body.lines, *stores]), "}"]
 
-    def elimination(self, name: str, n: int) -> list[str]:
-        return _ELIMINATION.replace("NAME", name).replace("SIZE", str(n)).strip("\n").split("\n")
+    def elimination(self, name: str, n: int, sides: int) -> list[str]:
+        text = _ELIMINATION.replace("NAME", name).replace("SIZE", str(n)).replace("SIDES", str(sides))
+        return text.strip("\n").split("\n")
 
     def main_function(self, name: str, inputs: Sequence[Argument], outputs: Sequence[Argument], body: Body) -> list[str]:
         given = [f"{a.name}: {'f64' if a.is_number else f'&[f64; {a.slot.size}]'}" for a in inputs]
@@ -111,9 +112,9 @@ class Rust(Language):
 
 
 _ELIMINATION = """
-/// K z = r by elimination with partial pivoting: K by columns and then r are given, z is taken
+/// K z = r by elimination with partial pivoting: K and then each r are given by columns, each z is taken
 #[allow(clippy::all)]
-fn NAME(given: &[f64; SIZE * SIZE + SIZE], taken: &mut [f64; SIZE]) {
+fn NAME(given: &[f64; SIZE * SIZE + SIZE * SIDES], taken: &mut [f64; SIZE * SIDES]) {
     const N: usize = SIZE;
     let mut a = [0.0_f64; N * N];
     a.copy_from_slice(&given[..N * N]);
@@ -129,21 +130,27 @@ fn NAME(given: &[f64; SIZE * SIZE + SIZE], taken: &mut [f64; SIZE]) {
             for j in k..N {
                 a.swap(j * N + k, j * N + pivot);
             }
-            taken.swap(k, pivot);
+            for s in (0..N * SIDES).step_by(N) {
+                taken.swap(s + k, s + pivot);
+            }
         }
         for i in k + 1..N {
             let factor = a[k * N + i] / a[k * N + k];
             for j in k + 1..N {
                 a[j * N + i] -= factor * a[j * N + k];
             }
-            taken[i] -= factor * taken[k];
+            for s in (0..N * SIDES).step_by(N) {
+                taken[s + i] -= factor * taken[s + k];
+            }
         }
     }
-    for k in (0..N).rev() {
-        for j in k + 1..N {
-            taken[k] -= a[j * N + k] * taken[j];
+    for s in (0..N * SIDES).step_by(N) {
+        for k in (0..N).rev() {
+            for j in k + 1..N {
+                taken[s + k] -= a[j * N + k] * taken[s + j];
+            }
+            taken[s + k] /= a[k * N + k];
         }
-        taken[k] /= a[k * N + k];
     }
 }
 """
