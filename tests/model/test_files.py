@@ -142,6 +142,19 @@ def test_unnamed_chains_are_written_out(chain: tuple[object, ...], coordinates: 
     assert from_toml(to_toml(m)).freeze() == m.freeze()
 
 
+def test_a_free_body_keeps_where_it_starts() -> None:
+    m = Model("lifted")
+    m.free(m.body("box", 1.0), at=(0, "20 cm", 1.5))
+    joint = m.freeze().joints[0]
+    assert [c.default for c in joint.coordinates] == [0.0, 0.2, 1.5, 1.0, 0.0, 0.0, 0.0]
+    assert tomllib.loads(to_toml(m))["joints"]["box_motion"] == {"kind": "free", "child": "box", "at": [0, 0.2, 1.5]}
+    assert from_toml(to_toml(m)).freeze() == m.freeze()
+    m.parameter("height", 1.0, "m")
+    m.body("other", 1.0)
+    with pytest.raises(ModelError, match="place of free body 'other': it is where a run starts, three numbers; got"):
+        m.free("other", at=(0, 0, "height"))
+
+
 def test_tables_keep_how_they_go_on_outside() -> None:
     m = everything()
     m._add("tables", Table("stop", [0.1, 0.2], [1 / 3, 2 / 3], "linear", "hold"))

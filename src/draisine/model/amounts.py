@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from draisine.model.validate import ModelError
+from draisine.model.errors import ModelError
 from draisine.program.expression import Expr, ExpressionError, Number, as_expr
 
+Amount = Expr | str | float | int
 
-def amount_in(value: Expr | str | float | int, unit: str | None, where: str) -> Expr:
+
+def amount_in(value: Amount, unit: str | None, where: str) -> Expr:
     """The value as an expression in SI units.
 
     A text such as "5 cm" is converted and must fit the slot's `unit` (None takes no unit); other texts are expressions,
@@ -32,3 +34,8 @@ def amount_in(value: Expr | str | float | int, unit: str | None, where: str) -> 
         raise ModelError(
             f"{where}: expected a number, a text such as '5 cm' or an expression, got {value!r} ({problem})"
         ) from None
+
+
+def expression_of(value: Amount) -> Expr:
+    """A number, a text or an expression as an expression; nothing is said about its unit."""
+    return amount_in(value, None, "expression")

@@ -35,9 +35,9 @@ def read_joint(model: Model, name: str, entry: Entry) -> Joint:
 
 
 def _free(model: Model, name: str, entry: Entry) -> Joint:
-    entry.only(*_ENDS)
+    entry.only(*_ENDS, "at")
     _check_from_ground(entry)
-    return model.free(entry.text("child"), name)
+    return model.free(entry.text("child"), name, entry.vector("at", _ORIGIN))
 
 
 def _free_euler(model: Model, name: str, entry: Entry) -> Joint:
@@ -204,6 +204,7 @@ def _candidates(joint: Joint) -> Iterator[dict[str, Any]]:
     if not joint.coordinates:
         yield {"kind": "fixed", **_ends(joint), **_place_table(joint)[0]}
     yield {"kind": "free", "child": joint.child}
+    yield {"kind": "free", "child": joint.child, "at": [c.default for c in joint.coordinates[:3]]}
     yield {"kind": "planar", **_ends(joint)}
     place, motion = _place_table(joint)
     placed = {**_ends(joint), **place}

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import MISSING, fields
 from fractions import Fraction
 from typing import Any
 
 from draisine.model.errors import ModelError
 from draisine.model.file_entries import Entry
 from draisine.model.file_joints import place_of, read_joint
+from draisine.model.file_ties import read_tie
+from draisine.model.laws import LAWS, ROLLING, TangentialLaw
 from draisine.model.model import Model
 from draisine.model.units import UnitError, parse_unit, si_text, unit_of
 from draisine.program.tables import Table
@@ -29,8 +32,9 @@ def model_of(content: dict[str, Any]) -> Model:
     if top.has("gravity"):
         model.gravity(top.amount("gravity"))
     if top.has("ground"):
-        ground = top.entry("ground").only("slope", "bank")
-        model.ground(ground.amount("slope", 0), ground.amount("bank", 0))
+        ground = top.entry("ground").only("slope", "bank", "height", "velocity")
+        tilt = (ground.amount("slope", 0), ground.amount("bank", 0))
+        model.ground(*tilt, ground.amount("height", 0), ground.items("velocity", [0, 0]))
     model.independent(*top.texts("independent", []))
     model.freeze()
     return model
@@ -84,7 +88,7 @@ def _add_joint(model: Model, name: str, value: Any, where: str) -> None:
 
 
 def _add_wheel(model: Model, name: str, value: Any, where: str) -> None:
-    entry = Entry.of(where, value).only("body", "radius", "tube", "centre", "axis")
+    entry = Entry.of(where, value).only("body", "radius", "tube", "centre", "axis", "contact")
     model.wheel(
         name,
         entry.text("body"),
@@ -92,6 +96,41 @@ def _add_wheel(model: Model, name: str, value: Any, where: str) -> None:
         entry.amount("tube", 0),
         entry.vector("centre", (0, 0, 0)),
         entry.text("axis", "y"),
+        law_of(entry.entry("contact")) if entry.has("contact") else ROLLING,
+    )
+
+
+def law_of(entry: Entry) -> TangentialLaw:
+    """The law of a wheel's contact from its table: { law = "coulomb", friction = 0.8 }."""
+    kind = LAWS[entry.text("law", None, tuple(LAWS))]
+    known = {field.name: field for field in fields(kind)}
+    entry.only("law", *known)
+    needed = [name for name, field in known.items() if field.default is MISSING]
+    return kind(**{name: entry.amount(name) for name in known if name in needed or entry.has(name)})
+
+
+def _add_surface_parameter(model: Model, name: str, value: Any, where: str) -> None:
+    entry = Entry.of(where, value).only("unit", "default", "span")
+    default = entry.number("default", "", 0.0)
+    low, high = entry.items("span", [default - 1.0, default + 1.0])
+    model.surface_parameter(name, entry.text("unit", "m"), default, low, high)
+
+
+def _add_surface_contact(model: Model, name: str, value: Any, where: str) -> None:
+    known = ("first", "surface", "parameters", "second", "second_surface", "second_parameters")
+    entry = Entry.of(where, value).only(*known, "contact", "matter", "along", "velocity")
+    model.touch(
+        name,
+        entry.text("first"),
+        entry.vector("surface"),
+        entry.texts("parameters", count=2),
+        entry.text("second"),
+        entry.vector("second_surface"),
+        entry.texts("second_parameters", count=2),
+        law_of(entry.entry("contact")) if entry.has("contact") else None,
+        entry.text("matter", entry.text("first")),
+        entry.text("along", "x"),
+        entry.vector("velocity", (0, 0, 0)),
     )
 
 
@@ -100,6 +139,10 @@ def _add_edge(model: Model, name: str, value: Any, where: str) -> None:
     model.knife_edge(
         entry.text("body"), entry.vector("at", (0, 0, 0)), entry.text("along", "x"), name, entry.flag("on_ground", False)
     )
+
+
+def _add_tie(model: Model, name: str, value: Any, where: str) -> None:
+    read_tie(model, name, Entry.of(where, value))
 
 
 def _add_effort(model: Model, name: str, value: Any, where: str) -> None:
@@ -152,6 +195,9 @@ _SECTIONS: dict[str, tuple[str, Callable[[Model, str, Any, str], None]]] = {
     "joints": ("joint", _add_joint),
     "wheels": ("wheel", _add_wheel),
     "edges": ("knife edge", _add_edge),
+    "surface_contacts": ("contact", _add_surface_contact),
+    "surface_parameters": ("surface parameter", _add_surface_parameter),
+    "ties": ("tie", _add_tie),
     "efforts": ("effort", _add_effort),
     "wrenches": ("wrench", _add_wrench),
     "potentials": ("potential", _add_potential),

@@ -6,7 +6,9 @@ from typing import Any
 
 from draisine.model.file_joints import joint_table, plain, turns_table
 from draisine.model.file_reading import FORMAT
-from draisine.model.items import Body, Input, Output, Parameter, Point, System, Vector, Wheel, Wrench
+from draisine.model.file_ties import tie_table
+from draisine.model.items import Body, Input, Output, Parameter, Point, SurfaceContact, System, Vector, Wheel, Wrench
+from draisine.model.laws import LAWS, Rolling, TangentialLaw
 from draisine.model.toml_text import flattened, lines, section
 from draisine.program.expression import Number
 from draisine.program.tables import Table
@@ -17,7 +19,9 @@ _ZERO = Number(0.0)
 def text_of(system: System) -> str:
     """The text of a model file."""
     top = {"draisine": FORMAT, "name": system.name, **_given(about=system.about), "gravity": plain(system.gravity)}
-    ground = _given(slope=plain(system.ground.slope), bank=plain(system.ground.bank))
+    ground = _given(slope=plain(system.ground.slope), bank=plain(system.ground.bank), height=plain(system.ground.height))
+    if any(v != _ZERO for v in system.ground.velocity):
+        ground["velocity"] = [plain(v) for v in system.ground.velocity]
     found = flattened(
         lines(key, value) for key, value in {**top, **_given(ground=ground, independent=list(system.independent))}.items()
     )
@@ -65,6 +69,12 @@ def _long_sections(system: System) -> list[tuple[str, dict[str, dict[str, Any]]]
             "edges",
             {e.name: {"body": e.body, "at": _vector(e.at), "along": e.along, "on_ground": e.on_ground} for e in system.edges},
         ),
+        ("surface_contacts", {c.name: _surface_contact(c) for c in system.surface_contacts}),
+        (
+            "surface_parameters",
+            {c.name: {"unit": c.unit, "default": c.default, "span": [c.low, c.high]} for c in system.surface_parameters},
+        ),
+        ("ties", {tie.name: tie_table(tie, system) for tie in system.ties}),
         ("efforts", {e.name: {"measure": plain(e.measure), "amount": plain(e.amount)} for e in system.efforts}),
         ("wrenches", {w.name: _wrench(w) for w in system.wrenches}),
         ("potentials", {p.name: {"energy": plain(p.energy)} for p in system.potentials}),
@@ -102,7 +112,28 @@ def _point(point: Point) -> dict[str, Any]:
 
 def _wheel(wheel: Wheel) -> dict[str, Any]:
     table = {"body": wheel.body, "radius": plain(wheel.radius), **_given(tube=plain(wheel.tube))}
-    return {**table, **_unless_zero("centre", wheel.centre), "axis": wheel.axis}
+    table |= {**_unless_zero("centre", wheel.centre), "axis": wheel.axis}
+    return table if isinstance(wheel.contact, Rolling) else {**table, "contact": _law(wheel.contact)}
+
+
+def _law(law: TangentialLaw) -> dict[str, Any]:
+    kind = next(name for name, kind in LAWS.items() if isinstance(law, kind))
+    return {"law": kind, **{name: plain(amount) for name, amount in law.amounts().items()}}
+
+
+def _surface_contact(contact: SurfaceContact) -> dict[str, Any]:
+    return {
+        "first": contact.first,
+        "surface": _vector(contact.surface),
+        "parameters": list(contact.parameters),
+        "second": contact.second,
+        "second_surface": _vector(contact.second_surface),
+        "second_parameters": list(contact.second_parameters),
+        **({"matter": contact.matter} if contact.matter != contact.first else {}),
+        "along": contact.along,
+        **_unless_zero("velocity", contact.velocity),
+        **({"contact": _law(contact.contact)} if contact.contact is not None else {}),
+    }
 
 
 def _wrench(wrench: Wrench) -> dict[str, Any]:

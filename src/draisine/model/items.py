@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 
-from draisine.program.expression import Expr, Number
+from draisine.model.laws import ROLLING, Rolling, TangentialLaw
+from draisine.program.expression import Expr, Number, names
 from draisine.program.tables import Table
 
 Vector = tuple[Expr, Expr, Expr]
@@ -179,7 +180,7 @@ class Joint:
 
 @dataclass(frozen=True)
 class Wheel:
-    """A circle (or, with a tube, a torus) of a body that rolls on the ground without slip.
+    """A circle (or, with a tube, a torus) of a body that touches the ground: it rolls without slip, or slips by a law.
 
     `radius` is that of the circle of tube centres; a knife-edge disc has `tube` = 0.
     """
@@ -190,6 +191,18 @@ class Wheel:
     axis: str
     radius: Expr
     tube: Expr = NOTHING
+    contact: TangentialLaw = ROLLING
+
+    @property
+    def place(self) -> tuple[Coordinate, Coordinate]:
+        """Where it touches a curved ground: surface parameters x and y, which the contact itself determines."""
+        x, y = (Coordinate(f"{self.name}_place_{axis}", f"{self.name}_place_{axis}_rate", "m") for axis in "xy")
+        return x, y
+
+    @property
+    def lags(self) -> tuple[Coordinate, ...]:
+        """Slips along and across that a tyre with a relaxation length remembers; they have rates, but no velocities."""
+        return _lags(self.name, self.contact)
 
 
 @dataclass(frozen=True)
@@ -204,25 +217,77 @@ class KnifeEdge:
 
 
 @dataclass(frozen=True)
+class SurfaceContact:
+    """Two bodies touch along surfaces: points as functions of two surface parameters each, in the axes of their frames.
+
+    `matter` is the body that rubs, where it is not the first itself: a wheel that spins in it. `velocity` is that of the second's
+    matter in its own axes, beyond the motion of its body: a belt, a track that runs past. `along` is the axis of the first that
+    shows where it goes. Without a law nothing acts along the surfaces.
+    """
+
+    name: str
+    first: str
+    surface: Vector
+    parameters: tuple[str, str]
+    second: str
+    second_surface: Vector
+    second_parameters: tuple[str, str]
+    matter: str
+    along: str = "x"
+    velocity: Vector = (NOTHING, NOTHING, NOTHING)
+    contact: TangentialLaw | None = None
+
+    @property
+    def lags(self) -> tuple[Coordinate, ...]:
+        return _lags(self.name, self.contact)
+
+
+def _lags(name: str, law: TangentialLaw | None) -> tuple[Coordinate, ...]:
+    return tuple(Coordinate(f"{name}_lag_{way}", "", "") for way in ("along", "across") if law is not None and law.relaxes)
+
+
+@dataclass(frozen=True)
 class Tie:
     """A constraint between bodies beyond the tree's joints: residuals that stay zero, each with its own name.
 
     `level` is "position" for f(q, t) = 0 (it may move in time) and "velocity" for g(q, t)·v + g₀(q, t) = 0. Closed loops,
-    gears, cables and prescribed motions are all ties; the residuals of one tie are solved for together.
+    gears, cables and prescribed motions are all ties; the residuals of one tie are solved for together. Those in `plain` are
+    cosines of angles and have no unit; `unit` is that of the others.
     """
 
     name: str
     residuals: tuple[tuple[str, Expr], ...]
     level: str = "position"
     unit: str = "m"
+    plain: tuple[str, ...] = ()
+
+    def unit_of(self, residual: str) -> str:
+        """The unit of one of the residuals, by name."""
+        return "" if residual in self.plain else self.unit
 
 
 @dataclass(frozen=True)
 class Ground:
-    """The plane that wheels and edges touch; slope rises along +x, bank rises along +y, gravity stays vertical."""
+    """The surface z = x tan(slope) + y tan(bank) + height(x, y, t) that wheels touch; gravity stays vertical.
+
+    `velocity` is that of the ground's own matter along x and y, as a function of place and time: a belt, a turntable. Along z
+    it moves as the surface does.
+    """
 
     slope: Expr = NOTHING
     bank: Expr = NOTHING
+    height: Expr = NOTHING
+    velocity: tuple[Expr, Expr] = (NOTHING, NOTHING)
+
+    @property
+    def curved(self) -> bool:
+        """Whether its normal may differ from place to place."""
+        return bool(names(self.height) & {"x", "y"})
+
+    @property
+    def still(self) -> bool:
+        """Whether it is a plane at rest."""
+        return self.height == NOTHING and self.velocity == (NOTHING, NOTHING)
 
 
 @dataclass(frozen=True)
@@ -296,6 +361,8 @@ class System:
     outputs: tuple[Output, ...]
     watches: tuple[Watch, ...]
     ties: tuple[Tie, ...] = ()
+    surface_contacts: tuple[SurfaceContact, ...] = ()
+    surface_parameters: tuple[Coordinate, ...] = ()  # coordinates of no body: places along profiles, held by ties
     independent: tuple[str, ...] = ()  # the user's choice of independent velocities, or empty for ours
 
     def __hash__(self) -> int:
@@ -308,9 +375,22 @@ class System:
 
     @property
     def coordinates(self) -> tuple[Coordinate, ...]:
-        return tuple(c for joint in self.joints for c in joint.coordinates)
+        """Those of the joints; after them surface parameters, and what tyres remember."""
+        lags = [lag for wheel in self.wheels for lag in wheel.lags] + [lag for c in self.surface_contacts for lag in c.lags]
+        return (*(c for joint in self.joints for c in joint.coordinates), *self.massless, *lags)
+
+    @property
+    def massless(self) -> tuple[Coordinate, ...]:
+        """Surface parameters: the user's, and places of wheels on curved ground."""
+        places = [place for wheel in self.wheels for place in wheel.place] if self.ground.curved else []
+        return (*self.surface_parameters, *places)
 
     @property
     def velocities(self) -> tuple[Velocity, ...]:
-        """All velocities, in the order of the joints."""
-        return tuple(v for joint in self.joints for v in joint.velocities)
+        """All velocities, in the order of the coordinates."""
+        joints = [v for joint in self.joints for v in joint.velocities]
+        return (*joints, *(Velocity(c.rate, f"{c.unit or '1'}/s") for c in self.massless))
+
+    def touches(self, wheel: Wheel) -> bool:
+        """Whether a wheel is held by ties at its contact: anything but ideal rolling on a plane at rest."""
+        return not (self.ground.still and isinstance(wheel.contact, Rolling))

@@ -7,6 +7,7 @@ with one coordinate names it after itself; others add a suffix.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from draisine.model.items import Ball, Coordinate, Displacement, Float, Glide, Rotate, Translate
 from draisine.program.expression import Expr, Name, Number
@@ -86,8 +87,8 @@ def spherical(name: str) -> Chain:
     return (Ball(tuple(c.name for c in turn), rates),), turn  # type: ignore[arg-type]
 
 
-def free(name: str) -> Chain:
-    position = tuple(Coordinate(f"{name}_{a}", "", "m") for a in AXES)
+def free(name: str, at: Sequence[float] = (0.0, 0.0, 0.0)) -> Chain:
+    position = tuple(Coordinate(f"{name}_{a}", "", "m", place) for a, place in zip(AXES, at, strict=True))
     turn = _quaternion(name)
     velocity = tuple(f"{name}_v{a}" for a in AXES)
     rates = tuple(f"{name}_w{a}" for a in AXES)

@@ -17,54 +17,50 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
-from draisine.model import joints
-from draisine.model.amounts import amount_in
+from draisine.model.amounts import Amount, amount_in, expression_of
 from draisine.model.items import (
-    GROUND,
     Body,
     Coordinate,
-    Displacement,
     Effort,
     Ground,
     Inertia,
     Input,
-    Joint,
     KnifeEdge,
     Output,
     Parameter,
     Point,
     Potential,
     Rotate,
+    SurfaceContact,
     System,
-    Translate,
-    Vector,
     Watch,
     Wheel,
     Wrench,
 )
+from draisine.model.joining import Joining, Turns
+from draisine.model.laws import ROLLING, TangentialLaw
 from draisine.model.reference import referred_to
+from draisine.model.register import KINDS, name_of, vector_of
+from draisine.model.tying import Tying
 from draisine.model.units import UnitError, si_text
 from draisine.model.validate import ModelError, check_name, check_system
 from draisine.program.expression import Call, Expr, Name, Number
 from draisine.program.tables import Kind, Outside, Table
 
-Amount = Expr | str | float | int
-Named = TypeVar("Named", Body, Point, Joint, Wheel, KnifeEdge)
-Turns = Sequence[tuple[str, Amount]]  # constant turns before a joint, e.g. [("y", tilt)]
-
 
 @dataclass
-class Model:
-    """An editable description; see the module's example."""
+class Model(Joining, Tying):
+    """An editable description; see the module's example. Joints are added by the methods of `Joining`, closed loops and further
+    constraints by those of `Tying`."""
 
     name: str
     about: str = ""
 
     def __post_init__(self) -> None:
         check_name("model", self.name)
-        self._items: dict[str, dict[str, Any]] = {kind: {} for kind in _KINDS}
+        self._items: dict[str, dict[str, Any]] = {kind: {} for kind in KINDS}
         self._gravity: Expr = Number(9.81)
         self._ground = Ground()
         self._independent: tuple[str, ...] = ()
@@ -100,9 +96,19 @@ class Model:
         """Gravity along −z; 9.81 m/s² unless set."""
         self._gravity = amount_in(amount, "m/s^2", "gravity")
 
-    def ground(self, slope: Amount = 0.0, bank: Amount = 0.0) -> None:
-        """Tilt the ground: `slope` rises along +x, `bank` rises along +y; gravity stays vertical."""
-        self._ground = Ground(amount_in(slope, "rad", "slope of the ground"), amount_in(bank, "rad", "bank of the ground"))
+    def ground(
+        self, slope: Amount = 0.0, bank: Amount = 0.0, height: Amount = 0.0, velocity: Sequence[Amount] = (0.0, 0.0)
+    ) -> None:
+        """Shape and move the ground that wheels touch: z = x tan(slope) + y tan(bank) + height; gravity stays vertical.
+
+        `height` is an expression of the place x, y, of parameters and t: "0.05*sin(2*pi*x/1.5)". `velocity` is that of the
+        ground's matter along x and y at a place, ("-rate*y", "rate*x") for a turntable.
+        """
+        if len(velocity) != 2:
+            raise ModelError(f"velocity of the ground: needs two components, along x and y, got {len(velocity)}")
+        first, second = (amount_in(v, "m/s", "velocity of the ground") for v in velocity)
+        tilt = (amount_in(slope, "rad", "slope of the ground"), amount_in(bank, "rad", "bank of the ground"))
+        self._ground = Ground(*tilt, amount_in(height, "m", "height of the ground"), (first, second))
 
     # ------------------------------------------------------------ bodies and points
 
@@ -135,7 +141,7 @@ class Model:
             )
         return self._add(
             "bodies",
-            Body(name, amount_in(mass, "kg", f"mass of {where}"), self._vector(centre, "m", f"centre of {where}"), tensor, about),
+            Body(name, amount_in(mass, "kg", f"mass of {where}"), vector_of(centre, "m", f"centre of {where}"), tensor, about),
         )
 
     def point(self, name: str, body: Body | str, at: Sequence[Amount] = (0, 0, 0)) -> Point:
@@ -145,137 +151,7 @@ class Model:
     def frame(self, name: str, body: Body | str, at: Sequence[Amount] = (0, 0, 0), turned: Turns = ()) -> Point:
         """A named frame of a body: a point with its own axes, turned from the body's, for measures and wrenches."""
         turns = tuple(Rotate(axis, amount_in(angle, "rad", f"turn of frame {name!r}")) for axis, angle in turned)
-        return self._add("points", Point(name, _name(body), self._vector(at, "m", f"point {name!r}"), turns))
-
-    # ------------------------------------------------------------ joints
-
-    def joint(
-        self,
-        name: str,
-        parent: Body | str,
-        child: Body | str,
-        chain: Sequence[Displacement],
-        coordinates: Sequence[Coordinate] = (),
-    ) -> Joint:
-        """Any joint: a chain of displacements from the parent's frame to the child's."""
-        return self._add("joints", Joint(name, _name(parent), _name(child), tuple(chain), tuple(coordinates)))
-
-    def free(self, body: Body | str, name: str | None = None) -> Joint:
-        """Let a body move freely: position, unit quaternion, and its own twist as velocities."""
-        label = _name(body)
-        return self.joint(name or f"{label}_motion", GROUND, label, *joints.free(label))
-
-    def free_euler(
-        self, body: Body | str, order: str = "zxy", angles: Sequence[str] | None = None, name: str | None = None
-    ) -> Joint:
-        """Let a body move freely by position and three elementary turns; singular when the middle one reaches ±90°."""
-        label = _name(body)
-        if sorted(set(order) | set("xyz")) != ["x", "y", "z"] or len(order) != 3 or order[0] == order[1] or order[1] == order[2]:
-            raise ModelError(
-                f"free_euler of {label!r}: order {order!r} must be three of x, y, z with no axis twice in a row, such as 'zxy'"
-            )
-        names = tuple(angles or (f"{label}_turn{i + 1}" for i in range(3)))
-        if len(names) != 3:
-            raise ModelError(f"free_euler of {label!r}: give three names of angles, got {len(names)}")
-        position = tuple(joints.length(f"{label}_{a}") for a in joints.AXES)
-        turns = tuple(joints.angle(n, span=(-1.2, 1.2)) for n in names)
-        return self.joint(name or f"{label}_motion", GROUND, label, *joints.euler(position, turns, order))  # type: ignore[arg-type]
-
-    def planar(self, body: Body | str, name: str | None = None, parent: Body | str = GROUND) -> Joint:
-        """Let a body slide in the x–y plane and turn about z: coordinates <body>_x, <body>_y, <body>_heading.
-
-        On the ground its velocities are <body>_vx, <body>_vy along its own axes and <body>_heading_rate; on another body they are
-        the rates of the coordinates.
-        """
-        label = _name(body)
-        if _name(parent) == GROUND:
-            return self.joint(name or f"{label}_motion", GROUND, label, *joints.glide(label))
-        chain = joints.planar(joints.length(f"{label}_x"), joints.length(f"{label}_y"), joints.angle(f"{label}_heading"))
-        return self.joint(name or f"{label}_motion", parent, label, *chain)
-
-    def revolute(
-        self,
-        name: str,
-        parent: Body | str,
-        child: Body | str,
-        axis: str = "z",
-        at: Sequence[Amount] = (0, 0, 0),
-        turned: Turns = (),
-        rate: str | None = None,
-        default: float = 0.0,
-        span: tuple[float, float] | None = None,
-    ) -> Joint:
-        """A hinge about an axis; its coordinate bears the joint's name."""
-        return self._placed(name, parent, child, at, turned, joints.revolute(joints.angle(name, rate, default, span), axis))
-
-    def prismatic(
-        self,
-        name: str,
-        parent: Body | str,
-        child: Body | str,
-        axis: str = "x",
-        at: Sequence[Amount] = (0, 0, 0),
-        turned: Turns = (),
-        rate: str | None = None,
-        default: float = 0.0,
-        span: tuple[float, float] | None = None,
-    ) -> Joint:
-        """A slider along an axis; its coordinate bears the joint's name."""
-        return self._placed(name, parent, child, at, turned, joints.prismatic(joints.length(name, rate, default, span), axis))
-
-    def cylindrical(
-        self,
-        name: str,
-        parent: Body | str,
-        child: Body | str,
-        axis: str = "z",
-        at: Sequence[Amount] = (0, 0, 0),
-        turned: Turns = (),
-    ) -> Joint:
-        """Turn about and slide along one axis: coordinates <name>_turn, <name>_slide."""
-        chain = joints.cylindrical(joints.angle(f"{name}_turn"), joints.length(f"{name}_slide"), axis)
-        return self._placed(name, parent, child, at, turned, chain)
-
-    def screw(
-        self,
-        name: str,
-        parent: Body | str,
-        child: Body | str,
-        lead: Amount,
-        axis: str = "z",
-        at: Sequence[Amount] = (0, 0, 0),
-        turned: Turns = (),
-    ) -> Joint:
-        """Turn about an axis and advance along it by `lead` per full turn."""
-        pitch = amount_in(lead, "m", f"lead of screw {name!r}")
-        return self._placed(name, parent, child, at, turned, joints.screw(joints.angle(name), axis, pitch))
-
-    def universal(
-        self,
-        name: str,
-        parent: Body | str,
-        child: Body | str,
-        axes: str = "xy",
-        at: Sequence[Amount] = (0, 0, 0),
-        turned: Turns = (),
-    ) -> Joint:
-        """Two crossing hinges: coordinates <name>_1, <name>_2."""
-        if len(axes) != 2 or axes[0] == axes[1] or not set(axes) <= set("xyz"):
-            raise ModelError(f"universal joint {name!r}: axes must be two different ones of x, y, z, such as 'xy'; got {axes!r}")
-        chain = joints.universal(joints.angle(f"{name}_1"), joints.angle(f"{name}_2", span=(-1.2, 1.2)), axes)
-        return self._placed(name, parent, child, at, turned, chain)
-
-    def spherical(
-        self, name: str, parent: Body | str, child: Body | str, at: Sequence[Amount] = (0, 0, 0), turned: Turns = ()
-    ) -> Joint:
-        """A ball joint by unit quaternion; velocities are the child's relative rates <name>_wx, _wy, _wz in its own axes."""
-        return self._placed(name, parent, child, at, turned, joints.spherical(name))
-
-    def fixed(
-        self, name: str, parent: Body | str, child: Body | str, at: Sequence[Amount] = (0, 0, 0), turned: Turns = ()
-    ) -> Joint:
-        """A rigid connection."""
-        return self._placed(name, parent, child, at, turned, ((), ()))
+        return self._add("points", Point(name, name_of(body), vector_of(at, "m", f"point {name!r}"), turns))
 
     # ------------------------------------------------------------ contacts
 
@@ -287,18 +163,25 @@ class Model:
         tube: Amount = 0.0,
         centre: Sequence[Amount] = (0, 0, 0),
         axis: str = "y",
+        contact: TangentialLaw = ROLLING,
     ) -> Wheel:
-        """A wheel of the body rolls on the ground without slip: a knife-edge disc, or a torus of the given tube radius."""
+        """A wheel of the body touches the ground: a knife-edge disc, or a torus of the given tube radius.
+
+        It rolls without slip, or by the law given as `contact`: `Creep`, `LinearTyre`, `Coulomb`, `ShenHedrickElkins`.
+        """
         where = f"wheel {name!r}"
+        if not isinstance(contact, TangentialLaw):
+            raise ModelError(f"{where}: its contact must be a law such as Rolling() or Coulomb(0.8), got {contact!r}")
         return self._add(
             "wheels",
             Wheel(
                 name,
-                _name(body),
-                self._vector(centre, "m", f"centre of {where}"),
+                name_of(body),
+                vector_of(centre, "m", f"centre of {where}"),
                 axis,
                 amount_in(radius, "m", f"radius of {where}"),
                 amount_in(tube, "m", f"tube of {where}"),
+                contact,
             ),
         )
 
@@ -311,28 +194,81 @@ class Model:
         on_ground: bool = False,
     ) -> KnifeEdge:
         """A blade of the body: its point cannot move across the blade; `on_ground` keeps it at the ground's height."""
-        label = name or f"{_name(body)}_edge"
-        return self._add("edges", KnifeEdge(label, _name(body), self._vector(at, "m", f"knife edge {label!r}"), along, on_ground))
+        label = name or f"{name_of(body)}_edge"
+        return self._add("edges", KnifeEdge(label, name_of(body), vector_of(at, "m", f"knife edge {label!r}"), along, on_ground))
+
+    def surface_parameter(
+        self, name: str, unit: str = "m", default: float = 0.0, low: float | None = None, high: float | None = None
+    ) -> Expr:
+        """A coordinate that belongs to no body, such as a place along a profile; ties must determine it.
+
+        Nothing resists it, so that what holds it does so without force: two bodies touch along their common normal.
+        """
+        span = (default - 1.0 if low is None else low, default + 1.0 if high is None else high)
+        self._add("surface_parameters", Coordinate(name, f"{name}_rate", unit, float(default), *map(float, span)))
+        return Name(name)
+
+    def touch(
+        self,
+        name: str,
+        first: Point | Body | str,
+        surface: Sequence[Amount],
+        parameters: Sequence[Expr | str],
+        second: Point | Body | str,
+        second_surface: Sequence[Amount],
+        second_parameters: Sequence[Expr | str],
+        contact: TangentialLaw | None = None,
+        matter: Body | str | None = None,
+        along: str = "x",
+        velocity: Sequence[Amount] = (0, 0, 0),
+    ) -> SurfaceContact:
+        """Two bodies stay in contact along surfaces: each a point as a function of two surface parameters, in its frame's axes.
+
+        The normal of the second surface, ∂₁ × ∂₂ of its point, must point to the first. `contact` is a law for the force along
+        the surfaces (`Rolling()` for no slip; none without it); `matter` the body that rubs, where a wheel spins in the first;
+        `velocity` that of the second's matter in its axes, for a track that runs past; `along` the axis of the first that goes
+        ahead.
+        """
+        where = f"contact {name!r}"
+        pairs = [tuple(str(p) for p in given) for given in (parameters, second_parameters)]
+        if any(len(pair) != 2 for pair in pairs):
+            raise ModelError(f"{where}: each surface needs two parameters, got {' and '.join(str(len(p)) for p in pairs)}")
+        return self._add(
+            "surface_contacts",
+            SurfaceContact(
+                name,
+                name_of(first),
+                vector_of(surface, "m", f"surface of {where}"),
+                pairs[0],  # type: ignore[arg-type]
+                name_of(second),
+                vector_of(second_surface, "m", f"second surface of {where}"),
+                pairs[1],  # type: ignore[arg-type]
+                name_of(first if matter is None else matter),
+                along,
+                vector_of(velocity, "m/s", f"velocity of {where}"),
+                contact,
+            ),
+        )
 
     # ------------------------------------------------------------ forces
 
     def effort(self, measure: Amount, amount: Amount, name: str | None = None) -> Effort:
         """A force or torque conjugate to a measure: `effort("steer", torque)` turns the hinge `steer`."""
-        what = _expression(measure)
+        what = expression_of(measure)
         return self._add(
-            "efforts", Effort(name or self._fresh("efforts", f"effort_on_{_label(what)}"), what, _expression(amount))
+            "efforts", Effort(name or self._fresh("efforts", f"effort_on_{_label(what)}"), what, expression_of(amount))
         )
 
     def spring(
         self, measure: Amount, stiffness: Amount, rest: Amount = 0.0, damping: Amount = 0.0, name: str | None = None
     ) -> None:
         """A linear spring and damper on a coordinate, or on `distance(a, b)` of two points."""
-        what = _expression(measure)
+        what = expression_of(measure)
         label = name or self._fresh("potentials", f"spring_on_{_label(what)}")
-        stretch = what - _expression(rest)
-        self._add("potentials", Potential(label, Number(0.5) * _expression(stiffness) * stretch**2))
-        if _expression(damping) != Number(0.0):
-            self.effort(what, -_expression(damping) * Call("rate", (what,)), name=f"{label}_damper")
+        stretch = what - expression_of(rest)
+        self._add("potentials", Potential(label, Number(0.5) * expression_of(stiffness) * stretch**2))
+        if expression_of(damping) != Number(0.0):
+            self.effort(what, -expression_of(damping) * Call("rate", (what,)), name=f"{label}_damper")
 
     def wrench(
         self,
@@ -343,28 +279,28 @@ class Model:
         name: str | None = None,
     ) -> Wrench:
         """A force and torque at a point, in the axes of the "world" or of the point's "body" (for a frame, its own)."""
-        label = name or self._fresh("wrenches", f"wrench_at_{_name(point)}")
+        label = name or self._fresh("wrenches", f"wrench_at_{name_of(point)}")
         if axes not in ("world", "body"):
             raise ModelError(f"wrench {label!r}: axes must be 'world' or 'body', got {axes!r}")
-        vectors = (tuple(_expression(c) for c in force), tuple(_expression(c) for c in torque))
-        return self._add("wrenches", Wrench(label, _name(point), *vectors, axes))  # type: ignore[arg-type]
+        vectors = (tuple(expression_of(c) for c in force), tuple(expression_of(c) for c in torque))
+        return self._add("wrenches", Wrench(label, name_of(point), *vectors, axes))  # type: ignore[arg-type]
 
     def potential(self, name: str, energy: Amount) -> Potential:
         """A potential energy, e.g. `"stiffness * height^2 / 2"`, of coordinates and measures of position."""
-        return self._add("potentials", Potential(name, _expression(energy)))
+        return self._add("potentials", Potential(name, expression_of(energy)))
 
     # ------------------------------------------------------------ what to look at
 
     def output(self, name: str, expression: Amount, unit: str = "", about: str = "") -> Expr:
         """A named quantity of states, inputs, parameters and measures (`lean(frame)`, `velocity_x(hub)`, …)."""
-        self._add("outputs", Output(name, _expression(expression), unit, about))
+        self._add("outputs", Output(name, expression_of(expression), unit, about))
         return Name(name)
 
     def watch(self, name: str, expression: Amount, action: str = "stop", direction: int = 0, about: str = "") -> Watch:
         """An event that belongs to the model: the expression passes zero, and the run stops or records it."""
         if action not in ("stop", "record"):
             raise ModelError(f"watch {name!r}: action must be 'stop' or 'record', got {action!r}")
-        return self._add("watches", Watch(name, _expression(expression), action, direction, about))
+        return self._add("watches", Watch(name, expression_of(expression), action, direction, about))
 
     def independent(self, *velocities: str) -> None:
         """Choose the independent velocities by name; without this they are chosen by structure and conditioning."""
@@ -393,68 +329,14 @@ class Model:
     def of(system: System) -> Model:
         """An editable copy of a frozen description."""
         model = Model(system.name, system.about)
-        for kind in _KINDS:
+        for kind in KINDS:
             model._items[kind] = {item.name: item for item in getattr(system, kind)}
         model._gravity, model._ground, model._independent = system.gravity, system.ground, system.independent
         return model
 
     def referred_to(self, body: Body | str) -> Model:
         """The same mechanism with another reference body: the free joint moves there, hinges on the way turn round."""
-        return Model.of(referred_to(self.freeze(), _name(body)))
-
-    def _placed(
-        self, name: str, parent: Body | str, child: Body | str, at: Sequence[Amount], turned: Turns, motion: joints.Chain
-    ) -> Joint:
-        chain: list[Displacement] = []
-        place = self._vector(at, "m", f"place of joint {name!r}")
-        if any(c != Number(0.0) for c in place):
-            chain.append(Translate(place))
-        chain += [Rotate(axis, amount_in(angle, "rad", f"turn of joint {name!r}")) for axis, angle in turned]
-        return self.joint(name, parent, child, (*chain, *motion[0]), motion[1])
-
-    def _vector(self, components: Sequence[Amount], unit: str, where: str) -> Vector:
-        if len(components) != 3:
-            raise ModelError(f"{where}: needs three components, got {len(components)}")
-        return tuple(amount_in(c, unit, where) for c in components)  # type: ignore[return-value]
-
-    def _add(self, kind: str, item: Any) -> Any:
-        check_name(kind, item.name)
-        if item.name in self._items[kind]:
-            raise ModelError(f"{self.name!r} already has {_KINDS[kind]} {item.name!r}; names must differ")
-        self._items[kind][item.name] = item
-        return item
-
-    def _fresh(self, kind: str, stem: str) -> str:
-        taken = self._items[kind]
-        if stem not in taken:
-            return stem
-        return next(f"{stem}_{i}" for i in range(2, len(taken) + 3) if f"{stem}_{i}" not in taken)
-
-
-_KINDS = {
-    "parameters": "a parameter",
-    "inputs": "an input",
-    "bodies": "a body",
-    "points": "a point",
-    "joints": "a joint",
-    "wheels": "a wheel",
-    "edges": "a knife edge",
-    "efforts": "an effort",
-    "wrenches": "a wrench",
-    "potentials": "a potential",
-    "tables": "a table",
-    "outputs": "an output",
-    "watches": "a watch",
-    "ties": "a tie",
-}
-
-
-def _name(item: Any) -> str:
-    return item if isinstance(item, str) else item.name
-
-
-def _expression(value: Amount) -> Expr:
-    return amount_in(value, None, "expression")
+        return Model.of(referred_to(self.freeze(), name_of(body)))
 
 
 def _label(expression: Expr) -> str:

@@ -9,10 +9,12 @@ import re
 from collections.abc import Iterable, Mapping
 
 from draisine.model.errors import ModelError
-from draisine.model.items import GROUND, Ball, Body, Float, Glide, Joint, Rotate, System, Translate
+from draisine.model.items import GROUND, Ball, Body, Float, Glide, Joint, Rotate, System, Tie, Translate, Wheel
+from draisine.model.laws import Rolling
+from draisine.model.ties import LEVELS, PAIRS, pairs, stretch_of
 from draisine.model.units import UnitError, parse_unit, si_text
 from draisine.model.vocabulary import TIME, amounts, check_expressions
-from draisine.program.expression import FUNCTIONS, OPERATORS, Expr, ExpressionError, closest, evaluate_number, names
+from draisine.program.expression import FUNCTIONS, OPERATORS, Call, Expr, ExpressionError, closest, evaluate_number, names, walk
 
 __all__ = ["ModelError", "check_name", "check_system"]
 
@@ -33,6 +35,7 @@ def check_system(system: System) -> None:
     for joint in system.joints:
         _check_joint(joint)
     _check_contacts(system)
+    _check_ties(system)
     _check_forces(system)
     check_expressions(system)
     check_numbers(system)
@@ -47,17 +50,38 @@ def _check_names(system: System) -> None:
     for joint in system.joints:
         values += [(c.name, f"a coordinate of joint {joint.name!r}") for c in joint.coordinates]
         values += [(v.name, f"a velocity of joint {joint.name!r}") for v in joint.velocities]
+    values += [(c.name, "a surface parameter") for c in system.massless]
+    values += [(c.rate, "the rate of a surface parameter") for c in system.massless]
+    values += [(lag.name, f"a slip that wheel {w.name!r} remembers") for w in system.wheels for lag in w.lags]
+    values += [(lag.name, f"a slip that contact {c.name!r} remembers") for c in system.surface_contacts for lag in c.lags]
     values += [(item.name, "a parameter") for item in system.parameters]
     values += [(item.name, "an input") for item in system.inputs]
     values += [(item.name, "an output") for item in system.outputs]
     places = [(GROUND, "the world"), *((b.name, "a body") for b in system.bodies), *((p.name, "a point") for p in system.points)]
     contacts = [*((w.name, "a wheel") for w in system.wheels), *((e.name, "a knife edge") for e in system.edges)]
+    contacts += [(c.name, "a contact of surfaces") for c in system.surface_contacts]
     functions = [(name, "a function of the language") for name in sorted(FUNCTIONS | OPERATORS)]
     functions += [(table.name, "a table") for table in system.tables]
     joints = [(j.name, "a joint") for j in system.joints]
     forces = [(f.name, "an effort") for f in system.efforts], [(f.name, "a wrench") for f in system.wrenches]
-    for group in (values, places, contacts, functions, joints, *forces, [(p.name, "a potential") for p in system.potentials]):
+    potentials = [(p.name, "a potential") for p in system.potentials]
+    # rows of contacts and ties, by which multipliers are called
+    rows = [(row, f"a constraint of wheel {w.name!r}") for w in system.wheels for row in wheel_rows(system, w)]
+    rows += [(f"{e.name}_{row}", f"a constraint of knife edge {e.name!r}") for e in system.edges for row in ("across", "normal")]
+    own = ("normal", "touch_x", "touch_y", "tangent_1", "tangent_2", "along", "across")
+    rows += [(f"{c.name}_{row}", f"a constraint of contact {c.name!r}") for c in system.surface_contacts for row in own]
+    rows += [(name, f"a residual of tie {tie.name!r}") for tie in system.ties for name, _ in tie.residuals]
+    for group in (values, places, contacts, functions, joints, *forces, potentials, rows):
         _check_distinct(system, group)
+
+
+def wheel_rows(system: System, wheel: Wheel) -> list[str]:
+    """Names of the constraints that a wheel's contact may have."""
+    if not system.touches(wheel):
+        return [f"{wheel.name}_{axis}" for axis in AXES]
+    touch = ["touch_x", "touch_y"] if system.ground.curved else []
+    rolls = ["along", "across"] if isinstance(wheel.contact, Rolling) else []
+    return [f"{wheel.name}_{row}" for row in ("normal", *touch, *rolls)]
 
 
 def _check_distinct(system: System, group: Iterable[tuple[str, str]]) -> None:
@@ -75,6 +99,7 @@ def _check_units(system: System) -> None:
     items = [("parameter", item) for item in system.parameters]
     items += [("input", item) for item in system.inputs]  # type: ignore[misc]
     items += [("output", item) for item in system.outputs]  # type: ignore[misc]
+    items += [("tie", item) for item in system.ties]  # type: ignore[misc]
     for kind, item in items:
         try:
             unit = parse_unit(item.unit)
@@ -194,6 +219,76 @@ def _check_contacts(system: System) -> None:
         _check_axis(wheel.axis, f"wheel {wheel.name!r}: its axis")
     for edge in system.edges:
         _check_axis(edge.along, f"knife edge {edge.name!r}: its direction")
+        if not system.ground.still:
+            raise ModelError(
+                f"knife edge {edge.name!r}: edges touch a plane at rest, but the ground is curved or moves; use a wheel of small "
+                "radius, or a tie"
+            )
+    _check_surface_contacts(system)
+    for coordinate in system.surface_parameters:
+        if not coordinate.low < coordinate.high:
+            span = f"{coordinate.low:g} to {coordinate.high:g}"
+            raise ModelError(f"the span of surface parameter {coordinate.name!r} must go from low to high, got {span}")
+
+
+def _check_surface_contacts(system: System) -> None:
+    places = [GROUND, *(b.name for b in system.bodies), *(p.name for p in system.points)]
+    known = [c.name for c in system.surface_parameters]
+    for contact in system.surface_contacts:
+        where = f"contact {contact.name!r}"
+        for place in (contact.first, contact.second, contact.matter):
+            if place not in places:
+                raise ModelError(
+                    f"{where}: {place!r} is neither a point nor a body of model {system.name!r}{closest(place, places)}"
+                )
+        _check_axis(contact.along, f"{where}: the axis that goes ahead")
+        for parameters, surface in (
+            (contact.parameters, contact.surface),
+            (contact.second_parameters, contact.second_surface),
+        ):
+            for name in parameters:
+                if name not in known:
+                    hint = f"{closest(name, known)}; declare it by surface_parameter({name!r})"
+                    raise ModelError(f"{where}: {name!r} is no surface parameter{hint}")
+                if not any(name in names(component) for component in surface):
+                    raise ModelError(f"{where}: its surface does not use its parameter {name!r}")
+
+
+def _check_ties(system: System) -> None:
+    for tie in system.ties:
+        if tie.level not in LEVELS:
+            raise ModelError(
+                f"tie {tie.name!r}: its level must be 'position' or 'velocity', got {tie.level!r}{closest(tie.level, LEVELS)}"
+            )
+        if not tie.residuals:
+            raise ModelError(f"tie {tie.name!r} holds nothing; give an expression that shall stay zero")
+        for _, residual in tie.residuals:
+            _check_places(system, tie, residual)
+
+
+def _check_places(system: System, tie: Tie, residual: Expr) -> None:
+    """The places that a residual relates exist, and something can move them against each other."""
+    holder = {GROUND: GROUND, **{b.name: b.name for b in system.bodies}, **{p.name: p.body for p in system.points}}
+    related = pairs(residual)
+    for place in (place for pair in related for place in pair):
+        if place not in holder:
+            hint = closest(place, list(holder))
+            raise ModelError(f"tie {tie.name!r}: {place!r} is neither a point nor a body of model {system.name!r}{hint}")
+    held = {name for a, b in related for name in (a, b)}
+    if related and len({holder[place] for place in held}) == 1 and not _has_more(system, residual, held):
+        a, b = related[0]
+        body = holder[a]
+        which = f"both belong to {'the ground' if body == GROUND else f'body {body!r}'}"
+        raise ModelError(
+            f"tie {tie.name!r}: {a!r} and {b!r} {which} and cannot move against each other; take a point of another body"
+        )
+
+
+def _has_more(system: System, residual: Expr, places: set[str]) -> bool:
+    """Whether something else than the relation of these places may change the residual."""
+    measures = {part.function for part in walk(residual) if isinstance(part, Call)} - FUNCTIONS - OPERATORS - PAIRS
+    constants = {parameter.name for parameter in system.parameters} | places
+    return bool(measures) or not names(residual) <= constants
 
 
 def _check_forces(system: System) -> None:
@@ -252,6 +347,23 @@ def check_numbers(system: System, parameters: Mapping[str, float] | None = None)
             )
         if radius < 0 or radius + tube == 0:
             raise ModelError(f"radius of wheel {wheel.name!r} is {_valued(radius, wheel.radius)} m; it must be positive")
+        for name, amount in wheel.contact.amounts().items():
+            number = value[f"{name} of the contact of wheel {wheel.name!r}"]
+            if not (number > 0 or (number == 0 and name not in _NOT_ZERO)):
+                least = "positive" if name in _NOT_ZERO else "zero or positive"
+                raise ModelError(
+                    f"{name} of the contact of wheel {wheel.name!r} is {_valued(number, amount)}; it must be {least}"
+                )
+    for tie in system.ties:
+        stretch, length = stretch_of(tie), value.get(f"length of tie {tie.name!r}")
+        if stretch is not None and length is not None and not length > 0:
+            raise ModelError(
+                f"length of tie {tie.name!r} is {_valued(length, stretch[1])} m; it must be positive; close_point holds points "
+                "together"
+            )
+
+
+_NOT_ZERO = ("relaxation", "speed", "friction", "a", "b", "reference", "shear")  # amounts of laws by which others are divided
 
 
 def _valued(number: float, expr: Expr) -> str:

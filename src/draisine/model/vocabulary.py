@@ -1,8 +1,9 @@
 """What the expressions of a description may name, by where they stand.
 
-Amounts of bodies, points and contacts depend on parameters only, displacements of a joint also on its own coordinates, forces
-and outputs on everything that has a value. Functions that are neither mathematics nor tables are measures such as
-`lean(frame)`; their arguments may also be bodies, points and contacts, and the equations know what they mean.
+Amounts of bodies, points and contacts depend on parameters only, displacements of a joint also on its own coordinates, ties on
+position and time, or on velocities too, forces and outputs on everything that has a value. Functions that are neither
+mathematics nor tables are measures such as `lean(frame)`; their arguments may also be bodies, points and contacts, and the
+equations know what they mean.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from graphlib import CycleError, TopologicalSorter
 
 from draisine.model.errors import ModelError
 from draisine.model.items import GROUND, Rotate, System, Translate, Vector
+from draisine.model.ties import stretch_of
 from draisine.program.expression import FUNCTIONS, OPERATORS, Call, Expr, Name, closest, names
 
 TIME = "t"
@@ -67,11 +69,17 @@ _PLURAL = {
     "an input": "inputs",
     "an output": "outputs",
     "time": "time",
+    "a multiplier": "multipliers of ties",
+    "a place on the ground": "the place x, y",
 }
+_PLACE = "a place on the ground"
 _PARAMETERS = frozenset({"a parameter"})
 _OWN = frozenset({"a parameter", "a coordinate of this joint"})
-_EVERYTHING = frozenset(_PLURAL) - {"a coordinate of this joint"}
-_POSITION = _EVERYTHING - {"a velocity", "an input"}
+_GROUND = frozenset({"a parameter", "time", _PLACE})
+_REACTIONS = frozenset(_PLURAL) - {"a coordinate of this joint", _PLACE}
+_EVERYTHING = _REACTIONS - {"a multiplier"}
+_MOTION = _EVERYTHING - {"an input"}
+_POSITION = _MOTION - {"a velocity"}
 
 
 def _vocabulary(system: System) -> _Vocabulary:
@@ -81,7 +89,8 @@ def _vocabulary(system: System) -> _Vocabulary:
     values |= {item.name: "a parameter" for item in system.parameters}
     values |= {item.name: "an input" for item in system.inputs}
     values |= {item.name: "an output" for item in system.outputs}
-    groups = (system.bodies, system.points, system.wheels, system.edges, system.joints)
+    values |= {f"{name}_multiplier": "a multiplier" for tie in system.ties for name, _ in tie.residuals}
+    groups = (system.bodies, system.points, system.wheels, system.edges, system.joints, system.surface_contacts)
     places = (GROUND, *(item.name for group in groups for item in group))
     return _Vocabulary(values, places, FUNCTIONS | OPERATORS | {table.name for table in system.tables})
 
@@ -104,8 +113,18 @@ def amounts(system: System) -> Iterator[tuple[str, Expr]]:
         yield from _components(f"centre of wheel {wheel.name!r}", wheel.centre)
         yield f"radius of wheel {wheel.name!r}", wheel.radius
         yield f"tube of wheel {wheel.name!r}", wheel.tube
+        for name, amount in wheel.contact.amounts().items():
+            yield f"{name} of the contact of wheel {wheel.name!r}", amount
+    for contact in system.surface_contacts:
+        for name, amount in contact.contact.amounts().items() if contact.contact is not None else ():
+            yield f"{name} of the law of contact {contact.name!r}", amount
     for edge in system.edges:
         yield from _components(f"knife edge {edge.name!r}", edge.at)
+    constants = {parameter.name for parameter in system.parameters}
+    for tie in system.ties:
+        stretch = stretch_of(tie)
+        if stretch is not None and names(stretch[1]) <= constants:  # else a distance that follows a law in time
+            yield f"length of tie {tie.name!r}", stretch[1]
 
 
 def _components(where: str, vector: Vector) -> Iterator[tuple[str, Expr]]:
@@ -117,6 +136,9 @@ def check_expressions(system: System) -> None:
     words = _vocabulary(system)
     for where, expr in amounts(system):
         words.check(expr, where, _PARAMETERS)
+    ground = _Vocabulary({**words.values, "x": _PLACE, "y": _PLACE}, words.places, words.functions)
+    for what, expr in (("height", system.ground.height), *(("velocity", v) for v in system.ground.velocity)):
+        ground.check(expr, f"{what} of the ground", _GROUND)
     for joint in system.joints:
         own = {c.name: "a coordinate of this joint" for c in joint.coordinates}
         local = _Vocabulary({**words.values, **own}, words.places, words.functions)
@@ -124,13 +146,21 @@ def check_expressions(system: System) -> None:
             parts = (step.angle,) if isinstance(step, Rotate) else step.by if isinstance(step, Translate) else ()
             for part in parts:
                 local.check(part, f"displacement of joint {joint.name!r}", _OWN)
+    for contact in system.surface_contacts:
+        for what in ("surface", "second_surface", "velocity"):
+            for where, component in _components(f"{what} of contact {contact.name!r}", getattr(contact, what)):
+                words.check(component, where, _PARAMETERS | {"a coordinate"})
+    for tie in system.ties:
+        for name, residual in tie.residuals:
+            what = f"tie {name!r}" if name == tie.name else f"residual {name!r} of tie {tie.name!r}"
+            words.check(residual, what, _POSITION if tie.level == "position" else _MOTION, measures=True)
     for effort in system.efforts:
         words.check(effort.measure, f"measure of effort {effort.name!r}", _POSITION, measures=True)
-        words.check(effort.amount, f"amount of effort {effort.name!r}", _EVERYTHING, measures=True)
+        words.check(effort.amount, f"amount of effort {effort.name!r}", _REACTIONS, measures=True)
     for wrench in system.wrenches:
         for what, vector in (("force", wrench.force), ("torque", wrench.torque)):
             for where, component in _components(f"{what} of wrench {wrench.name!r}", vector):
-                words.check(component, where, _EVERYTHING, measures=True)
+                words.check(component, where, _REACTIONS, measures=True)
     for potential in system.potentials:
         words.check(potential.energy, f"potential {potential.name!r}", _POSITION, measures=True)
     for output in system.outputs:
