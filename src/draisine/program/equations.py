@@ -35,11 +35,13 @@ class Kind(StrEnum):
     HOLONOMIC = "holonomic"  # a position constraint, its residual in metres or radians
     NONHOLONOMIC = "nonholonomic"  # a velocity constraint with no position constraint behind it
     NORM = "norm"  # unit length of a quaternion
+    ALGEBRAIC = "algebraic"  # an equation of a differential-algebraic system without rates
+    HIDDEN = "hidden"  # what differentiating such equations shows
 
 
 @dataclass(frozen=True)
 class Constraint:
-    """One named residual. `level` is "position" or "velocity": what the residual depends on."""
+    """One named residual. `level` is "position", "velocity" or, for conditions on multipliers, "acceleration"."""
 
     name: str
     kind: Kind
@@ -94,8 +96,10 @@ class Equations:
     monitor: Program | None = None
     events: Program | None = None
     event_list: tuple[Event, ...] = ()
+    quaternions: tuple[tuple[str, str, str, str], ...] = ()  # coordinates that are unit quaternions, scalar first
     extra_states: tuple[Quantity, ...] = ()  # after coordinates and independent velocities: work of the inputs, …
     condition_limit: float = 100.0
+    residual_limit: float | None = None  # above it a run projects the state; by default a tenth of the method's tolerance
     alternates: tuple[tuple[str, ...], ...] = ()
     with_independent: Callable[[tuple[str, ...]], Equations] | None = None
     inverse_dynamics: Program | None = None

@@ -6,7 +6,7 @@ precision). What each operation means is in `arithmetic`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from draisine.program.arithmetic import Operations, complex_operations, operations_for
 from draisine.program.callee import Numbers, callee_tape, offsets
 from draisine.program.program import Instruction, Program
+from draisine.program.solved import Solved
 
 _STEP = 1e-200  # its square is zero: nothing but the first order is left, however small the arguments
 
@@ -31,25 +32,72 @@ def interpret(program: Program, *arguments: ArrayLike) -> tuple[NDArray[Any], ..
     """
     inputs: list[Any] = _columns(program, arguments)
     kind = np.result_type(float, *inputs)
-    results = _run(program.tape, inputs, [slot.size for slot in program.outputs], operations_for(kind))
+    results = run_tape(program.tape, inputs, [slot.size for slot in program.outputs], operations_for(kind))
     columns = [np.array(column, dtype=kind) for column in results]
     return tuple(
         c.reshape(slot.shape, order="F") if slot.shape[1] != 1 else c for slot, c in zip(program.outputs, columns, strict=True)
     )
 
 
-def complex_step(program: Program, of: str, wrt: str, arguments: Sequence[ArrayLike]) -> NDArray[np.float64]:
+def complex_step(program: Program | Solved, of: str, wrt: str, arguments: Sequence[ArrayLike]) -> NDArray[np.float64]:
     """∂of/∂wrt by an imaginary step in each entry of `wrt`: exact to rounding, and independent of CasADi's differentiation."""
-    row = [s.name for s in program.outputs].index(program.output(of).name)
-    column = [s.name for s in program.inputs].index(program.input(wrt).name)
+    return complex_slopes(program, arguments, {wrt: np.eye(program.input(wrt).size)})[program.output(of).name]
+
+
+def complex_slopes(
+    program: Program | Solved, arguments: Sequence[ArrayLike], along: Mapping[str, ArrayLike]
+) -> dict[str, NDArray[np.float64]]:
+    """Derivatives of all results along directions, by imaginary steps: result → its entries × the directions.
+
+    `along` has a matrix for each argument that moves, its entries × the directions; a linear system on the way is solved in
+    complex numbers.
+
+    >>> x = ca.SX.sym("x", 2)
+    >>> product = Program.build("product", {"x": x}, {"y": x[0] * x[1]})
+    >>> complex_slopes(product, [[2.0, 3.0]], {"x": [[1.0, 0.0], [0.0, 1.0]]})["y"].tolist()
+    [[3.0, 2.0]]
+    """
     points: list[Any] = [c.astype(complex) for c in _columns(program, arguments)]
-    directions = np.eye(len(points[column])) * 1j * _STEP
-    points[column] = [entry + direction for entry, direction in zip(points[column], directions, strict=True)]
-    results = _run(program.tape, points, [slot.size for slot in program.outputs], complex_operations())[row]
-    return np.array([np.broadcast_to(np.imag(r) / _STEP, len(directions)) for r in results])
+    names, count = [slot.name for slot in program.inputs], 0
+    for name, directions in along.items():
+        steps = np.asarray(directions, dtype=float) * 1j * _STEP
+        place, count = names.index(program.input(name).name), steps.shape[1]
+        points[place] = [entry + step for entry, step in zip(points[place], steps, strict=True)]
+    if isinstance(program, Solved):
+        points.append(_complex_solution(program, points, count))
+        program = program.after
+    results = run_tape(program.tape, points, [slot.size for slot in program.outputs], complex_operations())
+    return {
+        slot.name: np.array([np.broadcast_to(np.imag(entry) / _STEP, count) for entry in column]).reshape(slot.size, count)
+        for slot, column in zip(program.outputs, results, strict=True)
+    }
 
 
-def _columns(program: Program, arguments: Sequence[ArrayLike]) -> list[NDArray[Any]]:
+def _complex_solution(solved: Solved, points: Sequence[Any], count: int) -> list[Any]:
+    """z of K z = r, one array over the directions for each entry."""
+    if solved.further is not None:
+        raise ValueError(f"{solved.name!r} is a derivative already; take the complex step of what it is the derivative of")
+    if solved.start is None:
+        return _complex_round(solved, points, count)
+    # from the real solution a few rounds bring the imaginary part, which follows in one
+    z = list(solved.solution(*[[np.real(np.ravel(entry)[0]) for entry in column] for column in points]))
+    for _ in range(2):
+        z = _complex_round(solved, [*points, z], count)
+    return z
+
+
+def _complex_round(solved: Solved, points: Sequence[Any], count: int) -> list[Any]:
+    slots = solved.system.outputs
+    entries, side = run_tape(solved.system.tape, points, [slot.size for slot in slots], complex_operations())
+    rows, columns = solved.places.get_triplet()
+    matrices = np.zeros((count, solved.size, solved.size), dtype=complex)
+    for row, column, entry in zip(rows, columns, entries, strict=True):
+        matrices[:, row, column] = entry
+    sides = np.array([np.broadcast_to(entry, count) for entry in side]).reshape(solved.size, count).T
+    return list(np.linalg.solve(matrices, sides[:, :, None])[:, :, 0].T)
+
+
+def _columns(program: Program | Solved, arguments: Sequence[ArrayLike]) -> list[NDArray[Any]]:
     if len(arguments) != len(program.inputs):
         names = ", ".join(s.name for s in program.inputs)
         raise TypeError(f"program {program.name!r} takes {len(program.inputs)} arguments ({names}), got {len(arguments)}")
@@ -63,7 +111,7 @@ def _columns(program: Program, arguments: Sequence[ArrayLike]) -> list[NDArray[A
     return columns
 
 
-def _run(
+def run_tape(
     tape: Sequence[Instruction], inputs: Sequence[Sequence[Any]], outputs: Sequence[int], table: Operations
 ) -> list[list[Any]]:
     """Values may themselves be arrays: every operation works entry by entry."""
@@ -92,4 +140,4 @@ def _call(callee: Any, arguments: Sequence[Any], table: Operations) -> list[Any]
         raise ValueError(f"the call of {callee.name()!r} needs {begins[-1]} numbers, got {len(arguments)}")
     inputs = [arguments[a:b] for a, b in pairwise(begins)]
     sizes = [callee.nnz_out(i) for i in range(callee.n_out())]
-    return [value for column in _run(callee_tape(callee), inputs, sizes, table) for value in column]
+    return [value for column in run_tape(callee_tape(callee), inputs, sizes, table) for value in column]

@@ -14,8 +14,46 @@ from draisine.program.sympy_bridge import UnsupportedExpression, to_sx
 
 
 def plain(symbol: Any) -> str:
-    """Name of a symbol, or of a function of time without its argument."""
+    """Name of a symbol, of a function of time without its argument, or `q_rate` of a derivative."""
+    if hasattr(symbol, "derivative_count"):
+        return plain(symbol.expr) + "_rate" * symbol.derivative_count
     return str(getattr(symbol, "func", symbol)) if getattr(symbol, "args", ()) else str(symbol)
+
+
+def formula(owner: str, what: str, expression: Any) -> Any:
+    """What was typed as a SymPy expression; text and equations are refused."""
+    import sympy
+
+    try:
+        found = sympy.sympify(expression, strict=True)
+    except sympy.SympifyError:
+        raise ModelError(
+            f"{owner}: {what} is {expression!r}, of type {type(expression).__name__}; type it as a SymPy expression"
+        ) from None
+    if isinstance(found, sympy.core.relational.Relational | sympy.logic.boolalg.BooleanAtom):
+        raise ModelError(f"{owner}: {what} is {found}, which is true or false; write what shall be zero, left side − right side")
+    return found
+
+
+def finite(owner: str, what: str, value: Any) -> float:
+    """A number that is one."""
+    import math
+
+    found = float(value)
+    if not math.isfinite(found):
+        raise ModelError(f"{owner}: {what} is {found}; give a finite number")
+    return found
+
+
+def check_names(owner: str, groups: Iterable[tuple[str, Iterable[str]]]) -> None:
+    """Every name once, whatever it stands for; a group is what its names are called, with its article, and the names."""
+    seen: dict[str, str] = {"t": "time"}
+    for kind, names in groups:
+        for word in names:
+            if word in seen:
+                both = f"is {kind} twice" if seen[word] == kind else f"is both {seen[word]} and {kind}"
+                raise ModelError(f"{owner}: {word!r} {both}; names must differ")
+            seen[word] = kind
 
 
 def column(names: Iterable[str]) -> ca.SX:
@@ -35,7 +73,7 @@ class Vocabulary:
         """A SymPy expression in SX; unknown symbols are named with where they stand."""
         import sympy
 
-        expression = sympy.sympify(expression, strict=True)
+        expression = formula(self._owner, what, expression)
         used = (*expression.free_symbols, *expression.atoms(sympy.core.function.AppliedUndef))
         unknown = sorted((s for s in used if s not in self._known), key=str)
         if unknown:
@@ -79,5 +117,5 @@ def checked_start(owner: str, kind: str, start: Mapping[Any, float] | None, name
         name = plain(symbol)
         if name not in known:
             raise ModelError(f"{owner}: a start is given for {name!r}, which is not a {kind}{closest(name, known)}")
-        found[name] = float(value)
+        found[name] = finite(owner, f"the start of {name!r}", value)
     return found

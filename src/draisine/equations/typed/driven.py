@@ -12,9 +12,12 @@ from functools import lru_cache
 
 import casadi as ca
 
+from draisine.equations.index.hidden import completed
+from draisine.equations.index.structure import moved_by_inputs, structure
 from draisine.model.errors import ModelError
 from draisine.program.equations import Equations, Event
 from draisine.program.expression import SX_FUNCTIONS, Expr, closest, evaluate, parse
+from draisine.program.implicit import Implicit
 from draisine.program.program import Program
 from draisine.program.solved import Solved
 
@@ -36,7 +39,7 @@ def _with_laws(equations: Equations, laws: tuple[tuple[str, Expr], ...], events:
             f"{equations.name}: laws and events are compiled in while velocities are eliminated: pass them to derive(…), or pass "
             "the model itself"
         )
-    scope = _Scope(equations)
+    scope = StateScope(equations)
     inputs = {u.name: scope.u[i] for i, u in enumerate(equations.inputs)}
     for name, law in laws:
         if name not in inputs:
@@ -56,14 +59,20 @@ def _with_laws(equations: Equations, laws: tuple[tuple[str, Expr], ...], events:
         return Program.build(program.name, ins, outs, units)
 
     def put_into(what: Program | Solved) -> Program | Solved:
-        return Solved(what.name, put_in(what.system), put_in(what.after)) if isinstance(what, Solved) else put_in(what)
+        if isinstance(what, Program):
+            return put_in(what)
+        start = None if what.start is None else put_in(what.start)
+        return replace(what, system=put_in(what.system), after=put_in(what.after), start=start)
+
+    def put_anywhere(what: Program | Solved | Implicit) -> Program | Solved | Implicit:
+        return replace(what, residual=put_in(what.residual)) if isinstance(what, Implicit) else put_into(what)
 
     def where_there(program: Program | None) -> Program | None:
         return None if program is None else put_in(program)
 
-    return replace(
+    driven = replace(
         equations,
-        dynamics=put_into(equations.explicit),
+        dynamics=put_anywhere(equations.dynamics),
         report=put_into(equations.report),
         motion=put_in(equations.motion),
         project=None if equations.project is None else put_into(equations.project),
@@ -71,9 +80,17 @@ def _with_laws(equations: Equations, laws: tuple[tuple[str, Expr], ...], events:
         events=where_there(scope.watching(events)),
         event_list=(*equations.event_list, *events),
     )
+    return completed(driven) if _moves_hidden(equations, {name for name, _ in laws}) else driven
 
 
-class _Scope:
+def _moves_hidden(equations: Equations, inputs: set[str]) -> bool:
+    """Whether hidden constraints change with the law of an input: they were found with the input at rest."""
+    if not inputs or not isinstance(equations.dynamics, Implicit):
+        return False
+    return any(name in inputs for _, name in moved_by_inputs(structure(equations)))
+
+
+class StateScope:
     """What expressions about finished equations may name: time, states, outputs of motion, inputs, parameters."""
 
     def __init__(self, equations: Equations) -> None:
@@ -127,7 +144,7 @@ class _Scope:
         names = [event.name for event in (*self._equations.event_list, *events)]
         arguments = {
             slot.name: (symbol, slot.labels)
-            for slot, symbol in zip(self._equations.explicit.inputs, (self.t, self.x, self.u, self.p), strict=True)
+            for slot, symbol in zip(self._equations.report.inputs, (self.t, self.x, self.u, self.p), strict=True)
         }
         return Program.build(f"{self._equations.name}_events", arguments, {"value": (ca.vertcat(*values), names)})
 

@@ -106,7 +106,7 @@ def from_sympy(
 
 def _with_units(equations: Equations, units: Mapping[str, str]) -> Equations:
     unit = checked_units(equations.name, units, [m.name for m in equations.multipliers])
-    return replace(equations, multipliers=tuple(replace(m, unit=unit.get(m.name, "")) for m in equations.multipliers))
+    return replace(equations, multipliers=tuple(replace(m, unit=unit.get(m.name, m.unit)) for m in equations.multipliers))
 
 
 def _by_name(given: Mapping[Any, Any] | None) -> dict[str, Any]:

@@ -22,11 +22,21 @@ from typing import Any
 
 import casadi as ca
 
-from draisine.equations.augmented import Baumgarte, SecondOrder, augmented
-from draisine.equations.typed.common import Vocabulary, checked_start, checked_units, column, plain
+from draisine.equations.augmented import Baumgarte, SecondOrder, augmented, euler_lagrange
+from draisine.equations.typed.common import (
+    Vocabulary,
+    check_names,
+    checked_start,
+    checked_units,
+    column,
+    finite,
+    formula,
+    plain,
+)
 from draisine.model.errors import ModelError
 from draisine.program.equations import Equations, Quantity
 from draisine.program.expression import closest
+from draisine.program.solved import Solver
 
 Named = Mapping[str, Any] | Sequence[Any]
 
@@ -49,6 +59,7 @@ def lagrangian(
     units: Mapping[Any, str] | None = None,
     stabilisation: Baumgarte | None = None,
     work: bool = False,
+    solver: Solver = Solver.AUTO,
 ) -> Equations:
     """Equations of motion of L(q, q̇, t), or of kinetic and potential energy, with constraints and generalised forces.
 
@@ -56,7 +67,8 @@ def lagrangian(
     - `holonomic`: f(q, t) = 0; `nonholonomic`: g(q, t) q̇ + g₀(q, t) = 0; sequences, or mappings name → expression.
     - `forces`: coordinate → generalised force k(q, q̇, u, t); `dissipation`: Rayleigh's function R(q̇), force −∂R/∂q̇.
     - `parameters`: symbol → default value; `inputs`: symbols; `outputs`: name → expression; `start`: coordinate → default.
-    - `units`: coordinate, symbol or name of an output → its SI unit, for tables and figures; nothing is converted.
+    - `units`: coordinate, symbol, or name of an output or constraint → its SI unit, for tables and figures; nothing is converted.
+    - `work`: keep the work of forces and moving constraints as a further state; `solver`: of the linear system, at run time.
 
     Do not put the constraints into L before it is differentiated: their reactions would be lost.
     """
@@ -64,22 +76,23 @@ def lagrangian(
     if (lagrangian is None) == (kinetic is None):
         raise ModelError(f"{name}: give either a Lagrangian, or a kinetic energy (with a potential)")
     total = symbols.lower(lagrangian if kinetic is None else kinetic - potential, "the Lagrangian")
+    _check_all_names(symbols.names, name, inputs, parameters or {}, outputs or {}, holonomic, nonholonomic)
     held = [(n, symbols.position(e, f"constraint {n!r}")) for n, e in _named(holonomic, "f")]
     moving = [(n, symbols.lower(e, f"constraint {n!r}")) for n, e in _named(nonholonomic, "g")]
     symbols.check_all_appear(ca.vertcat(total, *[row for _, row in (*held, *moving)]))
     q, v, t = symbols.q, symbols.v, symbols.t
-    momentum = ca.gradient(total, v)
-    mass = ca.jacobian(momentum, v)
+    mass, force = euler_lagrange(total, q, v, t)
     driven = -ca.gradient(symbols.lower(dissipation, "the dissipation"), v) + _forces(symbols, forces or {})
-    force = ca.gradient(total, q) - ca.jtimes(momentum, q, v) - ca.jacobian(momentum, t) + driven
     if kinetic is None:
         # without a split, ½ q̇ᵀM q̇ counts as kinetic and the rest of Jacobi's integral q̇·∂L/∂q̇ − L as potential
         quadratic = ca.bilin(mass, v, v) / 2
-        energies = quadratic, ca.dot(v, momentum) - total - quadratic
+        energies = quadratic, ca.dot(v, ca.gradient(total, v)) - total - quadratic
     else:
         energies = symbols.lower(kinetic, "the kinetic energy"), symbols.lower(potential, "the potential energy")
     defaults = checked_start(name, "coordinate", start, symbols.names)
-    unit = checked_units(name, units, [*symbols.names, *map(str, inputs), *map(str, parameters or {}), *(outputs or {})])
+    of_constraints = [n for n, _ in (*held, *moving)]
+    known = [*symbols.names, *map(str, inputs), *map(str, parameters or {}), *(outputs or {}), *of_constraints]
+    unit = checked_units(name, units, known)
     system = SecondOrder(
         name=name,
         t=t,
@@ -90,18 +103,43 @@ def lagrangian(
         coordinates=tuple(Quantity(n, unit.get(n, ""), default=defaults.get(n, 0.0)) for n in symbols.names),
         velocities=tuple(Quantity(f"{n}_rate", f"{unit[n]}/s" if unit.get(n) else "") for n in symbols.names),
         inputs=tuple(Quantity(str(i), unit.get(str(i), "")) for i in inputs),
-        parameters=tuple(Quantity(str(s), unit.get(str(s), ""), default=float(value)) for s, value in (parameters or {}).items()),
+        parameters=tuple(
+            Quantity(str(s), unit.get(str(s), ""), default=finite(name, f"parameter {str(s)!r}", value))
+            for s, value in (parameters or {}).items()
+        ),
         q_rate=v,
         mass=mass,
-        force=force,
+        force=force + driven,
         driven=driven,
         kinetic=energies[0],
         potential=energies[1],
         holonomic=held,
         nonholonomic=moving,
         outputs=[(Quantity(n, unit.get(n, "")), symbols.lower(e, f"output {n!r}")) for n, e in (outputs or {}).items()],
+        constraint_units={n: unit[n] for n in of_constraints if n in unit},
     )
-    return augmented(system, stabilisation, work)
+    return augmented(system, stabilisation, work, solver)
+
+
+def _check_all_names(
+    coordinates: Sequence[str],
+    name: str,
+    inputs: Sequence[Any],
+    parameters: Mapping[Any, float],
+    outputs: Mapping[str, Any],
+    holonomic: Named,
+    nonholonomic: Named,
+) -> None:
+    quantities = (
+        ("a coordinate", coordinates),
+        ("a velocity", [f"{n}_rate" for n in coordinates]),
+        ("an input", map(str, inputs)),
+        ("a parameter", map(str, parameters)),
+        ("an output", outputs),
+    )
+    check_names(name, quantities)
+    held, moving = ([n for n, _ in _named(items, stem)] for items, stem in ((holonomic, "f"), (nonholonomic, "g")))
+    check_names(name, (("a holonomic constraint", held), ("a nonholonomic constraint", moving)))
 
 
 def _named(items: Named, stem: str) -> list[tuple[str, Any]]:
@@ -139,7 +177,8 @@ class _Symbols:
         """A SymPy expression in SX."""
         import sympy
 
-        if any(d.derivative_count > 1 for d in sympy.sympify(expression, strict=True).atoms(sympy.Derivative)):
+        expression = formula(self.name, what, expression)
+        if any(d.derivative_count > 1 for d in expression.atoms(sympy.Derivative)):
             raise ModelError(f"{self.name}: {what} uses an acceleration; only coordinates and their first derivatives may appear")
         return self._words.lower(expression, what)
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import casadi as ca
 
-from draisine.equations.typed.common import column
+from draisine.equations.typed.common import column, finite
 from draisine.model.errors import ModelError
 from draisine.program.sympy_bridge import UnsupportedExpression, to_sx
 
@@ -58,7 +58,7 @@ class Lexicon:
 
         self.name = name
         self.coordinates, self.speeds, self.inputs = ([plain(s) for s in row] for row in (coordinates, speeds, inputs))
-        self.parameters = {plain(s): float(value) for s, value in parameters.items()}
+        self.parameters = {plain(s): finite(name, f"parameter {plain(s)!r}", value) for s, value in parameters.items()}
         self._check_names()
         self.t = ca.SX.sym("t")
         self.q, self.v, self.u, self.p = map(column, (self.coordinates, self.speeds, self.inputs, self.parameters))
