@@ -1,0 +1,243 @@
+"""Equations made ready for starts: which rows belong to which level, and values with exact Jacobians, compiled or interpreted."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from itertools import accumulate, pairwise
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from draisine.kernels.kernel import Kernel, compile
+from draisine.program.equations import Equations
+from draisine.program.program import Program, Slot
+from draisine.program.recipe import Recipe
+from draisine.simulation.start.level import Bools, Places, Reals
+from draisine.simulation.start.scales import Scales
+
+Given = tuple[float, Reals, Reals]  # time, inputs, parameters
+
+_FLAT = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+
+
+@dataclass(frozen=True, eq=False)
+class Pattern:
+    """Where the entries of a sparse Jacobian stand."""
+
+    rows: Places  # among all values
+    columns: Places
+
+    def within(self, take: Places, width: int) -> tuple[Places, Places]:
+        """Of the rows `take`: which entries, and their places in the dense matrix of these rows, row by row."""
+        order = np.full(int(max(self.rows.max(initial=-1), take.max(initial=-1))) + 1, -1, dtype=np.intp)
+        order[take] = np.arange(len(take))
+        source = np.flatnonzero(order[self.rows] >= 0)
+        return source, order[self.rows[source]] * width + self.columns[source]
+
+    def entries(self, values: ca.SX, symbols: ca.SX) -> ca.SX:
+        """The Jacobian's entries at these places, as one column."""
+        rows, places = np.unique(self.rows, return_inverse=True)
+        pattern = ca.Sparsity.triplet(len(rows), symbols.numel(), places.tolist(), self.columns.tolist())
+        return ca.vec(ca.densify(ca.project(ca.jacobian(values[rows.tolist()], symbols), pattern).nz[:]))  # nz of a row is a row
+
+
+@dataclass(frozen=True, eq=False)
+class Layout:
+    """Rows of one level: some constraints, then some outputs."""
+
+    labels: tuple[str, ...]
+    wished: Bools  # which rows are outputs
+    take: Places  # among all values
+    source: Places  # among the entries of the level's Jacobian
+    place: Places  # in the dense matrix of these rows, row by row
+
+
+@dataclass(frozen=True, eq=False)
+class StartProblem:
+    """Equations with what starts are solved with; worth keeping when many starts are wanted.
+
+    Its programs are compiled, and kept on disk from one process to the next, unless `compiled` is False.
+    """
+
+    equations: Equations
+    compiled: bool = True
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """Names of the values: constraints, then outputs."""
+        return (*(c.name for c in self.equations.constraints), *self.equations.motion.output("outputs").labels)
+
+    @cached_property
+    def scales(self) -> Scales:
+        return Scales.of(self.equations)
+
+    @cached_property
+    def defaults(self) -> tuple[Reals, Reals]:
+        """Of coordinates and of velocities."""
+        groups = self.equations.coordinates, self.equations.velocities
+        q, v = (np.array([c.default for c in group], dtype=float) for group in groups)
+        return q, v
+
+    @cached_property
+    def unknowns(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Names of coordinates and of velocities."""
+        return tuple(c.name for c in self.equations.coordinates), tuple(c.name for c in self.equations.velocities)
+
+    @cached_property
+    def homes(self) -> dict[str, str]:
+        """What can be wished for, and where it belongs."""
+        e = self.equations
+        groups = {
+            "coordinates": [q.name for q in e.coordinates],
+            "velocities": [v.name for v in e.velocities],
+            "outputs": list(e.motion.output("outputs").labels),
+            "states": [s.name for s in e.extra_states],
+        }
+        found: dict[str, str] = {}
+        for home, names in groups.items():
+            for name in names:
+                found.setdefault(name, home)  # a coordinate before an output of its name
+        return found
+
+    @cached_property
+    def places(self) -> dict[str, int]:
+        """Where outputs stand among the values."""
+        first = len(self.equations.constraints)
+        return {name: first + i for i, name in enumerate(self.equations.motion.output("outputs").labels)}
+
+    @cached_property
+    def moving(self) -> Bools:
+        """Which values depend on any velocity, by structure: they are fulfilled by velocities, the others by coordinates."""
+        found = np.zeros(len(self.names), dtype=bool)
+        found[self._filled("v").rows] = True
+        return found
+
+    @cached_property
+    def by_q(self) -> Pattern:
+        """The Jacobian by the coordinates, of values that depend on these alone."""
+        whole = self._filled("q")
+        kept = ~self.moving[whole.rows]
+        return Pattern(whole.rows[kept], whole.columns[kept])
+
+    @cached_property
+    def by_v(self) -> Pattern:
+        """The Jacobian by the velocities."""
+        return self._filled("v")
+
+    @cached_property
+    def constraints(self) -> dict[str, tuple[int, ...]]:
+        """The constraints of each level, by their number."""
+        moving = self.moving[: len(self.equations.constraints)]
+        sorts = {"position": ~moving, "velocity": moving}
+        return {level: tuple(int(i) for i in np.flatnonzero(found)) for level, found in sorts.items()}
+
+    @cached_property
+    def layout(self) -> Callable[[str, tuple[int, ...], tuple[str, ...]], Layout]:
+        """Rows by level, constraints and outputs; those met before are remembered."""
+
+        @lru_cache(maxsize=256)
+        def made(level: str, constraints: tuple[int, ...], outputs: tuple[str, ...]) -> Layout:
+            pattern = self.by_q if level == "position" else self.by_v
+            width = len(self.equations.coordinates if level == "position" else self.equations.velocities)
+            take = np.array([*constraints, *(self.places[name] for name in outputs)], dtype=np.intp)
+            wished = np.arange(len(take)) >= len(constraints)
+            return Layout(tuple(self.names[i] for i in take), wished, take, *pattern.within(take, width))
+
+        return made
+
+    def _filled(self, of: str) -> Pattern:
+        motion = self.equations.motion
+        ins, outs = [s.name for s in motion.inputs], [s.name for s in motion.outputs]
+        parts = [motion.function.jac_sparsity(outs.index(o), ins.index(of)) for o in ("residuals", "outputs")]
+        rows, columns = ca.vertcat(*parts).get_triplet()
+        return Pattern(np.array(rows, dtype=np.intp), np.array(columns, dtype=np.intp))
+
+    def _program(self) -> Program:
+        """The motion with the entries of its two Jacobians."""
+        motion = self.equations.motion
+        symbols = motion.symbols()
+        q, v = (symbols[[s.name for s in motion.inputs].index(name)] for name in ("q", "v"))
+        results = dict(zip((s.name for s in motion.outputs), motion.function.call(symbols), strict=True))
+        values = ca.vertcat(results["residuals"], results["outputs"])
+        return Program.build(
+            f"{motion.name}_for_starts",
+            {slot.name: (symbol, slot.labels) for slot, symbol in zip(motion.inputs, symbols, strict=True)},
+            {"values": values, "by_q": self.by_q.entries(values, q), "by_v": self.by_v.entries(values, v)},
+        )
+
+    @cached_property
+    def kernel(self) -> Kernel:
+        motion = self.equations.motion
+        sizes = {"values": len(self.names), "by_q": len(self.by_q.rows), "by_v": len(self.by_v.rows)}
+        outputs = tuple(Slot(name, (size, 1)) for name, size in sizes.items())
+        digest = f"motion with Jacobians for starts 1; {motion.digest}"
+        return compile(Recipe(f"{motion.name}_for_starts", motion.inputs, outputs, digest, self._program))
+
+    @cached_property
+    def _interpreted(self) -> Program:
+        return self._program()
+
+    def evaluator(self, given: Given) -> Evaluator:
+        """Values and Jacobians at coordinates and velocities, all else being given."""
+        t, u, p = given
+        e = self.equations
+        known = {"t": 1, "q": len(e.coordinates), "v": len(e.velocities), "u": len(u), "p": len(p)}
+        sizes = [*(known[slot.name] for slot in e.motion.inputs), len(self.names), len(self.by_q.rows), len(self.by_v.rows)]
+        memory = np.zeros(max(sum(sizes), 1))  # as kernels want it: all arguments, then all results
+        ends = list(accumulate(sizes, initial=0))
+        parts = [memory[a:b] for a, b in pairwise(ends)]
+        places = dict(zip((slot.name for slot in e.motion.inputs), parts, strict=False))
+        places["t"][:], places["u"][:], places["p"][:] = t, u, p
+        count = len(e.motion.inputs)
+        run = _machine_code(self.kernel, memory) if self.compiled else _tape(self._interpreted, parts[:count], parts[count:])
+        return Evaluator(places["q"], places["v"], parts[count:], run)
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluator:
+    """Values, and the entries of their Jacobians, through memory that one start has for itself."""
+
+    _q: Reals
+    _v: Reals
+    _results: Sequence[Reals]
+    _run: Callable[[], object]
+
+    def __call__(self, q: Reals, v: Reals) -> Sequence[Reals]:
+        """All values, and the entries of `by_q` and `by_v`; valid until the next call."""
+        self._q[:] = q
+        self._v[:] = v
+        self._run()
+        return self._results
+
+
+def _machine_code(kernel: Kernel, memory: Reals) -> Callable[[], object]:
+    function, address = _FLAT(kernel.code.address_of("kernel_flat")), memory.ctypes.data
+    alive = (kernel, memory)  # what the pointers point to
+
+    def run() -> object:
+        function(address)
+        return alive
+
+    return run
+
+
+def _tape(program: Program, arguments: Sequence[Reals], results: Sequence[Reals]) -> Callable[[], object]:
+    buffer: Any  # CasADi's stubs speak of the C interface, which wants a size besides
+    buffer, call = program.function.buffer()
+    for k, array in enumerate(arguments):
+        if array.size:
+            buffer.set_arg(k, array.data)
+    for k, array in enumerate(results):
+        if array.size:
+            buffer.set_res(k, array.data)
+    alive = (program, buffer, arguments, results)
+
+    def run() -> object:
+        call()
+        return alive
+
+    return run

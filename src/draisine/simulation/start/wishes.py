@@ -1,0 +1,66 @@
+"""What a start is asked for, sorted by where it belongs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from draisine.program.equations import Equations
+from draisine.simulation.names import unknown_name
+
+
+@dataclass(frozen=True)
+class Near:
+    """A coordinate or velocity that may move, but as little as possible from here instead of from its default.
+
+    It says which of several solutions is meant: the elbow up or down, the crank before or behind.
+    """
+
+    value: float
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """Wishes by home; coordinates and velocities are held at them, outputs solved for."""
+
+    coordinates: Mapping[str, float] = field(default_factory=dict)
+    velocities: Mapping[str, float] = field(default_factory=dict)
+    outputs: Mapping[str, float] = field(default_factory=dict)
+    states: Mapping[str, float] = field(default_factory=dict)  # beyond coordinates and velocities
+    near: Mapping[str, float] = field(default_factory=dict)  # of coordinates and velocities
+
+
+def sorted_wishes(e: Equations, homes: Mapping[str, str], wishes: Mapping[str, float | Near]) -> Wishes:
+    """Wishes by home; names that do not exist and numbers that are none are refused."""
+    found: dict[str, dict[str, float]] = {"coordinates": {}, "velocities": {}, "outputs": {}, "states": {}, "near": {}}
+    for name, wish in wishes.items():
+        value = _number(e, name, wish.value if isinstance(wish, Near) else wish)
+        if name in e.force_outputs:
+            raise ValueError(
+                f"{e.name}: {name!r} depends on accelerations or forces and cannot be wished for at the start; wish for "
+                "coordinates, velocities or outputs that depend on these alone"
+            )
+        home = homes.get(name)
+        if home is None:
+            raise unknown_name(f"coordinate, velocity or output of {e.name}", name, homes)
+        if isinstance(wish, Near):
+            if home not in ("coordinates", "velocities"):
+                raise ValueError(
+                    f"{e.name}: {name!r} is neither a coordinate nor a velocity and cannot be begun near {value:g}; wish for "
+                    f"{name} = {value:g} itself, or begin near coordinates that give it"
+                )
+            home = "near"
+        found[home][name] = value
+    return Wishes(**found)
+
+
+def _number(e: Equations, name: str, value: object) -> float:
+    try:
+        number = float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        number = np.nan
+    if not np.isfinite(number):
+        raise ValueError(f"{e.name}: the start wishes {name} = {value!r}; give a finite number")
+    return number
