@@ -9,6 +9,7 @@ import casadi as ca
 import numpy as np
 
 from draisine.program.equations import Constraint, Equations, Event, Kind, Quantity
+from draisine.program.implicit import Implicit
 from draisine.program.program import Program
 
 Rates = Callable[[ca.SX, ca.SX, ca.SX, ca.SX], Sequence[ca.SX] | ca.SX]
@@ -203,3 +204,78 @@ def turning(limit: float = 3.0) -> Equations:
 def stuck() -> Equations:
     """The same point with no other choice than vx."""
     return replace(turning(), alternates=(), with_independent=None)
+
+
+# ------------------------------------------------------------------------------------------------- implicit equations
+
+
+def implicit_system(
+    name: str,
+    unknowns: Mapping[str, float],
+    residual: Callable[[ca.SX, ca.SX, ca.SX, ca.SX, ca.SX], Sequence[ca.SX]],
+    *,
+    index: Sequence[int] = (),
+    inputs: Sequence[str] = (),
+    parameters: Mapping[str, float] | None = None,
+    labels: Sequence[str] = (),
+    events: Sequence[tuple[Event, Callable[[ca.SX, ca.SX], ca.SX]]] = (),
+) -> Equations:
+    """0 = residual(t, x, ẋ, u, p), with everything else of a first-order system without outputs."""
+    base = first_order(
+        name, unknowns, lambda t, x, u, p: ca.SX.zeros(len(unknowns)), inputs=inputs, parameters=parameters, events=events
+    )
+    t, x, u, p = base.dynamics.symbols()  # type: ignore[union-attr]
+    rate = ca.SX.sym("xdot", len(unknowns))
+    arguments = {"t": t, "x": (x, tuple(unknowns)), "xdot": rate, "u": u, "p": p}
+    program = Program.build(f"{name}_residual", arguments, {"residual": (column(residual(t, x, rate, u, p)), tuple(labels))})
+    return replace(base, dynamics=Implicit(name, program, tuple(index)))
+
+
+GRAVITY = 9.81
+
+
+def cartesian_pendulum(index: int, **more: object) -> Equations:
+    """A point of mass 1 on a rod of length 1, from the horizontal at rest, with the rod force r as unknown.
+
+    At index 3 the rod's length is the constraint, at index 2 its rate, at index 1 its acceleration, which gives r itself.
+    """
+    constraint = {
+        3: lambda x, y, u, v, r: x**2 + y**2 - 1.0,
+        2: lambda x, y, u, v, r: x * u + y * v,
+        1: lambda x, y, u, v, r: u**2 + v**2 - r * (x**2 + y**2) - GRAVITY * y,
+    }[index]
+
+    def residual(t: ca.SX, z: ca.SX, rate: ca.SX, u: ca.SX, p: ca.SX) -> list[ca.SX]:
+        x, y, vx, vy, r = (z[i] for i in range(5))
+        return [rate[0] - vx, rate[1] - vy, rate[2] + r * x, rate[3] + r * y + GRAVITY, constraint(x, y, vx, vy, r)]
+
+    indices = {3: (1, 1, 2, 2, 3), 2: (1, 1, 1, 1, 2), 1: ()}[index]
+    labels = ("x rate", "y rate", "x force", "y force", "rod")
+    unknowns = {"x": 1.0, "y": 0.0, "vx": 0.0, "vy": 0.0, "r": 0.0}
+    return implicit_system(f"pendulum_{index}", unknowns, residual, index=indices, labels=labels, **more)  # type: ignore[arg-type]
+
+
+def pendulum_state(angle: np.ndarray, speed: np.ndarray) -> np.ndarray:
+    """x, y, vx, vy, r of the pendulum from its angle to the vertical and the rate of that."""
+    x, y = np.sin(angle), -np.cos(angle)
+    return np.column_stack([x, y, -y * speed, x * speed, speed**2 - GRAVITY * y])
+
+
+def robertson() -> Equations:
+    """Robertson's reaction: two rate equations, and that nothing is lost."""
+
+    def residual(t: ca.SX, x: ca.SX, rate: ca.SX, u: ca.SX, p: ca.SX) -> list[ca.SX]:
+        forward, back, fast = 0.04 * x[0], 1e4 * x[1] * x[2], 3e7 * x[1] ** 2
+        return [rate[0] + forward - back, rate[1] - forward + back + fast, x[0] + x[1] + x[2] - 1.0]
+
+    return implicit_system("robertson", {"a": 1.0, "b": 0.0, "c": 0.0}, residual)
+
+
+def van_der_pol(stiffness: float) -> Equations:
+    """Van der Pol's oscillator with time in units of μ, ε = 1/μ²: x' = y, ε y' = (1 − x²) y − x (Hairer & Wanner II, IV.10)."""
+    return first_order(
+        "van_der_pol",
+        {"x": 2.0, "y": -2.0 / 3.0},
+        lambda t, x, u, p: [x[1], ((1.0 - x[0] ** 2) * x[1] - x[0]) / p[0]],
+        parameters={"epsilon": stiffness**-2},
+    )

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
+
 import casadi as ca
 import numpy as np
 import pytest
 
 from draisine.program.equations import Event
 from draisine.results.status import Ending
-from draisine.simulation import DOP853, RK4, PredictorCorrector, integrate
+from draisine.simulation import CVODE, DOP853, ESDIRK23, IDA, RK4, Gauss, PredictorCorrector, Radau, integrate
 from simulation.systems import first_order, oscillator
 
 TIGHT = DOP853(rtol=1e-13, atol=1e-13)
+SUNDIALS = pytest.mark.skipif(find_spec("sksundae") is None, reason="needs scikit-sundae")
 
 
 def test_crossings_to_1e_11() -> None:
@@ -64,7 +67,22 @@ def test_zero_at_a_step_end_is_one_event() -> None:
     assert [e.time for e in run.events] == [0.5]
 
 
-@pytest.mark.parametrize("method", [TIGHT, RK4(0.001), PredictorCorrector(0.002)])
+@pytest.mark.parametrize(
+    "method",
+    [
+        TIGHT,
+        RK4(0.001),
+        PredictorCorrector(0.002),
+        Radau(),
+        Radau(stages=5),
+        Radau(step=0.1),
+        Gauss(0.05),
+        Gauss(stages=3),
+        ESDIRK23(step=0.01),
+        pytest.param(CVODE(rtol=1e-12, atol=1e-12), marks=SUNDIALS),
+        pytest.param(IDA(rtol=1e-12, atol=1e-12), marks=SUNDIALS),
+    ],
+)
 def test_stop(method: object) -> None:
     """A ball thrown up stops at the ground; nothing of the step beyond is kept."""
     fall = first_order(

@@ -11,16 +11,16 @@ import numpy as np
 import pytest
 
 from draisine.results.status import Ending
-from draisine.simulation import DOP853, RK4, PredictorCorrector, integrate, layout, loop, prepare
+from draisine.simulation import DOP853, ESDIRK23, RK4, Gauss, PredictorCorrector, Radau, integrate, layout, loop, prepare
 from draisine.simulation.memory import Memory
 from draisine.simulation.stored import stepping_loop
 from simulation.systems import cart, circle, first_order, kepler, oscillator, start_of, stuck, turning
 
-METHODS = [DOP853(), RK4(0.01), PredictorCorrector(0.01)]
+METHODS = [DOP853(), RK4(0.01), PredictorCorrector(0.01), Radau(), Radau(stages=5), Gauss(0.01), Gauss(stages=3), ESDIRK23()]
 
 
 def memory_of(method: object, samples: np.ndarray | None, choices: object) -> Memory:
-    kernels = choices.compiled(()).kernels()  # type: ignore[attr-defined]
+    kernels = choices.compiled(()).kernels(implicit=method.implicit)  # type: ignore[attr-defined]
     return Memory(kernels, method, start_of(kepler()), np.zeros(0), np.zeros(0), (0.0, 3.0), samples)  # type: ignore[arg-type]
 
 
@@ -40,7 +40,7 @@ def test_resumed_step_by_step_is_the_same_to_the_last_bit(method: object, sample
     choices = prepare(kepler())
     samples = np.linspace(0.0, 3.0, 37) if sampled else None
     whole, parts = memory_of(method, samples, choices), memory_of(method, samples, choices)
-    advance = stepping_loop().function
+    advance = stepping_loop(method.implicit).function  # type: ignore[attr-defined]
     assert drive(whole, 10**9, advance) == drive(parts, 1, advance) == layout.REACHED
     assert np.array_equal(whole.state, parts.state)
     for name in ("sample_x_at", "step_time_at", "step_x_at"):
@@ -48,13 +48,17 @@ def test_resumed_step_by_step_is_the_same_to_the_last_bit(method: object, sample
     assert whole.block.evaluations == parts.block.evaluations
 
 
-@pytest.mark.parametrize("method", [DOP853(rtol=1e-6), RK4(0.1), PredictorCorrector(0.1)])
+@pytest.mark.parametrize(
+    "method",
+    [DOP853(rtol=1e-6), RK4(0.1), PredictorCorrector(0.1), Radau(rtol=1e-4), Gauss(0.2), ESDIRK23(rtol=1e-3), Radau(step=0.1)],
+)
 def test_interpreted_loop_equals_the_compiled_one(method: object) -> None:
     """The loop is plain Python; run as such it gives the same numbers. (Its powers come from another library, hence the ulps.)"""
     choices, samples = prepare(kepler()), np.linspace(0.0, 3.0, 7)
     compiled, interpreted = memory_of(method, samples, choices), memory_of(method, samples, choices)
-    assert drive(compiled, 10**9, stepping_loop().function) == drive(interpreted, 10**9, loop.advance)
-    assert interpreted.arrays["sample_x_at"] == pytest.approx(compiled.arrays["sample_x_at"], abs=1e-13)
+    advance = stepping_loop(method.implicit).function  # type: ignore[attr-defined]
+    assert drive(compiled, 10**9, advance) == drive(interpreted, 10**9, loop.advance)
+    assert interpreted.arrays["sample_x_at"] == pytest.approx(compiled.arrays["sample_x_at"], abs=1e-12)
     assert interpreted.block.evaluations == compiled.block.evaluations
 
 
@@ -89,7 +93,7 @@ def test_starting_later() -> None:
 # ---------------------------------------------------------------------------------------------------------- projection
 
 
-@pytest.mark.parametrize("method", [DOP853(), RK4(0.1), PredictorCorrector(0.1)])
+@pytest.mark.parametrize("method", [DOP853(), RK4(0.1), PredictorCorrector(0.1), Radau(), Radau(step=0.2)])
 def test_projection_holds_the_constraint(method: object) -> None:
     free = integrate(replace(circle(), project=None), [1.0, 0.0], 100.0, method=method)  # type: ignore[arg-type]
     held = integrate(circle(), [1.0, 0.0], 100.0, method=method)  # type: ignore[arg-type]
@@ -207,7 +211,17 @@ def test_a_real_interrupt_is_noticed_quickly() -> None:
 # ----------------------------------------------------------------------------------------------------------- switching
 
 
-@pytest.mark.parametrize("method", [DOP853(rtol=1e-11, atol=1e-12), RK4(0.002), PredictorCorrector(0.002)])
+@pytest.mark.parametrize(
+    "method",
+    [
+        DOP853(rtol=1e-11, atol=1e-12),
+        RK4(0.002),
+        PredictorCorrector(0.002),
+        Radau(rtol=1e-11, atol=1e-12),
+        Gauss(0.01, stages=3),
+        Radau(step=0.02),
+    ],
+)
 def test_switching_the_independent_velocities(method: object) -> None:
     equations, samples = turning(), np.linspace(0.0, 10.0, 101)
     run = integrate(equations, [0.3, -np.sin(0.3)], 10.0, method=method, samples=samples)  # type: ignore[arg-type]

@@ -9,23 +9,29 @@ from pathlib import Path
 
 import pytest
 
-from draisine.simulation import integrate, stored
+from draisine.simulation import DOP853, Radau, integrate, stored
 from simulation.systems import kepler, start_of
 
 SCRIPT = """
 import sys
 from simulation.systems import kepler, start_of
-from draisine.simulation import integrate
-run = integrate(kepler(), start_of(kepler()), 1.0)
+from draisine.simulation import DOP853, Radau, integrate
+run = integrate(kepler(), start_of(kepler()), 1.0, method=METHOD)
 print(repr(run.final_state.tolist()), "numba" in sys.modules, "scipy" in sys.modules)
 """
 
 
-def test_a_warm_process_does_without_numba() -> None:
-    here = integrate(kepler(), start_of(kepler()), 1.0).final_state.tolist()  # compiles what is not in the cache yet
+@pytest.mark.parametrize("method", [DOP853(), Radau()])
+def test_a_warm_process_does_without_numba(method: object) -> None:
+    run = integrate(kepler(), start_of(kepler()), 1.0, method=method)  # type: ignore[arg-type]  # compiles what is not in the cache
+    here = run.final_state.tolist()
     path = os.pathsep.join(p for p in [*sys.path, str(Path(__file__).parents[1])] if p)
     done = subprocess.run(
-        [sys.executable, "-c", SCRIPT], env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True, check=True
+        [sys.executable, "-c", SCRIPT.replace("METHOD", repr(method))],
+        env={**os.environ, "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        check=True,
     )
     there, numba, scipy = done.stdout.rsplit(maxsplit=2)
     assert there == repr(here)
@@ -44,6 +50,7 @@ def test_code_that_needs_numba_is_refused() -> None:
 def test_the_key_names_what_the_code_depends_on() -> None:
     from importlib.metadata import version
 
-    key = stored._key()
+    key = stored._key(implicit=False)
+    assert key != stored._key(implicit=True)
     assert f"numba {version('numba')}" in key
     assert "LLVM" in key

@@ -4,19 +4,32 @@ from __future__ import annotations
 
 from draisine.simulation.choices import Choices, prepare
 from draisine.simulation.control import EveryStage, Sampled, State
-from draisine.simulation.methods import DOP853, RK4, Method, PredictorCorrector
-from draisine.simulation.run import Occurrence, Run, Segment, integrate
-from draisine.simulation.start import InconsistentStart, Start, StartProblem, StartReport, consistent_start
+from draisine.simulation.iterated import ConjugateGradients, Reactions, reactions
+from draisine.simulation.methods import CVODE, DOP853, ESDIRK23, IDA, RK4, Auto, Gauss, Heun, Method, PredictorCorrector, Radau
+from draisine.simulation.result import Occurrence, Run, Segment
+from draisine.simulation.run import integrate
+from draisine.simulation.start import Conflict, InconsistentStart, Near, Start, StartProblem, StartReport, consistent_start
 
 __all__ = [
+    "CVODE",
     "DOP853",
+    "ESDIRK23",
+    "IDA",
     "RK4",
+    "Auto",
     "Choices",
+    "Conflict",
+    "ConjugateGradients",
     "EveryStage",
+    "Gauss",
+    "Heun",
     "InconsistentStart",
     "Method",
+    "Near",
     "Occurrence",
     "PredictorCorrector",
+    "Radau",
+    "Reactions",
     "Run",
     "Sampled",
     "Segment",
@@ -27,4 +40,5 @@ __all__ = [
     "consistent_start",
     "integrate",
     "prepare",
+    "reactions",
 ]

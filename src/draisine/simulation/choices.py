@@ -8,32 +8,53 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from draisine.kernels.kernel import Kernel, compile
 from draisine.program.equations import Equations
+from draisine.program.implicit import Implicit
+from draisine.simulation.forms import CompiledForm, compile_form
 from draisine.simulation.memory import Kernels
+from draisine.simulation.rates import DerivativeArray
 
 Reals = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
 class CompiledEquations:
-    """The kernels that a run of these equations calls."""
+    """The kernels that a run of these equations calls. Those of implicit methods are made when one is first used."""
 
     equations: Equations
-    dynamics: Kernel
+    dynamics: Kernel | None  # of ẋ = f
     project: Kernel | None
     monitor: Kernel | None
     events: Kernel | None
 
-    def kernels(self, control: int = 0) -> Kernels:
+    @cached_property
+    def form(self) -> CompiledForm:
+        """The dynamics as 0 = F(t, x, ẋ, u, p)."""
+        return compile_form(self.equations.dynamics)
+
+    @cached_property
+    def derivatives(self) -> DerivativeArray:
+        """For starts of equations of higher index."""
+        return DerivativeArray(self.form.form)
+
+    def kernels(self, control: int = 0, implicit: bool = False) -> Kernels:
         def address(kernel: Kernel | None) -> int:
             return 0 if kernel is None else kernel.address
 
-        return Kernels(self.dynamics.address, address(self.project), address(self.monitor), address(self.events), control)
+        return Kernels(
+            address(self.dynamics),
+            address(self.project),
+            address(self.monitor),
+            address(self.events),
+            control,
+            self.form if implicit else None,
+        )
 
 
 @dataclass(eq=False)
@@ -61,8 +82,11 @@ class Choices:
         if choice not in self.ready:
             began = time.perf_counter()
             e = self.equations(choice)
-            optional = [None if program is None else compile(program) for program in (e.project, e.monitor, e.events)]
-            self.ready[choice] = CompiledEquations(e, compile(e.explicit), *optional)
+            dynamics = None if isinstance(e.dynamics, Implicit) else e.dynamics
+            kernels = [None if program is None else compile(program) for program in (dynamics, e.project, e.monitor, e.events)]
+            self.ready[choice] = made = CompiledEquations(e, *kernels)
+            if dynamics is None:
+                _ = made.form
             self.seconds += time.perf_counter() - began
         return self.ready[choice]
 

@@ -76,13 +76,14 @@ def find_crossings(s: Any, m: Any, h: float, new_time: float) -> int:
     """Fill `root`, `root_event` in order of time with the events of the step from t to new_time; return their number."""
     copy(s.new_at, s.point_at, s.states)
     watch(s, new_time, s.grid_at + 8 * s.events * GRID)
-    fill_grid(s, 3, h)
+    fill_grid(s, 3 if s.ready == 0 else m.terms, h)
     count = 0
     if any_crossing(s):
-        prepare_dense(s, m, h)
-        if s.aborted != 0:
-            return 0
-        fill_grid(s, m.terms, h)
+        if s.ready == 0:
+            prepare_dense(s, m, h)
+            if s.aborted != 0:
+                return 0
+            fill_grid(s, m.terms, h)
         count = collect(s, m, h)
     return count
 

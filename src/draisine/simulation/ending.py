@@ -7,10 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from draisine.program.equations import Equations
+from draisine.program.implicit import Implicit
 from draisine.results.status import Ending, Status
 from draisine.simulation import layout
+from draisine.simulation.forms import implicit_form
 from draisine.simulation.memory import Memory
-from draisine.simulation.methods import Method
+from draisine.simulation.methods import SteppingMethod
 
 
 @dataclass(frozen=True)
@@ -19,7 +21,7 @@ class Situation:
 
     memory: Memory
     equations: Equations
-    method: Method
+    method: SteppingMethod
     span: tuple[float, float]
     failure: BaseException | None
 
@@ -29,7 +31,9 @@ class Situation:
 
     @property
     def culprit(self) -> str:
-        return self.equations.states[int(self.memory.block.culprit)].name
+        names = [q.name for q in self.equations.states]
+        place = int(self.memory.block.culprit)
+        return names[place] if place < len(names) else "the accelerations"  # unknowns that only the equations know
 
 
 def moment(t: float) -> str:
@@ -49,6 +53,8 @@ def describe(s: Situation, reason: int | None) -> Status:
         layout.STEP_TOO_SMALL: _too_small,
         layout.TOO_MANY_STEPS: _too_many,
         layout.ABORTED: _control_failed,
+        layout.UNSOLVED: _unsolved,
+        layout.UNDETERMINED: lambda s: Status(Ending.SINGULAR, f"{_undetermined(s)} at {s.now}"),
     }
     return tellers[reason](s)
 
@@ -85,7 +91,7 @@ def _cause(s: Situation) -> str:
 
 def _not_finite(s: Situation) -> Status:
     block = s.memory.block
-    what = s.culprit if block.culprit_is_state else f"the derivative of {s.culprit}"
+    what = {0: f"the derivative of {s.culprit}", 1: s.culprit, 2: _equation(s)}[int(block.culprit_is_state)]
     if block.accepted == 0:
         advice = "look for a division by zero or the root of a negative number at the start, or a parameter that makes one"
     elif s.method.adaptive:
@@ -101,6 +107,46 @@ def _too_small(s: Situation) -> Status:
         f"the step shrank to rounding error at {s.now} because of {s.culprit}; the motion is singular, discontinuous or very "
         "stiff there: smooth the jump, make it an event, or loosen rtol and atol",
     )
+
+
+def _equation(s: Situation) -> str:
+    """The equation that is to blame, by its name if it has one."""
+    place = int(s.memory.block.culprit)
+    if not isinstance(s.equations.dynamics, Implicit):
+        return f"the derivative of {s.culprit}"
+    labels = s.equations.dynamics.residual.output("residual").labels
+    return f"the residual of {labels[place]!r}" if place < len(labels) else f"a residual of {s.equations.name}"
+
+
+def _unsolved(s: Situation) -> Status:
+    """Newton's iteration failed, whatever the step."""
+    block, name = s.memory.block, type(s.method).__name__
+    if block.trouble == layout.SINGULAR_MATRIX:
+        what = "the equations of a step are singular"
+        cure = "an unknown that nothing determines, a redundant constraint, or an index above what is declared would do that"
+    else:
+        what = "the equations of a step could not be solved"
+        cure = "the motion may end, branch or jump there; look at the state it reached"
+    if s.method.adaptive:
+        return Status(Ending.STEP_TOO_SMALL, f"{what} at {s.now} by {name}, however short the step; {cure}")
+    return Status(
+        Ending.STEP_TOO_SMALL, f"{what} at {s.now} with the fixed step of {name}; try a tenth of it, or no `step`; {cure}"
+    )
+
+
+def undetermined(s: Situation) -> ValueError:
+    """The error for a start whose equations do not determine it."""
+    return ValueError(
+        f"{_undetermined(s)}. Either their index is above 1: declare that of each unknown (Implicit(…, index=…)) and run by "
+        "Radau, or reduce it first (reduce_index). Or rates enter in fixed combinations only: make such a combination an unknown"
+    )
+
+
+def _undetermined(s: Situation) -> str:
+    place = int(s.memory.block.culprit)
+    rate = implicit_form(s.equations.dynamics).differential[place]
+    what = f"the rate of {s.culprit}" if rate else s.culprit
+    return f"{s.equations.name}: {what} does not follow from the equations as they stand"
 
 
 def _too_many(s: Situation) -> Status:

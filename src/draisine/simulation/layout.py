@@ -1,7 +1,8 @@
 """What lies where in the memory of a run. The driver owns it all; the stepping loop keeps nothing between two calls.
 
 One block of plain numbers holds the settings, the counters and the addresses of the arrays. The comments give
-the shapes: n states, w their number padded for vector instructions, m inputs, e events.
+the shapes: n states, w the number of unknowns padded for vector instructions, m inputs, e events; for implicit methods N
+unknowns (the states first, then those that only the equations know), s stages, c complex systems, z entries of the Jacobians.
 """
 
 from __future__ import annotations
@@ -19,6 +20,15 @@ NOT_FINITE = 6
 STEP_TOO_SMALL = 7
 TOO_MANY_STEPS = 8
 ABORTED = 9  # a control callback asked for it
+UNSOLVED = 10  # Newton's iteration did not converge, see `trouble`
+STIFF = 11  # an explicit method makes steps that stability limits
+UNDETERMINED = 12  # the equations do not give the rate or value of the unknown `culprit` at the start
+
+# How a system of equations came out; also the `trouble` of a run that ended for it.
+SOLVED = 0
+DIVERGED = 1  # or converges too slowly
+SINGULAR_MATRIX = 2
+BAD_NUMBERS = 3
 
 # Phases of a run.
 FRESH = 0  # nothing is known but t and x
@@ -78,7 +88,37 @@ _INTEGERS = (
     *("evaluations", "accepted", "rejected", "sampled", "stepped", "happened"),
     # what stopped it
     "happening",  # the event
-    *("culprit", "culprit_is_state"),  # the state, and whether it or its derivative is bad
+    *("culprit", "culprit_is_state"),  # the state, and whether it (1), its derivative (0) or an equation (2) is bad
+    "trouble",
+    # stiffness as an explicit method sees it
+    *("suspect", "stiff_steps", "calm_steps"),  # whether to look, and how often it was and was not seen
+    # ---- implicit methods
+    *("unknowns", "entries"),  # N, z
+    *("residual", "jacobian"),  # kernels of (t, x, ẋ, u, p)
+    "full_arguments",  # time, point, rate, inputs, parameters
+    "rate_at",  # (w)
+    *("index_at", "differential_at"),  # (N)
+    *("entry_row_at", "entry_column_at"),  # (z) places of the entries of the Jacobians, by columns
+    *("by_state_at", "by_rate_at"),  # (z) their values
+    "weight_at",  # (w) one over the error allowed to an unknown, 0 for those nobody asks about
+    *("stage_at", "past_stage_at"),  # (s, w) increments of the stages, and those of the step before
+    "load_at",  # (s, w) residuals of the stages
+    *("side_at", "wide_side_at"),  # (w) right sides, real and complex
+    # factors of λ/h ∂F/∂ẋ + ∂F/∂x: one real, c complex
+    "sparse",
+    *("plan_at", "plan_length", "factor_length"),
+    *("entry_at", "wide_entry_at"),  # (z) the matrix before it is factorised, if sparse
+    *("factor_at", "wide_factor_at"),  # (factor_length), (c, factor_length)
+    *("pivot_at", "wide_pivot_at"),  # (N), (c, N), if dense
+    *("work_at", "wide_work_at"),
+    # where an implicit run stands
+    "settles",  # rates and algebraic unknowns are to be solved for at the start
+    "fresh",  # the Jacobians belong to (t, x)
+    "old",  # they should be made anew before the next step
+    "factorised",  # the factors belong to the Jacobians and to `factor_h`
+    "predicts",  # `past_stage` is that of the step before
+    "smooth",  # the rate at t is that of a smooth solution
+    *("iterations", "jacobians", "factorisations"),
 )
 _REALS = (
     *("rtol", "max_step", "step"),  # `step` of fixed-step methods
@@ -87,6 +127,12 @@ _REALS = (
     *("t", "end", "h", "origin"),  # fixed steps are counted from `origin`
     "last_error",
     *("condition", "bad_time"),
+    "newton_tolerance",  # 0: to rounding error
+    *("convergence", "carried"),  # rate of Newton's iteration, and rate/(1 − rate) carried from step to step
+    "given_time",  # where the step leads to that a foreign method has made
+    "relief",  # by what to shorten a step whose iteration failed
+    *("factor_h", "past_h"),
+    *("accepted_h", "accepted_error"),
 )
 
 
@@ -96,10 +142,30 @@ class Block(ctypes.Structure):
     _fields_ = [(name, ctypes.c_int64) for name in _INTEGERS] + [(name, ctypes.c_double) for name in _REALS]
 
 
+class PlainBlock(ctypes.Structure):
+    """A block by another name, for code that knows explicit methods only; see `stored`."""
+
+    _fields_ = [*Block._fields_, ("plain", ctypes.c_int64)]
+
+
 class SchemeBlock(ctypes.Structure):
     """The numbers of a scheme, see `methods.scheme`."""
 
     _fields_ = [
-        (name, ctypes.c_int64)
-        for name in ("order", "history", "stages", "rows", "terms", "weights_at", "nodes_at", "dense_at", "error_at")
+        *(
+            (name, ctypes.c_int64)
+            for name in (
+                *("order", "history", "stages", "rows", "terms", "foreign"),
+                *("weights_at", "nodes_at", "dense_at", "error_at"),
+            )
+        ),
+        # of implicit methods, see `methods.implicit_scheme`
+        *(
+            (name, ctypes.c_int64)
+            for name in (
+                *("implicit", "coupled", "solved", "power", "evaluates_end", "real_systems", "pairs"),
+                *("update_at", "end_rate_at", "estimate_at", "rough_at", "mismatch_at", "real_at", "pairs_at"),
+            )
+        ),
+        ("filter", ctypes.c_double),
     ]

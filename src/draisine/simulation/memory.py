@@ -10,23 +10,26 @@ from math import prod
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from draisine.simulation import layout
-from draisine.simulation.methods.scheme import Method, Scheme
+from draisine.simulation.forms import CompiledForm
+from draisine.simulation.methods.implicit_scheme import ImplicitScheme
+from draisine.simulation.methods.scheme import Scheme, SteppingMethod
 
 Reals = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class Kernels:
-    """Addresses of the compiled programs of (t, x, u, p); 0 for one that does not exist."""
+    """Addresses of the compiled programs of (t, x, u, p); 0 for one that does not exist. `form` is for implicit methods."""
 
-    dynamics: int
+    dynamics: int = 0
     project: int = 0
     monitor: int = 0
     watch: int = 0
     control: int = 0
+    form: CompiledForm | None = None
 
 
 def _address(array: NDArray[Any]) -> int:
@@ -40,19 +43,27 @@ class _SchemeEntry:
     """A scheme's numbers as the loop reads them, with the arrays that hold them."""
 
     block: Any
-    arrays: tuple[Reals, ...]
+    arrays: tuple[NDArray[Any], ...]
 
 
 @lru_cache(maxsize=16)
-def _scheme_entry(scheme: Scheme) -> _SchemeEntry:
+def _scheme_entry(scheme: Scheme | ImplicitScheme) -> _SchemeEntry:
     block: Any = layout.SchemeBlock()
     block.order, block.history, block.stages, block.rows = scheme.order, scheme.history, scheme.stages, scheme.rows
-    block.terms = 3 + len(scheme.dense)
-    error = scheme.error if scheme.error is not None else np.zeros((2, scheme.rows))
-    kept = tuple(np.ascontiguousarray(a, dtype=float) for a in (scheme.weights, scheme.nodes, scheme.dense, error))
-    for field, array in zip(("weights_at", "nodes_at", "dense_at", "error_at"), kept, strict=True):
-        setattr(block, field, _address(array))
-    return _SchemeEntry(block, kept)
+    arrays: dict[str, NDArray[Any]] = {"nodes_at": scheme.nodes, "weights_at": scheme.weights, "dense_at": scheme.dense}
+    if isinstance(scheme, Scheme):
+        block.terms, block.foreign = 3 + len(scheme.dense), int(scheme.foreign)
+        arrays["error_at"] = scheme.error if scheme.error is not None else np.zeros((2, scheme.rows))
+    else:
+        block.implicit, block.coupled, block.solved, block.terms = 1, int(scheme.coupled), scheme.solved, len(scheme.dense)
+        block.power, block.evaluates_end, block.filter = scheme.power, int(scheme.evaluates_end), scheme.filter
+        block.real_systems, block.pairs = len(scheme.real), len(scheme.pairs)
+        for name in ("update", "end_rate", "estimate", "rough", "mismatch", "real", "pairs"):
+            arrays[f"{name}_at"] = getattr(scheme, name)
+    kept = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+    for name, array in kept.items():
+        setattr(block, name, _address(array))
+    return _SchemeEntry(block, tuple(kept.values()))
 
 
 class Memory:
@@ -65,7 +76,7 @@ class Memory:
     def __init__(
         self,
         kernels: Kernels,
-        method: Method,
+        method: SteppingMethod,
         x: Reals,
         inputs: Reals,
         parameters: Reals,
@@ -77,21 +88,38 @@ class Memory:
         self.block: Any = layout.Block()  # zeros
         self.address = ctypes.addressof(self.block)
         self.arrays: dict[str, NDArray[Any]] = {}
-        self._schemes: list[Any] = []  # keeps them alive
-        n, m, e = len(x), len(inputs), len(directions)
-        width = -(-n // 8) * 8
-        rows = max(method.scheme.rows, method.starter.rows)
         b = self.block
-        b.states, b.width, b.inputs, b.events = n, width, m, e
-        self.use(kernels)
-        reals = {
+        b.states, b.inputs, b.events = len(x), len(inputs), len(directions)
+        given: dict[str, ArrayLike] = {
+            "inputs_at": inputs,
+            "parameters": parameters,
+            "direction_at": directions,
+            "stops_at": stops,
+        }
+        self._furnish(kernels, method, given)
+        self.state[:] = x
+        b.t, b.end = span
+        b.phase = layout.FRESH
+        b.threshold, b.limit = np.inf, np.inf
+        self._outputs(samples)
+
+    def _furnish(self, kernels: Kernels, method: SteppingMethod, given: Mapping[str, ArrayLike]) -> None:
+        """Arrays for a method and the equations' kernels, and what is `given` for some of them."""
+        b = self.block
+        form = kernels.form if method.implicit else None
+        b.unknowns = b.states if form is None else form.form.size
+        b.width = -(-b.unknowns // 8) * 8
+        b.settles, b.sparse = 0, 0
+        n, m, e, width = b.states, b.inputs, b.events, b.width
+        rows = max(method.scheme.rows, method.starter.rows)
+        reals: dict[str, tuple[int, ...]] = {
             "time_at": (1,),
             "scalar_at": (1,),
             "point_at": (width,),
             "x_at": (width,),
             "new_at": (width,),
             "inputs_at": (m,),
-            "parameters": (len(parameters),),
+            "parameters": (np.size(given["parameters"]),),
             "command_at": (m,),
             "k_at": (rows, width),
             "past_at": (method.scheme.history, width),
@@ -102,7 +130,7 @@ class Memory:
             "grid_at": (layout.GRID + 1, e),
             "root_at": (layout.GRID * e,),
         }
-        whole = {
+        whole: dict[str, tuple[int, ...]] = {
             "arguments": (4,),
             "results": (2,),
             "sign_at": (e,),
@@ -110,19 +138,35 @@ class Memory:
             "stops_at": (e,),
             "root_event_at": (layout.GRID * e,),
         }
+        if form is not None:
+            more, more_whole = implicit_arrays(form, method.scheme, width)
+            reals |= more
+            whole |= more_whole
         places = self._lay_out(reals, whole)
-        self.arrays["inputs_at"][:] = inputs
-        self.arrays["parameters"][:] = parameters
+        for name, values in given.items():
+            self.arrays[name][...] = values
         self.arrays["arguments"][:] = [places[name] for name in ("time_at", "point_at", "inputs_at", "parameters")]
-        self.arrays["direction_at"][:] = directions
-        self.arrays["stops_at"][:] = stops
-        self._put_scheme("scheme_at", method.scheme)
-        self._put_scheme("starter_at", method.starter)
+        if form is not None:
+            self._describe(form, places)
+        self._schemes = [_scheme_entry(method.scheme), _scheme_entry(method.starter)]  # kept alive
+        b.scheme_at, b.starter_at = (ctypes.addressof(entry.block) for entry in self._schemes)
+        self.use(kernels)
         self._settings(method)
-        self.state[:] = x
-        b.t, b.end = span
-        b.phase = layout.FRESH
-        self._outputs(samples)
+
+    def _describe(self, form: CompiledForm, places: Mapping[str, int]) -> None:
+        """What the loop must know of implicit equations."""
+        b = self.block
+        names = ("time_at", "point_at", "rate_at", "inputs_at", "parameters")
+        self.arrays["full_arguments"][:] = [places[name] for name in names]
+        self.arrays["index_at"][:] = form.index
+        self.arrays["differential_at"][:] = form.differential
+        self.arrays["entry_row_at"][:], self.arrays["entry_column_at"][:] = form.form.pattern
+        b.entries = len(form.form.pattern[0])
+        b.settles = int(form.settles)
+        b.factor_length = b.unknowns**2
+        if form.plan is not None:
+            b.sparse, b.plan_length, b.factor_length = 1, len(form.plan.index), form.plan.factors
+            self.arrays["plan_at"][:] = form.plan.index
 
     # ----------------------------------------------------------------------------------------------------- reading
 
@@ -130,6 +174,10 @@ class Memory:
     def state(self) -> Reals:
         """The state at the present time; writable."""
         return self.arrays["x_at"][: self.block.states]
+
+    @property
+    def _highest_index(self) -> int:
+        return int(self.arrays["index_at"].max(initial=1)) if "index_at" in self.arrays else 1
 
     @property
     def inputs(self) -> Reals:
@@ -143,6 +191,18 @@ class Memory:
         b = self.block
         b.dynamics, b.project, b.monitor = kernels.dynamics, kernels.project, kernels.monitor
         b.watch, b.control = kernels.watch, kernels.control
+        if kernels.form is not None:
+            b.residual, b.jacobian = kernels.form.residual.address, kernels.form.jacobian.address
+
+    def take(self, kernels: Kernels, method: SteppingMethod) -> None:
+        """Go on from here with another method, or with equations of another pattern; what was kept stays."""
+        kept = {name: self.arrays[name].copy() for name in ("inputs_at", "parameters", "direction_at", "stops_at", "sign_at")}
+        x, step = self.state.copy(), self.block.h
+        self._furnish(kernels, method, kept)
+        self.state[:] = x
+        self.block.h = step
+        if self.block.phase == layout.RUNNING:
+            self.block.phase = layout.CHANGED
 
     def grow(self) -> None:
         """Double the buffers whose length is not known in advance."""
@@ -185,21 +245,23 @@ class Memory:
         self.arrays[name] = array
         setattr(self.block, name, _address(array))
 
-    def _put_scheme(self, name: str, scheme: Scheme) -> None:
-        entry = _scheme_entry(scheme)
-        setattr(self.block, name, ctypes.addressof(entry.block))
-        self._schemes.append(entry)
-
-    def _settings(self, method: Method) -> None:
+    def _settings(self, method: SteppingMethod) -> None:
         b = self.block
         b.adaptive, b.max_steps = int(method.adaptive), method.max_steps
-        b.rtol = getattr(method, "rtol", 0.0)
-        b.step = getattr(method, "step", 0.0)
+        rtol, atol = getattr(method, "rtol", 0.0), np.asarray(getattr(method, "atol", 0.0), dtype=float)
+        b.rtol = rtol
+        if method.implicit and method.adaptive:
+            b.rtol = getattr(method, "inner_rtol", rtol)
+            atol = atol * (b.rtol / rtol)
+            # what the iteration leaves adds up in multipliers, and where high order makes long steps
+            share = min(0.03, b.rtol**0.5) * (0.1 if self._highest_index > 1 or method.order > 5 else 1.0)
+            b.newton_tolerance = max(10.0 * np.finfo(float).eps / b.rtol, share)
+        b.step = getattr(method, "step", None) or 0.0
         b.max_step = getattr(method, "max_step", None) or np.inf
         b.h = getattr(method, "first_step", None) or 0.0
         b.last_error = 1e-4
-        b.threshold, b.limit = np.inf, np.inf
-        self.arrays["atol_at"][:] = getattr(method, "atol", 0.0)
+        b.accepted_h = 0.0
+        self.arrays["atol_at"][:] = atol
 
     def _outputs(self, samples: Reals | None) -> None:
         b = self.block
@@ -220,3 +282,38 @@ class Memory:
         self._put("event_time_at", np.zeros(b.event_room))
         self._put("event_x_at", np.zeros((b.event_room, n)))
         self._put("event_index_at", np.zeros(b.event_room, dtype=np.int64))
+
+
+def implicit_arrays(
+    form: CompiledForm, scheme: Scheme | ImplicitScheme, width: int
+) -> tuple[dict[str, tuple[int, ...]], dict[str, tuple[int, ...]]]:
+    """Shapes of the arrays that implicit methods need besides: of doubles, and of integers. A complex number is two doubles."""
+    n, entries = form.form.size, len(form.form.pattern[0])
+    s, pairs = (scheme.solved, len(scheme.pairs)) if isinstance(scheme, ImplicitScheme) else (0, 0)
+    plan = form.plan
+    length = n * n if plan is None else plan.factors
+    reals = {
+        **{name: (width,) for name in ("rate_at", "weight_at", "side_at")},
+        **{name: (entries,) for name in ("by_state_at", "by_rate_at")},
+        **{name: (s, width) for name in ("stage_at", "past_stage_at")},
+        "load_at": (2 * s, width),
+        "wide_side_at": (2 * width,),
+        "factor_at": (length,),
+        "wide_factor_at": (pairs, 2 * length),
+    }
+    whole: dict[str, tuple[int, ...]] = {
+        "full_arguments": (5,),
+        **{name: (n,) for name in ("index_at", "differential_at")},
+        **{name: (entries,) for name in ("entry_row_at", "entry_column_at")},
+    }
+    if plan is None:
+        whole |= {"pivot_at": (n,), "wide_pivot_at": (pairs, n)}
+    else:
+        whole["plan_at"] = (len(plan.index),)
+        reals |= {
+            "entry_at": (entries,),
+            "wide_entry_at": (2 * entries,),
+            "work_at": (plan.work,),
+            "wide_work_at": (2 * plan.work,),
+        }
+    return reals, whole

@@ -1,4 +1,4 @@
-"""The four things the stepping loop needs from beneath Python: views of memory by address, and a call by address.
+"""What the stepping loop needs from beneath Python: views of memory by address, and a call by address.
 
 Here they are in plain Python, so that the loop can be run and followed in the interpreter; `stored` gives Numba its own
 version of each.
@@ -29,6 +29,16 @@ def matrix_at(address: int, rows: int, columns: int) -> NDArray[np.float64]:
     return reals_at(address, rows * columns).reshape(rows, columns)
 
 
+def complexes_at(address: int, length: int) -> NDArray[np.complex128]:
+    """The complex numbers at an address."""
+    return reals_at(address, 2 * length).view(np.complex128)
+
+
+def complex_matrix_at(address: int, rows: int, columns: int) -> NDArray[np.complex128]:
+    """The complex numbers at an address, by rows."""
+    return complexes_at(address, rows * columns).reshape(rows, columns)
+
+
 def integers_at(address: int, length: int) -> NDArray[np.int64]:
     """The 64-bit integers at an address."""
     return np.ctypeslib.as_array((ctypes.c_int64 * length).from_address(address))
@@ -36,6 +46,11 @@ def integers_at(address: int, length: int) -> NDArray[np.int64]:
 
 def block_at(address: int) -> Any:
     """The `Block` at an address; its fields are read and written as attributes."""
+    return Block.from_address(address)
+
+
+def plain_block_at(address: int) -> Any:
+    """The same for a run by an explicit method: compiled code leaves out what only implicit ones need."""
     return Block.from_address(address)
 
 

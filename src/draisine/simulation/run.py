@@ -10,7 +10,7 @@ from __future__ import annotations
 import ctypes
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -20,13 +20,17 @@ from draisine.program.equations import Equations
 from draisine.results.status import Ending, Status
 from draisine.simulation import layout
 from draisine.simulation.choices import Choices, CompiledEquations, prepare
+from draisine.simulation.choosing import Chosen, check_tolerance, choose, projection_threshold, title, watches_stiffness
 from draisine.simulation.control import Asker, Control, EveryStage, Sampled
-from draisine.simulation.ending import Situation, describe
-from draisine.simulation.memory import Memory
-from draisine.simulation.methods import DOP853, Method
+from draisine.simulation.ending import Situation, describe, moment, undetermined
+from draisine.simulation.memory import Kernels, Memory
+from draisine.simulation.methods import CVODE, IDA, Auto, Method, SteppingMethod
 from draisine.simulation.names import numbers
 from draisine.simulation.native import KERNEL
+from draisine.simulation.result import Occurrence, Run, Segment
 from draisine.simulation.stored import stepping_loop
+
+__all__ = ["Occurrence", "Run", "Segment", "integrate"]
 
 Reals = NDArray[np.float64]
 
@@ -34,62 +38,6 @@ CHUNK = 0.05  # seconds between two looks at the outside world
 FIRST_BUDGET = 256  # steps of the first call, when nobody knows how long they take
 # Where no other choice of velocities is better a run carries on to this multiple of the limit, and is singular beyond.
 HOPELESS = 1e4
-
-
-@dataclass(frozen=True)
-class Occurrence:
-    """An event that happened."""
-
-    name: str
-    time: float
-    state: Reals
-    segment: int  # in whose terms the state is
-
-
-@dataclass(frozen=True, eq=False)
-class Segment:
-    """A part of a run with one choice of independent velocities."""
-
-    equations: Equations
-    times: Reals  # (n)
-    states: Reals  # (n, states)
-    inputs: Reals  # (n, inputs)
-    steps: Reals  # times of accepted steps
-
-
-@dataclass(frozen=True, eq=False)
-class Run:
-    """What `integrate` computed. `failure` holds an exception that the user's control raised."""
-
-    segments: tuple[Segment, ...]
-    events: tuple[Occurrence, ...]
-    status: Status
-    final_time: float
-    final_state: Reals  # in terms of the last segment
-    evaluations: int
-    accepted: int
-    rejected: int
-    seconds: Mapping[str, float] = field(default_factory=dict)
-    failure: BaseException | None = None
-
-    @property
-    def times(self) -> Reals:
-        return np.concatenate([s.times for s in self.segments])
-
-    @property
-    def steps(self) -> Reals:
-        return np.concatenate([s.steps for s in self.segments])
-
-    @property
-    def states(self) -> Reals:
-        """States at `times`, if one choice of velocities served throughout."""
-        for a, b in pairwise(self.segments):
-            if a.equations.independent != b.equations.independent:
-                raise ValueError(
-                    f"the run changed its independent velocities from ({', '.join(a.equations.independent)}) to "
-                    f"({', '.join(b.equations.independent)}), so its states have no common meaning; read each of run.segments"
-                )
-        return np.concatenate([s.states for s in self.segments])
 
 
 def integrate(
@@ -109,12 +57,12 @@ def integrate(
 
     `samples` are the times wanted, in the order of the run; without them the accepted steps are kept. `inputs` are constant
     unless a `control` sets them. `progress` is called now and then with the fraction done. Events, projection and
-    the choice of velocities are those of the equations. The run's `status` says how it ended; nothing is raised
-    for what may happen to a motion.
+    the choice of velocities are those of the equations. Without a `method` one is chosen (`Auto`); the run's `method` tells
+    which, and why. The run's `status` says how it ended; nothing is raised for what may happen to a motion.
     """
     choices = equations if isinstance(equations, Choices) else prepare(equations)
     root = choices.root
-    method = method if method is not None else DOP853()
+    chosen = choose(method, root)
     x = np.asarray(x0, dtype=float).reshape(-1)
     if x.size != len(root.states):
         raise ValueError(
@@ -122,14 +70,15 @@ def integrate(
         )
     if not (np.isfinite(start) and np.isfinite(until)):
         raise ValueError(f"start and until must be finite times, got {start!r} and {until!r}")
-    _check_tolerance(method, root)
+    check_tolerance(chosen.method, root)
     driver = _Driver(
         choices,
         x,
         (float(start), float(until)),
         numbers("parameter", root.parameters, parameters),
         numbers("input", root.inputs, inputs),
-        method,
+        chosen,
+        isinstance(method, Auto),
         _check_samples(samples, start, until),
         control,
         progress,
@@ -152,13 +101,6 @@ def _check_samples(samples: ArrayLike | None, start: float, until: float) -> Rea
     return times
 
 
-def _check_tolerance(method: Method, equations: Equations) -> None:
-    count = np.asarray(getattr(method, "atol", 0.0)).size
-    if count not in (1, len(equations.states)):
-        names = ", ".join(q.name for q in equations.states)
-        raise ValueError(f"{equations.name}: atol has {count} numbers; give one, or one for each of {names}")
-
-
 class _Driver:
     """One run. The loop's memory is the truth at every moment; this object only steers."""
 
@@ -169,26 +111,22 @@ class _Driver:
         span: tuple[float, float],
         parameters: Reals,
         inputs: Reals,
-        method: Method,
+        chosen: Chosen,
+        telling: bool,
         samples: Reals | None,
         control: Control | None,
         progress: Callable[[float], None] | None,
     ) -> None:
-        self._choices, self._control, self._method, self._progress = choices, control, method, progress
+        self._choices, self._control, self._progress = choices, control, progress
+        self._chosen, self._telling = chosen, telling  # whether the status tells what was chosen
+        self._method: SteppingMethod = chosen.method
+        self._account = chosen.account
+        self._stiff_since: float | None = None
         self._span, self._parameters = span, parameters
         self._failure: BaseException | None = None
-        self._loop = stepping_loop().function
         self._now = choices.compiled(choices.root.independent)
         events = choices.root.event_list
         directions, stops = [e.direction for e in events], [e.action == "stop" for e in events]
-        self._memory = Memory(self._now.kernels(), method, x, inputs, parameters, span, samples, directions, stops)
-        self._memory.block.threshold = _projection_threshold(method)
-        self._memory.block.limit = choices.root.condition_limit
-        self._memory.block.budget = FIRST_BUDGET
-        self._told = time.perf_counter()  # when progress was last spoken of
-        # Parts of the run: equations and how many samples, steps and events came before them.
-        self._parts: list[tuple[CompiledEquations, int, int, int]] = [(self._now, 0, 0, 0)]
-        self._borne = (0.0, 0.0)  # the worst condition carried on with, and when
         self._asker: Asker | None = None
         self._callback = None
         if control is not None:
@@ -196,7 +134,31 @@ class _Driver:
             self._asker.speak_of(choices.root)
         if isinstance(control, EveryStage):
             self._callback = KERNEL(self._command)
-            self._memory.use(self._now.kernels(self._callback_address()))
+        self._memory = Memory(self._kernels(), self._method, x, inputs, parameters, span, samples, directions, stops)
+        block = self._memory.block
+        block.threshold = choices.root.residual_limit or projection_threshold(self._method)
+        block.limit = choices.root.condition_limit
+        block.budget = FIRST_BUDGET
+        block.suspect = int(watches_stiffness(self._method))
+        self._advance = self._advancer()
+        self._told = time.perf_counter()  # when progress was last spoken of
+        # Parts of the run: equations and how many samples, steps and events came before them.
+        self._parts: list[tuple[CompiledEquations, int, int, int]] = [(self._now, 0, 0, 0)]
+        self._borne = (0.0, 0.0)  # the worst condition carried on with, and when
+
+    def _kernels(self) -> Kernels:
+        address = 0 if self._callback is None else ctypes.cast(self._callback, ctypes.c_void_p).value or 0
+        return self._now.kernels(address, self._method.implicit)
+
+    def _advancer(self) -> Callable[[int], int]:
+        """What makes the steps: the stepping loop, or SUNDIALS with the loop behind it."""
+        loop = stepping_loop(self._method.implicit).function
+        if isinstance(self._method, CVODE | IDA):
+            from draisine.simulation.sundials import SundialsStepper
+
+            ask = self._command_here if self._callback is not None else None
+            return SundialsStepper(self._memory, self._method, self._now, loop, ask)
+        return loop
 
     # ----------------------------------------------------------------------------------------------------- steering
 
@@ -232,7 +194,9 @@ class _Driver:
         block.end = end
         while True:
             began, before = time.perf_counter(), block.accepted + block.rejected
-            reason = self._loop(memory.address)
+            if block.phase != layout.RUNNING:
+                self._differentiate()
+            reason = self._advance(memory.address)
             now = time.perf_counter()
             self._pace(block.accepted + block.rejected - before, now - began)
             if self._progress is not None and now - self._told >= CHUNK:
@@ -243,6 +207,10 @@ class _Driver:
             elif reason == layout.SWITCH:
                 if not self._switch():
                     return reason
+            elif reason == layout.STIFF:
+                self._meet_stiffness()
+            elif reason == layout.UNDETERMINED and block.accepted == 0:
+                raise undetermined(self._situation())
             elif reason != layout.PAUSED:
                 return reason
 
@@ -277,10 +245,8 @@ class _Driver:
             self._failure = error
             self._memory.block.aborted = 1
 
-    def _callback_address(self) -> int:
-        if self._callback is None:
-            return 0
-        return ctypes.cast(self._callback, ctypes.c_void_p).value or 0
+    def _command_here(self) -> None:
+        self._command(0, 0)
 
     # -------------------------------------------------------------------------------------------------- switching
 
@@ -298,16 +264,43 @@ class _Driver:
         self._now = self._choices.compiled(other)
         if self._asker is not None:
             self._asker.speak_of(self._now.equations)
-        memory.use(self._now.kernels(self._callback_address()))
+        memory.take(self._kernels(), self._method)
+        self._advance = self._advancer()
         memory.state[:] = state
         block.limit = max(self._now.equations.condition_limit, 2.0 * better)
-        if block.phase == layout.RUNNING:
-            block.phase = layout.CHANGED
         part = (self._now, block.sampled, block.stepped, block.happened)
         if part[1:] == self._parts[-1][1:]:
             self._parts.pop()  # nothing happened with the choice before
         self._parts.append(part)
         return True
+
+    def _meet_stiffness(self) -> None:
+        """Stability limits the steps of an explicit method: take the implicit one if that is left to us, else remember it."""
+        block = self._memory.block
+        block.suspect = 0
+        self._stiff_since = float(block.t)
+        if self._chosen.if_stiff is None:
+            return
+        before, self._method = self._method, self._chosen.if_stiff
+        self._account = (
+            f"{title(before)} up to {moment(block.t)}, then {title(self._method)}: the equations proved stiff, stability and not "
+            f"accuracy limited the steps to {abs(block.h):.2g} s"
+        )
+        self._memory.take(self._kernels(), self._method)
+        block.h *= 0.1  # the error estimate of another method may be less pleased with it
+        self._advance = self._advancer()
+
+    def _differentiate(self) -> None:
+        """Before a start or restart of equations of higher index: multipliers and rates by the derivatives of the constraints."""
+        if not self._method.implicit or self._now.form.explicit or self._now.form.settles:
+            return
+        array = self._now.derivatives
+        if not array.solvable:
+            return
+        arrays, block = self._memory.arrays, self._memory.block
+        x, rates = array.solve(float(block.t), self._memory.state.copy(), self._memory.inputs, self._parameters)
+        self._memory.state[:] = x
+        arrays["k_at"][0, : len(x)] = rates
 
     # ------------------------------------------------------------------------------------------------------- result
 
@@ -323,6 +316,8 @@ class _Driver:
             self._keep_last_state()
         for warning in self._warnings(elapsed):
             status = status.with_warning(warning)
+        if self._telling or self._account != self._chosen.account:
+            status = replace(status, message=f"{status.message}; {self._account}")
         return Run(
             segments=self._segments(),
             events=self._occurrences(),
@@ -332,6 +327,9 @@ class _Driver:
             evaluations=block.evaluations,
             accepted=block.accepted,
             rejected=block.rejected,
+            method=self._account,
+            jacobians=block.jacobians,
+            factorisations=block.factorisations,
             seconds=seconds,
             failure=self._failure,
         )
@@ -342,6 +340,11 @@ class _Driver:
             yield (
                 f"the control was called in Python at every stage: {self._asker.calls} calls, {share:.0%} of the run's time; an "
                 "expression would be compiled, Sampled would call it less often"
+            )
+        if self._stiff_since is not None and self._chosen.if_stiff is None:
+            yield (
+                f"the equations are stiff from {moment(self._stiff_since)} on: stability, not accuracy, limits the steps of "
+                f"{title(self._method)}; Radau() would make longer ones, and Auto() would have changed over to it"
             )
         condition, t = self._borne
         if condition > 0.0 and np.isfinite(condition):
@@ -385,10 +388,3 @@ class _Driver:
             index, moment = int(arrays["event_index_at"][j]), float(arrays["event_time_at"][j])
             made.append(Occurrence(names[index], moment, arrays["event_x_at"][j].copy(), segment))
         return tuple(made)
-
-
-def _projection_threshold(method: Method) -> float:
-    """Residuals are let grow to a tenth of the tolerance before the state is moved back onto the constraints."""
-    if not method.adaptive:
-        return 1e-11
-    return 0.1 * (float(getattr(method, "rtol", 0.0)) + float(np.min(getattr(method, "atol", 0.0))))

@@ -131,6 +131,39 @@ def blame(s: Any, m: Any, h: float, last: int) -> None:
     s.culprit, s.culprit_is_state, s.bad_time = max(0, first_bad(s.new_at, s.states)), 1, s.t + h
 
 
+# A run is stiff if stability limits its steps: the stretch of a derivative over a difference of two points of the step, times h,
+# lies at the border of the stability region. Hairer, Nørsett & Wanner II, section IV.2, and the code DOP853.
+STABILITY_BORDER = 6.1
+LOOK_EVERY = 10
+SEEN, UNSEEN = 15, 6
+
+
+def looks_stiff(s: Any, m: Any, h: float) -> bool:
+    """Whether steps at the border of stability were seen often enough; the derivative at the new point is there.
+
+    The two points are the new one and that of the last stage, which lie at the same time.
+    """
+    if s.stiff_steps == 0 and s.accepted % LOOK_EVERY != 0:
+        return False
+    last = m.stages - 1
+    place(s, m, last, h, s.point_at)
+    new, point = reals_at(s.new_at, s.states), reals_at(s.point_at, s.states)
+    rate, other = reals_at(row_at(s, m.stages), s.states), reals_at(row_at(s, last), s.states)
+    above, below = 0.0, 0.0
+    for i in range(s.states):
+        unit = 1.0 / scale(s, i)
+        above += ((rate[i] - other[i]) * unit) ** 2
+        below += ((new[i] - point[i]) * unit) ** 2
+    if abs(h) * math.sqrt(above) > STABILITY_BORDER * math.sqrt(below):
+        s.calm_steps = 0
+        s.stiff_steps += 1
+        return s.stiff_steps >= SEEN
+    s.calm_steps += 1
+    if s.calm_steps >= UNSEEN:
+        s.stiff_steps = 0
+    return False
+
+
 def prepare_cubic(s: Any, m: Any, h: float) -> None:
     """F₀ … F₂ of the interpolant: the cubic Hermite polynomial."""
     width = s.width

@@ -1,5 +1,8 @@
 """The stepping loop as machine code: compiled by Numba once per machine, then loaded from disk without it.
 
+It is compiled twice from the same text: for explicit methods alone, which is quickly done and all that most runs need, and with
+the implicit ones.
+
 Importing Numba costs half a second and compiling the loop several; a stored object costs a millisecond. The compiled function
 takes the address of a block (`layout`) and works on memory of the caller alone, so it needs nothing of Numba's at run
 time: its wrapper's error handling vanishes with inlining, and that is checked before the code is stored.
@@ -11,21 +14,33 @@ import ctypes
 import hashlib
 import logging
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
+from draisine.kernels import sparse_qr
 from draisine.kernels.cache import cached_object, host_key
 from draisine.kernels.engine import LoadedObject, compile_ir, load_object
-from draisine.simulation import crossings, layout, loop, native, stages
+from draisine.simulation import crossings, estimates, layout, lengths, linear, loop, native, newton, records, residuals, stages
 
 SYMBOL = "draisine_advance"
+# What the loop is made of, callees first.
+MODULES = (stages, linear, residuals, newton, estimates, lengths, crossings, records, loop)
+# What explicit methods never reach.
+IMPLICIT = (
+    loop.implicit_step,
+    residuals.settle_start,
+    estimates.prepare_polynomial,
+    lengths.first_implicit_step,
+    lengths.propose_implicit,
+    lengths.give_way,
+)
 # All that the code may ask of the process it is loaded into.
-ALLOWED = frozenset({"pow", "memset", "memcpy", "memmove"})
+ALLOWED = frozenset({"pow", "hypot", "memset", "memcpy", "memmove"})
 # No reference counts, and IEEE arithmetic instead of exceptions.
 OPTIONS: dict[str, Any] = {
     "_nrt": False,
@@ -50,39 +65,81 @@ class SteppingLoop:
 
 
 @cache
-def stepping_loop() -> SteppingLoop:
+def stepping_loop(implicit: bool = False) -> SteppingLoop:
     """The loop, from disk if this machine has compiled it before."""
-    return SteppingLoop(load_object(cached_object(_key(), compile_loop), SYMBOL))
+    return SteppingLoop(load_object(cached_object(_key(implicit), lambda: compile_loop(implicit)), SYMBOL))
 
 
-def _key() -> str:
+def _key(implicit: bool) -> str:
     sha = hashlib.sha256()
-    for module in (layout, native, stages, crossings, loop):
+    for module in (layout, native, sparse_qr, *MODULES):
         sha.update(Path(str(module.__file__)).read_bytes())
     sha.update(Path(__file__).read_bytes())
-    return f"stepping loop; {sha.hexdigest()}; numba {version('numba')}; {host_key()}"
+    kind = "implicit" if implicit else "explicit"
+    return f"stepping loop of {kind} methods; {sha.hexdigest()}; numba {version('numba')}; {host_key()}"
 
 
-def compile_loop() -> bytes:
-    """Object code of `loop.advance`, with one symbol and no need of Numba."""
+def compile_loop(implicit: bool = False) -> bytes:
+    """Object code of the loop, with one symbol and no need of Numba."""
     import numba
     from numba import types
 
-    logging.getLogger("draisine").info("compiling the stepping loop: once on this machine, some ten seconds …")
-    _teach_natives()
-    for module in (stages, crossings, loop):
-        _teach_functions(module)
-    compiled = numba.cfunc(types.int64(types.int64), **OPTIONS)(loop.advance)
+    kind, effort = ("implicit", "half a minute") if implicit else ("explicit", "ten seconds")
+    logging.getLogger("draisine").info("compiling the loop of %s methods: once on this machine, some %s …", kind, effort)
+    _teach_everything()
+    entry = loop.advance if implicit else loop.advance_explicit
+    with _unoptimised():
+        compiled = numba.cfunc(types.int64(types.int64), **OPTIONS)(entry)
     return compile_ir(_stripped(compiled.inspect_llvm(), compiled.native_name))
 
 
-def _teach_functions(module: ModuleType) -> None:
-    """Let compiled code call the functions of a module."""
+@contextmanager
+def _unoptimised() -> Iterator[None]:
+    """Numba optimises every function with all that it calls, again and again up the tree of calls; here the whole is, once."""
+    from numba.core import config as settings
+
+    config: Any = settings
+
+    before = config.OPT
+    config.OPT = type(before)(0)
+    try:
+        yield
+    finally:
+        config.OPT = before
+
+
+@cache
+def _teach_everything() -> None:
+    _teach_natives()
+    _teach(sparse_qr.NUMERIC)
+    for module in MODULES:
+        own = (f for f in vars(module).values() if callable(f) and getattr(f, "__module__", None) == module.__name__)
+        _teach(f for f in own if f not in IMPLICIT)
+    _teach_unless_plain(IMPLICIT)
+
+
+def _teach(functions: Iterable[Callable[..., Any]]) -> None:
+    """Let compiled code call these functions."""
     from numba.extending import register_jitable
 
-    for function in vars(module).values():
-        if callable(function) and getattr(function, "__module__", None) == module.__name__:
-            register_jitable(**OPTIONS)(function)
+    for function in functions:
+        register_jitable(**OPTIONS)(function)
+
+
+def _teach_unless_plain(functions: Iterable[Callable[..., Any]]) -> None:
+    """The same, save for code on a plain block, where they do nothing."""
+    import numpy as np
+    from numba.extending import overload
+    from numba.np.numpy_support import from_dtype
+
+    plain = from_dtype(np.dtype(layout.PlainBlock))
+    options: Any = OPTIONS
+
+    def nothing(s: Any, *rest: Any) -> int:
+        return layout.GO_ON
+
+    for function in functions:
+        overload(function, jit_options=options, strict=False)(lambda s, *rest, f=function: nothing if s == plain else f)
 
 
 def _teach_natives() -> None:
@@ -106,7 +163,7 @@ def _teach_natives() -> None:
         def emit(context: Any, builder: Any, signature: Any, arguments: Sequence[Any]) -> Any:
             address, *shape = arguments
             array = make_array(result)(context, builder)
-            size = context.get_constant(types.intp, 8)
+            size = context.get_constant(types.intp, 16 if result.dtype == types.complex128 else 8)
             strides = [size] if len(shape) == 1 else [builder.mul(shape[1], size), size]
             populate_array(
                 array,
@@ -132,8 +189,11 @@ def _teach_natives() -> None:
 
     teach_array(native.reals_at, types.Array(types.float64, 1, "C"))
     teach_array(native.matrix_at, types.Array(types.float64, 2, "C"))
+    teach_array(native.complexes_at, types.Array(types.complex128, 1, "C"))
+    teach_array(native.complex_matrix_at, types.Array(types.complex128, 2, "C"))
     teach_array(native.integers_at, types.Array(types.int64, 1, "C"))
     teach_record(native.block_at, from_dtype(np.dtype(layout.Block)))
+    teach_record(native.plain_block_at, from_dtype(np.dtype(layout.PlainBlock)))
     teach_record(native.scheme_at, from_dtype(np.dtype(layout.SchemeBlock)))
     teach(native.call_kernel, types.void, 3, emit_call)
 

@@ -152,6 +152,7 @@ class DOP853:
     max_steps: int = 10_000_000
 
     order = 8
+    implicit = False
     adaptive = True
     scheme = SCHEME
     starter = SCHEME

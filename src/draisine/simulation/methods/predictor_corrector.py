@@ -61,6 +61,7 @@ class PredictorCorrector:
     max_steps: int = 100_000_000
 
     order = 5
+    implicit = False
     adaptive = False
     scheme = SCHEME
     starter = dop853.SCHEME

@@ -43,6 +43,7 @@ class RK4:
 
     order = 4
     adaptive = False
+    implicit = False
     scheme = SCHEME
     starter = SCHEME
 

@@ -19,10 +19,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from draisine.simulation.methods.implicit_scheme import ImplicitScheme
 
 Array = NDArray[np.float64]
 
@@ -38,13 +41,14 @@ class Scheme:
     nodes: Array  # (rows)
     dense: Array  # (terms beyond the cubic, rows)
     error: Array | None = None  # (2, rows): the estimates of order 5 and 3 of DOP853; a single one leaves the second zero
+    foreign: bool = False  # steps are made outside the loop, which only takes them
 
     @property
     def rows(self) -> int:
         return len(self.nodes)
 
 
-class Method(Protocol):
+class SteppingMethod(Protocol):
     """What the driver reads of a method. A fixed-step method has `step`; an adaptive one its tolerances."""
 
     @property
@@ -54,10 +58,14 @@ class Method(Protocol):
     def adaptive(self) -> bool: ...
 
     @property
-    def scheme(self) -> Scheme: ...
+    def implicit(self) -> bool:
+        """Whether it solves 0 = F(t, x, ẋ); then it has `highest_index`."""
 
     @property
-    def starter(self) -> Scheme:
+    def scheme(self) -> Scheme | ImplicitScheme: ...
+
+    @property
+    def starter(self) -> Scheme | ImplicitScheme:
         """Makes the first steps, until `scheme` has its history."""
 
     @property

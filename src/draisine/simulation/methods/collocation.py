@@ -1,0 +1,135 @@
+"""Collocation methods from their nodes: the polynomial that fulfils the equations at them makes the step.
+
+E. Hairer and G. Wanner, Solving Ordinary Differential Equations II, 2nd ed., Springer 1996, sections IV.5 (construction), IV.8
+(transformation of the linear systems, error estimate).
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+from numpy.polynomial import legendre
+
+from draisine.simulation.methods.implicit_scheme import Complex, ImplicitScheme, largest_difference, polynomial
+from draisine.simulation.methods.scheme import Array
+
+
+def gauss_nodes(stages: int) -> Array:
+    """Zeros of the Legendre polynomial, moved to [0, 1]."""
+    return 0.5 + 0.5 * np.asarray(legendre.leggauss(stages)[0])
+
+
+def radau_nodes(stages: int) -> Array:
+    """1 and the zeros of (P_s − P_{s−1})/(x − 1), moved to [0, 1]."""
+    difference = np.zeros(stages + 1)
+    difference[stages], difference[stages - 1] = 1.0, -1.0
+    inner = np.sort(legendre.legroots(difference).real)[:-1]
+    slope = legendre.legder(difference)
+    for _ in range(3):  # the roots of a companion matrix have lost some digits
+        inner = inner - legendre.legval(inner, difference) / legendre.legval(inner, slope)
+    return np.append(0.5 + 0.5 * inner, 1.0)
+
+
+def runge_kutta_matrix(nodes: Array) -> tuple[Array, Array]:
+    """A and b of collocation: Σ_j a_ij c_j^(k−1) = c_i^k / k, Σ_j b_j c_j^(k−1) = 1/k; exact but for the nodes' own rounding."""
+    exact = [Fraction(float(c)) for c in nodes]
+    powers = [[c**k for c in exact] for k in range(len(exact))]
+    rows = [_solve(powers, [end ** (k + 1) / (k + 1) for k in range(len(exact))]) for end in (*exact, Fraction(1))]
+    return np.array([[float(a) for a in row] for row in rows[:-1]]), np.array([float(a) for a in rows[-1]])
+
+
+def _solve(matrix: list[list[Fraction]], side: list[Fraction]) -> list[Fraction]:
+    """Gauss's elimination in rational numbers."""
+    rows = [[*row, value] for row, value in zip(matrix, side, strict=True)]
+    for k, pivot in enumerate(rows):
+        for i, row in enumerate(rows):
+            if i != k and row[k]:
+                factor = row[k] / pivot[k]
+                rows[i] = [a - factor * b for a, b in zip(row, pivot, strict=True)]
+    return [row[-1] / row[k] for k, row in enumerate(rows)]
+
+
+def collocation_scheme(nodes: Array, order: int) -> ImplicitScheme:
+    """The scheme of a collocation method; its last node is 1 or it does not use the ends at all."""
+    s = len(nodes)
+    a, b = runge_kutta_matrix(nodes)
+    inverse = np.asarray(np.linalg.inv(a), dtype=np.float64)
+    stiffly_accurate = bool(nodes[-1] == 1.0)
+    update = np.eye(s)[-1] if stiffly_accurate else b @ inverse
+    real, pairs = _eigensystem(inverse)
+    filter_value = float(real[0, 0]) if len(real) else float(np.abs(pairs[0, 0]))
+    end_rate = inverse[-1] if stiffly_accurate else _slope_at_one(nodes)
+    dense, rough = _interpolants(nodes, inverse, update, stiffly_accurate)
+    return ImplicitScheme(
+        order=order,
+        power=s + 1,
+        coupled=True,
+        nodes=nodes,
+        weights=inverse,
+        update=update,
+        end_rate=end_rate,
+        filter=filter_value,
+        estimate=-filter_value * (_embedded(nodes, 1.0 / filter_value) @ inverse),
+        dense=dense,
+        rough=rough,
+        mismatch=largest_difference(dense, rough),
+        evaluates_end=not stiffly_accurate,
+        real=real,
+        pairs=pairs,
+    )
+
+
+def _eigensystem(inverse: Array) -> tuple[Array, Complex]:
+    """(λ, left, right) for the real eigenvalue, if there is one, and for one of each complex pair."""
+    values, right = np.linalg.eig(inverse.astype(complex))
+    left = np.linalg.inv(right)
+    tilt = np.abs(values.imag) / np.abs(values)
+    real = [np.concatenate([[values[k]], *_real_pair(left[k], right[:, k])]).real for k in np.flatnonzero(tilt < 1e-10)]
+    pairs = [np.concatenate([[values[k]], left[k], right[:, k]]) for k in np.flatnonzero((tilt >= 1e-10) & (values.imag > 0.0))]
+    width = 1 + 2 * len(inverse)
+    return np.array(real).reshape(len(real), width), np.array(pairs, dtype=complex).reshape(len(pairs), width)
+
+
+def _real_pair(left: Complex, right: Complex) -> tuple[Complex, Complex]:
+    """Eigenvectors of a real eigenvalue turned so that they are real."""
+    phase = right[int(np.argmax(np.abs(right)))]
+    return left * phase, right / phase
+
+
+def _embedded(nodes: Array, start_weight: float) -> Array:
+    """b̂ − b of the quadrature formula of order s that gives the rate at the start the weight 1/μ: IV.8, eq. (8.19)."""
+    s = len(nodes)
+    side = np.zeros(s)
+    side[0] = -start_weight
+    return np.asarray(np.linalg.solve(np.vander(nodes, s, increasing=True).T, side), dtype=np.float64)
+
+
+def _slope_at_one(nodes: Array) -> Array:
+    """The derivative at 1 of the polynomial through (0, 0) and (c_i, Z_i)."""
+    points = np.concatenate([[0.0], nodes])
+    slopes = []
+    for j in range(1, len(points)):
+        others = np.delete(points, j)
+        slopes.append(np.polyval(np.polyder(np.poly(others)), 1.0) / np.prod(points[j] - others))
+    return np.array(slopes)
+
+
+def _interpolants(nodes: Array, inverse: Array, update: Array, stiffly_accurate: bool) -> tuple[Array, Array]:
+    """The collocation polynomial, and one of a higher degree that has the rate at the start (and at the end) as well.
+
+    The rates at the nodes come from stages that are exact to O(h^(s+1)), so that their integral gains an order.
+    """
+    s = len(nodes)
+    z, start, end = np.eye(s, s + 2), np.eye(s + 2)[s], np.eye(s + 2)[s + 1]
+    inner = [(float(c), True, row) for c, row in zip(nodes, inverse @ z, strict=True)]
+    coarse = [(float(c), False, row) for c, row in zip(nodes, z, strict=True)]
+    if stiffly_accurate and s == 1:
+        fine = [*coarse, (0.0, True, start)]
+    elif stiffly_accurate:
+        fine = [(0.0, True, start), *inner]
+    elif s == 1:  # the rate at the middle is the mean rate, and says nothing new
+        fine = [(1.0, False, update @ z), (0.0, True, start), (1.0, True, end)]
+    else:
+        fine = [(0.0, True, start), *inner, (1.0, True, end)]
+    return polynomial(fine, len(fine)), polynomial(coarse, len(fine))
