@@ -67,7 +67,80 @@ def test_constraints_put_in_before_differentiating_are_seen():
         + 1e-3 * (x.diff() ** 2 + y.diff() ** 2 - along**2)
     )
     certificate = dr.certify(model, against=dr.lagrangian("wrong", [x, y, turn], wrong, nonholonomic=blade))
-    assert not certificate.passed
+    line = {line.what.partition(" (")[0]: line.holds for line in certificate.lines}
+    assert line["kinetic energy"] and not line["accelerations"]  # the energy is right where the blade holds, and only there
+
+
+# ---------------------------------------------------------------- names
+
+
+def renamed(sign: str = "") -> dr.Equations:
+    """The cart and pole with other names, the pole counted the other way."""
+    (way, angle), force = dynamicsymbols("way angle"), sp.Symbol("force")
+    l, g = sp.symbols("l g")
+    kinetic = 2.5 * way.diff() ** 2 / 2 - 0.5 * l * way.diff() * angle.diff() * sp.cos(angle) + 0.5 * l**2 * angle.diff() ** 2 / 2
+    return dr.lagrangian(
+        "renamed", [way, angle], kinetic=kinetic, potential=0.5 * g * l * sp.cos(angle),
+        forces={way: -force if sign else force}, inputs=[force], parameters={l: 0.7, g: 9.81},
+    )  # fmt: skip
+
+
+NAMES = {"cart": "way", "cart_rate": "way_rate", "pole": "-angle", "pole_rate": "-angle_rate", "push": "force"}
+
+
+def pushed() -> dr.Model:
+    m = graph()
+    m.effort("cart", m.input("push", "N"))
+    return m
+
+
+def test_names_map_one_description_onto_the_other():
+    certificate = dr.certify(pushed(), against=renamed(), names=NAMES)
+    assert certificate.passed, str(certificate)
+    assert certificate.verdict == "the two descriptions agree on the accelerations of cart_rate, pole_rate"
+    assert [line.what for line in certificate.lines] == [
+        "velocities", "accelerations", "power of inputs", "kinetic energy", "potential energy",
+    ]  # fmt: skip
+    assert certificate.undecided == ("an error that both descriptions have",)
+
+
+def test_the_sign_of_an_input_is_seen():
+    certificate = dr.certify(pushed(), against=renamed(sign="-"), names=NAMES)
+    failing = [line.what for line in certificate.lines if not line.holds]
+    assert failing == ["accelerations (cart_rate)", "power of inputs (push)"]
+    assert dr.certify(pushed(), against=renamed(sign="-"), names={**NAMES, "push": "-force"}).passed
+
+
+def test_the_wrong_sign_of_a_name_is_seen():
+    assert not dr.certify(pushed(), against=renamed(), names={**NAMES, "pole": "angle", "pole_rate": "angle_rate"}).passed
+
+
+def test_parameters_that_differ_are_pointed_at():
+    certificate = dr.certify(graph(length=0.71), against=by_hand())
+    assert "parameter 'l' is 0.71 in the first and 0.7 in the second" in certificate.verdict
+
+
+@pytest.mark.parametrize(
+    ("names", "said"),
+    [
+        ({"cartt": "way"}, "graph has no coordinate, velocity, output, multiplier or input 'cartt'; did you mean 'cart'"),
+        ({"cart": "wy"}, "renamed has no coordinate, velocity, output, multiplier or input 'wy'"),
+        ({"cart": "force"}, "in one description it is a quantity of motion, in the other a force or an input"),
+        ({k: v for k, v in NAMES.items() if k != "pole_rate"}, "leave angle_rate of the second open"),
+    ],
+)
+def test_names_that_do_not_fit_are_refused(names, said):
+    with pytest.raises(dr.ModelError, match=said):
+        dr.certify(pushed(), against=renamed(), names=names)
+
+
+def test_states_that_do_not_match_are_said():
+    """The same names for places that cannot coincide."""
+    x, y = dynamicsymbols("cart pole")
+    held = dr.lagrangian("held", [x, y], x.diff() ** 2 + y.diff() ** 2, holonomic={"wire": x - 2 * y})
+    certificate = dr.certify(graph(), against=held)
+    assert not certificate.passed and certificate.verdict.startswith("no state of held matches one of graph: held:")
+    assert "'wire'" in certificate.verdict
 
 
 def test_nothing_in_common_is_said():

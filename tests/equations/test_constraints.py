@@ -261,10 +261,16 @@ def _tricycle(apart: bool) -> Model:
     return m
 
 
-def test_dependent_rows_are_named():
-    with pytest.raises(ModelError, match=r"only 8 of its 9 velocity constraints count; left_y, right_y are dependent; take away"):
-        derive(_tricycle(apart=False))
-    c = Vehicle(_tricycle(apart=True))  # the cure that the message offers
+def test_rows_that_repeat_each_other_are_named_and_left_out():
+    """Where one wheel may slide along the axle the rows are independent; on a rigid axle all roads still agree."""
+    e = derive(_tricycle(apart=False))
+    assert len(e.independent) == len(e.velocities) - 8 == 2
+    assert len(e.multipliers) == 9
+    assert [w for w in e.warnings if "constraint right_y repeats left_y: it is watched but not solved for" in w]
+    certificate = certify_roads(_tricycle(apart=False), states=5)
+    assert certificate.passed, str(certificate)
+    c = Vehicle(_tricycle(apart=True))
+    assert not c.equations.warnings
     x, u = c.state(np.random.default_rng(17))
     report = told(c.equations, x, u, c.p)
     expected, _ = c.plain.accelerations(0, x[: len(c.equations.coordinates)], report["v"], u, c.p)
@@ -279,8 +285,12 @@ def test_wheels_of_one_axle_repeat_their_sideways_row():
     balanced_wheel(m, "left", "hull", at=(0, 0.3, 0.3))
     assert [c.name for c in derive(m).constraints] == ["left_x", "left_y"]
     balanced_wheel(m, "right", "hull", at=(0, -0.3, 0.3))
-    with pytest.raises(ModelError, match=r"only 3 of its 4 velocity constraints count; left_y, right_y are dependent"):
-        derive(m)
+    e = derive(m)
+    assert [c.name for c in e.constraints] == ["left_x", "left_y", "right_x", "right_y"]
+    assert len(e.independent) == len(e.velocities) - 3
+    assert "constraint right_y repeats left_y" in e.warnings[0]
+    certificate = certify_roads(m, states=5)
+    assert certificate.passed, str(certificate)
 
 
 def test_two_discs_on_one_body_are_dependent():
@@ -290,8 +300,11 @@ def test_two_discs_on_one_body_are_dependent():
     m.free("roller")
     m.wheel("one", "roller", radius=0.3)
     m.wheel("two", "roller", radius=0.3, axis="z", centre=(0.3, 0, 0))
-    with pytest.raises(ModelError, match=r"only 5 of its 6 velocity constraints count; .*one_x.*two_z are dependent"):
-        derive(m)
+    e = derive(m)
+    assert len(e.independent) == 1
+    assert "constraint two_x repeats one_x, one_y, one_z, two_y and two_z" in e.warnings[0]
+    certificate = certify_roads(m, states=5)
+    assert certificate.passed, str(certificate)
 
 
 def test_a_wheel_that_always_lies_flat_is_refused():

@@ -11,6 +11,7 @@ from draisine.equations.energies import Energies
 from draisine.equations.writing.by_hand import reactions
 from draisine.equations.writing.neat import reduced
 from draisine.model import Model, ModelError
+from draisine.simulation import consistent_start
 
 BY_ENERGIES = ("M", "C", "g", "Q", "D", "b")
 
@@ -107,6 +108,60 @@ def test_reduced_equations_are_the_dynamics(name, neat):
         assert np.abs(numbers(found.A, known) @ kernel).max() < 1e-12
 
 
+@pytest.mark.parametrize("name", ["cart_pole", "sleigh"])
+def test_the_first_order_system_is_complete(name):
+    """coordinate_rates and reduced_motion hold all that the dynamics says."""
+    model = MODELS[name]()
+    found, equations = dr.symbolic(model).simplified(), dr.derive(model, work=False)
+    rng = np.random.default_rng(6)
+    x, u = rng.uniform(-0.9, 0.9, len(equations.states)), rng.uniform(-1, 1, len(equations.inputs))
+    p = rng.uniform(0.4, 1.6, len(equations.parameters))
+    slope = equations.dynamics([0.0], x, u, p)[0]
+    n = len(equations.independent)
+    known = dict(zip((*found.reduced_coordinates, *found.independent), x, strict=True))
+    known |= dict(zip((*found.inputs, *found.parameters), (*u, *p), strict=True))
+    assert numbers(found.coordinate_rates, known)[:, 0] == pytest.approx(slope[:-n], rel=1e-12, abs=1e-14)
+    known |= dict(zip(found.independent_accelerations, slope[-n:], strict=True))
+    assert numbers(found.reduced_motion, known)[:, 0] == pytest.approx(np.zeros(n), abs=1e-12)
+    assert np.abs(slope).max() > 0.1
+
+
+@pytest.mark.parametrize("name", ["cart_pole", "sleigh", "disk"])
+def test_there_and_back_through_sympys_mechanics(name):
+    """Energies, constraints and forces as a LagrangesMethod, derived anew from it: the accelerations of the road by energies."""
+    model = MODELS[name]()
+    found = dr.symbolic(model).simplified() if name != "disk" else dr.symbolic(model)
+    ours = dr.derive_by_energies(model)
+    values = {parameter.name: parameter.default for parameter in model.freeze().parameters}
+    start = {c.name: c.default for c in ours.coordinates}
+    again = dr.from_sympy(found.lagranges_method(), values, inputs=found.inputs, name="again", start=start, work=False)
+    assert [c.name for c in again.coordinates] == [c.name for c in ours.coordinates]
+    rng = np.random.default_rng(4)
+    rates = [v.name for v in ours.velocities]
+    wishes = {c.name: rng.uniform(-0.4, 0.4) for c in ours.coordinates if c.unit == "rad"}
+    wishes |= {rates[k]: rng.uniform(-1, 1) for k in range(-2 if name != "disk" else -3, 0)}
+    begin = consistent_start(ours, wishes)
+    u, n = rng.normal(size=len(ours.inputs)), len(rates)
+    wanted = ours.dynamics([0.0], begin.x, u, ours.default_parameters)[0][n : 2 * n]
+    at = np.concatenate([begin.q, begin.v, np.zeros(len(again.extra_states))])
+    got = again.dynamics([0.0], at, u, again.default_parameters)[0][n : 2 * n]
+    assert got == pytest.approx(wanted, rel=1e-10, abs=1e-10)
+    assert np.abs(wanted).max() > 0.1
+
+
+def test_guards_of_lengths_are_not_shown():
+    """Programs ask whether a length is zero; people know that it is not."""
+    m = Model("elastic")
+    bob = m.body("bob", mass=m.parameter("m", 1.0, "kg"))
+    m.prismatic("x", "ground", bob, axis="x")
+    m.point("hook", "ground", (0, 0, m.parameter("h", 2.0, "m")))
+    m.spring("distance(bob, hook)", m.parameter("k", 3.0, "N/m"))
+    found = dr.symbolic(m)
+    x, k = sympy.symbols("x k", real=True)
+    assert not found.g.has(sympy.Piecewise)
+    assert sympy.simplify(found.g[0] - k * x) == 0  # ½ k (x² + h²)
+
+
 def test_multipliers_are_those_of_the_books_formula():
     model = dr.gallery.chaplygin_sleigh()
     energies, values = state(model)
@@ -176,6 +231,9 @@ def test_symbols_are_set_as_people_write_them():
     disk = dr.symbolic(dr.gallery.rolling_disk())
     assert r"Q + D^{T} \lambda,\quad D \ddot{q} = b" in disk._repr_latex_()
     assert disk.latex_names[disk.reactions[0]].startswith(r"\lambda_{")
+    sleigh = dr.symbolic(dr.gallery.chaplygin_sleigh()).simplified()._repr_latex_()
+    assert r"v = H v_{r},\quad M_{r} \dot{v}_{r} = F_{r}" in sleigh
+    assert sleigh.count(r"\begin{matrix}") == 9 and r"\ddot" in sleigh
 
 
 def test_long_systems_are_refused_kindly_unless_asked():

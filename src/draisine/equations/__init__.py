@@ -2,5 +2,6 @@
 
 from draisine.equations.augmented import Baumgarte
 from draisine.equations.derive import derive
+from draisine.equations.treatment import Augmented, Reduced
 
-__all__ = ["Baumgarte", "derive"]
+__all__ = ["Augmented", "Baumgarte", "Reduced", "derive"]

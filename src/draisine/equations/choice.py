@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from itertools import combinations, islice
+from itertools import combinations
 from math import comb
 
 import numpy as np
@@ -21,6 +21,7 @@ POOR = 100.0  # amplification beyond which a choice is called poor
 SWITCH = 15.0  # and at which a run looks for a better one
 CLOSE = 4.0  # choices within this factor of the best conditioned are compared by structure
 _MOST_CHOICES = 3000  # beyond this the choices are not all judged
+_MOST_BLOCKS = 500  # and the same for the velocities of one block
 _LEAST = 0.005  # singular value of a block that is solved on its own
 
 
@@ -45,7 +46,9 @@ def amplification(samples: NDArray[np.float64], names: Sequence[str], independen
     if len(bound) != samples.shape[1]:
         return found
     square, sides = samples[:, :, bound], samples[:, :, free]
-    regular = np.abs(np.linalg.det(square)) > 1e-10 * np.prod(np.linalg.norm(samples, axis=2), axis=1)
+    # of many rows the determinant is small without any of them being dependent
+    least = 10.0 ** -max(10, len(bound))
+    regular = np.abs(np.linalg.det(square)) > least * np.prod(np.linalg.norm(samples, axis=2), axis=1)
     if not free:
         found[regular] = 1.0
     elif regular.any():
@@ -87,27 +90,23 @@ def _candidates(samples: NDArray[np.float64]) -> Iterable[tuple[int, ...]]:
 
 
 def _best_at(matrix: NDArray[np.float64]) -> tuple[int, ...]:
-    """Independent velocities at one configuration: what Gram–Schmidt with column pivoting leaves over."""
-    left = matrix.copy()
-    dependent: list[int] = []
-    for _ in range(len(matrix)):
-        size = np.linalg.norm(left, axis=0)
-        size[dependent] = -1.0
-        pivot = int(np.argmax(size))
-        dependent.append(pivot)
-        direction = left[:, pivot] / max(float(size[pivot]), 1e-300)
-        left -= np.outer(direction, direction @ left)
+    """Independent velocities at one configuration: what the pivots leave over."""
+    dependent = _pivots(matrix)
     return tuple(i for i in range(matrix.shape[1]) if i not in dependent)
 
 
-def dependent_rows(samples: NDArray[np.float64]) -> list[int]:
-    """Rows that take part in a dependence, where the constraint matrix has its highest rank: those with a share in its left
-    kernel."""
-    left, sizes, _ = np.linalg.svd(samples)
-    ranks = np.count_nonzero(sizes > 1e-9, axis=1)
-    rank = int(ranks.max())
-    shares = np.linalg.norm(left[ranks == rank][:, :, rank:], axis=2).max(axis=0)
-    return [int(i) for i in np.flatnonzero(shares > 1e-6)]
+def _pivots(matrix: NDArray[np.float64]) -> tuple[int, ...]:
+    """Columns that Gram–Schmidt with column pivoting takes, as many as there are rows."""
+    left = matrix.copy()
+    taken: list[int] = []
+    for _ in range(len(matrix)):
+        size = np.linalg.norm(left, axis=0)
+        size[taken] = -1.0
+        pivot = int(np.argmax(size))
+        taken.append(pivot)
+        direction = left[:, pivot] / max(float(size[pivot]), 1e-300)
+        left -= np.outer(direction, direction @ left)
+    return tuple(taken)
 
 
 def complements(chosen: NDArray[np.float64], judged: Sequence[Judged], count: int) -> list[Judged]:
@@ -158,6 +157,15 @@ def plan_blocks(
     return Elimination(tuple(blocks), tuple(independent))
 
 
+def _blocks_worth_a_look(rows: NDArray[np.float64], left: Sequence[int]) -> Iterable[tuple[int, ...]]:
+    """Velocities that some rows may be solved for: all choices where they are few, else the best one of each sample."""
+    count = rows.shape[1]
+    if comb(len(left), count) <= _MOST_BLOCKS:
+        return combinations(left, count)
+    best = dict.fromkeys(_pivots(matrix[:, list(left)]) for matrix in rows)
+    return [tuple(left[i] for i in sorted(chosen)) for chosen in best]
+
+
 def _pick(
     current: NDArray[np.float64],
     names: Sequence[str],
@@ -166,7 +174,7 @@ def _pick(
     cost: Callable[[Sequence[int], Sequence[str]], float],
 ) -> tuple[int, ...] | None:
     best: tuple[float, tuple[int, ...]] | None = None
-    for chosen in islice(combinations(left, len(rows)), 500):
+    for chosen in _blocks_worth_a_look(current[:, list(rows)], left):
         square = current[np.ix_(range(len(current)), rows, chosen)]
         smallest = np.linalg.svd(square, compute_uv=False)[:, -1]
         # a determinant that changes its sign is zero somewhere between the samples

@@ -14,6 +14,7 @@ import casadi as ca
 
 from draisine.equations.kinematics import REST, Pose, Rates, Twist, carry, carry_rate
 from draisine.equations.lowering import Scope
+from draisine.equations.rows import Rows
 from draisine.equations.tree import Launch, Link, Shift, Spin3, Step, Turn, fixed_offset, turned_by_nothing
 from draisine.equations.vectors import AXIS, NULL, UNIT, ZERO, Vec, add, along, cross, dot, is_zero, neg, scale, sub, vanishes
 from draisine.model.items import KnifeEdge, Wheel
@@ -117,24 +118,6 @@ def edge_contact(edge: KnifeEdge, link: Link, normal: Vec, scope: Scope) -> Edge
     return EdgeContact(edge, link, point, normal, across, reach)
 
 
-@dataclass(frozen=True)
-class Rows:
-    """Rows of one contact: names and columns by velocity.
-
-    Rows in which no velocity enters are left out: a wheel under a body that slides in the ground's plane cannot leave it.
-    `kept` says which of the contact's rows these are.
-    """
-
-    contact: WheelContact | EdgeContact
-    names: tuple[str, ...]
-    columns: dict[str, list[ca.SX]]
-    kept: tuple[int, ...]
-
-    @property
-    def count(self) -> int:
-        return len(self.names)
-
-
 def rows_of(contact: WheelContact | EdgeContact) -> Rows:
     if isinstance(contact, WheelContact):
         columns = _point_columns(contact.link, add(contact.centre, contact.arm))
@@ -143,7 +126,7 @@ def rows_of(contact: WheelContact | EdgeContact) -> Rows:
         names = tuple(f"{contact.name}_{axis}" for axis in "xyz")
         kept = tuple(i for i in range(3) if any(not is_zero(c[i]) for c in columns.values()))
         filled = {v: [c[i] for i in kept] for v, c in columns.items()}
-        return Rows(contact, tuple(names[i] for i in kept), filled, kept)
+        return Rows(contact, tuple(names[i] for i in kept), filled, (ZERO,) * len(kept), kept)
     directions = [to_reference(contact.link, contact.across)]
     names = (f"{contact.name}_across",)
     if contact.edge.on_ground:
@@ -151,16 +134,15 @@ def rows_of(contact: WheelContact | EdgeContact) -> Rows:
         names = (*names, f"{contact.name}_normal")
     columns = _point_columns(contact.link, contact.point)
     filled = {v: [dot(d, c) for d in directions] for v, c in columns.items()}
-    return Rows(contact, names, filled, tuple(range(len(names))))
+    return Rows(contact, names, filled, (ZERO,) * len(names), tuple(range(len(names))))
 
 
-def bias_of(rows: Rows, twist: Twist, zero: Twist, rates: Rates) -> list[ca.SX]:
+def bias_of(rows: Rows, contact: WheelContact | EdgeContact, twist: Twist, zero: Twist, rates: Rates) -> list[ca.SX]:
     """Ȧ v: rate of the rows' residual when all accelerations are zero.
 
     `twist` is the link's, `zero` its rate with v̇ = 0 (products of velocities only), both in the link's axes. Since the residual
     itself vanishes, its rate may be taken in the link's axes and then turned.
     """
-    contact = rows.contact
     if isinstance(contact, WheelContact):
         # the rotor's axis is fixed in its link, so ω_w has no further rate there
         change = add(zero.at(contact.centre), cross(zero.angular, contact.arm))
@@ -172,7 +154,7 @@ def bias_of(rows: Rows, twist: Twist, zero: Twist, rates: Rates) -> list[ca.SX]:
     bias = [dot(contact.across, change) + dot(contact.across_rate(twist.angular), velocity)]
     if contact.edge.on_ground:
         bias.append(dot(contact.normal, change) + dot(cross(contact.normal, twist.angular), velocity))
-    return bias
+    return [bias[i] for i in rows.kept]
 
 
 def height_of(contact: WheelContact | EdgeContact, poses: dict[str, Pose], world_normal: Vec) -> ca.SX | None:

@@ -1,8 +1,10 @@
 """From a description to `Equations`: the whole way in one place.
 
-1. lower the tree to symbols (`tree`, `lowering`), with the rows of its contacts (`contacts`): `mechanism`;
-2. choose independent velocities (`choice`, `sampling`), reduce (`reduction`, `dynamics`), and name what people ask for
-   (`report`): `formulation`.
+1. lower the tree to symbols (`tree`, `lowering`), with the rows of its contacts and ties (`contacts`, `ties`), less those that
+   repeat others (`redundancy`): `mechanism`;
+2. choose independent velocities (`choice`, `sampling`) and reduce (`reduction`, `dynamics`): `formulation`; or eliminate nothing:
+   `whole`. By size, or as the user says: `treatment`;
+3. name what people ask for: `report`.
 """
 
 from __future__ import annotations
@@ -12,7 +14,10 @@ from collections.abc import Mapping
 from functools import lru_cache
 
 from draisine.equations.formulation import Formulation
+from draisine.equations.masses import check_masses
 from draisine.equations.mechanism import Mechanism
+from draisine.equations.treatment import Augmented, Treatment, treatment_for
+from draisine.equations.whole import Whole
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.program.equations import Equations, Event
@@ -20,26 +25,45 @@ from draisine.program.expression import Expr
 
 
 def derive(
-    model: Model | System, laws: Mapping[str, Expr] | None = None, events: tuple[Event, ...] = (), work: bool | None = None
+    model: Model | System,
+    laws: Mapping[str, Expr] | None = None,
+    events: tuple[Event, ...] = (),
+    work: bool | None = None,
+    formulation: Treatment | None = None,
 ) -> Equations:
     """Equations of motion of a described mechanism.
 
-    `laws` gives inputs as expressions (compiled in); `events` adds to the model's own; `work` adds the work of inputs and
-    dampers as a state, so that the energy balance can be checked (by default where laws are given or the model has dampers).
+    `laws` gives inputs as expressions (compiled in); `events` adds to the model's own; `work` adds the work of inputs, dampers
+    and moving constraints as a state, so that the energy balance can be checked (by default where laws are given, or something
+    of the model does work by itself). `formulation` is `Reduced()` or `Augmented()`; without it the size decides, and a note
+    says so.
     """
     system = model.freeze() if isinstance(model, Model) else model
-    return _derive(system, tuple(sorted((laws or {}).items())), tuple(events), work, ())
+    return _derive(system, tuple(sorted((laws or {}).items())), tuple(events), work, formulation, ())
 
 
 @lru_cache(maxsize=32)
 def _derive(
-    system: System, laws: tuple[tuple[str, Expr], ...], events: tuple[Event, ...], work: bool | None, independent: tuple[str, ...]
+    system: System,
+    laws: tuple[tuple[str, Expr], ...],
+    events: tuple[Event, ...],
+    work: bool | None,
+    formulation: Treatment | None,
+    independent: tuple[str, ...],
 ) -> Equations:
     started = time.perf_counter()
     mechanism = _mechanism(system)
-    plan, choices, notes = mechanism.choose(independent or system.independent)
-    formulation = Formulation(mechanism, plan, dict(laws), events, work)
-    equations = formulation.equations(choices, notes, lambda names: _derive(system, laws, events, work, tuple(names)))
+    wanted = independent or system.independent
+    treatment, why = (formulation, []) if formulation is not None else treatment_for(mechanism, wanted)
+    if isinstance(treatment, Augmented):
+        equations = Whole(mechanism, treatment, dict(laws), events, work).equations(why)
+    else:
+        plan, choices, notes = mechanism.choose(wanted)
+        reduced = Formulation(mechanism, plan, dict(laws), events, work)
+        check_masses(reduced)
+        equations = reduced.equations(
+            choices, notes, lambda names: _derive(system, laws, events, work, formulation, tuple(names))
+        )
     equations.seconds["derive"] = time.perf_counter() - started
     return equations
 

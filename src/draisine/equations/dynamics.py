@@ -10,11 +10,13 @@ from dataclasses import dataclass
 
 import casadi as ca
 
-from draisine.equations.contacts import EdgeContact, Rows, WheelContact, bias_of, link_twist_rates, link_twists
+from draisine.equations.contacts import EdgeContact, WheelContact, link_twist_rates, link_twists
 from draisine.equations.inertia import Mass
 from draisine.equations.kinematics import Rates, Twist
 from draisine.equations.linear import solve_symmetric
 from draisine.equations.reduction import Reduction
+from draisine.equations.rows import Rows
+from draisine.equations.ties import residual_rates
 from draisine.equations.tree import Link
 from draisine.equations.vectors import ZERO, Vec, add, cross, dot, is_zero, minus, mul, plus, scale, times
 
@@ -30,7 +32,7 @@ class ReducedDynamics:
     accelerations: dict[str, ca.SX]  # of the independent velocities
 
     def all_accelerations(self, reduction: Reduction) -> dict[str, ca.SX]:
-        found = reduction.velocities(self.accelerations)
+        found = reduction.combined(self.accelerations)
         return {name: plus(value, self.bias.get(name, ZERO)) for name, value in found.items()}
 
 
@@ -50,8 +52,7 @@ def reduced_dynamics(
     velocities = reduction.velocities(independent)
     motion = link_twists(links, wheels, velocities)
     standing = link_twist_rates(links, [], motion, velocities, {})
-    residual_rates = [b for r in rows for b in bias_of(r, motion[r.contact.link.name], standing[r.contact.link.name], velocities)]
-    bias = reduction.bias(residual_rates)
+    bias = reduction.bias([rate for block in residual_rates(rows, motion, standing, velocities) for rate in block])
     change = link_twist_rates(links, wheels, motion, velocities, bias)
     names = list(independent)
     columns = [reduction.column(name) for name in names]

@@ -10,7 +10,7 @@ Free bodies and ball joints turn by heading, lean and pitch (about z, then x, th
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
@@ -58,6 +58,7 @@ class Energies:
     """Symbolic energies and constraints of a description, with the programs of source B."""
 
     def __init__(self, system: System) -> None:
+        self._check_known(system)
         self.system = system
         self.t = ca.SX.sym("t")
         self.names = [name for joint in system.joints for name in _coordinate_names(joint)]
@@ -75,6 +76,17 @@ class Energies:
         self._functions: dict[str, Any] = {**SX_FUNCTIONS, **{table.name: table for table in system.tables}}
         self.nodes = self._forward()
         self._special = self._measures()
+
+    @staticmethod
+    def _check_known(system: System) -> None:
+        """Contacts beyond ideal rolling on a plane at rest are known to the Newton–Euler road alone."""
+        beyond = next((wheel.name for wheel in system.wheels if system.touches(wheel)), None)
+        if beyond is not None:
+            raise ModelError(
+                f"wheel {beyond!r} slips, or its ground is curved or moves, which the road by energies does not know"
+            )
+        if system.surface_contacts or system.surface_parameters:
+            raise ModelError("surface parameters belong to no body, and the road by energies knows bodies only")
 
     # ---------------------------------------------------------------- geometry
 
@@ -108,7 +120,9 @@ class Energies:
         return Node(node.position + node.rotation @ place, turned)
 
     def rate(self, quantity: ca.SX) -> ca.SX:
-        return ca.reshape(ca.jtimes(ca.vec(quantity), self.q, self.v), *quantity.shape)
+        """Time derivative of a quantity of position and time (and of velocities, taken as constant)."""
+        column = ca.vec(quantity)
+        return ca.reshape(ca.jtimes(column, self.q, self.v) + ca.jacobian(column, self.t), *quantity.shape)
 
     def body_rate(self, body: str) -> ca.SX:
         """ω in the body's axes from Bᵀ Ḃ (eq. 11)."""
@@ -172,8 +186,20 @@ class Energies:
         found["lean"] = of(lambda n: ca.asin(self.axes(n)[2, 1]))
         found["pitch"] = of(lambda n: ca.atan2(-self.axes(n)[2, 0], self.axes(n)[2, 2]))
         found["distance"] = lambda names: ca.norm_2(self.point(str(names[1]))[1] - self.point(str(names[0]))[1])
+        for i, first in enumerate("xyz"):
+            found[f"offset_{first}"] = partial(self._offset, i)
+            for j, second in enumerate("xyz"):
+                found[f"cosine_{first}{second}"] = partial(self._cosine, i, j)
         found["rate"] = lambda quantity: self.rate(self.value(quantity[0]))
         return found
+
+    def _offset(self, axis: int, names: tuple[Expr, ...]) -> ca.SX:
+        a, b = map(str, names)
+        return ca.dot(self.axes(a)[:, axis], self.point(b)[1] - self.point(a)[1])
+
+    def _cosine(self, first: int, second: int, names: tuple[Expr, ...]) -> ca.SX:
+        a, b = map(str, names)
+        return ca.dot(self.axes(a)[:, first], self.axes(b)[:, second])
 
     def _frame_rate(self, name: str) -> ca.SX:
         body, _ = self.point(name)
@@ -265,7 +291,8 @@ class Energies:
 
     @cached_property
     def constraints(self) -> tuple[list[tuple[str, ca.SX]], list[tuple[str, ca.SX]]]:
-        """Holonomic (heights) and nonholonomic (rolling, blades), from the wheel constraint 0 = v_o + Ḃ c (eqs 2 and 27)."""
+        """Holonomic (heights, ties of position) and nonholonomic (rolling, blades, ties of velocity); those of wheels from the
+        wheel constraint 0 = v_o + Ḃ c (eqs 2 and 27)."""
         normal, along, across = self.ground
         heights, rolling = [], []
         for wheel in self.system.wheels:
@@ -288,22 +315,35 @@ class Energies:
             )
             if edge.on_ground:
                 heights.append((f"{edge.name}_height", ca.dot(normal, node.position + node.rotation @ local)))
+        for tie in self.system.ties:
+            held = heights if tie.level == "position" else rolling
+            held += [(name, self.value(residual)) for name, residual in tie.residuals]
         return [(name, height) for name, height in heights if self._moves(height)], rolling
 
     def _moves(self, height: ca.SX) -> bool:
         """Whether any coordinate changes a height; one that none changes constrains nothing. Judged by numbers, since
         cos² + sin² does not cancel in symbols."""
-        slope = ca.Function("slope", [self.q, self.p], [ca.densify(ca.jacobian(height, self.q))])
+        slope = ca.Function("slope", [self.t, self.q, self.p], [ca.densify(ca.jacobian(height, self.q))])
         values = np.array([p.default for p in self.system.parameters])
         points = np.random.default_rng(3).uniform(-1.0, 1.0, (4, self.q.numel()))
-        return any(np.abs(slope(q, values).full()).max(initial=0.0) > 1e-12 for q in points)
+        return any(np.abs(slope(1.0, q, values).full()).max(initial=0.0) > 1e-12 for q in points)
 
     @cached_property
     def rows(self) -> tuple[ca.SX, ca.SX]:
-        """D(q) and b(q, q̇) of D q̈ = b (eq. 26)."""
+        """D(q, t) and b(q, q̇, t) of D q̈ = b (eq. 26)."""
+        velocity = self._held
+        return ca.densify(ca.jacobian(velocity, self.v)), -ca.densify(self.rate(velocity))
+
+    @cached_property
+    def _held(self) -> ca.SX:
+        """All constraints at velocity level: D q̇ + d₀."""
         heights, rolling = self.constraints
-        velocity = ca.vertcat(*[self.rate(h) for _, h in heights], *[r for _, r in rolling])
-        return ca.densify(ca.jacobian(velocity, self.v)), -ca.densify(ca.jtimes(velocity, self.q, self.v))
+        return ca.densify(ca.vertcat(*[self.rate(h) for _, h in heights], *[r for _, r in rolling]))
+
+    @cached_property
+    def drift(self) -> ca.SX:
+        """d₀(q, t): what the constraints move by themselves."""
+        return ca.substitute(self._held, self.v, ca.SX.zeros(self.v.numel()))
 
     # ---------------------------------------------------------------- programs
 
@@ -335,11 +375,19 @@ class Energies:
             outputs=[
                 (Quantity(o.name, o.unit, o.about), self.value(o.expression)) for o in system.outputs if o.name not in self.names
             ],
+            constraint_units={name: tie.unit_of(name) for tie in system.ties for name, _ in tie.residuals},
         )
 
-    def program(self, name: str, outputs: dict[str, ca.SX]) -> Program:
-        """A program of (t, q, v, u, p)."""
-        inputs: dict[str, Any] = {"t": self.t, "q": (self.q, self.names), "v": self.v, "u": self.u, "p": self.p}
+    def program(self, name: str, outputs: dict[str, ca.SX], further: Mapping[str, ca.SX] | None = None) -> Program:
+        """A program of (t, q, v, u, p), and what else it needs."""
+        inputs: dict[str, Any] = {
+            "t": self.t,
+            "q": (self.q, self.names),
+            "v": self.v,
+            "u": self.u,
+            "p": self.p,
+            **(further or {}),
+        }
         return Program.build(f"{self.system.name}_{name}", inputs, outputs)
 
     def matrices(self) -> Program:
@@ -355,13 +403,20 @@ class Energies:
         onto = carried @ ca.solve(rows @ carried, rows)
         return self.program("projectors", {"P": ca.SX.eye(self.q.numel()) - onto, "Q": onto})
 
-    def connection(self) -> Program:
-        """Accelerations of the constrained affine connection (eqs 5 and 6, with −P grad V): q̈ = P(M⁻¹(Q − C q̇ − g)) + D⁺ b."""
+    def connection(self, rank: int | None = None) -> Program:
+        """Accelerations of the constrained affine connection (eqs 5 and 6, with −P grad V): q̈ = P(M⁻¹(Q − C q̇ − g)) + D⁺ b.
+
+        Where rows repeat each other, `rank` of their combinations S D q̈ = S b count; S is then a further argument.
+        """
         rows, side = self.rows
+        combined: dict[str, ca.SX] = {}
+        if rank is not None:
+            combined["S"] = ca.SX.sym("S", rank, rows.shape[0])
+            rows, side = combined["S"] @ rows, combined["S"] @ side
         carried = ca.solve(self.mass, rows.T)
         free = ca.solve(self.mass, self.driven - self.coriolis @ self.v - self.gravity)
         onto = ca.solve(rows @ carried, ca.horzcat(rows @ free, side))
-        return self.program("connection", {"accelerations": free - carried @ onto[:, 0] + carried @ onto[:, 1]})
+        return self.program("connection", {"accelerations": free - carried @ onto[:, 0] + carried @ onto[:, 1]}, combined)
 
     def reactions(self) -> Program:
         """λ of D M⁻¹Dᵀ λ = b + D M⁻¹(C q̇ + g − Q) (eq. 38)."""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import casadi as ca
 
 from draisine.equations.lowering import Scope
 from draisine.equations.measures import Measures
+from draisine.equations.tangential import Tangential
 from draisine.equations.vectors import Vec, times, transposed, vanishes
 from draisine.program.expression import Expr, Name
 
@@ -25,7 +27,8 @@ class AppliedForces:
         return self.driven + self.conservative
 
 
-def applied_forces(scope: Scope, measures: Measures) -> AppliedForces:
+def applied_forces(scope: Scope, measures: Measures, laws: Sequence[Tangential] = ()) -> AppliedForces:
+    """Of efforts, wrenches and potentials, and of the tangential laws of wheels."""
     v = scope.v
     rates = {c.name: c.rate for c in scope.system.coordinates if c.rate}
     driven = ca.SX.zeros(v.numel())
@@ -38,6 +41,8 @@ def applied_forces(scope: Scope, measures: Measures) -> AppliedForces:
             driven += _along(measures, effort.measure, f"the measure of effort {effort.name!r}") * amount
     for wrench in scope.system.wrenches:
         driven += _wrench_efforts(scope, measures, wrench.point, wrench.axes, wrench.force, wrench.torque)
+    for law in laws:
+        driven += law.efforts
     potential, conservative = ca.SX(0), ca.SX.zeros(v.numel())
     for field in scope.system.potentials:
         potential = potential + scope.value(field.energy)

@@ -7,24 +7,28 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import casadi as ca
+import numpy as np
 
 from draisine.equations.choice import SWITCH, Judged
 from draisine.equations.contacts import WheelContact
+from draisine.equations.derivation import Derivation, Outputs
 from draisine.equations.dynamics import ReducedDynamics, reduced_dynamics
-from draisine.equations.linear import solve_symmetric
+from draisine.equations.linear import solve_symmetric, squared_volume
 from draisine.equations.mechanism import Mechanism
 from draisine.equations.newton_euler import inverse_dynamics
 from draisine.equations.reduction import Elimination, Reduction
 from draisine.equations.report import Report
-from draisine.equations.vectors import UNIT, ZERO, exact, mul, plus
-from draisine.model.validate import ModelError
+from draisine.equations.ties import Tied, row_multipliers
+from draisine.equations.touching import Touching
+from draisine.equations.vectors import ONE, UNIT, ZERO, exact, mul, plus
+from draisine.model.errors import ModelError
 from draisine.program.equations import Equations, Event, Quantity
-from draisine.program.expression import Expr, closest
+from draisine.program.expression import Expr
 from draisine.program.program import Program
 
 
 @dataclass
-class Formulation:
+class Formulation(Derivation):
     """One choice of independent velocities, with its laws and events, made into programs."""
 
     mechanism: Mechanism
@@ -35,15 +39,17 @@ class Formulation:
 
     def __post_init__(self) -> None:
         m, scope = self.mechanism, self.mechanism.scope
-        unknown = [name for name in self.laws if name not in scope.input_names]
-        if unknown:
-            raise ModelError(f"model {m.system.name!r} has no input {unknown[0]!r}{closest(unknown[0], scope.input_names)}")
-        self.reduction = Reduction(m.rows, self.plan)
+        if m.depends:
+            raise ModelError(
+                f"model {m.system.name!r}: forces depend on the multipliers of {', '.join(m.depends)}, which are known only when "
+                "nothing is eliminated; use formulation=Augmented()"
+            )
+        laws = self.law_values
+        self.reduction = Reduction(m.kept_rows, self.plan)
         self.independent = {name: scope.symbol(name) for name in self.plan.independent}
         velocities = self.reduction.velocities(self.independent)
         bound = [name for name in scope.velocities if name not in self.independent]
         self._replaced = ca.vertcat(*[scope.symbol(n) for n in bound], *[scope.symbol(n) for n in self.laws])
-        laws = [self._law(name) for name in self.laws]
         plain = ca.vertcat(*[scope.symbol(n) for n in bound])
         replacements = [velocities[n] for n in bound]
         laws = ca.substitute(laws, [plain], [ca.vertcat(*replacements)]) if laws and bound else laws
@@ -53,28 +59,41 @@ class Formulation:
             m.links,
             m.masses,
             m.contacts,
-            m.rows,
+            m.kept_rows,
             self.reduction,
             self.independent,
             m.gravity,
             m.up,
             {name: exact(ca.SX(efforts[i])) for i, name in enumerate(scope.velocities)},
         )
-        # a spring whose rest length is moved in time does work too
-        self.power = ca.dot(driven, self.all_velocities) + ca.jacobian(m.forces.potential, scope.t)
-        changing = ca.depends_on(ca.vertcat(driven, m.forces.potential), ca.vertcat(scope.v, scope.t))
-        self.tracks_work = bool(self.laws or changing) if self.work is None else self.work
+        self._driven = driven
 
-    def _law(self, name: str) -> ca.SX:
-        scope = self.mechanism.scope
-        law = self.laws[name]
-        value = scope.value(law)
-        others = [n for n in scope.input_names if ca.depends_on(value, scope.symbol(n))]  # by itself or through an output
-        if others:
-            raise ModelError(
-                f"the law of input {name!r} uses the input {others[0]!r}; write laws in states, outputs, parameters and t"
-            )
-        return value
+    @cached_property
+    def power(self) -> ca.SX:
+        """What inputs and dampers, moved springs and moving constraints do; λᵀA v = −λᵀa₀ for the last."""
+        m = self.mechanism
+        power = ca.dot(self._driven, self.all_velocities) + ca.jacobian(m.forces.potential, m.scope.t)
+        drift = ca.vertcat(*[a for rows in m.kept_rows for a in rows.drift])
+        return power - ca.dot(ca.vertcat(*self._held_multipliers), drift) if m.moves else power
+
+    @cached_property
+    def all_accelerations(self) -> dict[str, ca.SX]:
+        return self.dynamics.all_accelerations(self.reduction)
+
+    @cached_property
+    def _held_multipliers(self) -> list[ca.SX]:
+        """λ of the rows that are solved for, from the efforts that the free motion needs and does not get: Aᵀλ = M v̇ + h − Q."""
+        m, scope = self.mechanism, self.mechanism.scope
+        if not m.row_names:
+            return []
+        needed = inverse_dynamics(m.links, scope, self.dynamics.velocities, self.all_accelerations, m.gravity, UNIT[2])
+        (given,) = self.put_in([m.forces.total])
+        efforts = {name: needed[name] - given[i] for i, name in enumerate(scope.velocities)}
+        return self.reduction.multipliers(efforts)
+
+    @cached_property
+    def multipliers(self) -> list[ca.SX]:
+        return self.distributed(self._held_multipliers)
 
     def put_in(self, expressions: list[ca.SX]) -> list[ca.SX]:
         """Expressions of all velocities and inputs, with dependent velocities and laws put in."""
@@ -82,36 +101,8 @@ class Formulation:
             return expressions
         return list(ca.substitute(expressions, [self._replaced], [self._replacements]))
 
-    @property
-    def extra_states(self) -> tuple[Quantity, ...]:
-        return (Quantity("work", "J", "work done by inputs and dampers"),) if self.tracks_work else ()
-
-    @cached_property
-    def x(self) -> ca.SX:
-        return ca.vertcat(self.mechanism.scope.q, *self.independent.values(), *[ca.SX.sym(s.name) for s in self.extra_states])
-
-    @cached_property
-    def x_labels(self) -> list[str]:
-        return [*self.mechanism.scope.coordinates, *self.independent, *[s.name for s in self.extra_states]]
-
-    def program(self, name: str, outputs: dict[str, tuple[ca.SX, list[str]] | ca.SX]) -> Program:
-        """A program of (t, x, u, p)."""
-        scope = self.mechanism.scope
-        inputs = {
-            "t": (scope.t, ["t"]),
-            "x": (self.x, self.x_labels),
-            "u": (scope.u, scope.input_names),
-            "p": (scope.p, scope.parameters),
-        }
-        return Program.build(f"{self.mechanism.system.name}_{name}", inputs, outputs, self.units)
-
-    @cached_property
-    def units(self) -> dict[str, str]:
-        system = self.mechanism.system
-        known = {"t": "s", "work": "J"}
-        known |= {c.name: c.unit for c in system.coordinates} | {v.name: v.unit for v in system.velocities}
-        known |= {u.name: u.unit for u in system.inputs} | {p.name: p.unit for p in system.parameters}
-        return known | {o.name: o.unit for o in system.outputs}
+    def reported(self, outputs: Outputs) -> Program:
+        return self.program("report", outputs)
 
     def equations(self, choices: list[Judged], notes: list[str], again: Callable[[tuple[str, ...]], Equations]) -> Equations:
         """The programs with all names; `again` derives the same system with other independent velocities."""
@@ -121,17 +112,16 @@ class Formulation:
         slope = ca.vertcat(q_rate, *[self.dynamics.accelerations[n] for n in self.independent])
         if self.tracks_work:
             slope = ca.vertcat(slope, self.power)
-        watches = tuple(Event(w.name, str(w.expression), w.action, w.direction, w.about) for w in system.watches)
-        event_list = (*watches, *self.events)
         told = Report(self)
+        repeated, remarks = self.remarks()
         return Equations(
             name=system.name,
-            coordinates=tuple(Quantity(c.name, c.unit, "", c.default) for c in system.coordinates),
+            coordinates=m.coordinates,
             velocities=tuple(Quantity(v.name, v.unit) for v in system.velocities),
             independent=tuple(self.independent),
             inputs=tuple(Quantity(u.name, u.unit, u.about) for u in system.inputs),
             parameters=tuple(Quantity(p.name, p.unit, p.about, p.default) for p in system.parameters),
-            multipliers=tuple(Quantity(f"{name}_multiplier", "N") for name in m.row_names),
+            multipliers=tuple(q for rows in m.rows for q in row_multipliers(rows)),
             outputs=told.outputs,
             force_outputs=told.force_names,
             constraints=told.constraints,
@@ -140,34 +130,26 @@ class Formulation:
             motion=told.motion(),
             project=self._project(),
             monitor=self._monitor(),
-            events=told.event_program(event_list),
-            event_list=event_list,
+            events=told.event_program(self.event_list),
+            event_list=self.event_list,
+            quaternions=self.quaternions,
             extra_states=self.extra_states,
             condition_limit=SWITCH,
             alternates=tuple(j.independent for j in choices),
             with_independent=again,
-            inverse_dynamics=self._inverse_dynamics(),
+            inverse_dynamics=self.inverse_dynamics(),
             causes=self._causes(),
-            notes=(*notes, *self._remarks()),
-            warnings=tuple(notes),
+            notes=(*notes, *repeated, *remarks),
+            warnings=(*notes, *repeated),
         )
 
     @cached_property
     def all_velocities(self) -> ca.SX:
         return ca.vertcat(*[self.dynamics.velocities[n] for n in self.mechanism.scope.velocities])
 
-    def _remarks(self) -> list[str]:
-        wheels = {
-            c.link.name for c in self.mechanism.contacts if isinstance(c, WheelContact) and not c.link.is_rotor and c.link.parent
-        }
-        return [
-            f"wheel body {name!r} is not balanced about its hinge (or carries something): its spin angle enters the equations"
-            for name in sorted(wheels)
-        ]
-
     def _project(self) -> Program | None:
         """One Newton step of least change onto the position constraints."""
-        constraints = [r for _, r in self.mechanism.position_constraints]
+        constraints = [r for _, r in self.mechanism.held_positions]
         if not constraints:
             return None
         q = self.mechanism.scope.q
@@ -178,23 +160,47 @@ class Formulation:
         solved = solve_symmetric([[gram[i, j] for j in range(count)] for i in range(count)], [residual[i] for i in range(count)])
         moved = q - jacobian.T @ ca.vertcat(*solved)
         rest = self.x[q.numel() :]
-        error = ca.norm_inf(residual)
+        error = ca.norm_inf(ca.vertcat(*[r for _, r in self.mechanism.position_constraints]))
         return self.program("project", {"x_new": (ca.vertcat(moved, rest), self.x_labels), "error": (error, ["error"])})
 
     @cached_property
-    def _singularities(self) -> dict[str, ca.SX]:
-        """Squares of what grows without bound near a singular position, by a sentence that says what is singular there."""
+    def _amplified(self) -> dict[str, ca.SX]:
+        """Squares of what this choice of velocities amplifies, by a sentence that says what is singular where it has no bound."""
         total = ZERO
         for row in self.reduction.kernel.values():
             for entry in row.values():
                 total = plus(total, mul(entry, entry))
-        found = {f"the independent velocities ({', '.join(self.independent)}) lose their meaning": total}
+        found = (
+            {f"the independent velocities ({', '.join(self.independent)}) lose their meaning": total} if self.independent else {}
+        )
+        if self.mechanism.moves or not self.independent:
+            total = ZERO
+            for square in self.reduction.squares():
+                total = plus(total, self._against_usual(squared_volume(square)))
+            found["the mechanism is at a dead centre, where it cannot follow what moves it"] = total
+        return found
+
+    def _against_usual(self, volume: ca.SX) -> ca.SX:
+        """How many times smaller a volume is than it usually is."""
+        return ONE if volume.is_constant() else float(np.nanmedian(self.mechanism.at_samples(volume))) / volume
+
+    @cached_property
+    def _degenerate(self) -> dict[str, ca.SX]:
+        """Squares of what grows without bound where a constraint itself loses its meaning, whatever the velocities."""
+        found = {}
         for contact in self.mechanism.contacts:
             # the lowest point of a flat wheel is everywhere, the direction across an upright blade anywhere
             if isinstance(contact, WheelContact):
                 found[f"wheel {contact.name!r} lies flat and has no contact point"] = 1 / (contact.tilt * contact.tilt)
             else:
                 found[f"knife edge {contact.name!r} stands on end and has no direction"] = 1 / (contact.reach * contact.reach)
+        for touching in [c for c in self.mechanism.touching if isinstance(c, Touching)]:
+            found[f"wheel {touching.name!r} lies flat and has no contact point"] = 1 / (touching.tilt * touching.tilt)
+        for rows in self.mechanism.kept_rows:
+            if isinstance(rows.source, Tied):
+                volume = squared_volume([[c[i] for c in rows.columns.values()] for i in range(rows.count)])
+                sentence = f"tie {rows.source.name!r} is at a singular position, where it holds less than elsewhere"
+                found[sentence] = self._against_usual(volume)
         return found
 
     def _monitor(self) -> Program | None:
@@ -202,25 +208,16 @@ class Formulation:
         if not self.plan.blocks:
             return None
         total = ZERO
-        for square in self._singularities.values():
+        for square in (*self._amplified.values(), *self._degenerate.values()):
             total = plus(total, square)
         return self.program("monitor", {"condition": (ca.sqrt(total), ["condition"])})
 
     def _causes(self) -> Program | None:
         if not self.plan.blocks:
             return None
-        return self.program("causes", {"value": (ca.vertcat(*self._singularities.values()), list(self._singularities))})
-
-    def _inverse_dynamics(self) -> Program:
-        m, scope = self.mechanism, self.mechanism.scope
-        accelerations = {name: ca.SX.sym(f"d{name}") for name in scope.velocities}
-        rates = {name: scope.symbol(name) for name in scope.velocities}
-        efforts = inverse_dynamics(m.links, scope, rates, accelerations, m.gravity, UNIT[2])
-        inputs = {
-            "q": (scope.q, scope.coordinates),
-            "v": (scope.v, scope.velocities),
-            "vdot": (ca.vertcat(*accelerations.values()), list(accelerations)),
-            "p": (scope.p, scope.parameters),
-        }
-        outputs = {"efforts": (ca.vertcat(*[efforts[n] for n in scope.velocities]), scope.velocities)}
-        return Program.build(f"{m.system.name}_inverse_dynamics", inputs, outputs)
+        degenerate = self._degenerate
+        # where a tie is singular, so is every choice of velocities: blame the choice only for the rest
+        ties = [value for sentence, value in degenerate.items() if sentence.startswith("tie ")]
+        least = ca.fmax(1, ca.mmax(ca.vertcat(*ties))) if ties else ONE
+        values = {sentence: value / least if ties else value for sentence, value in self._amplified.items()} | degenerate
+        return self.program("causes", {"value": (ca.vertcat(*values.values()), list(values))})

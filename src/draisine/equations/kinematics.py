@@ -123,17 +123,24 @@ class Pose:
         return add(self.position, times(self.rotation, point))
 
 
+STANDING = Pose(NULL, UNIT)
+
+
 def poses(links: list[Link]) -> dict[str, Pose]:
     """Pose of every body, spins included."""
     found: dict[str, Pose] = {}
     for link in links:
-        pose = found[link.parent.name] if link.parent else Pose(NULL, UNIT)
-        for step in link.all_steps:
-            if isinstance(step, Shift):
-                pose = Pose(pose.of(step.by), pose.rotation)
-            elif isinstance(step, Launch):
-                pose = Pose(step.position, step.matrix)
-            else:
-                pose = Pose(pose.position, product(pose.rotation, step.matrix))
-        found[link.name] = pose
+        found[link.name] = follow(found[link.parent.name] if link.parent else STANDING, link)
     return found
+
+
+def follow(pose: Pose, link: Link) -> Pose:
+    """Pose of a link from that of its parent, in the same axes."""
+    for step in link.all_steps:
+        if isinstance(step, Shift):
+            pose = Pose(pose.of(step.by), pose.rotation)
+        elif isinstance(step, Launch):
+            pose = Pose(step.position, step.matrix)
+        else:
+            pose = Pose(pose.position, product(pose.rotation, step.matrix))
+    return pose

@@ -113,6 +113,20 @@ def _orthogonalise(matrix: Sequence[Sequence[ca.SX]], sides: Columns) -> Columns
     return shares
 
 
+def squared_volume(rows: Sequence[Sequence[ca.SX]]) -> ca.SX:
+    """Determinant of R Rᵀ: the product of the squared lengths of what each row adds to those before it. Zero where rows are
+    dependent."""
+    left = [list(row) for row in rows]
+    volume = ONE
+    for i, direction in enumerate(left):
+        square = dot(direction, direction)
+        volume = mul(volume, square)
+        for j in range(i + 1, len(left)):
+            share = dot(direction, left[j]) / square
+            left[j] = [minus(x, mul(share, d)) for x, d in zip(left[j], direction, strict=True)]
+    return volume
+
+
 def solve_symmetric(matrix: Sequence[Sequence[ca.SX]], side: Sequence[ca.SX]) -> list[ca.SX]:
     """Solve a positive definite system by L D Lᵀ, which needs no pivots. Only the lower triangle is read."""
     n = len(side)

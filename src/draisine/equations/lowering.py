@@ -36,6 +36,8 @@ class Scope:
         self._functions = dict(SX_FUNCTIONS)
         for table in system.tables:
             self._functions[table.name] = table
+        self._tied = {row for tie in system.ties for row, _ in tie.residuals}
+        self.multipliers: dict[str, ca.SX] = {}  # by rows, those that forces depend on
         self._outputs = {o.name: o.expression for o in system.outputs}
         self._values: dict[str, ca.SX] = {}
         self._open: list[str] = []
@@ -63,14 +65,26 @@ class Scope:
     def symbol(self, name: str) -> ca.SX:
         return self._symbols[name]
 
-    def value(self, expression: Expr) -> ca.SX:
-        """The expression in symbols."""
-        return exact(ca.SX(evaluate(expression, self._look_up, self._functions, self.special)))
+    def value(self, expression: Expr, given: Mapping[str, ca.SX] | None = None) -> ca.SX:
+        """The expression in symbols; `given` are names that mean something else here."""
+        own = given or {}
+
+        def look_up(name: str) -> ca.SX:
+            return own[name] if name in own else self._look_up(name)
+
+        return exact(ca.SX(evaluate(expression, look_up if own else self._look_up, self._functions, self.special)))
+
+    def multiplier(self, row: str) -> ca.SX:
+        """The symbol of a constraint's multiplier, for forces that depend on it."""
+        return self.multipliers.setdefault(row, ca.SX.sym(f"{row}_multiplier"))
 
     def _look_up(self, name: str) -> ca.SX:
         """An output's value, or a symbol."""
         definition = self._outputs.get(name)
         if definition is None:
+            row = name.removesuffix("_multiplier")
+            if name not in self._symbols and row != name and row in self._tied:
+                return self.multiplier(row)
             if name not in self._symbols:
                 raise ModelError(self.unknown(name))
             return self._symbols[name]

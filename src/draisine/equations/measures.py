@@ -7,7 +7,7 @@ from functools import partial
 
 import casadi as ca
 
-from draisine.equations.kinematics import REST, Pose, Twist, poses, twists
+from draisine.equations.kinematics import REST, STANDING, Pose, Twist, follow, poses, twists
 from draisine.equations.lowering import Scope
 from draisine.equations.tree import Launch, Link
 from draisine.equations.vectors import (
@@ -17,6 +17,7 @@ from draisine.equations.vectors import (
     ZERO,
     Mat,
     Vec,
+    add,
     product,
     quaternion_rate,
     rotation,
@@ -37,17 +38,22 @@ class Measures:
       frame's own);
     - `rate_x(body)`: angular velocity in the axes of the body or frame;
     - `heading(body)`, `lean(body)`, `pitch(body)`: turns about z, then x, then y (lean to the right is positive);
-    - `distance(a, b)` of two points; `rate(expression)`: time derivative of a quantity of position.
+    - `distance(a, b)` of two points; `offset_x(a, b)`: where b is, seen from a in the axes of a; `cosine_xy(a, b)`: of the angle
+      between axis x of a and axis y of b. What carries both a and b does not enter these;
+    - `rate(expression)`: time derivative of a quantity of position.
     """
 
     def __init__(self, scope: Scope, links: list[Link]) -> None:
         self.scope = scope
         self.links = {link.name: link for link in links}
-        self.poses: dict[str, Pose] = {GROUND: Pose(NULL, UNIT), **poses(links)}
+        self.poses: dict[str, Pose] = {GROUND: STANDING, **poses(links)}
         self.twists: dict[str, Twist] = {
             GROUND: REST,
             **twists(links, {n: scope.symbol(n) for n in scope.velocities}, whole=True),
         }
+        self.lag_rates: dict[str, ca.SX] = {}  # of what tangential laws remember
+        self._carried: dict[tuple[str, str], Pose] = {}  # pose of a link in the axes of another that carries it
+        self._seen: dict[tuple[str, str], Pose] = {}
         self._points = {point.name: point for point in scope.system.points}
         vectors = {
             "position": self.position,
@@ -61,7 +67,11 @@ class Measures:
         self._offer("heading", lambda name: self._attitude(name)[0])
         self._offer("lean", lambda name: self._attitude(name)[1])
         self._offer("pitch", lambda name: self._attitude(name)[2])
-        scope.special["distance"] = self._distance
+        self._offer_pair("distance", self.distance)
+        for i, first in enumerate("xyz"):
+            self._offer_pair(f"offset_{first}", partial(self._offset_along, i))
+            for j, second in enumerate("xyz"):
+                self._offer_pair(f"cosine_{first}{second}", partial(self._cosine, i, j))
         scope.special["rate"] = self._rate
 
     @property
@@ -80,6 +90,7 @@ class Measures:
                 if isinstance(displacement, Float | Glide) and isinstance(step, Launch):
                     linear: Vec = tuple(scope.symbol(n) if n else ZERO for n in step.linear)  # type: ignore[assignment]
                     value |= dict(zip(displacement.position, times(step.matrix, linear), strict=False))
+        value |= {c.name: scope.symbol(c.rate) for c in scope.system.massless} | self.lag_rates
         return ca.vertcat(*[value[name] for name in scope.coordinates]) if scope.coordinates else ca.SX(0, 1)
 
     def rate(self, quantity: ca.SX, where: str) -> ca.SX:
@@ -119,6 +130,49 @@ class Measures:
         body, _ = self.place(name)
         return times(transposed(self.turn(name)), self.twists[body].angular)
 
+    def seen_from(self, a: str, b: str) -> Pose:
+        """Pose of a frame b in the axes of a frame a."""
+        if (a, b) not in self._seen:
+            first, second = self._both(a, b)
+            inward = transposed(product(first.rotation, self.turn(a)))
+            turned = product(inward, product(second.rotation, self.turn(b)))
+            self._seen[a, b] = Pose(times(inward, sub(second.position, first.position)), turned)
+        return self._seen[a, b]
+
+    def distance(self, a: str, b: str) -> ca.SX:
+        first, second = self._both(a, b)
+        return length(list(sub(second.position, first.position)))
+
+    def _both(self, a: str, b: str) -> tuple[Pose, Pose]:
+        """Poses of two points, with the axes of their bodies, in those of the nearest body that carries both."""
+        (first, at), (second, to) = self.place(a), self.place(b)
+        ways = [[link.name for link in self.links[body].path()] if body != GROUND else [] for body in (first, second)]
+        shared = [one for one, other in zip(*ways, strict=False) if one == other]
+        found = []
+        for body, point in ((first, at), (second, to)):
+            pose = self._pose_on(shared[-1], body) if shared else self.poses[body]
+            found.append(Pose(pose.of(point), pose.rotation))
+        return found[0], found[1]
+
+    def _pose_on(self, carrier: str, body: str) -> Pose:
+        """Pose of a body in the axes of one that carries it."""
+        if body == carrier:
+            return STANDING
+        if (carrier, body) not in self._carried:
+            parent = self.links[body].parent
+            assert parent is not None  # the carrier lies on the way
+            self._carried[carrier, body] = follow(self._pose_on(carrier, parent.name), self.links[body])
+        return self._carried[carrier, body]
+
+    def point_on(self, name: str, local: Vec) -> Vec:
+        """A point given in the axes of a named frame, from its origin, in the world."""
+        return add(self.position(name), self.to_world(name, local))
+
+    def to_world(self, name: str, vector: Vec) -> Vec:
+        """A vector in the axes of a named frame, in those of the world."""
+        body, _ = self.place(name)
+        return times(self.poses[body].rotation, times(self.turn(name), vector))
+
     def turn(self, name: str) -> Mat:
         """Axes of a named frame in those of its body; none for plain points and bodies."""
         turned = UNIT
@@ -139,16 +193,25 @@ class Measures:
         sideways = length([r[0][1], r[1][1]], regular=True)
         return ca.atan2(-r[0][1], r[1][1]), ca.atan2(r[2][1], sideways), ca.atan2(-r[2][0], r[2][2])
 
-    def _distance(self, arguments: tuple[Expr, ...]) -> ca.SX:
-        if len(arguments) != 2 or not all(isinstance(a, Name) for a in arguments):
-            raise ModelError(f"distance takes the names of two points, got ({', '.join(map(str, arguments))})")
-        first, second = (self.position(a.identifier) for a in arguments if isinstance(a, Name))
-        return length(list(sub(second, first)))
-
     def _rate(self, arguments: tuple[Expr, ...]) -> ca.SX:
         if len(arguments) != 1:
             raise ModelError(f"rate takes one expression, got {len(arguments)} ({', '.join(map(str, arguments))})")
         return self.rate(self.scope.value(arguments[0]), f"the argument of 'rate({arguments[0]})'")
+
+    def _offset_along(self, axis: int, a: str, b: str) -> ca.SX:
+        return self.seen_from(a, b).position[axis]
+
+    def _cosine(self, first: int, second: int, a: str, b: str) -> ca.SX:
+        return self.seen_from(a, b).rotation[first][second]
+
+    def _offer_pair(self, function: str, measure: Callable[[str, str], ca.SX]) -> None:
+        def call(arguments: tuple[Expr, ...]) -> ca.SX:
+            pair = [a.identifier for a in arguments if isinstance(a, Name)]
+            if len(arguments) != 2 or len(pair) != 2:
+                raise ModelError(f"{function} takes the names of two points, got ({', '.join(map(str, arguments))})")
+            return measure(*pair)
+
+        self.scope.special[function] = call
 
     def _offer(self, function: str, measure: Callable[[str], ca.SX]) -> None:
         def call(arguments: tuple[Expr, ...]) -> ca.SX:

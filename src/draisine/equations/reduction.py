@@ -1,18 +1,20 @@
-"""Reduction onto the kernel of the constraints: v = H(q) v_r with A H = 0, block by block.
+"""Reduction onto the kernel of the constraints: v = H v_r + h₀ with A H = 0 and A h₀ = −a₀, block by block.
 
-Contacts are eliminated one after the other in the order of the tree. Each block of rows is solved for as many dependent
-velocities, and the result is put into the rows that follow; so H, the accelerations' bias and the multipliers all come from the
-same small factors, and no block is larger than a contact unless conditioning asks for it.
+Contacts are eliminated one after the other in the order of the tree, ties after them. Each block of rows is solved for as many
+dependent velocities, and the result is put into the rows that follow; so H, the accelerations' bias and the multipliers all come
+from the same small factors, and no block is larger than a contact or tie unless conditioning asks for it. h₀ is there only where
+a constraint moves by itself.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import casadi as ca
 
-from draisine.equations.contacts import Rows
 from draisine.equations.linear import solve
+from draisine.equations.rows import Rows
 from draisine.equations.vectors import ONE, ZERO, dot, is_zero, minus, mul, opposite, plus
 
 
@@ -35,11 +37,11 @@ class Elimination:
 class Reduction:
     """The plan carried out on symbolic rows."""
 
-    def __init__(self, contact_rows: list[Rows], plan: Elimination) -> None:
+    def __init__(self, blocks: list[Rows], plan: Elimination) -> None:
         self.plan = plan
-        self.names = [name for rows in contact_rows for name in rows.names]
+        self.names = [name for rows in blocks for name in rows.names]
         columns: list[dict[str, ca.SX]] = []
-        for rows in contact_rows:
+        for rows in blocks:
             for i in range(rows.count):
                 columns.append({v: c[i] for v, c in rows.columns.items() if not is_zero(c[i])})
         self.rows = columns
@@ -50,6 +52,8 @@ class Reduction:
             self._reduced.append(reduced)
             self._maps.append(self._solved(reduced, block))
         self.kernel = self._back_substituted()
+        drift = [a for rows in blocks for a in rows.drift]
+        self.moved = self.bias(drift) if any(not is_zero(a) for a in drift) else {}  # h₀ of the dependent velocities
 
     def _put_in(self, row: dict[str, ca.SX], upto: int) -> dict[str, ca.SX]:
         """A row with the velocities of the first `upto` blocks replaced."""
@@ -85,6 +89,11 @@ class Reduction:
             kernel |= found
         return kernel
 
+    def squares(self) -> Iterator[list[list[ca.SX]]]:
+        """The square matrix of each block, by rows, after the earlier blocks are put in."""
+        for block, reduced in zip(self.plan.blocks, self._reduced, strict=True):
+            yield [[row.get(name, ZERO) for name in block.dependent] for row in reduced]
+
     def column(self, independent: str) -> dict[str, ca.SX]:
         """All velocities per unit of one independent velocity."""
         return {
@@ -92,6 +101,11 @@ class Reduction:
         }
 
     def velocities(self, independent: dict[str, ca.SX]) -> dict[str, ca.SX]:
+        """H v_r + h₀: an admissible motion."""
+        values = self.combined(independent)
+        return {name: plus(value, self.moved.get(name, ZERO)) for name, value in values.items()} if self.moved else values
+
+    def combined(self, independent: dict[str, ca.SX]) -> dict[str, ca.SX]:
         """H v_r, dependent velocities from the last block to the first so that shared sums are formed once."""
         values = dict(independent)
         for eliminated in reversed(self._maps):
@@ -101,7 +115,7 @@ class Reduction:
         return values
 
     def bias(self, residual_rates: list[ca.SX]) -> dict[str, ca.SX]:
-        """Accelerations of the dependent velocities when the independent ones have none: A v̇ = −Ȧ v."""
+        """Accelerations of the dependent velocities when the independent ones have none: A v̇ = −(Ȧ v + ȧ₀)."""
         particular: list[dict[str, ca.SX]] = []
         for number, block in enumerate(self.plan.blocks):
             sides = []

@@ -10,24 +10,26 @@ import casadi as ca
 
 from draisine.equations.contacts import EdgeContact, WheelContact
 from draisine.equations.inertia import mass_of
-from draisine.equations.newton_euler import inverse_dynamics
+from draisine.equations.touching import Contact, track, used_friction
 from draisine.equations.tree import Launch, Turn
 from draisine.equations.vectors import UNIT, ZERO, Vec, cross, dot, times
 from draisine.model.errors import ModelError
 from draisine.model.items import Rotate
-from draisine.program.equations import Constraint, Event, Kind, Quantity
+from draisine.model.laws import Rolling
+from draisine.program.equations import Constraint, Event, Quantity
 from draisine.program.expression import parse
 from draisine.program.program import Program
 from draisine.program.safe import length
 
 if TYPE_CHECKING:
-    from draisine.equations.formulation import Formulation
+    from draisine.equations.derivation import Derivation
+    from draisine.program.solved import Solved
 
 
 class Report:
     """Symbolic answers of one formulation."""
 
-    def __init__(self, formulation: Formulation) -> None:
+    def __init__(self, formulation: Derivation) -> None:
         self.formulation = formulation
         self.mechanism = formulation.mechanism
         self.scope = formulation.mechanism.scope
@@ -41,6 +43,21 @@ class Report:
         for contact in self.mechanism.contacts:
             if isinstance(contact, WheelContact):
                 found |= self._wheel_geometry(contact)
+        for touching in self.mechanism.touching:
+            found |= self._touching_geometry(touching)
+        return found
+
+    def _touching_geometry(self, contact: Contact) -> dict[Quantity, ca.SX]:
+        """Where a wheel that is held by ties touches, which way it goes, and how fast it slips if it can."""
+        name = contact.name
+        point = contact.contact_point
+        found = {
+            Quantity(f"{name}_contact_{axis}", "m", f"contact point of {name}"): c for axis, c in zip("xyz", point, strict=True)
+        }
+        found[Quantity(f"{name}_track_heading", "rad", f"direction of the track of {name} on the ground")] = track(contact)
+        if not isinstance(contact.law, Rolling):
+            for way, slip in zip(("along", "across"), contact.slip, strict=True):
+                found[Quantity(f"{name}_slip_{way}", "m/s", f"slip of {name} {way} its track")] = slip
         return found
 
     def _wheel_geometry(self, contact: WheelContact) -> dict[Quantity, ca.SX]:
@@ -93,37 +110,51 @@ class Report:
     # ---------------------------------------------------------------- forces
 
     @cached_property
-    def _accelerations(self) -> dict[str, ca.SX]:
-        return self.formulation.dynamics.all_accelerations(self.formulation.reduction)
-
-    @cached_property
-    def multipliers(self) -> list[ca.SX]:
-        """λ from the efforts that the free motion needs and does not get: Aᵀλ = M v̇ + h − Q."""
-        m, f = self.mechanism, self.formulation
-        if not m.row_names:
-            return []
-        velocities = f.dynamics.velocities
-        needed = inverse_dynamics(m.links, self.scope, velocities, self._accelerations, m.gravity, UNIT[2])
-        (given,) = f.put_in([m.forces.total])
-        efforts = {name: needed[name] - given[i] for i, name in enumerate(self.scope.velocities)}
-        return f.reduction.multipliers(efforts)
-
-    @cached_property
     def _force_outputs(self) -> dict[Quantity, ca.SX]:
         found: dict[Quantity, ca.SX] = {}
         start = 0
         for rows in self.mechanism.rows:
-            share = self.multipliers[start : start + rows.count]
+            share = self.formulation.multipliers[start : start + rows.count]
             start += rows.count
-            name = rows.contact.name
-            if isinstance(rows.contact, WheelContact):
+            contact = rows.source
+            if isinstance(contact, WheelContact):
                 whole = dict(zip(rows.kept, share, strict=True))
                 force: Vec = tuple(whole.get(i, ZERO) for i in range(3))  # type: ignore[assignment]
-                found |= self._wheel_forces(rows.contact, force, held_up=2 in rows.kept or len(rows.kept) == 3)
-            else:
+                found |= self._wheel_forces(contact, force, held_up=2 in rows.kept or len(rows.kept) == 3)
+            elif isinstance(contact, EdgeContact):
+                name = contact.name
                 found[Quantity(f"{name}_force_across", "N", f"force of the ground across {name}")] = share[0]
-                if rows.contact.edge.on_ground:
+                if contact.edge.on_ground:
                     found[Quantity(f"{name}_normal_force", "N", f"force of the ground on {name}")] = share[1]
+        for touching in self.mechanism.touching:
+            found |= self._touching_forces(touching)
+        return found
+
+    def _touching_forces(self, contact: Contact) -> dict[Quantity, ca.SX]:
+        """The force of the ground on a wheel that is held by ties: multipliers, and along the ground those of its law."""
+        name = contact.name
+        multipliers = dict(zip(self.mechanism.row_names, self.formulation.multipliers, strict=True))
+        law = next((law for law in self.mechanism.laws if law.contact is contact), None)
+        told = self.formulation.put_in(
+            [*(law.force if law is not None else ()), *contact.forward, *contact.left, *contact.normal]
+        )
+        if law is None:
+            along, across = (multipliers.get(f"{name}_{way}", ZERO) for way in ("along", "across"))
+        else:
+            along, across, *told = told
+        up = multipliers.get(f"{name}_normal", ZERO)
+        world = [along * told[i] + across * told[3 + i] + up * told[6 + i] for i in range(3)]
+        found = {
+            Quantity(f"{name}_force_{a}", "N", f"force on {name} in the world's axes"): c
+            for a, c in zip("xyz", world, strict=True)
+        }
+        found[Quantity(f"{name}_longitudinal_force", "N", f"force on {name} along its track")] = along
+        found[Quantity(f"{name}_lateral_force", "N", f"force on {name} across its track, to the left")] = across
+        if f"{name}_normal" in multipliers:
+            found[Quantity(f"{name}_normal_force", "N", f"force of the ground holding {name} up")] = up
+            found[Quantity(f"{name}_friction_needed", "", f"force along the ground on {name}, per normal force")] = used_friction(
+                along, across, up
+            )
         return found
 
     def _wheel_forces(self, contact: WheelContact, force: Vec, held_up: bool) -> dict[Quantity, ca.SX]:
@@ -174,13 +205,12 @@ class Report:
 
     @property
     def constraints(self) -> tuple[Constraint, ...]:
-        rows = [Constraint(name, Kind.NONHOLONOMIC, "velocity", "m/s") for name in self.mechanism.row_names]
-        return (*(c for c, _ in self.mechanism.position_constraints), *rows)
+        return (*(c for c, _ in self.mechanism.position_constraints), *self.mechanism.row_constraints)
 
     @cached_property
     def residuals(self) -> ca.SX:
         positions = [r for _, r in self.mechanism.position_constraints]
-        speeds = self.mechanism.matrix @ self.scope.v if self.mechanism.row_names else ca.SX(0, 1)
+        speeds = self.mechanism.matrix @ self.scope.v + self.mechanism.drift if self.mechanism.row_names else ca.SX(0, 1)
         return ca.densify(ca.vertcat(*positions, speeds))
 
     # ---------------------------------------------------------------- programs
@@ -201,7 +231,7 @@ class Report:
     def force_names(self) -> frozenset[str]:
         return frozenset(q.name for q in self._force_outputs)
 
-    def program(self) -> Program:
+    def program(self) -> Program | Solved:
         f, scope = self.formulation, self.scope
         kinetic, potential = self.energies
         driven = self.mechanism.forces.driven
@@ -210,20 +240,19 @@ class Report:
         told = f.put_in([ca.vertcat(*motion), ca.vertcat(kinetic, potential), self.residuals, ca.densify(power), scope.u])
         outputs, energy, residuals, power, inputs = told
         work = f.x[-1] if f.tracks_work else ca.SX(0)
-        multipliers = self.multipliers
+        multipliers = self.formulation.multipliers
         labels = [q.name for q in self.outputs]
-        return f.program(
-            "report",
+        return f.reported(
             {
                 "v": (f.all_velocities, scope.velocities),
-                "vdot": (ca.vertcat(*[self._accelerations[n] for n in scope.velocities]), [f"d{n}/dt" for n in scope.velocities]),
+                "vdot": (ca.vertcat(*[f.all_accelerations[n] for n in scope.velocities]), [f"d{n}/dt" for n in scope.velocities]),
                 "multipliers": (ca.vertcat(*multipliers), [f"{n}_multiplier" for n in self.mechanism.row_names]),
                 "outputs": (ca.vertcat(outputs, *self._force_outputs.values()), labels),
                 "energy": (ca.vertcat(energy, work), ["kinetic", "potential", "work"]),
                 "residuals": (residuals, [c.name for c in self.constraints]),
                 "power": (power, [f"{n}_power" for n in scope.input_names]),
                 "inputs": (inputs, scope.input_names),
-            },
+            }
         )
 
     def motion(self) -> Program:

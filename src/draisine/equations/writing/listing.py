@@ -1,285 +1,235 @@
-"""A large system's equations as a listing of short named formulas, executable as it stands.
+"""A system's equations as a listing of short named formulas, executable as it stands.
 
-The listing is the program of the state derivative read back: a quantity whose meaning the derivation knows has its name, others
-that are used more than once are numbered a1, a2, … under the heading where they first appear. Every formula is in the language of
-`draisine.program.expression`, so the printed listing can be read and evaluated again.
+For a described mechanism the listing is the program of the state derivative read back, each quantity whose meaning the derivation
+knows under its name, body by body. Where accelerations and reactions are solved for together, as in many equations that were
+typed by hand, the linear equations stand in the listing; where only 0 = F(t, x, ẋ) is known, the residuals.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cache
-from itertools import pairwise
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import casadi as ca
 
+from draisine.equations.derive import derive
 from draisine.equations.formulation import Formulation
 from draisine.equations.mechanism import Mechanism
-from draisine.equations.writing.meanings import Chapter, meanings
+from draisine.equations.writing.lines import Assignment, Balance, Listing, Section
+from draisine.equations.writing.meanings import meanings
+from draisine.equations.writing.reading_back import Formulas, Meaning
 from draisine.model.errors import ModelError
 from draisine.model.items import System
 from draisine.model.model import Model
-from draisine.program.callee import offsets
-from draisine.program.expression import FLOAT_FUNCTIONS, Call, Expr, Name, Number, evaluate
-from draisine.program.program import Program
+from draisine.program.equations import Equations
+from draisine.program.expression import Call, Expr, Name, Number
+from draisine.program.implicit import Implicit
+from draisine.program.program import Program, Slot
+from draisine.program.solved import Solved
 
-LONGEST = 40  # parts of a formula; what is longer is broken up by numbered quantities
-
-
-@dataclass(frozen=True)
-class Assignment:
-    """One line of a listing."""
-
-    name: str
-    meaning: str
-    expression: Expr
+Inputs = Mapping[str, tuple[ca.SX, Sequence[str]]]
 
 
-@dataclass(frozen=True)
-class Section:
-    """Lines under one heading."""
-
-    title: str
-    assignments: tuple[Assignment, ...]
-
-
-@dataclass(frozen=True)
-class Listing:
-    """Named formulas from (t, x, u, p) to the derivative of the state, in an order in which they can be evaluated."""
-
-    name: str
-    arguments: tuple[str, ...]
-    results: tuple[str, ...]  # names of the state's derivatives, in the order of the state
-    sections: tuple[Section, ...]
-    functions: Mapping[str, Callable[..., float]] = field(default_factory=dict)  # tables, by name
-
-    @property
-    def assignments(self) -> list[Assignment]:
-        return [line for section in self.sections for line in section.assignments]
-
-    def evaluate(self, values: Mapping[str, float]) -> dict[str, float]:
-        """All named quantities, for numbers of the arguments."""
-        return run_lines([(line.name, line.expression) for line in self.assignments], values, self.functions)
-
-
-def run_lines(
-    lines: Sequence[tuple[str, Expr]], values: Mapping[str, float], functions: Mapping[str, Callable[..., float]] | None = None
-) -> dict[str, float]:
-    """Evaluate formulas one after the other, each with the results of those before it."""
-    known = {name: float(value) for name, value in values.items()}
-    every = {**FLOAT_FUNCTIONS, **(functions or {})}
-    for name, expression in lines:
-        known[name] = float(evaluate(expression, known.__getitem__, every))
-    return known
-
-
-def listing(model: Model | System) -> Listing:
-    """The listing of a model's state derivative."""
+def listing(model: Model | System | Equations) -> Listing:
+    """The listing of a model's state derivative; of typed equations, of whatever they are made of."""
+    if isinstance(model, Equations):
+        if isinstance(model.dynamics, Solved):
+            return _solved(model, model.dynamics)
+        return _implicit(model, model.dynamics) if isinstance(model.dynamics, Implicit) else _explicit(model, model.dynamics)
+    equations = derive(model, work=False)
+    if isinstance(equations.dynamics, Solved):
+        return _solved(equations, equations.dynamics)
     system = model.freeze() if isinstance(model, Model) else model
     mechanism = Mechanism(system)
     plan, _, _ = mechanism.choose(system.independent)
-    formulation = Formulation(mechanism, plan, {}, (), False)
-    return _Lister(formulation).listing()
+    return _derived(Formulation(mechanism, plan, {}, (), False))
 
 
-@dataclass(frozen=True)
-class _Node:
-    """A line of the tape in single assignment: operands are nodes."""
-
-    operation: int
-    operands: tuple[int, ...]
-    atom: Expr | None = None
-    callee: Any = None
-    part: int = 0  # which result of a call
+# ---------------------------------------------------------------- described mechanisms
 
 
-class _Lister:
-    def __init__(self, formulation: Formulation) -> None:
-        self.formulation = formulation
-        self.chapters = [c for c in meanings(formulation) if c.meanings]
-        self.states = formulation.x_labels
-        self.program = self._program()
-        self.nodes: list[_Node] = []
-        self.ends: dict[tuple[int, int], int] = {}  # (slot, entry) of the program's results → node
-        self._read_tape()
-        self.used = self._uses()
-        self.shown: dict[int, Expr] = {}
-        self.taken = {label for slot in self.program.inputs for label in slot.labels}
-        self.functions: dict[str, Callable[..., float]] = {}
-        self.numbered = 0
-        self.named: dict[int, tuple[str, str]] = {}
-        self._name_nodes()
-
-    def _program(self) -> Program:
-        f = self.formulation
-        (slope,) = f.put_in([f.mechanism.measures.q_rate])
-        slope = ca.vertcat(slope, *f.dynamics.accelerations.values())
-        values = ca.vertcat(*[m.value for c in self.chapters for m in c.meanings])
-        return f.program("listing", {"named": values, "xdot": slope, "opposite": -values})
-
-    def _read_tape(self) -> None:
-        place: dict[int, int] = {}
-        for line in self.program.tape:
-            if line.operation == ca.OP_OUTPUT:
-                self.ends[line.outputs[0], line.outputs[1]] = place[line.inputs[0]]
-                continue
-            if line.operation == ca.OP_INPUT:
-                slot, entry = line.inputs
-                new = [_Node(line.operation, (), Name(self.program.inputs[slot].labels[entry]))]
-            elif line.operation == ca.OP_CONST:
-                new = [_Node(line.operation, (), Number(line.constant or 0.0))]
-            else:
-                operands = tuple(place[i] for i in line.inputs)
-                new = [_Node(line.operation, operands, None, line.callee, k) for k in range(len(line.outputs))]
-            for target, node in zip(line.outputs, new, strict=True):
-                if target >= 0:
-                    place[target] = len(self.nodes)
-                self.nodes.append(node)
-
-    def _uses(self) -> dict[int, int]:
-        """How often each node is read on the way to the derivative of the state; others are left out."""
-        counts: dict[int, int] = {}
-        waiting = [self.ends[1, k] for k in range(len(self.states))]
-        for node in waiting:
-            counts[node] = counts.get(node, 0) + 1
-        seen = set(waiting)
-        while waiting:
-            for operand in self.nodes[waiting.pop()].operands:
-                counts[operand] = counts.get(operand, 0) + 1
-                if operand not in seen:
-                    seen.add(operand)
-                    waiting.append(operand)
-        return counts
-
-    def _name_nodes(self) -> None:
-        every = [meaning for chapter in self.chapters for meaning in chapter.meanings]
-        for slot, before, about in ((0, "", ""), (2, "minus_", "the opposite of: ")):
-            for entry, meaning in enumerate(every):
-                node = self.ends[slot, entry]
-                # where a quantity itself is used, its opposite needs no name of its own
-                if slot and self.ends[0, entry] in self.used:
-                    continue
-                if node in self.used and self.nodes[node].atom is None and node not in self.named:
-                    self.named[node] = (self._unique(f"{before}{meaning.name}"), f"{about}{meaning.about}")
-
-    def _unique(self, name: str) -> str:
-        while name in self.taken:
-            name += "_"
-        self.taken.add(name)
-        return name
-
-    # ---------------------------------------------------------------- writing
-
-    def listing(self) -> Listing:
-        sections, entry = [], 0
-        for chapter in self.chapters:
-            targets = [self.ends[slot, entry + k] for k in range(len(chapter.meanings)) for slot in (0, 2)]
-            entry += len(chapter.meanings)
-            sections.append(self._section(chapter, [t for t in targets if t in self.used]))
-        last, results = self._derivatives()
-        f = self.formulation
-        arguments = tuple(label for slot in self.program.inputs for label in slot.labels)
-        kept = tuple(section for section in (*sections, last) if section.assignments)
-        return Listing(f.mechanism.system.name, arguments, results, kept, self.functions)
-
-    def _section(self, chapter: Chapter, targets: list[int]) -> Section:
+def _derived(f: Formulation) -> Listing:
+    chapters = [c for c in meanings(f) if c.meanings]
+    (slope,) = f.put_in([f.mechanism.measures.q_rate])
+    slope = ca.vertcat(slope, *f.dynamics.accelerations.values())
+    every = [meaning for chapter in chapters for meaning in chapter.meanings]
+    formulas = Formulas(f.mechanism.system.name, lambda results: f.program("listing", results), slope, every)
+    sections, entry = [], 0
+    for chapter in chapters:
         lines: list[Assignment] = []
-        for target in targets:
-            self._write(target, lines)
-        return Section(chapter.title, tuple(lines))
+        formulas.meant(range(entry, entry + len(chapter.meanings)), lines)
+        entry += len(chapter.meanings)
+        sections.append(Section(chapter.title, tuple(lines)))
+    last, results = _derivatives(formulas, f.x_labels)
+    return _listed(f.mechanism.system.name, formulas, [*sections, last], results)
 
-    def _derivatives(self) -> tuple[Section, tuple[str, ...]]:
-        """One line for each state, even where it repeats a name: these are the results."""
-        lines: list[Assignment] = []
-        results = []
-        for k, state in enumerate(self.states):
-            node = self.ends[1, k]
-            self._write(node, lines)
-            shown = self.shown[node]
-            if not (isinstance(shown, Name) and shown.identifier == f"{state}_dot"):
-                shown_as = self._unique(f"{state}_dot")
-                lines.append(Assignment(shown_as, f"derivative of {state}", shown))
-                results.append(shown_as)
-            else:
-                results.append(shown.identifier)
-        return Section("Derivative of the state", tuple(lines)), tuple(results)
 
-    def _write(self, target: int, lines: list[Assignment]) -> None:
-        """Write a node and, before it, all it needs that is not written yet."""
-        stack = [target]
-        while stack:
-            node = stack[-1]
-            if node in self.shown:
-                stack.pop()
-                continue
-            missing = [o for o in self.nodes[node].operands if o not in self.shown]
-            if missing:
-                stack += reversed(missing)
-                continue
-            stack.pop()
-            self.shown[node] = self._line(node, lines)
+def _derivatives(formulas: Formulas, states: Sequence[str]) -> tuple[Section, tuple[str, ...]]:
+    """One line for each state, even where it repeats a name: these are the results."""
+    lines: list[Assignment] = []
+    results = []
+    for k, state in enumerate(states):
+        shown = formulas.wanted(k, lines)
+        if isinstance(shown, Name) and shown.identifier == f"{state}_dot":
+            results.append(shown.identifier)
+            continue
+        results.append(formulas.unique(f"{state}_dot"))
+        lines.append(Assignment(results[-1], f"derivative of {state}", shown))
+    return Section("Derivative of the state", tuple(lines)), tuple(results)
 
-    def _line(self, number: int, lines: list[Assignment]) -> Expr:
-        node = self.nodes[number]
-        if node.atom is not None:
-            return node.atom
-        formula = self._formula(node)
-        if number in self.named:
-            name, meaning = self.named[number]
-        elif isinstance(formula, Call) and ((self.used[number] > 1 and formula.size > 2) or formula.size > LONGEST):
-            self.numbered += 1
-            name, meaning = self._unique(f"a{self.numbered}"), ""
+
+def _listed(name: str, formulas: Formulas, sections: Sequence[Section], results: tuple[str, ...]) -> Listing:
+    kept = tuple(section for section in sections if section.assignments or section.balances)
+    return Listing(name, formulas.arguments, results, kept, formulas.functions)
+
+
+# ---------------------------------------------------------------- typed by hand
+
+
+def _explicit(equations: Equations, dynamics: Program) -> Listing:
+    """ẋ = f: the program as it is."""
+    symbols = dynamics.symbols()
+    (slope, *_) = dynamics.function.call(symbols)
+    formulas = _formulas(equations, _inputs(dynamics.inputs, symbols), slope)
+    last, results = _derivatives(formulas, [s.name for s in equations.states])
+    return _listed(equations.name, formulas, [last], results)
+
+
+def _implicit(equations: Equations, dynamics: Implicit) -> Listing:
+    """0 = F: one line for each residual."""
+    program = dynamics.residual
+    symbols = program.symbols()
+    (residual,) = program.function.call(symbols)
+    inputs = _inputs(program.inputs, symbols)
+    inputs["xdot"] = (inputs["xdot"][0], [f"{s.name}_dot" for s in equations.states])
+    formulas = _formulas(equations, inputs, residual)
+    labels = program.output("residual").labels or tuple(str(k + 1) for k in range(dynamics.size))
+    lines: list[Assignment] = []
+    results = []
+    for k, label in enumerate(labels):
+        shown = formulas.wanted(k, lines)
+        results.append(formulas.unique(f"residual_{_word(label)}"))
+        lines.append(Assignment(results[-1], "vanishes", shown))
+    told = "residuals, which vanish where x_dot is the derivative of x"
+    section = Section("Residuals, all of which vanish", tuple(lines))
+    return Listing(equations.name, formulas.arguments, tuple(results), (section,), formulas.functions, told)
+
+
+def _solved(equations: Equations, dynamics: Solved) -> Listing:
+    """K z = r, then ẋ from z: entries of the matrix, the linear equations, the derivative."""
+    if dynamics.iterates:
+        raise ModelError(
+            f"{equations.name}: forces depend on multipliers and not linearly, so that accelerations and reactions come from "
+            "Newton's method and no list of formulas gives them; export the code instead, or write the equations of the model "
+            "with ideal rolling"
+        )
+    if dynamics.iterates:
+        return _iterated(equations, dynamics)
+    symbols, z = dynamics.symbols(), ca.SX.sym("z", dynamics.size)
+    matrix, side = dynamics.linear(symbols)
+    (slope, *_) = dynamics.after.function.call([*symbols, z])
+    unknowns, rows = _unknowns(equations, dynamics, slope, z)
+    places = list(zip(*dynamics.places.get_triplet(), strict=True))
+    entries = [_entry(equations, rows, unknowns, i, j, matrix[i, j]) for i, j in places]
+    sides = [Meaning(f"F_{row}", f"right side of the equation of {row}", side[i]) for i, row in enumerate(rows)]
+    wanted = ca.vertcat(slope, side, *[matrix[i, j] for i, j in places])
+    inputs = {**_inputs(dynamics.inputs, symbols), "z": (z, unknowns)}
+    formulas = _formulas(equations, inputs, wanted, [*entries, *sides])
+    first, count = slope.numel(), len(places)
+    coefficients: list[Assignment] = []
+    formulas.meant(range(count), coefficients)
+    shown = {place: formulas.wanted(first + dynamics.size + k, coefficients) for k, place in enumerate(places)}
+    forces: list[Assignment] = []
+    formulas.meant(range(count, count + len(sides)), forces)
+    balances = []
+    for i, row in enumerate(rows):
+        terms = [(shown[i, j], Name(unknowns[j])) for j in range(dynamics.size) if (i, j) in shown]
+        balances.append(Balance(f"equation of {row}", _sum(terms), formulas.wanted(first + i, forces)))
+    last, results = _derivatives(formulas, [s.name for s in equations.states])
+    sections = [
+        Section("Coefficients of the linear equations", tuple(coefficients)),
+        Section("Forces, and linear equations for accelerations and reactions", tuple(forces), tuple(balances), tuple(unknowns)),
+        last,
+    ]
+    found = _listed(equations.name, formulas, sections, results)
+    given = found.arguments[: len(found.arguments) - len(unknowns)]  # the unknowns are no arguments of the whole
+    return replace(found, arguments=given)
+
+
+def _iterated(equations: Equations, dynamics: Solved) -> Listing:
+    """Forces that depend on reactions: what accelerations and reactions fulfil together, as residuals; then ẋ from them."""
+    symbols, z = dynamics.symbols(), ca.SX.sym("z", dynamics.size)
+    matrix, side = dynamics.linear(symbols, z)
+    (slope, *_) = dynamics.after.function.call([*symbols, z])
+    unknowns, rows = _unknowns(equations, dynamics, slope, z)
+    inputs = {**_inputs(dynamics.inputs, symbols), "z": (z, unknowns)}
+    formulas = _formulas(equations, inputs, ca.densify(ca.vertcat(slope, matrix @ z - side)))
+    lines: list[Assignment] = []
+    vanishing = []
+    for k, row in enumerate(rows):
+        shown = formulas.wanted(slope.numel() + k, lines)
+        vanishing.append(formulas.unique(f"residual_{row}"))
+        lines.append(Assignment(vanishing[-1], f"equation of {row}: vanishes", shown))
+    last, results = _derivatives(formulas, [s.name for s in equations.states])
+    sections = [Section(f"Equations that {', '.join(unknowns)} fulfil together", tuple(lines)), last]
+    told = "residuals that vanish at the accelerations and reactions, then the derivative of the state"
+    return replace(_listed(equations.name, formulas, sections, (*vanishing, *results)), told=told)
+
+
+def _unknowns(equations: Equations, dynamics: Solved, slope: ca.SX, z: ca.SX) -> tuple[list[str], list[str]]:
+    """What the unknowns are called, and the equations: accelerations and multipliers, if that is what they are."""
+    velocities = [v.name for v in equations.velocities]
+    multipliers = [m.name for m in equations.multipliers]
+    if dynamics.size == len(velocities) + len(multipliers):
+        held = [name.removesuffix("_multiplier") for name in multipliers]
+        return [*(f"{v}_dot" for v in velocities), *multipliers], [*velocities, *held]
+    told = {state.name: slope[k] for k, state in enumerate(equations.states)}
+    found = []
+    for k in range(dynamics.size):
+        same = (f"{name}_dot" for name, rate in told.items() if ca.is_equal(rate, z[k], 1))
+        found.append(next(same, f"z{k + 1}"))
+    return found, [str(k + 1) for k in range(dynamics.size)]
+
+
+def _entry(equations: Equations, rows: Sequence[str], unknowns: Sequence[str], i: int, j: int, value: ca.SX) -> Meaning:
+    """An entry of K with its name: of the mass matrix, of a constraint row, or by its place."""
+    n = len(equations.velocities)
+    if len(rows) != n + len(equations.multipliers):
+        return Meaning(f"K_{i + 1}_{j + 1}", f"coefficient of {unknowns[j]} in equation {i + 1}", value)
+    if max(i, j) < n:
+        return Meaning(f"M_{rows[i]}_{rows[j]}", f"mass matrix, {rows[i]} and {rows[j]}", value)
+    if i >= n:
+        return Meaning(f"A_{rows[i]}_{rows[j]}", f"constraint row {rows[i]}: coefficient of {rows[j]}", value)
+    return Meaning(f"A_{rows[j]}_{rows[i]}", f"constraint row {rows[j]}: coefficient of {rows[i]}", -value)
+
+
+def _sum(terms: Sequence[tuple[Expr, Expr]]) -> Expr:
+    """Coefficients times unknowns; a coefficient with a minus is taken away."""
+    total: Expr | None = None
+    for coefficient, unknown in terms:
+        negative = isinstance(coefficient, Call) and coefficient.function == "neg"
+        size = coefficient.arguments[0] if negative and isinstance(coefficient, Call) else coefficient
+        if isinstance(coefficient, Number) and coefficient.value < 0:
+            negative, size = True, Number(-coefficient.value)
+        term = unknown if size == Number(1.0) else size * unknown
+        if total is None:
+            total = -term if negative else term
         else:
-            return formula
-        lines.append(Assignment(name, meaning, formula))
-        return Name(name)
-
-    def _formula(self, node: _Node) -> Expr:
-        operands = [self.shown[o] for o in node.operands]
-        if node.operation != ca.OP_CALL:
-            if node.operation not in _formulas():
-                raise ModelError(
-                    f"model {self.formulation.mechanism.system.name!r}: an operation of its equations (CasADi's number "
-                    f"{node.operation}) has no formula in the listing's language; export the program instead (draisine export)"
-                )
-            return _formulas()[node.operation](*operands)
-        results = offsets(node.callee, inputs=False)[-1]
-        name = node.callee.name() if results == 1 else f"{node.callee.name()}_{node.part}"
-        self.functions[name] = _called(node.callee, node.part)
-        return Call(name, tuple(operands))
+            total = total - term if negative else total + term
+    return Number(0.0) if total is None else total
 
 
-def _called(callee: Any, part: int) -> Callable[..., float]:
-    begins = offsets(callee, inputs=True)
-
-    def call(*arguments: float) -> float:
-        results = callee.call([ca.DM(list(arguments[a:b])) for a, b in pairwise(begins)])
-        return float(ca.vertcat(*[ca.vec(r) for r in results])[part])
-
-    return call
+def _formulas(equations: Equations, inputs: Inputs, wanted: ca.SX, meant: Sequence[Meaning] = ()) -> Formulas:
+    return Formulas(equations.name, lambda results: Program.build("listing", inputs, results), wanted, meant)
 
 
-@cache
-def _formulas() -> Mapping[int, Callable[..., Expr]]:
-    """CasADi's operations in the language of expressions. Truth values are the numbers 1 and 0 on both sides."""
-
-    def call(function: str) -> Callable[..., Expr]:
-        return lambda *a: Call(function, a)
-
-    one, zero, two = Number(1.0), Number(0.0), Number(2.0)
-    same = ("add", "sub", "mul", "div", "neg", "pow", "sqrt", "exp", "log", "sin", "cos", "tan", "asin", "acos", "atan", "atan2")
-    table: dict[str, Callable[..., Expr]] = {
-        name.upper(): call(name) for name in (*same, "sinh", "cosh", "tanh", "floor", "ceil")
+def _inputs(slots: Sequence[Slot], symbols: Sequence[ca.SX]) -> dict[str, tuple[ca.SX, Sequence[str]]]:
+    """Slots with their labels; an entry without one is called after its slot."""
+    return {
+        slot.name: (symbol, slot.labels or [f"{slot.name}_{k + 1}" for k in range(slot.size)])
+        for slot, symbol in zip(slots, symbols, strict=True)
     }
-    table |= {"SIGN": call("sign"), "FABS": call("abs"), "FMIN": call("min"), "FMAX": call("max"), "HYPOT": call("hypot")}
-    table |= {"LT": call("lt"), "LE": call("le"), "CONSTPOW": call("pow")}
-    table |= {"SQ": lambda a: a**2, "TWICE": lambda a: two * a, "INV": lambda a: one / a, "ASSIGN": lambda a: a}
-    table |= {"NOT": lambda a: Call("where", (a, zero, one)), "IF_ELSE_ZERO": lambda a, b: Call("where", (a, b, zero))}
-    table |= {"EQ": lambda a, b: Call("le", (a, b)) * Call("le", (b, a))}
-    table |= {"NE": lambda a, b: one - Call("le", (a, b)) * Call("le", (b, a))}
-    table |= {"AND": lambda a, b: Call("where", (a, Call("where", (b, one, zero)), zero))}
-    table |= {"OR": lambda a, b: Call("where", (a, one, Call("where", (b, one, zero))))}
-    table |= {"COPYSIGN": lambda a, b: Call("where", (Call("lt", (b, zero)), -Call("abs", (a,)), Call("abs", (a,))))}
-    return {getattr(ca, f"OP_{name}"): function for name, function in table.items()}
+
+
+def _word(label: str) -> str:
+    return "".join(c if c.isalnum() else "_" for c in label).strip("_")

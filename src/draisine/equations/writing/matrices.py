@@ -41,7 +41,7 @@ class Matrices:
         return [name for name, _ in (*heights, *rolling)]
 
     def program(self, name: str) -> Program:
-        if name in ("A", "H", "reduced_mass", "reduced_force"):
+        if name in ("A", "H", "reduced_mass", "reduced_force", "coordinate_rates"):
             return self.formulation.program(name, {name: self._reduced(name)})
         e = self.energies
         inputs: Mapping[str, tuple[ca.SX, Sequence[str]]] = {
@@ -58,6 +58,10 @@ class Matrices:
         if name in ("D", "b"):
             return e.rows["Db".index(name)]
         made: dict[str, Callable[[], ca.SX]] = {
+            "kinetic": lambda: e.kinetic,
+            "potential": lambda: e.potential,
+            "position_residuals": lambda: ca.vertcat(ca.SX(0, 1), *[residual for _, residual in e.constraints[0]]),
+            "velocity_residuals": lambda: ca.vertcat(ca.SX(0, 1), *[residual for _, residual in e.constraints[1]]),
             "M": lambda: e.mass,
             "C": lambda: e.coriolis,
             "g": lambda: e.gravity,
@@ -70,6 +74,8 @@ class Matrices:
         independent, n = list(f.independent), len(f.independent)
         if name == "A":
             return f.mechanism.matrix
+        if name == "coordinate_rates":
+            return f.put_in([f.mechanism.measures.q_rate])[0]
         if name == "H":
             kernel = f.reduction.kernel
             rows = [[kernel[v].get(i, ca.SX(0)) for i in independent] for v in f.mechanism.scope.velocities]

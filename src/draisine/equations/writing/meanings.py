@@ -11,24 +11,17 @@ from dataclasses import dataclass, field
 
 import casadi as ca
 
-from draisine.equations.contacts import EdgeContact, WheelContact, bias_of, link_twist_rates, link_twists
+from draisine.equations.contacts import EdgeContact, WheelContact, link_twist_rates, link_twists
 from draisine.equations.formulation import Formulation
 from draisine.equations.kinematics import Twist
+from draisine.equations.ties import Tied, residual_rates
 from draisine.equations.tree import Launch, Link, Shift, Spin3, Turn
-from draisine.equations.vectors import Mat, Vec, add, cross, scale, sub, times
+from draisine.equations.vectors import Mat, Vec, add, cross, is_zero, scale, sub, times
+from draisine.equations.writing.reading_back import Meaning
 from draisine.model.items import Rotate
 from draisine.program.expression import Name
 
 AXES = "xyz"
-
-
-@dataclass(frozen=True)
-class Meaning:
-    """A named quantity of the derivation."""
-
-    name: str
-    about: str
-    value: ca.SX
 
 
 @dataclass
@@ -110,22 +103,25 @@ def _steps(chapter: Chapter, link: Link) -> None:
 
 def _contacts(formulation: Formulation) -> Iterator[Chapter]:
     for rows in formulation.mechanism.rows:
-        contact = rows.contact
-        name, axes = contact.name, _axes_of(contact.link)
-        chapter = Chapter(f"Contact of {name} with the ground")
-        chapter.vector(f"{name}_normal", f"ground's normal in the axes of {axes}", contact.normal)
+        contact, name = rows.source, rows.source.name
+        chapter = Chapter(f"Tie {name}" if isinstance(contact, Tied) else f"Contact of {name} with the ground")
+        if isinstance(contact, WheelContact | EdgeContact):
+            chapter.vector(f"{name}_normal", f"ground's normal in the axes of {_axes_of(contact.link)}", contact.normal)
         if isinstance(contact, WheelContact):
             chapter.add(
                 f"{name}_tilt", "length of the normal's projection on the wheel's plane: cosine of its lean", contact.tilt
             )
             chapter.vector(f"{name}_radial", "unit vector in the wheel's plane, away from the ground", contact.radial)
             chapter.vector(f"{name}_arm", f"from the centre of {name} to the contact point", contact.arm)
-        else:
+        elif isinstance(contact, EdgeContact):
             chapter.add(f"{name}_reach", "length of the blade's projection on the ground", contact.reach)
             chapter.vector(f"{name}_blade", "unit vector across the blade, in the ground's plane", contact.across)
         for velocity, column in rows.columns.items():
             for row, entry in zip(rows.names, column, strict=True):
                 chapter.add(f"A_{row}_{velocity}", f"constraint row {row}: coefficient of {velocity}", entry)
+        for row, entry in zip(rows.names, rows.drift, strict=True):
+            if not is_zero(entry):
+                chapter.add(f"drift_{row}", f"constraint row {row}: what it moves by itself", entry)
         yield chapter
 
 
@@ -159,9 +155,7 @@ class _Motion:
         velocities = formulation.dynamics.velocities
         self.motion = link_twists(m.links, wheels, velocities)
         standing = link_twist_rates(m.links, [], self.motion, velocities, {})
-        self.rates = [
-            bias_of(rows, self.motion[rows.contact.link.name], standing[rows.contact.link.name], velocities) for rows in m.rows
-        ]
+        self.rates = residual_rates(m.rows, self.motion, standing, velocities)
         self.change = link_twist_rates(m.links, wheels, self.motion, velocities, formulation.dynamics.bias)
         self.masses = {mass.link.name: mass for mass in m.masses}
         self.columns = {name: link_twists(m.links, wheels, reduction.column(name)) for name in formulation.independent}
@@ -184,9 +178,9 @@ class _Motion:
     def residual_rates(self) -> Chapter:
         chapter = Chapter("Rates of the constraints without accelerations")
         for rows, values in zip(self.formulation.mechanism.rows, self.rates, strict=True):
-            kind = "knife edge" if isinstance(rows.contact, EdgeContact) else "wheel"
-            if isinstance(rows.contact, WheelContact):
-                self._wheel(chapter, rows.contact)
+            kind = "tie" if isinstance(rows.source, Tied) else "knife edge" if isinstance(rows.source, EdgeContact) else "wheel"
+            if isinstance(rows.source, WheelContact):
+                self._wheel(chapter, rows.source)
             for row, value in zip(rows.names, values, strict=True):
                 chapter.add(f"{row}_rate", f"rate of row {row} of the {kind} when all accelerations are zero", value)
         return chapter

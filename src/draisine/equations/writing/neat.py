@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from draisine.program.safe import TINY
+
 if TYPE_CHECKING:
     import sympy
 
@@ -46,6 +48,23 @@ def reduced(expression: Any) -> Any:
     inner = _neat_inside(exact)
     forms = [inner, *(_by_signs(_reduced(inner, kept)) for kept in (sympy.sin, sympy.cos))]
     return min(forms, key=sympy.count_ops)
+
+
+def without_guards(expression: Any) -> Any:
+    """Lengths and angles as people write them: that they are not zero, which programs ask each time (`program.safe`), is assumed.
+
+    >>> import sympy
+    >>> x = sympy.Symbol("x", real=True)
+    >>> without_guards(sympy.Piecewise((x, x**2 > 1e-200), (0, True)) + sympy.Piecewise((1, x**2 <= 1e-200), (0, True)))
+    x
+    """
+    import sympy
+    from sympy.core.relational import GreaterThan, LessThan, StrictGreaterThan, StrictLessThan
+
+    relations = expression.atoms(GreaterThan, LessThan, StrictGreaterThan, StrictLessThan)
+    tiny = [r for r in relations if any(side.is_Float and abs(float(side) / TINY**2 - 1) < 1e-12 for side in r.args)]
+    # the greater side is the quantity, and not the tiny number, where the relation holds
+    return expression.xreplace({r: sympy.false if r.gts.is_number else sympy.true for r in tiny})
 
 
 def exact_halves(expression: Any) -> Any:

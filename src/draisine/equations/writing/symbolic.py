@@ -7,14 +7,14 @@ symbols of both roads are carried over to SymPy as they are, or made short by `s
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from draisine.equations.writing.by_hand import Signs, reactions
 from draisine.equations.writing.lettering import dotted, latex_name
 from draisine.equations.writing.matrices import Matrices, written_out
-from draisine.equations.writing.neat import exact_halves, neat_matrix
+from draisine.equations.writing.neat import exact_halves, neat_matrix, without_guards
 from draisine.model.errors import ModelError
 from draisine.model.items import System
 from draisine.model.model import Model
@@ -22,11 +22,16 @@ from draisine.program.sympy_bridge import to_sympy
 
 if TYPE_CHECKING:
     import sympy
+    from sympy.physics.mechanics import LagrangesMethod
 
 LIMIT = 200_000  # operations of a matrix written out; a page of formulas has some hundreds
 PRINTED = 1_500  # operations above which a notebook is spared a matrix
 
 ABOUT = {
+    "kinetic": "kinetic energy",
+    "potential": "potential energy",
+    "position_residuals": "holonomic constraints, f(q) = 0",
+    "velocity_residuals": "nonholonomic constraints, g(q) q̇ = 0",
     "M": "mass matrix",
     "C": "Coriolis matrix, by Christoffel symbols",
     "g": "forces of gravity and springs, as ∂V/∂q",
@@ -38,6 +43,7 @@ ABOUT = {
     "H": "kernel of the constraints, v = H v_r",
     "reduced_mass": "M_r of M_r v̇_r = F_r",
     "reduced_force": "F_r of M_r v̇_r = F_r",
+    "coordinate_rates": "rates of the model's coordinates, q̇ = N(q) H v_r",
 }
 
 
@@ -119,6 +125,10 @@ class SymbolicEquations:
         return _symbols(list(self._matrices.formulation.independent))
 
     @cached_property
+    def independent_accelerations(self) -> tuple[sympy.Symbol, ...]:
+        return _symbols([f"{name}_dot" for name in self._matrices.formulation.independent])
+
+    @cached_property
     def latex_names(self) -> dict[sympy.Symbol, str]:
         """How each symbol is set: Greek letters, subscripts, dots for rates."""
         own = {c.rate: c.name for c in self._matrices.system.coordinates if c.rate}
@@ -127,6 +137,8 @@ class SymbolicEquations:
         found |= {s: latex_name(s.name) for s in (*self.reduced_coordinates, *self.reduced_velocities)}
         found |= {s: dotted(own[s.name]) for s in (*self.velocities, *self.reduced_velocities) if s.name in own}
         found |= {a: dotted(own[v.name], 2) for a, v in zip(self.accelerations, self.velocities, strict=True)}
+        rates = zip(self.independent_accelerations, self.independent, strict=True)
+        found |= {a: dotted(own[v.name], 2) if v.name in own else dotted(v.name) for a, v in rates}
         return found | {s: rf"\lambda_{{{latex_name(s.name.removeprefix('lambda_'))}}}" for s in self.reactions}
 
     # ---------------------------------------------------------------- matrices
@@ -150,6 +162,26 @@ class SymbolicEquations:
     def Q(self) -> sympy.Matrix:
         """Generalised forces of inputs and dampers."""
         return self._made("Q")
+
+    @cached_property
+    def kinetic(self) -> sympy.Matrix:
+        """Kinetic energy, ½ q̇ᵀM q̇, as a matrix of one entry."""
+        return self._made("kinetic")
+
+    @cached_property
+    def potential(self) -> sympy.Matrix:
+        """Potential energy V, as a matrix of one entry."""
+        return self._made("potential")
+
+    @cached_property
+    def position_residuals(self) -> sympy.Matrix:
+        """What holonomic constraints keep at zero."""
+        return self._made("position_residuals")
+
+    @cached_property
+    def velocity_residuals(self) -> sympy.Matrix:
+        """What nonholonomic constraints keep at zero."""
+        return self._made("velocity_residuals")
 
     @cached_property
     def D(self) -> sympy.Matrix:
@@ -180,6 +212,18 @@ class SymbolicEquations:
         return self._made("reduced_force")
 
     @cached_property
+    def coordinate_rates(self) -> sympy.Matrix:
+        """q̇ = N(q) H v_r, one for each of `reduced_coordinates`: with `reduced_motion` the whole first-order system."""
+        return self._made("coordinate_rates")
+
+    @cached_property
+    def reduced_motion(self) -> sympy.Matrix:
+        """M_r v̇_r − F_r, which vanishes: one equation for each independent velocity, in `independent_accelerations`."""
+        import sympy
+
+        return self.reduced_mass * sympy.Matrix(self.independent_accelerations) - self.reduced_force
+
+    @cached_property
     def multipliers(self) -> sympy.Matrix:
         """λ of D M⁻¹Dᵀ λ = b + D M⁻¹(C q̇ + g − Q), one for each row of D."""
         import sympy
@@ -197,6 +241,12 @@ class SymbolicEquations:
         total = self.M * sympy.Matrix(self.accelerations) + self.g - self.Q
         total += self._polished(self.C * sympy.Matrix(self.velocities))
         return total - self.D.T * sympy.Matrix(self.reactions) if self.reactions else total
+
+    def lagranges_method(self) -> LagrangesMethod:
+        """The model as a `LagrangesMethod` of `sympy.physics.mechanics`: its Lagrangian, constraints and forces."""
+        from draisine.equations.writing.mechanics import lagranges_method
+
+        return lagranges_method(self)
 
     def operations(self, name: str) -> int:
         """Operations of a matrix written out, before anything is made short."""
@@ -218,7 +268,7 @@ class SymbolicEquations:
                 f"out, more than the limit of {self.limit:,}; read the listing with named intermediate quantities "
                 "(draisine equations MODEL --format html), or insist with symbolic(model, limit=None)"
             )
-        return to_sympy(program).expanded()[name].applyfunc(exact_halves)
+        return to_sympy(program).expanded()[name].applyfunc(lambda entry: exact_halves(without_guards(entry)))
 
     def _polished(self, matrix: sympy.Matrix) -> sympy.Matrix:
         return matrix
@@ -238,17 +288,29 @@ class SymbolicEquations:
         """One matrix in LaTeX."""
         import sympy
 
-        return sympy.latex(getattr(self, name), symbol_names=self.latex_names)
+        return sympy.latex(getattr(self, name), symbol_names=self.latex_names, mul_symbol=r"\,")
+
+    @property
+    def shown(self) -> tuple[str, ...]:
+        """Names of the matrices that a page shows: those of constraints and of the reduction only where there are constraints."""
+        if not self._matrices.rows:
+            return ("M", "C", "g", "Q")
+        return ("M", "C", "g", "Q", "D", "b", "H", "reduced_mass", "reduced_force")
 
     def _repr_latex_(self) -> str:
         """The equations with their matrices; what is too long for a page is named and left out."""
-        constrained = bool(self._matrices.rows)
-        force = "Q + D^{T} \\lambda" if constrained else "Q"
-        lines = [rf"& M \ddot{{q}} + C \dot{{q}} + g = {force}" + (r",\quad D \ddot{q} = b" if constrained else "")]
-        vector = r",\ ".join(self.latex_names[s] for s in self.coordinates)
-        lines.append(rf"& q = \left({vector}\right)")
-        for name in ("M", "C", "g", "Q", *(("D", "b") if constrained else ())):
-            lines.append(f"& {name} = {self._shown(name)}")
+        names = self.latex_names
+        lines = [r"& M \ddot{q} + C \dot{q} + g = Q" + (r" + D^{T} \lambda,\quad D \ddot{q} = b" if self.reactions else "")]
+        lines.append(rf"& q = \left({_row(names[s] for s in self.coordinates)}\right)")
+        if self.reactions:
+            lines.append(rf"& \lambda = \left({_row(names[s] for s in self.reactions)}\right)")
+        for name in self.shown:
+            if name == "H":
+                lines.append(r"& v = H v_{r},\quad M_{r} \dot{v}_{r} = F_{r}")
+                lines.append(rf"& v = \left({_row(names[s] for s in self.reduced_velocities)}\right)")
+                lines.append(rf"& v_{{r}} = \left({_row(names[s] for s in self.independent)}\right)")
+            symbol = {"reduced_mass": "M_{r}", "reduced_force": "F_{r}"}.get(name, name)
+            lines.append(f"& {symbol} = {self._shown(name)}")
         return "$\\displaystyle \\begin{aligned}" + " \\\\ ".join(lines) + "\\end{aligned}$"
 
     def _shown(self, name: str) -> str:
@@ -319,6 +381,10 @@ def _symbols(names: Sequence[str]) -> tuple[sympy.Symbol, ...]:
     import sympy
 
     return tuple(sympy.Symbol(name, real=True) for name in names)
+
+
+def _row(parts: Iterable[str]) -> str:
+    return r",\ ".join(parts)
 
 
 def _count(matrix: Any) -> int:

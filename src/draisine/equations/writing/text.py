@@ -4,19 +4,28 @@ from __future__ import annotations
 
 from typing import Any
 
+from draisine.model.file_ties import tie_table
 from draisine.model.items import System
 from draisine.program.equations import Equations
+from draisine.program.implicit import Implicit
 from draisine.program.solved import Solved
 
 
 def derived_in_brief(equations: Equations) -> str:
     """What was derived, in one line."""
+    dynamics, symbolic = equations.dynamics, f"{len(equations.parameters)} parameters symbolic"
+    if isinstance(dynamics, Implicit):
+        algebraic = dynamics.size - sum(dynamics.differential)
+        return f"given as 0 = F(t, x, ẋ): {dynamics.size} unknowns, {algebraic} of them algebraic; {symbolic}"
+    if not equations.velocities:
+        return f"first order: {len(equations.states)} states; {dynamics.operations} operations per state derivative, {symbolic}"
     constraints = sum(c.level == "velocity" for c in equations.constraints)
-    return (
-        f"derived: {len(equations.velocities)} velocities, {constraints} constraints, {len(equations.independent)} independent "
-        f"({', '.join(equations.independent)}); {equations.dynamics.operations} operations per state derivative, "
-        f"{len(equations.parameters)} parameters symbolic"
-    )
+    moved = f"derived: {len(equations.velocities)} velocities, {constraints} constraints"
+    if isinstance(dynamics, Solved):
+        return f"{moved}; accelerations and reactions from {dynamics.size} linear equations; {symbolic}"
+    listed = f" ({', '.join(equations.independent)})" if equations.independent else ""
+    cost = f"{dynamics.operations} operations per state derivative"
+    return f"{moved}, {len(equations.independent)} independent{listed}; {cost}, {symbolic}"
 
 
 def describe_as_data(equations: Equations, system: System | None = None) -> dict[str, Any]:
@@ -47,6 +56,7 @@ def _description_as_data(system: System) -> dict[str, Any]:
         },
         "wheels": [w.name for w in system.wheels],
         "knife_edges": [e.name for e in system.edges],
+        "ties": _ties(system),
     }
 
 
@@ -57,6 +67,8 @@ def describe(equations: Equations, system: System | None = None) -> str:
     lines += _counts(equations, system)
     if system is not None:
         lines += ["tree", *_tree(system)]
+        told = [(name, table.pop("kind"), _listed(table)) for name, table in _ties(system).items()]
+        lines += ["ties", *_table(told)] if told else []
     else:
         kind = "coordinates" if equations.velocities else "states"
         lines += [kind, *_table([(c.name, f"{c.default:g} {c.unit}".strip(), c.about) for c in equations.coordinates])]
@@ -78,7 +90,8 @@ def _counts(equations: Equations, system: System | None) -> list[str]:
     dynamics = equations.dynamics
     if isinstance(dynamics, Solved):
         straight = dynamics.system.operations + dynamics.after.operations
-        cost = f"  one state derivative: {straight} operations and the solution of {dynamics.size} equations with pivoting"
+        way = "by a sparse factorisation" if dynamics.sparse else "with pivoting"
+        cost = f"  one state derivative: {straight} operations and the solution of {dynamics.size} equations {way}"
     else:
         cost = f"  one state derivative: {dynamics.operations} operations"
     if not equations.velocities:
@@ -103,6 +116,20 @@ def _tree(system: System) -> list[str]:
 
     grow("ground", 0)
     return lines
+
+
+def _ties(system: System) -> dict[str, dict[str, Any]]:
+    """What a model file would say of each tie."""
+    return {tie.name: tie_table(tie, system) for tie in system.ties}
+
+
+def _listed(table: dict[str, Any]) -> str:
+    def shown(value: Any) -> str:
+        if isinstance(value, dict):
+            return "; ".join(f"{key}: {each}" for key, each in value.items())
+        return " – ".join(value) if isinstance(value, list) else f"{value:g}" if isinstance(value, float) else str(value)
+
+    return ", ".join(f"{key} = {shown(value)}" for key, value in table.items())
 
 
 def _table(rows: list[tuple[str, str, str]]) -> list[str]:

@@ -1,0 +1,60 @@
+"""How the constraints of a mechanism are treated: put in, or carried along."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from draisine.equations.augmented import Baumgarte
+from draisine.equations.mechanism import Mechanism
+from draisine.model.errors import ModelError
+from draisine.program.solved import Solver
+
+MOST_ROWS = 24  # constraint rows that are eliminated in symbols
+MOST_FREEDOMS = 40  # velocities of a mass matrix that is factorised in symbols
+SERVES = 5.0  # amplification that the few choices of independent velocities of a run should not pass anywhere
+
+
+@dataclass(frozen=True)
+class Reduced:
+    """Dependent velocities are eliminated in symbols: the state holds the coordinates and the independent velocities. Shortest
+    code for small mechanisms; velocity constraints hold exactly."""
+
+
+@dataclass(frozen=True)
+class Augmented:
+    """Nothing is eliminated: all velocities are states, accelerations and multipliers are solved for together at every step.
+    For large mechanisms, whose matrix is sparse. Drift is projected out; `stabilisation` also feeds it back."""
+
+    stabilisation: Baumgarte | None = None
+    solver: Solver = Solver.AUTO
+
+
+Treatment = Reduced | Augmented
+
+
+def treatment_for(mechanism: Mechanism, wanted: tuple[str, ...]) -> tuple[Treatment, list[str]]:
+    """What suits a mechanism, and why where it is not the usual; `wanted` are independent velocities that the user has chosen."""
+    if mechanism.depends:
+        loads = ", ".join(mechanism.depends)
+        if wanted:
+            raise ModelError(
+                f"model {mechanism.system.name!r}: forces depend on the multipliers of {loads}, so that no velocities are "
+                f"eliminated; do not choose independent ones ({', '.join(wanted)})"
+            )
+        return Augmented(), [f"treated whole, nothing eliminated, since forces depend on the multipliers of {loads}"]
+    if wanted:
+        return Reduced(), []
+    rows, freedoms = len(mechanism.row_names), len(mechanism.scope.velocities) - len(mechanism.row_names)
+    why = None
+    if rows > MOST_ROWS:
+        why = f"its {rows} velocity constraints are more than {MOST_ROWS}"
+    elif freedoms > MOST_FREEDOMS:
+        why = f"its {freedoms} degrees of freedom are more than {MOST_FREEDOMS}"
+    elif mechanism.ties:
+        plan, alternates, _ = mechanism.choose(())
+        worst = mechanism.amplified([plan.independent, *(j.independent for j in alternates)])
+        if worst > SERVES:
+            why = f"no few choices of independent velocities serve everywhere (they amplify others up to {worst:.3g} times)"
+    if why is None:
+        return Reduced(), []
+    return Augmented(), [f"treated whole, nothing eliminated, since {why}; formulation=Reduced() eliminates all the same"]
