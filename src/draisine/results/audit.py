@@ -12,7 +12,13 @@ from draisine.results.channel import Channel
 Array = NDArray[np.float64]
 
 # The level at which a kind of constraint is stated; a residual there goes by the plain name of the kind.
-NATIVE_LEVEL = {"holonomic": "position", "nonholonomic": "velocity", "norm": "position"}
+NATIVE_LEVEL = {
+    "holonomic": "position",
+    "nonholonomic": "velocity",
+    "norm": "position",
+    "algebraic": "position",
+    "hidden": "position",
+}
 
 
 def energy_balance(total: Array, work: Array) -> Array:

@@ -1,0 +1,155 @@
+"""`draisine modes`, `critical`, `steady` and `linearize`: steady motions of a model and what small deviations do."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from draisine.model import Model
+    from draisine.program.equations import Equations
+    from draisine.stability.modes import Modes
+
+Action = Callable[[argparse.Namespace, list[str]], int]
+
+WISHES = "further --NAME VALUE are wishes for the motion, as in simulate"
+
+
+def add(commands: Any, modes: Action, critical: Action, steady: Action, linearize: Action) -> None:
+    """Add the four commands to the parser's."""
+    parser = _parser(commands, "modes", modes, "eigenvalues of steady motions over a sweep", "speed=0:10:200")
+    parser.add_argument("--plot", type=Path, default=None, metavar="FILE", help="draw them (.png, .pdf, .svg)")
+    _parser(commands, "critical", critical, "where steady motions gain or lose stability", "speed=0:10:101").add_argument(
+        "--gradient", action="store_true", help="also how each value changes with every parameter"
+    )
+    parser = _plain(commands, "steady", steady, "the steady motion with named quantities fixed (--NAME VALUE)")
+    parser.add_argument("--free", default="", metavar="NAMES", help="inputs or parameters left free, with commas between")
+    _plain(commands, "linearize", linearize, "the linear model of small deviations from a motion").add_argument(
+        "--full", action="store_true", help="keep states on which nothing depends"
+    )
+
+
+def _plain(commands: Any, name: str, action: Action, about: str) -> Any:
+    parser = commands.add_parser(name, help=about, description=f"{about[0].upper()}{about[1:]}; {WISHES}.")
+    parser.add_argument("model", metavar="MODEL", help="a name of the gallery, or a model file (.toml)")
+    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="set a parameter")
+    parser.add_argument("--states", default="", metavar="NAMES", help="quantities that tell deviations, with commas between")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    parser.set_defaults(action=action)
+    return parser
+
+
+def _parser(commands: Any, name: str, action: Action, about: str, example: str) -> Any:
+    parser = _plain(commands, name, action, about)
+    parser.add_argument("--over", required=True, metavar="NAME=FROM:TO:COUNT", help=f"what is swept, e.g. {example}")
+    return parser
+
+
+def names_of(text: str) -> tuple[str, ...]:
+    return tuple(word.strip() for word in text.split(",") if word.strip())
+
+
+def sweep_of(text: str) -> tuple[str, Any]:
+    """`speed=0:10:200` as a name and its values."""
+    import numpy as np
+
+    name, sign, numbers = text.partition("=")
+    parts = numbers.split(":")
+    try:
+        first, last = float(parts[0]), float(parts[1])
+        count = int(parts[2]) if len(parts) > 2 else 101
+    except (ValueError, IndexError):
+        count = 0
+    if not sign or len(parts) > 3 or count < 2:
+        raise ValueError(f"--over {text!r}: write NAME=FROM:TO:COUNT, e.g. speed=0:10:200")
+    return name.strip().replace("-", "_"), np.linspace(first, last, count)
+
+
+def _modes(
+    given: argparse.Namespace, model: Model | Equations, wishes: Mapping[str, float], parameters: Mapping[str, float]
+) -> Modes:
+    from draisine.stability.modes import modes
+
+    name, values = sweep_of(given.over)
+    return modes(model, {name: values}, fixed=wishes, parameters=parameters, states=_told(given, model))
+
+
+def _told(given: argparse.Namespace, model: Model | Equations) -> tuple[str, ...]:
+    """The names asked for; a two-wheeler's modes are told by lean and steer."""
+    from draisine.stability.linearisation import equations_of
+
+    asked = names_of(given.states)
+    if asked:
+        return asked
+    e = equations_of(model)
+    known = {q.name for q in (*e.coordinates, *e.outputs)}
+    return ("lean", "steer") if {"lean", "steer"} <= known else ()
+
+
+def run_modes(
+    given: argparse.Namespace, model: Model | Equations, wishes: Mapping[str, float], parameters: Mapping[str, float]
+) -> None:
+    found = _modes(given, model, wishes, parameters)
+    if given.plot is not None:
+        from draisine.view.canvas import write
+        from draisine.view.eigenvalues import eigenvalues_against
+
+        marks = {c.kind: c.value for c in found.critical()}
+        write(eigenvalues_against(found.values, found.eigenvalues, found.names, found.over, marks), given.plot)
+    if given.json:
+        print(json.dumps(found.as_data(), ensure_ascii=False))
+        return
+    print(found)
+    for critical in found.critical():
+        print(f"{critical.kind}: {critical.over} = {critical.value:.12g}")
+    if given.plot is not None:
+        print(f"written: {given.plot}")
+
+
+def run_critical(
+    given: argparse.Namespace, model: Model | Equations, wishes: Mapping[str, float], parameters: Mapping[str, float]
+) -> None:
+    found = _modes(given, model, wishes, parameters).critical()
+    slopes = [c.gradient() if given.gradient else {} for c in found]
+    if given.json:
+        print(json.dumps([{**c.as_data(), "gradient": g} for c, g in zip(found, slopes, strict=True)], ensure_ascii=False))
+        return
+    if not found:
+        print("no critical value in the sweep")
+    for critical, slope in zip(found, slopes, strict=True):
+        z = critical.eigenvalue
+        print(f"{critical.kind}: {critical.over} = {critical.value:.14g}, eigenvalue {z.real:.6g} {z.imag:+.6g}i")
+        for name, value in sorted(slope.items(), key=lambda item: -abs(item[1])):
+            print(f"    d{critical.over}/d{name} = {value:.8g}")
+
+
+def run_steady(
+    given: argparse.Namespace, model: Model | Equations, wishes: Mapping[str, float], parameters: Mapping[str, float]
+) -> None:
+    from draisine.stability.steady import steady
+
+    found = steady(model, wishes, free=names_of(given.free), parameters=parameters)
+    linear = found.linearize(_told(given, model)).essential()
+    if given.json:
+        print(json.dumps({"values": found.values, "ignorable": found.ignorable, "linear": linear.as_data()}, ensure_ascii=False))
+        return
+    width = max(len(name) for name in found.values)
+    for name, value in found.values.items():
+        print(f"{name:<{width}}  {value:.9g}")
+    print(linear)
+
+
+def run_linearize(
+    given: argparse.Namespace, model: Model | Equations, wishes: Mapping[str, float], parameters: Mapping[str, float]
+) -> None:
+    from draisine.stability.linearisation import linearize
+
+    found = linearize(model, wishes, parameters=parameters, states=_told(given, model))
+    found = found if given.full else found.essential()
+    print(json.dumps(found.as_data(), ensure_ascii=False) if given.json else found)
+
+
+TASKS = {"modes": run_modes, "critical": run_critical, "steady": run_steady, "linearize": run_linearize}

@@ -1,0 +1,1 @@
+"""Steady motions, exact linearisation, modes and critical values."""

@@ -1,0 +1,287 @@
+"""Small deviations from an admissible motion, exactly and by name.
+
+A state x of (coordinates, independent velocities) may be redundant: unit quaternions, wheels on the ground, closed loops.
+Deviations δx are those that keep the constraints, G δx = 0, and are told by named quantities ζ(x): joint coordinates, heading,
+lean and pitch in place of a quaternion, velocities, or any output the user asks for. With X the solution of
+
+    [G; ∂ζ/∂x] X = [0; 1],        ż = (∂ζ̇/∂x) X z,        ∂ζ̇/∂x = (∂ζ/∂x) ∂f/∂x + ∂(∂ζ/∂x · w)/∂x at w = f.
+
+All derivatives are exact. Everything is done for many states and parameters at once: arrays have a leading axis of points.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+
+import casadi as ca
+import numpy as np
+from numpy.typing import NDArray
+
+from draisine.model.errors import ModelError
+from draisine.program.equations import Equations
+from draisine.program.expression import closest
+from draisine.program.program import Program
+from draisine.stability.points import OverPoints
+
+Array = NDArray[np.float64]
+
+INDEPENDENT = 1e-6  # least share of a direction that earlier ones leave over
+
+
+@dataclass(frozen=True)
+class Slopes:
+    """Derivatives at points: rates w = f, ∂f/∂x, ∂f/∂u, G, Z = ∂ζ/∂x, S = ∂(Z w)/∂x, and ζ themselves."""
+
+    w: Array
+    by_state: Array
+    by_input: Array
+    constraints: Array
+    names: Array
+    bend: Array
+    values: Array
+
+
+class Deviations:
+    """Named deviations of one system of equations.
+
+    `asked`: names of states or outputs that shall be the deviations' names before all others.
+    """
+
+    def __init__(self, equations: Equations, asked: Sequence[str] = ()) -> None:
+        self.equations = equations
+        self.asked = tuple(asked)
+        dynamics = equations.explicit
+        self._t, self._x, self._u, self._p = dynamics.symbols()
+        self.candidates = self._candidates()
+
+    # ------------------------------------------------------------ quantities
+
+    @cached_property
+    def _motion(self) -> tuple[ca.SX, ca.SX]:
+        """Residuals and outputs of the motion, in the state."""
+        e = self.equations
+        q, rest = ca.vertsplit(self._x, [0, len(e.coordinates), self._x.numel()])
+        if len(e.independent) == len(e.velocities):
+            v = rest[: len(e.velocities)] if e.velocities else ca.SX(0, 1)
+        else:
+            told = e.report.function.call([self._t, self._x, self._u, self._p])  # type: ignore[union-attr]
+            v = told[[slot.name for slot in e.report.outputs].index("v")]
+        residuals, outputs = e.motion.function.call([self._t, q, v, self._u, self._p])
+        return ca.SX(ca.densify(residuals)), ca.SX(ca.densify(outputs))
+
+    def _candidates(self) -> dict[str, ca.SX]:
+        """Quantities that may name a deviation, in the order in which they are preferred."""
+        e = self.equations
+        at = {quantity.name: self._x[i] for i, quantity in enumerate(e.states)}
+        outputs = dict(zip(e.motion.output("outputs").labels, ca.vertsplit(self._motion[1]), strict=True)) if e.outputs else {}
+        joints: dict[str, ca.SX] = {}
+        places: dict[str, ca.SX] = {}
+        turned = {name for quaternion in e.quaternions for name in quaternion}
+        free = {quaternion[0].removesuffix("_qw") for quaternion in e.quaternions}
+        attitudes: dict[str, ca.SX] = {}
+        for quaternion in e.quaternions:
+            stem = quaternion[0].removesuffix("_qw")
+            angles = attitude([at[name] for name in quaternion])
+            attitudes |= {f"{stem}_{word}": angle for word, angle in zip(("heading", "lean", "pitch"), angles, strict=True)}
+        for quantity in e.coordinates:
+            if quantity.name in turned:
+                continue
+            group = places if quantity.name.rpartition("_")[0] in free else joints
+            group[quantity.name] = at[quantity.name]
+        speeds = {name: at[name] for name in e.independent}
+        known = {**outputs, **joints, **attitudes, **places, **speeds}
+        for name in self.asked:
+            if name not in known:
+                raise ModelError(f"{e.name} has no state or output of motion {name!r} to deviate{closest(name, list(known))}")
+        return {**{name: known[name] for name in self.asked}, **joints, **attitudes, **places, **speeds}
+
+    # ------------------------------------------------------------ derivatives
+
+    @cached_property
+    def _own_states(self) -> int:
+        """States that count: bookkeeping such as the work done so far is left out."""
+        return len(self.equations.coordinates) + len(self.equations.independent)
+
+    @cached_property
+    def naming(self) -> Program:
+        """(t, x, u, p, w) → constraints, names, bend, values."""
+        own = self._x[: self._own_states]
+        w = ca.SX.sym("w", self._own_states)
+        zeta = ca.vertcat(*self.candidates.values())
+        z = ca.jacobian(zeta, own)
+        results = {
+            "constraints": ca.densify(ca.jacobian(self._motion[0], own)),
+            "names": ca.densify(z),
+            "bend": ca.densify(ca.jacobian(z @ w + ca.jacobian(zeta, self._t), own)),
+            "values": zeta,
+        }
+        return Program.build(f"{self.equations.name}_deviations", {**self._arguments, "w": w}, results)
+
+    @cached_property
+    def observing(self) -> Program:
+        """(t, x, u, p) → outputs of motion, by_state, by_input."""
+        outputs, own = self._motion[1], self._x[: self._own_states]
+        results = {"by_state": ca.jacobian(outputs, own), "by_input": ca.jacobian(outputs, self._u), "outputs": outputs}
+        return Program.build(f"{self.equations.name}_observed", self._arguments, {k: ca.densify(e) for k, e in results.items()})
+
+    @property
+    def _arguments(self) -> dict[str, ca.SX]:
+        return {"t": self._t, "x": self._x, "u": self._u, "p": self._p}
+
+    @property
+    def dynamics(self) -> Program:
+        return slopes_of(self.equations)
+
+    @property
+    def _dynamics_over(self) -> OverPoints:
+        return _slopes_over(self.equations)
+
+    @cached_property
+    def _naming_over(self) -> OverPoints:
+        return OverPoints(self.naming)
+
+    def slopes(self, t: float, x: Array, u: Array, p: Array) -> Slopes:
+        """All derivatives at points: x (n, states), u (n, inputs), p (n, parameters)."""
+        dynamics, time = self.equations.explicit, np.full((len(x), 1), t)
+        if isinstance(dynamics, Program):
+            w, by_state, by_input = self._dynamics_over(time, x, u, p)
+        else:
+            z = np.array([dynamics.solution([t], *point) for point in zip(x, u, p, strict=True)])
+            w, by_state, by_input, through, matrix, gap_x, gap_u = self._dynamics_over(time, x, u, p, z)
+            by_state = by_state + through @ np.linalg.solve(matrix, gap_x)
+            by_input = by_input + through @ np.linalg.solve(matrix, gap_u)
+        gradient, names, bend, values = self._naming_over(time, x, u, p, w[..., 0])
+        return Slopes(w[..., 0], by_state, by_input, gradient, names, bend, values[..., 0])
+
+    def observed(self, t: float, x: Array, u: Array, p: Array) -> tuple[Array, Array]:
+        """∂y/∂x and ∂y/∂u of the outputs of motion."""
+        by_state, by_input, _ = OverPoints(self.observing)(np.full((len(x), 1), t), x, u, p)
+        return by_state, by_input
+
+    # ------------------------------------------------------------ naming
+
+    def choose(self, slopes: Slopes) -> Naming:
+        """Names of the deviations at the first point: as many as the constraints leave, the preferred ones first."""
+        gradient, names = slopes.constraints[0], slopes.names[0]
+        rows = _independent_rows(gradient)
+        basis = _orthonormal(gradient[rows])
+        wanted = gradient.shape[1] - len(rows)
+        chosen: list[int] = []
+        for i, name in enumerate(self.candidates):
+            if len(chosen) == wanted:
+                break
+            row = names[i]
+            size = float(np.linalg.norm(row))
+            left = row - basis.T @ (basis @ row)
+            left -= basis.T @ (basis @ left)
+            if size == 0.0 or float(np.linalg.norm(left)) <= INDEPENDENT * size:
+                if name in self.asked:
+                    raise ModelError(
+                        f"{self.equations.name}: {name!r} cannot be one of the deviations here: to first order the constraints "
+                        f"and {', '.join(repr(list(self.candidates)[j]) for j in chosen) or 'nothing else'} determine it"
+                    )
+                continue
+            chosen.append(i)
+            basis = np.vstack([basis, left / np.linalg.norm(left)])
+        if len(chosen) < wanted:
+            raise ModelError(
+                f"{self.equations.name}: its coordinates and velocities name only {len(chosen)} of {wanted} directions at this "
+                "state; it is singular here"
+            )
+        return Naming(tuple(rows), tuple(chosen), tuple(list(self.candidates)[i] for i in chosen))
+
+
+@dataclass(frozen=True)
+class Naming:
+    """Independent constraint rows, and the candidates that name the deviations."""
+
+    rows: tuple[int, ...]
+    chosen: tuple[int, ...]
+    names: tuple[str, ...]
+
+    def span(self, slopes: Slopes) -> Array:
+        """X of the module's text, (points, states, deviations)."""
+        square = np.concatenate([slopes.constraints[:, self.rows, :], slopes.names[:, self.chosen, :]], axis=1)
+        right = np.zeros((square.shape[1], len(self.chosen)))
+        right[len(self.rows) :] = np.eye(len(self.chosen))
+        return np.asarray(np.linalg.solve(square, np.broadcast_to(right, (len(square), *right.shape))))
+
+    def matrices(self, slopes: Slopes) -> tuple[Array, Array]:
+        """A and B at every point."""
+        z, bend = slopes.names[:, self.chosen, :], slopes.bend[:, self.chosen, :]
+        return (z @ slopes.by_state + bend) @ self.span(slopes), z @ slopes.by_input
+
+    def rates(self, slopes: Slopes) -> Array:
+        """ζ̇ at every point."""
+        return np.asarray((slopes.names[:, self.chosen, :] @ slopes.w[..., None])[..., 0])
+
+
+@lru_cache(maxsize=32)
+def slopes_of(equations: Equations) -> Program:
+    """(t, x, u, p) → w, by_state, by_input; where accelerations are solved for at run time, (t, x, u, p, z) → the parts of which
+    they are made."""
+    dynamics = equations.explicit
+    own = len(equations.coordinates) + len(equations.independent)
+    arguments = dynamics.symbols()
+    slots = dict(zip(("t", "x", "u", "p"), arguments, strict=True))
+    x, u = slots["x"][:own], slots["u"]
+    name = f"{equations.name}_slopes"
+    if isinstance(dynamics, Program):
+        slope = dynamics.function.call(arguments)[0][:own]
+        parts = {"w": slope, "by_state": ca.jacobian(slope, x), "by_input": ca.jacobian(slope, u)}
+        return Program.build(name, slots, {k: ca.densify(e) for k, e in parts.items()})
+    z = ca.SX.sym("z", dynamics.size)
+    matrix, side = dynamics.linear(arguments, z)
+    slope = dynamics.after.function.call([*arguments, z])[0][:own]
+    gap = side - matrix @ z
+    parts = {
+        "w": slope,
+        "by_state": ca.jacobian(slope, x),
+        "by_input": ca.jacobian(slope, u),
+        "by_unknown": ca.jacobian(slope, z),
+        "matrix": matrix,
+        "gap_by_state": ca.jacobian(gap, x),
+        "gap_by_input": ca.jacobian(gap, u),
+    }
+    return Program.build(name, {**slots, "z": z}, {k: ca.densify(e) for k, e in parts.items()})
+
+
+@lru_cache(maxsize=32)
+def _slopes_over(equations: Equations) -> OverPoints:
+    return OverPoints(slopes_of(equations))
+
+
+@lru_cache(maxsize=64)
+def deviations_of(equations: Equations, asked: tuple[str, ...] = ()) -> Deviations:
+    """Deviations, remembered: their programs are made once."""
+    return Deviations(equations, asked)
+
+
+def attitude(quaternion: Sequence[ca.SX]) -> tuple[ca.SX, ca.SX, ca.SX]:
+    """Heading, lean and pitch (turns about z, then x, then y) of a unit quaternion, scalar first."""
+    w, x, y, z = quaternion
+    heading = ca.atan2(2 * (w * z - x * y), w * w - x * x + y * y - z * z)
+    lean = ca.asin(2 * (w * x + y * z) / (w * w + x * x + y * y + z * z))
+    pitch = ca.atan2(2 * (w * y - x * z), w * w - x * x - y * y + z * z)
+    return heading, lean, pitch
+
+
+def _independent_rows(matrix: Array) -> list[int]:
+    """Rows that span the others, the first ones preferred."""
+    basis = np.zeros((0, matrix.shape[1]))
+    kept = []
+    for i, row in enumerate(matrix):
+        size = float(np.linalg.norm(row))
+        left = row - basis.T @ (basis @ row)
+        left -= basis.T @ (basis @ left)
+        # rows that vanish on the constraints (rates of eliminated velocities) have round-off alone
+        if size > 1e-9 and float(np.linalg.norm(left)) > INDEPENDENT * size:
+            kept.append(i)
+            basis = np.vstack([basis, left / np.linalg.norm(left)])
+    return kept
+
+
+def _orthonormal(rows: Array) -> Array:
+    return np.asarray(np.linalg.qr(rows.T)[0].T) if len(rows) else rows

@@ -1,0 +1,258 @@
+"""Steady motions: equilibria, and motions that look the same at every instant (steady turning, rolling in a circle, spinning).
+
+What must not change are the velocities and every coordinate on which the dynamics depends. Coordinates on which it does not
+(place on the plane, heading, angles of rotors) are free to run on; they are found by looking at the linear model at random
+admissible states, so that nobody has to list them. With named quantities fixed the rest follows by Newton's method, each step of
+least change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+
+import casadi as ca
+import numpy as np
+from numpy.typing import NDArray
+
+from draisine.model.errors import ModelError
+from draisine.model.items import System
+from draisine.model.model import Model
+from draisine.program.equations import Equations
+from draisine.program.expression import closest
+from draisine.program.program import Program
+from draisine.program.solved import Solved
+from draisine.results.linear import LinearModel
+from draisine.stability.deviations import deviations_of
+from draisine.stability.linearisation import Motion, equations_of, linearize, motion_at
+
+Array = NDArray[np.float64]
+
+LOOKS = 3  # random admissible states at which ignorable coordinates are looked for
+
+
+@dataclass(frozen=True)
+class SteadyMotion(Motion):
+    """A steady motion, with everything the model names at it: states, outputs, contact forces, inputs."""
+
+    values: dict[str, float]
+    ignorable: tuple[str, ...]
+
+    def __getitem__(self, name: str) -> float:
+        if name not in self.values:
+            raise KeyError(f"{self.equations.name} has no {name!r}{closest(name, list(self.values))}")
+        return self.values[name]
+
+    def linearize(self, states: Sequence[str] = ()) -> LinearModel:
+        return linearize(self, states=states)
+
+
+def ignorable_names(equations: Equations, motion: Motion) -> tuple[str, ...]:
+    """Coordinates on which nothing depends at random admissible states near a motion."""
+    rng = np.random.default_rng(2007)
+    own = len(equations.coordinates) + len(equations.independent)
+    states = []
+    for _ in range(LOOKS):
+        x = motion.x.copy()
+        x[:own] += rng.uniform(-0.15, 0.15, own) * np.maximum(np.abs(x[:own]), 1.0)
+        states.append(onto_constraints(equations, x, motion.u, motion.p))
+    return ignorable_at(equations, states, motion.u, motion.p)
+
+
+def ignorable_at(equations: Equations, states: Sequence[Array], u: Array, p: Array) -> tuple[str, ...]:
+    """Coordinates on which nothing depends at any of the admissible states."""
+    deviations = deviations_of(equations)
+    speeds = set(equations.independent)
+    common: set[str] | None = None
+    for x in states:
+        slopes = deviations.slopes(0.0, x[None], u[None], p[None])
+        naming = deviations.choose(slopes)
+        a, _ = naming.matrices(slopes)
+        bare = LinearModel(
+            equations.name, naming.names, (), (), a[0], np.zeros((len(a[0]), 0)), np.zeros((0, len(a[0]))), np.zeros((0, 0))
+        )
+        idle = set(bare.essential().left_out) - speeds
+        common = idle if common is None else common & idle
+    return tuple(name for name in deviations.candidates if name in (common or set()))
+
+
+def onto_constraints(equations: Equations, x: Array, u: Array, p: Array) -> Array:
+    """The nearest state that keeps the constraints, by Newton steps of least change."""
+    problem = _standing(equations)
+    return problem.solve(problem.pack(x, u, p), x, u, p)[0]
+
+
+@lru_cache(maxsize=32)
+def _standing(equations: Equations) -> SteadyProblem:
+    """The constraints alone."""
+    return SteadyProblem(equations, (), (), {}, rates=False)
+
+
+class SteadyProblem:
+    """F(y) = 0 for y = (x, unknowns solved for at run time, free inputs and parameters): constraints, rates, fixed quantities."""
+
+    def __init__(
+        self, equations: Equations, essential: Sequence[str], free: Sequence[str], fixed: Mapping[str, float], rates: bool = True
+    ) -> None:
+        self.equations = e = equations
+        self.essential = tuple(essential)
+        self.fixed = dict(fixed)
+        self.rates = rates
+        self._inputs, self._parameters = [i.name for i in e.inputs], [p.name for p in e.parameters]
+        for name in free:
+            known = [*self._inputs, *self._parameters]
+            if name not in known:
+                raise ModelError(f"{e.name} has no input or parameter {name!r} to leave free{closest(name, known)}")
+        self.free = tuple(free)
+        self.deviations = deviations_of(
+            e, tuple(n for n in (*self.essential, *fixed) if n not in (*self._inputs, *self._parameters))
+        )
+
+    @cached_property
+    def own(self) -> int:
+        return len(self.equations.coordinates) + len(self.equations.independent)
+
+    @cached_property
+    def _solved(self) -> int:
+        dynamics = self.equations.explicit
+        return dynamics.size if isinstance(dynamics, Solved) and self.rates else 0
+
+    @cached_property
+    def program(self) -> Program:
+        """(t, x, u, p, z, wanted) → residual, jacobian by y."""
+        d, e = self.deviations, self.equations
+        arguments = [d._t, d._x, d._u, d._p]
+        z = ca.SX.sym("z", self._solved)
+        wanted = ca.SX.sym("wanted", len(self.fixed))
+        rows = [d._motion[0]]
+        if self.rates:
+            dynamics = e.explicit
+            if isinstance(dynamics, Solved):
+                matrix, side = dynamics.linear(arguments, z)
+                rows.append(matrix @ z - side)
+                slope = dynamics.after.function.call([*arguments, z])[0][: self.own]
+            else:
+                slope = dynamics.function.call(arguments)[0][: self.own]
+            own = d._x[: self.own]
+            zeta = ca.vertcat(*[d.candidates[name] for name in self.essential])
+            rows += [ca.jacobian(zeta, own) @ slope, slope[len(e.coordinates) :]]
+        own_names = (*self._inputs, *self._parameters)
+        rows += [
+            (self._symbol(name) if name in own_names else d.candidates[name]) - wanted[k] for k, name in enumerate(self.fixed)
+        ]
+        residual = ca.densify(ca.vertcat(*rows))
+        unknowns = ca.vertcat(d._x[: self.own], z, *[self._symbol(name) for name in self.free])
+        slots = {"t": d._t, "x": d._x, "u": d._u, "p": d._p, "z": z, "wanted": wanted}
+        results = {"residual": residual, "jacobian": ca.densify(ca.jacobian(residual, unknowns))}
+        return Program.build(f"{e.name}_steady", slots, results)
+
+    def _symbol(self, name: str) -> ca.SX:
+        d = self.deviations
+        return d._u[self._inputs.index(name)] if name in self._inputs else d._p[self._parameters.index(name)]
+
+    # ------------------------------------------------------------ numbers
+
+    def pack(self, x: Array, u: Array, p: Array) -> Array:
+        dynamics = self.equations.explicit
+        z = dynamics.solution([0.0], x, u, p) if self._solved and isinstance(dynamics, Solved) else np.zeros(0)
+        free = [u[self._inputs.index(n)] if n in self._inputs else p[self._parameters.index(n)] for n in self.free]
+        return np.concatenate([x[: self.own], z, free])
+
+    def unpack(self, y: Array, x: Array, u: Array, p: Array) -> tuple[Array, Array, Array]:
+        x, u, p = x.copy(), u.copy(), p.copy()
+        x[: self.own] = y[: self.own]
+        for name, value in zip(self.free, y[self.own + self._solved :], strict=True):
+            if name in self._inputs:
+                u[self._inputs.index(name)] = value
+            else:
+                p[self._parameters.index(name)] = value
+        return x, u, p
+
+    def evaluate(self, y: Array, x: Array, u: Array, p: Array) -> tuple[Array, Array]:
+        """Residual and Jacobian at y."""
+        x, u, p = self.unpack(y, x, u, p)
+        z = y[self.own : self.own + self._solved]
+        residual, jacobian = self.program([0.0], x, u, p, z, list(self.fixed.values()))
+        return residual, np.reshape(jacobian, (len(residual), len(y)))
+
+    def solve(self, y: Array, x: Array, u: Array, p: Array, steps: int = 60) -> tuple[Array, Array, Array]:
+        """Damped Newton steps of least change; x, u, p of the solution."""
+        residual, jacobian = self.evaluate(y, x, u, p)
+        for _ in range(steps):
+            size = float(np.abs(residual).max(initial=0.0))
+            change = np.linalg.lstsq(jacobian, -residual, rcond=1e-11)[0]
+            share = 1.0
+            while True:
+                trial = y + share * change
+                new, slope = self.evaluate(trial, x, u, p)
+                better = float(np.abs(new).max(initial=0.0))
+                if (np.isfinite(better) and (better < size or size < 1e-11)) or share < 1e-4:
+                    break
+                share /= 2
+            y, residual, jacobian = trial, new, slope
+            if float(np.abs(share * change).max(initial=0.0)) <= 1e-13 * max(1.0, float(np.abs(y).max())):
+                break
+        scale = max(1.0, float(np.abs(jacobian).max(initial=0.0)))
+        if not float(np.abs(residual).max(initial=0.0)) <= 1e-9 * scale:
+            raise NoSteadyMotion(self.equations.name, self.fixed, self.unpack(y, x, u, p), float(np.abs(residual).max()))
+        return self.unpack(y, x, u, p)
+
+
+class NoSteadyMotion(ModelError):
+    """No steady motion has the fixed quantities; `nearest` holds (x, u, p) of the state at which the search ended."""
+
+    def __init__(self, model: str, fixed: Mapping[str, float], nearest: tuple[Array, Array, Array], residual: float) -> None:
+        wishes = ", ".join(f"{name} = {value:g}" for name, value in fixed.items()) or "nothing fixed"
+        super().__init__(
+            f"{model}: no steady motion with {wishes} was found (what should vanish is {residual:.2g} at the best); "
+            "fix fewer quantities, leave an input free to hold the motion, or start nearer to it"
+        )
+        self.nearest = nearest
+
+
+def steady(
+    model: Model | System | Equations,
+    fixed: Mapping[str, float] | None = None,
+    *,
+    free: Sequence[str] = (),
+    near: Mapping[str, float] | Motion | None = None,
+    parameters: Mapping[str, float] | None = None,
+    inputs: Mapping[str, float] | None = None,
+) -> SteadyMotion:
+    """The steady motion with named quantities fixed, nearest to a state.
+
+    - `fixed`: values of states, outputs of motion or inputs, e.g. `{"speed": 5, "lean": 0.2}`.
+    - `free`: inputs or parameters that may take any value, e.g. `("steer_torque",)`; other inputs keep theirs.
+    - `near`: wishes for the state at which the search begins (by default the fixed ones), or a motion.
+
+    >>> import draisine as dr
+    >>> turn = dr.steady(dr.gallery.bicycle(), {"speed": 5.0, "lean": 0.1}, free=("steer_torque", "pedal_torque"))
+    >>> round(turn["steer"], 4), round(turn["steer_torque"], 4)
+    (-0.042, 0.0863)
+    """
+    wishes = dict(fixed or {})
+    equations = equations_of(model)
+    known = {i.name for i in equations.inputs}
+    if isinstance(near, Motion):
+        motion = near
+    else:
+        begin = dict(near) if near is not None else {n: v for n, v in wishes.items() if n not in known}
+        given = {**{n: v for n, v in wishes.items() if n in known}, **(inputs or {})}
+        motion = motion_at(equations, begin, parameters, given)
+    ignorable = ignorable_names(equations, motion)
+    slopes = deviations_of(equations).slopes(0.0, motion.x[None], motion.u[None], motion.p[None])
+    names = [n for n in deviations_of(equations).choose(slopes).names if n not in ignorable and n not in equations.independent]
+    problem = SteadyProblem(equations, names, [*free, *(n for n in wishes if n in known and n not in free)], wishes)
+    x, u, p = problem.solve(problem.pack(motion.x, motion.u, motion.p), motion.x, motion.u, motion.p)
+    return SteadyMotion(equations, x, u, p, named_values(equations, x, u, p), ignorable)
+
+
+def named_values(equations: Equations, x: Array, u: Array, p: Array) -> dict[str, float]:
+    """Every named number at a state: states, all velocities, multipliers, outputs, inputs, energies."""
+    told = dict(zip((slot.name for slot in equations.report.outputs), equations.report([0.0], x, u, p), strict=True))
+    values = dict(zip((q.name for q in equations.states), x.tolist(), strict=True))
+    for slot in equations.report.outputs:
+        if slot.name in ("v", "multipliers", "outputs", "energy"):
+            values |= dict(zip(slot.labels, np.ravel(told[slot.name]).tolist(), strict=True))
+    return values | dict(zip((i.name for i in equations.inputs), u.tolist(), strict=True))
