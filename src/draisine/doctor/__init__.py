@@ -1,0 +1,1 @@
+"""The constraint doctor: freedoms, redundancy, integrability, index, singularities, symmetries, reach."""
