@@ -1,0 +1,1 @@
+"""Feedback laws and their design, prescribed paths, optimal control."""

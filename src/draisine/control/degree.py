@@ -1,0 +1,293 @@
+"""How often a path must be differentiated before the controls appear, and what is found on the way.
+
+Each path constraint is differentiated along the motion until it depends on states D whose rates hold controls, and once more. The
+controls then follow from 0 = Φ(t, x, u) if ∂Φ/∂u, the decoupling matrix, is regular. Where rows depend on each other the
+combination that loses the dependence goes on in the place of one of them (the zero dynamics algorithm: A. Isidori, Nonlinear
+Control Systems, 3rd ed. 1995, section 6.1), with factors that may change along the motion: the two velocities of a wheel's
+contact point are in the ratio of sine and cosine of its heading, and only its heading's rate feels the steering.
+
+Whether something vanishes is asked at points that fulfil everything found so far, for much vanishes only there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import casadi as ca
+import numpy as np
+from numpy.typing import NDArray
+
+from draisine.control.plant import Plant, stacked
+from draisine.model.errors import ModelError
+
+Reals = NDArray[np.float64]
+
+POINTS = 5
+ZERO = 1e-9  # of the terms that cancel
+DEPENDENT = 1e-7  # singular value, of rows of length one
+SAME = 1e-9
+
+
+@dataclass(frozen=True)
+class Row:
+    """A path constraint after some differentiations, a condition on (t, x) alone."""
+
+    name: str
+    times: int
+    residual: ca.SX
+
+    @property
+    def label(self) -> str:
+        return self.name + "_rate" * self.times
+
+
+@dataclass(frozen=True)
+class Degrees:
+    """What differentiation found: conditions on the states, and the equations that give the controls."""
+
+    conditions: tuple[Row, ...]
+    last: tuple[Row, ...]  # hold the controls
+    combined: tuple[str, ...]  # in words, where rows had to be combined
+
+    @property
+    def degrees(self) -> dict[str, int]:
+        """Of each path constraint, the number of differentiations that brings the controls in."""
+        return {row.name: row.times for row in self.last}
+
+    @property
+    def index(self) -> int:
+        """Differential index of the system with the controls as unknowns."""
+        return 1 + max(row.times for row in self.last)
+
+    @property
+    def phi(self) -> ca.SX:
+        return stacked([row.residual for row in self.last])
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A point at which dependence is judged."""
+
+    t: float
+    x: Reals
+    inputs: Reals
+    p: Reals
+
+    @property
+    def arguments(self) -> list[Reals | float]:
+        return [self.t, self.x, self.inputs, self.p]
+
+
+class Differentiation:
+    """The search. `near` are points close to the start, at several times; they are moved onto what is found."""
+
+    def __init__(self, plant: Plant, path: Mapping[str, ca.SX], near: Sequence[Sample]) -> None:
+        self.plant, self._near = plant, near
+        self._rows = [Row(name, 0, residual) for name, residual in path.items()]
+        self._found: list[Row] = []
+        self._said: list[str] = []
+        self._samples = list(near)
+        felt = ca.jacobian_sparsity(plant.rates, plant.u).get_triplet()[0]
+        self._felt = sorted(set(felt))  # states whose rates hold controls
+        self._check_reach(path)
+
+    def degrees(self) -> Degrees:
+        self._found = list(self._rows)
+        while len(self._found) <= self.plant.x.numel() + len(self._rows):
+            self._move([row for row in self._found if not any(row is now for now in self._rows)])
+            self._part_rows()
+            self._move(self._found)
+            quiet = [i for i, row in enumerate(self._rows) if not self._feels(row)]
+            if quiet:
+                for i in quiet:
+                    self._advance(i, self.plant.along(self._rows[i].residual))
+                continue
+            last = [Row(row.name, row.times + 1, self.plant.along(row.residual)) for row in self._rows]
+            stuck = self._part_controls(last)
+            if not stuck:
+                return Degrees(tuple(self._found), tuple(last), tuple(self._said))
+        raise self._never(self._rows)
+
+    def _check_reach(self, path: Mapping[str, ca.SX]) -> None:
+        """Every control must reach, through rates of states, something that the path names."""
+        plant = self.plant
+        moved_by = ca.jacobian_sparsity(plant.rates, plant.x).get_triplet()
+        named = set(ca.jacobian_sparsity(stacked(list(path.values())), plant.x).get_triplet()[1])
+        for k, name in enumerate(plant.controls):
+            reached = set(ca.jacobian_sparsity(plant.rates, plant.u[k]).get_triplet()[0])
+            while new := {i for i, j in zip(*moved_by, strict=True) if j in reached} - reached:
+                reached |= new
+            if not reached & named:
+                raise ModelError(f"{plant.equations.name}: the control {name!r} has no effect on the path; name another one")
+
+    # ---------------------------------------------------------------- one round
+
+    def _advance(self, i: int, residual: ca.SX) -> None:
+        old = self._rows[i]
+        self._rows[i] = Row(old.name, old.times + 1, residual)
+        if all(np.abs(g).max(initial=0.0) < 1e-14 for g in self._values(ca.jacobian(residual, self.plant.x))):
+            raise self._never([old])
+        self._found.append(self._rows[i])
+
+    def _feels(self, row: Row) -> bool:
+        return bool(ca.depends_on(row.residual, self.plant.x[self._felt]))
+
+    def _part_rows(self) -> None:
+        """Combine rows that depend on the states D alike; rid rows of states that have cancelled.
+
+        The rows themselves need not be fulfilled where this is asked: on the path a row may have lost what is to be combined.
+        """
+        felt = self.plant.x[self._felt]
+        slope = ca.jacobian(stacked([row.residual for row in self._rows]), felt)
+        total = ca.jacobian(stacked([row.residual for row in self._rows]), self.plant.x)
+        lengths = [np.abs(v).max(axis=1) for v in self._values(total)]
+        matrices = [v / np.where(s > 0, s, 1.0)[:, None] for v, s in zip(self._values(slope), lengths, strict=True)]
+        for i, others in _dependent(matrices):
+            combination = self._combined(slope, i, others, [row.residual for row in self._rows])
+            shorter = ca.substitute(combination, felt, ca.SX.zeros(len(self._felt)))
+            if not self._agree(combination, shorter):
+                continue  # left to the stage of the controls
+            self._found = [row for row in self._found if row is not self._rows[i]]
+            self._rows[i] = replace(self._rows[i], residual=shorter)
+            self._found.append(self._rows[i])
+            if others:
+                self._say(self._rows[i], [self._rows[k] for k in others])
+
+    def _part_controls(self, last: list[Row]) -> bool:
+        """Combine last rows that depend on the controls alike; whether there were any."""
+        plant, phi = self.plant, stacked([row.residual for row in last])
+        slope = ca.jacobian(phi, plant.u)
+        inner = ca.jacobian(stacked([row.residual for row in self._rows]), plant.x), ca.jacobian(plant.rates, plant.u)
+        inside = [self._values(m) for m in inner]
+        columns = np.max([(np.abs(g) @ np.abs(b)).max(axis=0) for g, b in zip(*inside, strict=True)], axis=0)
+        columns = np.where(columns > 0, columns, 1.0)
+        lengths = [np.abs(g).max(axis=1) * (np.abs(b) / columns).max() for g, b in zip(*inside, strict=True)]
+        scaled = [v / columns / np.where(s > 0, s, 1.0)[:, None] for v, s in zip(self._values(slope), lengths, strict=True)]
+        found = _dependent(scaled)
+        if found and ca.depends_on(slope, plant.u):
+            raise ModelError(
+                f"{plant.equations.name}: the controls {', '.join(plant.controls)} do not act on "
+                f"{', '.join(r.name for r in last)} independently, and enter nonlinearly; choose other "
+                "controls, or make the rate of one of them the control"
+            )
+        for i, others in found:
+            combination = self._combined(slope, i, others, [row.residual for row in last])
+            self._advance(i, ca.substitute(combination, plant.u, ca.SX.zeros(plant.u.numel())))
+            if others:
+                self._say(last[i], [last[k] for k in others])
+        return bool(found)
+
+    def _combined(self, slope: ca.SX, i: int, others: Sequence[int], residuals: Sequence[ca.SX]) -> ca.SX:
+        """Row i less what makes its slope vanish: γ ∂h_P = ∂h_i in the columns where the rows P are best told apart."""
+        if not others:
+            return residuals[i]
+        sizes = np.min([np.abs(v[list(others)]) for v in self._values(slope)], axis=0)
+        columns = _pivots(sizes.T)[: len(others)]
+        inner = slope[list(others), columns]
+        factors = ca.solve(inner.T, slope[i, columns].T)
+        return residuals[i] - ca.dot(factors, stacked([residuals[k] for k in others]))
+
+    def _agree(self, one: ca.SX, other: ca.SX) -> bool:
+        """Whether two expressions are the same, also beside the path."""
+        plant = self.plant
+        values = [self._values(ca.horzcat(e, plant.along(e), ca.jacobian(e, plant.x))) for e in (one, other)]
+        for free, a, b in zip(self._free, *values, strict=True):
+            if not (np.isfinite(a).all() and np.isfinite(b).all()):
+                return False
+            apart = (a - b)[0]
+            if np.abs([*apart[:2], *(apart[2:] @ free)]).max() > SAME * max(1.0, np.abs(a).max(), np.abs(b).max()):
+                return False
+        return True
+
+    def _say(self, row: Row, others: Sequence[Row]) -> None:
+        names = " and ".join(repr(r.label) for r in others)
+        self._said.append(f"{row.label!r} is used less a multiple of {names}, which feels the controls alike")
+
+    # ---------------------------------------------------------------- points
+
+    def _values(self, expression: ca.SX) -> list[Reals]:
+        function = ca.Function("values", self.plant.arguments, [ca.densify(expression)])
+        return [np.array(function(*s.arguments).full()) for s in self._samples]
+
+    def _move(self, conditions: Sequence[Row]) -> None:
+        """Move the points onto the conditions, and those of the system itself."""
+        plant = self.plant
+        everything = ca.vertcat(plant.residuals, stacked([row.residual for row in conditions]))
+        self._samples = moved(plant, everything, self._near)
+        slopes = self._values(ca.jacobian(everything, plant.x))
+        self._free = [null_space(slope) for slope in slopes]
+
+    def _never(self, rows: Sequence[Row]) -> ModelError:
+        names = ", ".join(repr(row.name) for row in rows)
+        controls = ", ".join(repr(c) for c in self.plant.controls)
+        return ModelError(
+            f"{self.plant.equations.name}: the controls {controls} never act on the path {names}, however often it is "
+            "differentiated; choose other controls or another path"
+        )
+
+
+def moved(plant: Plant, residual: ca.SX, near: Sequence[Sample]) -> list[Sample]:
+    """Points on residual(t, x) = 0, by the shortest way; those that are not reached are left out."""
+    function = ca.Function("on", plant.arguments, [ca.densify(residual), ca.densify(ca.jacobian(residual, plant.x))])
+    found = []
+    for sample in near:
+        x = sample.x
+        for _ in range(50):
+            value, slope = (np.array(m.full()) for m in function(sample.t, x, sample.inputs, sample.p))
+            if not (np.isfinite(value).all() and np.isfinite(slope).all()):
+                break
+            step = np.linalg.lstsq(slope, value[:, 0], rcond=1e-10)[0]
+            x = x - step
+            if np.abs(step).max(initial=0.0) <= 1e-12 * max(1.0, np.abs(x).max()):
+                found.append(replace(sample, x=x))
+                break
+    if not found:
+        raise ModelError(
+            f"{plant.equations.name}: no state on the path was found near the start; begin closer to it, or see whether its "
+            "constraints contradict each other or the system's own"
+        )
+    return found
+
+
+def null_space(matrix: Reals) -> Reals:
+    """Orthonormal directions in which nothing of a matrix changes, as columns; rows are judged by their own length."""
+    lengths = np.linalg.norm(matrix, axis=1)
+    kept = matrix[lengths > 0] / lengths[lengths > 0][:, None]
+    if not len(kept):
+        return np.eye(matrix.shape[1])
+    _, sizes, right = np.linalg.svd(kept)
+    rank = int(np.count_nonzero(sizes > 1e-9 * sizes[0]))
+    return np.asarray(right[rank:].T)
+
+
+def _pivots(matrix: Reals) -> list[int]:
+    """Rows in the order in which they are best told apart."""
+    from scipy.linalg import qr
+
+    return [int(i) for i in qr(matrix.T, mode="r", pivoting=True)[1]]
+
+
+def _dependent(matrices: Sequence[Reals]) -> list[tuple[int, list[int]]]:
+    """Rows that depend on others at every point: (row, the others; none where the row vanishes)."""
+    count = len(matrices[0])
+    kept: list[int] = []
+    found: list[tuple[int, list[int]]] = []
+    for i in range(count):
+        if all(np.abs(m[i]).max(initial=0.0) <= ZERO for m in matrices):
+            found.append((i, []))
+        elif kept and all(_left(m[kept], m[i]) <= DEPENDENT for m in matrices):
+            found.append((i, list(kept)))
+        else:
+            kept.append(i)
+    return found
+
+
+def _left(rows: Reals, row: Reals) -> float:
+    """What is left of a row beside the others, as a share."""
+    size = float(np.linalg.norm(row))
+    if size == 0:
+        return 0.0
+    lengths = np.linalg.norm(rows, axis=1)
+    unit = rows[lengths > 0] / lengths[lengths > 0][:, None]
+    return float(np.linalg.norm(row - unit.T @ np.linalg.lstsq(unit.T, row, rcond=1e-12)[0])) / size

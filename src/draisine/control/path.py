@@ -1,0 +1,156 @@
+"""A system on a path: what differentiation says about it, the equations that keep it there, and a start on them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from draisine.control.degree import POINTS, Degrees, Differentiation, Sample, moved
+from draisine.control.followed import Followed
+from draisine.control.plant import Plant, paths_of, stacked
+from draisine.equations.derive import derive
+from draisine.equations.typed.driven import with_laws
+from draisine.model.amounts import Amount, amount_in
+from draisine.model.errors import ModelError
+from draisine.model.items import System
+from draisine.model.model import Model
+from draisine.program.equations import Equations
+from draisine.program.expression import Expr
+from draisine.simulation import StartProblem, consistent_start
+from draisine.simulation.names import numbers
+from draisine.simulation.start.wishes import Near
+
+Reals = NDArray[np.float64]
+Wish = float | Near
+
+
+@dataclass(frozen=True, eq=False)
+class OnPath:
+    """A system kept on a path by controls, at a start.
+
+    `equations` are those of the reduced index: any method steps them, with the path and all it hides enforced.
+    """
+
+    plant: Equations
+    equations: Equations
+    found: Degrees
+    controls: tuple[str, ...]
+    x: Reals  # the start, of `equations`
+    inputs: Reals
+    p: Reals
+    start_report: str
+
+    @property
+    def index(self) -> int:
+        """Differential index with the controls as unknowns."""
+        return self.found.index
+
+    @property
+    def degrees(self) -> dict[str, int]:
+        """How often each path constraint is differentiated before it feels the controls (its relative degree)."""
+        return self.found.degrees
+
+    @property
+    def solved(self) -> bool:
+        """Whether the controls are solved for at every evaluation; otherwise they are states."""
+        return bool(self.equations.multipliers)
+
+    def weakest(self, t: float, x: Reals) -> str:
+        """In words, the control that does least for the path at a state."""
+        causes = self.equations.causes
+        assert causes is not None  # it is made with the equations
+        values = np.nan_to_num(causes([t], x, self.inputs, self.p)[0], nan=np.inf)
+        return causes.output("value").labels[int(np.argmax(values))]
+
+    def __str__(self) -> str:
+        return "\n".join([f"{self.plant.name} on a path", *(f"  {note}" for note in self.equations.notes)])
+
+
+def on_path(
+    model: Model | System | Equations,
+    path: Mapping[str, Amount],
+    controls: Sequence[str],
+    *,
+    start: Mapping[str, Wish] | None = None,
+    parameters: Mapping[str, float] | None = None,
+    inputs: Mapping[str, Amount] | None = None,
+    until: float = 1.0,
+) -> OnPath:
+    """Turn inputs into unknowns that keep a path: find the index, reduce it, and find a start on the path.
+
+    >>> import sympy as sp
+    >>> from draisine.equations.typed.first_order import first_order
+    >>> x, v, force = sp.symbols("x v force")
+    >>> mass = first_order("mass", {x: v, v: force / 2 - x}, inputs=[force])
+    >>> posed = on_path(mass, {"swing": "x = sin(3*t)"}, ["force"])
+    >>> posed.index, posed.degrees, posed.x.tolist()
+    (3, {'swing': 2}, [0.0, 3.0])
+    """
+    controls = (controls,) if isinstance(controls, str) else tuple(controls)
+    laws, constants = _parted(inputs or {}, controls)
+    equations = with_laws(model, laws) if isinstance(model, Equations) else derive(model, laws, (), True)
+    plant = Plant(equations, controls)
+    rows = paths_of(plant, path)
+    p = numbers("parameter", equations.parameters, parameters)
+    wishes = dict(start or {})
+    guesses = {name: _number(wishes.pop(name)) for name in controls if name in wishes}
+    u = numbers("input", equations.inputs, constants | guesses)
+    begin = consistent_start(StartProblem(equations, compiled=False), wishes, parameters, inputs=constants)
+    samples = _around(Sample(0.0, begin.x, u, p), plant, until)
+    found = Differentiation(plant, rows, samples).degrees()
+    for times in range(found.index):  # first the path, then its rates, so that there is speed when it bends
+        samples = moved(plant, stacked([plant.residuals, *(r.residual for r in found.conditions if r.times <= times)]), samples)
+    followed = Followed(plant, found, tuple(samples))
+    reference = samples[0].x.tolist()
+    if not followed.linear:
+        reference += [float(samples[0].inputs[i]) for i, q in enumerate(equations.inputs) if q.name in controls]
+    made = followed.equations(reference)
+    at = consistent_start(StartProblem(made, compiled=False), wishes, parameters, inputs=constants)
+    posed = OnPath(equations, made, found, controls, at.x, u, p, str(at.report))
+    _check_start(posed)
+    return posed
+
+
+def _parted(inputs: Mapping[str, Amount], controls: Sequence[str]) -> tuple[dict[str, Expr], dict[str, float]]:
+    laws: dict[str, Expr] = {}
+    constants: dict[str, float] = {}
+    for name, value in inputs.items():
+        if name in controls:
+            raise ModelError(f"{name!r} is a control, to be found, and a law is given for it; leave out one of them")
+        if isinstance(value, Expr | str):
+            laws[name] = amount_in(value, None, f"law of input {name!r}")
+        else:
+            constants[name] = float(value)
+    return laws, constants
+
+
+def _number(wish: Wish) -> float:
+    return float(wish.value if isinstance(wish, Near) else wish)
+
+
+def _spread(u: Reals, plant: Plant) -> Reals:
+    """Controls away from zero, where an angle may have no effect."""
+    idle = np.array([q.name in plant.controls for q in plant.equations.inputs], dtype=bool)
+    return np.where(idle & (u == 0.0), 0.01, u)
+
+
+def _around(start: Sample, plant: Plant, until: float) -> list[Sample]:
+    """The start, and points near it at times of the path."""
+    rng = np.random.default_rng(7)
+    found = [Sample(start.t, start.x, _spread(start.inputs, plant), start.p)]
+    for k in range(POINTS):
+        x = start.x + 0.02 * rng.uniform(-1.0, 1.0, len(start.x)) * np.maximum(1.0, np.abs(start.x))
+        u = _spread(start.inputs, plant) * rng.uniform(0.8, 1.2, len(start.inputs))
+        found.append(Sample(0.02 * until * k / POINTS, x, u, start.p))
+    return found
+
+
+def _check_start(posed: OnPath) -> None:
+    """Refuse a start at which a control has no effect."""
+    e = posed.equations
+    assert e.monitor is not None  # it is made with the equations
+    if not float(e.monitor([0.0], posed.x, posed.inputs, posed.p)[0][0]) < 1e8:
+        raise ModelError(f"{e.name}: at the start {posed.weakest(0.0, posed.x)}; begin elsewhere, or choose another control")
