@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from draisine import gallery
+from draisine import draw, gallery
 from draisine.view import save_figure
 
 IMAGES = Path(__file__).parent / "images"
@@ -18,14 +18,24 @@ SHOWN = {
     "sleigh_turns_round": ("path",),
     "snakeboard_drive": ("path_in_a_circle",),
     "unicycle_ride": ("unicycle_pushed",),
+    "sanjuan_bicycle_ride": ("lean_and_steer",),
     "delebecque_pulse": ("lean_and_steer",),
     "spherical_pendulum_passes": ("rosette",),
     "rattleback_reverses": ("rattleback_spins",),
+    "four_bar_turns": ("positions",),
+    "swinging_atwood_loops": ("orbits",),
+    "tricycle_corners": ("normal_forces",),
+    "car_weaves": ("slalom",),
+    "n_pendulum_falls": ("chain", "apart"),
+    "ladder_swings": ("ladder",),
+    "shuttle_returns": ("controls",),
+    "bicycle_changes_lane": ("lean_and_steer", "steer_torque"),
 }
 
 
 def main() -> None:
     IMAGES.mkdir(exist_ok=True)
+    save_figure(draw(gallery.bicycle()), IMAGES / "bicycle-drawing.svg")
     for study, names in SHOWN.items():
         outcome = gallery.study(study)()
         for name in names:
