@@ -1,7 +1,8 @@
-"""The command line: `draisine list | show MODEL | simulate MODEL … | certify MODEL | export MODEL | equations MODEL | run STUDY`.
+"""The command line: `draisine list | show | simulate | certify | doctor | export | equations | draw | modes | critical | steady |
+linearize | run`, each followed by a model or a study.
 
 Arguments are parsed before anything heavy is loaded, so that help is immediate. Exit codes: 0 done, 1 the run ended early (the
-status says why) or the roads of a certificate disagree, 2 the call or the model is wrong.
+status says why), the roads of a certificate disagree or the doctor finds that nothing can move, 2 the call or the model is wrong.
 """
 
 from __future__ import annotations
@@ -10,11 +11,11 @@ import argparse
 import json
 import logging
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from draisine.commands import equations, export
+from draisine.commands import certify, compare_drift, doctor, draw, equations, export, stability
 
 if TYPE_CHECKING:
     from draisine.model import Model
@@ -28,7 +29,7 @@ METHODS = ("dop853", "rk4", "predictor-corrector")
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = _parser()
     given, wishes = parser.parse_known_args(arguments)
-    if wishes and given.command not in ("simulate", "export"):
+    if wishes and given.command not in ("simulate", "compare-drift", "doctor", "export", "equations", "draw", *stability.TASKS):
         parser.error(f"unrecognised: {' '.join(wishes)}")
     _speak()
     try:
@@ -104,19 +105,13 @@ def _parser() -> argparse.ArgumentParser:
     simulate.add_argument("--json", action="store_true", help="print one JSON object")
     simulate.set_defaults(action=_simulate)
 
-    certify = commands.add_parser(
-        "certify", help="derive a model by independent roads and compare them", description="Exit status 1 when roads disagree."
-    )
-    certify.add_argument("model", metavar="MODEL", help="a name of the gallery, or a model file (.toml)")
-    certify.add_argument("--against", default=None, metavar="MODEL", help="another description of the same mechanism")
-    certify.add_argument(
-        "--states", type=int, default=12, metavar="N", help="random admissible states to compare at (default 12)"
-    )
-    certify.add_argument("--json", action="store_true", help="print one JSON object")
-    certify.set_defaults(action=_certify)
-
+    certify.add(commands, _certify)
+    doctor.add(commands, _doctor)
+    compare_drift.add(commands, _compare_drift)
     export.add(commands, _export)
     equations.add(commands, _equations)
+    draw.add(commands, _draw)
+    stability.add(commands, *(_stability(task) for task in ("modes", "critical", "steady", "linearize")))
 
     run = commands.add_parser("run", help="run a study of the gallery and save its figures")
     run.add_argument("study", metavar="STUDY")
@@ -196,12 +191,14 @@ def _simulate(given: argparse.Namespace, extra: list[str]) -> int:
 
 
 def _certify(given: argparse.Namespace, _: list[str]) -> int:
-    from draisine.verbs import certify
-
     other = _model(given.against) if given.against is not None else None
-    certificate = certify(_model(given.model), other, given.states)
-    print(json.dumps(certificate.as_data(), ensure_ascii=False, indent=1) if given.json else certificate)
-    return DONE if certificate.passed else ENDED_EARLY
+    return DONE if certify.run(given, _model(given.model), other) else ENDED_EARLY
+
+
+def _compare_drift(given: argparse.Namespace, extra: list[str]) -> int:
+    parameters = {name: _number(name, value) for name, value in _pairs(given.set, "--set")}
+    compare_drift.run(given, _model(given.model), _wishes(extra), parameters)
+    return DONE
 
 
 def _export(given: argparse.Namespace, extra: list[str]) -> int:
@@ -209,9 +206,29 @@ def _export(given: argparse.Namespace, extra: list[str]) -> int:
     return DONE
 
 
-def _equations(given: argparse.Namespace, _: list[str]) -> int:
-    equations.run(given, _model(given.model))
+def _equations(given: argparse.Namespace, extra: list[str]) -> int:
+    equations.run(given, _model(given.model), _wishes(extra))
     return DONE
+
+
+def _doctor(given: argparse.Namespace, extra: list[str]) -> int:
+    parameters = {name: _number(name, value) for name, value in _pairs(given.set, "--set")}
+    return DONE if doctor.run(given, _model(given.model), _wishes(extra), parameters) else ENDED_EARLY
+
+
+def _draw(given: argparse.Namespace, extra: list[str]) -> int:
+    parameters = {name: _number(name, value) for name, value in _pairs(given.set, "--set")}
+    draw.run(given, _model(given.model), _wishes(extra), parameters)
+    return DONE
+
+
+def _stability(task: str) -> Callable[[argparse.Namespace, list[str]], int]:
+    def act(given: argparse.Namespace, extra: list[str]) -> int:
+        parameters = {name: _number(name, value) for name, value in _pairs(given.set, "--set")}
+        stability.TASKS[task](given, _model(given.model), _wishes(extra), parameters)
+        return DONE
+
+    return act
 
 
 def _run(given: argparse.Namespace, _: list[str]) -> int:

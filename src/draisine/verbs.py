@@ -15,6 +15,10 @@ from numpy.typing import ArrayLike
 from draisine.comparison import compare_descriptions
 from draisine.equations import derive
 from draisine.equations.certificate import Certificate, certify_roads
+from draisine.equations.drift import GGL, Baumgarte, Drift, NoControl, Rattle, Symplectic
+from draisine.equations.drift.projections import Held
+from draisine.equations.one_road import certify_one_road
+from draisine.equations.treatment import Treatment
 from draisine.equations.typed.driven import with_laws
 from draisine.kernels import Kernel
 from draisine.model import Model, System
@@ -23,13 +27,15 @@ from draisine.model.errors import ModelError
 from draisine.model.validate import check_numbers
 from draisine.program.equations import Equations, Event
 from draisine.program.expression import Expr
+from draisine.program.implicit import Implicit
 from draisine.program.program import Program
 from draisine.program.solved import Solved
 from draisine.results import Trajectory, load
-from draisine.results.assembly import Piece, assemble, block, energy_block, power_block, residual_block
+from draisine.results.assembly import Piece, assemble
 from draisine.results.channel import Group
 from draisine.results.trajectory import Statistics
-from draisine.simulation import EveryStage, Sampled, StartProblem, consistent_start, integrate, prepare
+from draisine.simulation import EveryStage, Near, Sampled, StartProblem, consistent_start, integrate, prepare
+from draisine.simulation.account import account, reporter
 from draisine.simulation.choices import Choices, best_for
 from draisine.simulation.methods import Method
 from draisine.simulation.names import numbers
@@ -79,22 +85,25 @@ def compile(
 
 
 def certify(
-    model: Model | System | Equations, against: Model | System | Equations | None = None, states: int = 12
+    model: Model | System | Equations,
+    against: Model | System | Equations | None = None,
+    states: int = 12,
+    *,
+    names: Mapping[str, str] | None = None,
 ) -> Certificate:
     """Derive a description by independent roads and compare them at random admissible states.
 
     With `against` another description of the same mechanism, the two are compared where their names meet: only that can see
-    an error in a description itself.
+    an error in a description itself. `names` says what of the first is called what in the second, where names differ; a minus
+    sign before a name says that it counts the other way, {"spin": "-turn_rate"}, and an empty one that it means something else.
+    Of equations alone, what one road can show is certified, and what it cannot is said.
     """
     if against is None:
-        if isinstance(model, Equations):
-            raise ModelError(
-                f"{model.name} is typed by hand, and there is one road to it; describe it a second time and compare: "
-                "certify(model, against=equations)"
-            )
-        return certify_roads(model, states)
+        if names:
+            raise ValueError("names says what corresponds to what in two descriptions; give the second one: against=…")
+        return certify_one_road(model, states) if isinstance(model, Equations) else certify_roads(model, states)
     first, second = (m if isinstance(m, Equations) else derive(m) for m in (model, against))
-    return compare_descriptions(first, second, states)
+    return compare_descriptions(first, second, states, names=names)
 
 
 def export(
@@ -103,13 +112,14 @@ def export(
     what: str | Sequence[str] = ("dynamics",),
     out: str | Path = ".",
     *,
-    start: Mapping[str, float] | None = None,
+    start: Mapping[str, float | Near] | None = None,
 ) -> list[Path]:
     """Write programs of a model, or one program, as source code of other languages; the paths of the files.
 
     - `lang`: c, fortran, julia, octave (MATLAB too), javascript, rust, python; casadi for a file that CasADi loads; fmu for a
       functional mock-up unit (FMI 3.0, model exchange) of the whole model.
-    - `what`: dynamics, linear, report, motion, mass_matrix, inverse_dynamics, multipliers, contacts, project, events, monitor.
+    - `what`: dynamics, residual, linear, report, motion, mass_matrix, inverse_dynamics, multipliers, contacts, project, events,
+      monitor; a residual where equations are given as 0 = F(t, x, ẋ).
     - `start`: wishes for the state in which a functional mock-up unit begins, as in `simulate`.
     """
     from draisine.kernels.export import write, write_system
@@ -136,21 +146,16 @@ class _Prepared:
 
 @lru_cache(maxsize=32)
 def _prepared(equations: Equations) -> _Prepared:
-    stepping_loop()  # compiled at its first use on a machine: that belongs to compiling, not to integrating
+    # compiled at its first use on a machine: that belongs to compiling, not to integrating
+    stepping_loop(implicit=isinstance(equations.dynamics, Implicit))
     return _Prepared(prepare(equations), StartProblem(equations))
-
-
-@lru_cache(maxsize=64)
-def _reporter(equations: Equations) -> Kernel:
-    """The compiled report of equations: everything named, at a state."""
-    return compile(equations.report)
 
 
 def simulate(
     model: Model | System | Equations,
     until: float,
     *,
-    start: Mapping[str, float] | None = None,
+    start: Mapping[str, float | Near] | None = None,
     parameters: Mapping[str, float] | None = None,
     inputs: Mapping[str, Law] | None = None,
     control: Sampled | EveryStage | Callable[..., Any] | None = None,
@@ -158,6 +163,8 @@ def simulate(
     samples: ArrayLike | int | None = None,
     events: Sequence[Event] = (),
     progress: Callable[[float], None] | None = None,
+    drift: Drift | None = None,
+    formulation: Treatment | None = None,
 ) -> Trajectory:
     """Move a mechanism from a consistent start for `until` seconds.
 
@@ -167,40 +174,161 @@ def simulate(
     - `control`: u = function(t, x) in Python: `Sampled(function, rate)`, or `EveryStage(function)`, which is slow.
     - `samples`: times wanted, or how many; 100 per second by default.
     - `events`: `Event(name, expression, action)` besides the model's own.
+    - `drift`: what keeps the motion on its constraints and invariants, by name: `Projection()`, `Baumgarte()`, `Minimal()`,
+      `Rattle(step)`, …; see docs/drift.md. Without it velocities are eliminated or projected, as suits the mechanism.
+    - `formulation`: `Reduced()` or `Augmented()`; without it the size decides.
 
     The result's `status` says how the run ended; what was computed is always there.
     """
-    clock = _Clock()
     times = _sample_times(samples, until)
+    moved = compute(
+        model,
+        until,
+        start=start,
+        parameters=parameters,
+        inputs=inputs,
+        control=control,
+        method=method,
+        times=times,
+        events=events,
+        progress=progress,
+        drift=drift,
+        formulation=formulation,
+    )
+    return _trajectory(moved.run, moved.parameters, moved.clock, moved.equations, moved.start)
+
+
+@dataclass(frozen=True, eq=False)
+class Computed:
+    """A run, with what an account of it needs."""
+
+    run: Run
+    equations: Equations
+    parameters: np.ndarray
+    start: str
+    clock: Clock
+
+
+def compute(
+    model: Model | System | Equations,
+    until: float,
+    *,
+    start: Mapping[str, float | Near] | None = None,
+    parameters: Mapping[str, float] | None = None,
+    inputs: Mapping[str, Law] | None = None,
+    control: Sampled | EveryStage | Callable[..., Any] | None = None,
+    method: Method | None = None,
+    times: np.ndarray | None = None,
+    events: Sequence[Event] = (),
+    progress: Callable[[float], None] | None = None,
+    drift: Drift | None = None,
+    formulation: Treatment | None = None,
+) -> Computed:
+    """What `simulate` does before it makes a trajectory of it; without `times` the run keeps its own steps."""
+    clock = Clock()
     laws, constants = _split_inputs(inputs or {})
-    equations = _equations(model, laws, tuple(events), bool(inputs or control))
+    if isinstance(drift, Baumgarte) and None in (drift.alpha, drift.beta, drift.gamma):
+
+        def pilot(seconds: float) -> int:
+            given = {"start": start, "parameters": parameters, "inputs": inputs, "control": control, "method": method}
+            return compute(model, seconds, **given, drift=NoControl()).run.accepted  # type: ignore[arg-type]
+
+        drift = drift.scaled(_typical_step(method, until, pilot))
+    held = _held(model, laws, tuple(events), bool(inputs or control), drift, formulation)
+    equations = held.equations
     p = _values(equations, parameters)
     if parameters and not isinstance(model, Equations):
         check_numbers(model.freeze() if isinstance(model, Model) else model, parameters)
     clock.lap("derive")
     prepared = _prepared(equations)
-    _reporter(equations)
+    reporter(equations)
     clock.lap("compile")
-    begin = consistent_start(prepared.starts, dict(start or {}), parameters, inputs=constants)
+    wishes: dict[str, float | Near] = dict(start or {})
+    if isinstance(drift, GGL):
+        wishes = _same_place(model, equations, start or {}, parameters, constants)
+    begin = consistent_start(prepared.starts, wishes, parameters, inputs=constants)
     u = np.array([constants.get(i.name, 0.0) for i in equations.inputs])
     extra = begin.x[len(begin.x) - len(equations.extra_states) :]
     fitting, x0 = best_for(equations, begin.q, begin.v, extra, (0.0, u, p))
+    p = held.with_values(x0, u, p)
     clock.lap("start")
     if control is not None and not isinstance(control, Sampled | EveryStage):
         control = EveryStage(control)
-    run = integrate(
-        _prepared(fitting).choices,
-        x0,
-        until,
-        parameters=parameters,
-        inputs=constants,
-        method=method,
-        samples=times,
-        control=control,
-        progress=progress,
-    )
+    if isinstance(drift, Rattle | Symplectic):
+        from draisine.symplectic import refuse_company, symplectic_run
+
+        refuse_company(drift, method, control)
+        run = symplectic_run(drift, equations, x0, until, u, p, times, progress)
+    else:
+        run = integrate(
+            _prepared(fitting).choices,
+            x0,
+            until,
+            parameters=p,
+            inputs=constants,
+            method=method,
+            samples=times,
+            control=control,
+            progress=progress,
+        )
     clock.lap("integrate")
-    return _trajectory(run, p, clock, equations, str(begin.report))
+    return Computed(run, equations, p, str(begin.report), clock)
+
+
+PILOT = 0.1  # part of a run that is made to learn how long its steps are
+
+
+def _typical_step(method: Method | None, until: float, pilot: Callable[[float], int]) -> float:
+    """The step of a method: its own, or the mean of those it takes in a pilot run over the first part of the time."""
+    step = getattr(method, "step", None)
+    return float(step) if step is not None else PILOT * abs(until) / max(pilot(PILOT * until), 1)
+
+
+def _held(
+    model: Model | System | Equations,
+    laws: Mapping[str, Expr],
+    events: tuple[Event, ...],
+    driven: bool,
+    drift: Drift | None,
+    formulation: Treatment | None,
+) -> Held:
+    """The equations of a run, with the drift control asked for."""
+    if drift is None and formulation is None:
+        return Held(_equations(model, laws, events, driven))
+    if drift is not None and formulation is not None:
+        raise ValueError(
+            f"drift={drift!r} says how constraints are treated, and so does formulation={formulation!r}; give one of them"
+        )
+    from draisine.equations.drift.control import controlled
+
+    described = model.freeze() if isinstance(model, Model) else model
+    work = False if isinstance(drift, Rattle | Symplectic) else True if driven else None
+    treatment = drift if drift is not None else formulation
+    assert treatment is not None  # one of them is given, as was seen above
+    return controlled(described, treatment, laws, events, work)
+
+
+def _same_place(
+    model: Model | System | Equations,
+    equations: Equations,
+    wishes: Mapping[str, float | Near],
+    parameters: Mapping[str, float] | None,
+    inputs: Mapping[str, float],
+) -> dict[str, float | Near]:
+    """Wishes that lead equations with multipliers among their unknowns to the start that the mechanism has without them."""
+    whole = _held(model, {}, (), False, NoControl(), None).equations
+    begin = consistent_start(_prepared(whole).starts, dict(wishes), parameters, inputs=inputs)
+    q, v, count = begin.q, begin.v, len(whole.coordinates)
+    if not isinstance(model, Equations):  # a description is posed by energies, with angles for quaternions
+        from draisine.equations.energies import Energies
+        from draisine.equations.in_angles import InAngles
+
+        system = model.freeze() if isinstance(model, Model) else model
+        q, v = InAngles(system, Energies(system), _values(whole, parameters)).motion(q, v)
+        count = len(q)
+    names = [s.name for s in equations.coordinates]
+    values = zip((*names[:count], *names[count : count + len(v)]), (*q, *v), strict=True)
+    return {name: Near(float(value)) for name, value in values}
 
 
 def _values(equations: Equations, parameters: Mapping[str, float] | None) -> np.ndarray:
@@ -208,7 +336,7 @@ def _values(equations: Equations, parameters: Mapping[str, float] | None) -> np.
     return numbers("parameter", equations.parameters, parameters)
 
 
-class _Clock:
+class Clock:
     """Seconds by stage."""
 
     def __init__(self) -> None:
@@ -255,14 +383,14 @@ def _sample_times(samples: ArrayLike | int | None, until: float) -> np.ndarray:
     return np.asarray(samples, dtype=float)
 
 
-def _trajectory(run: Run, p: np.ndarray, clock: _Clock, equations: Equations, start: str) -> Trajectory:
-    pieces = [_piece(segment, p) for segment in run.segments if len(segment.times)]
+def _trajectory(run: Run, p: np.ndarray, clock: Clock, equations: Equations, start: str) -> Trajectory:
+    pieces = [account(segment, p) for segment in run.segments if len(segment.times)]
     if not pieces:
         last = run.segments[-1]
         alone = Segment(
             last.equations, np.array([run.final_time]), run.final_state[None, :], np.zeros((1, len(equations.inputs))), last.steps
         )
-        pieces = [_piece(alone, p)]
+        pieces = [account(alone, p)]
     status = run.status
     for warning in equations.warnings:
         status = status.with_warning(warning)
@@ -276,30 +404,8 @@ def _trajectory(run: Run, p: np.ndarray, clock: _Clock, equations: Equations, st
         statistics=Statistics(run.evaluations, run.accepted, run.rejected),
         seconds=clock.seconds,
         parameters=dict(zip((q.name for q in equations.parameters), p.tolist(), strict=True)),
-        scene={"start": start},
+        scene={"start": start, "method": run.method},
     )
-
-
-def _piece(segment: Segment, p: np.ndarray) -> Piece:
-    """Everything named, at every sample, from the report program."""
-    equations = segment.equations
-    kernel = _reporter(equations)
-    names = [slot.name for slot in equations.report.outputs]
-    count = len(segment.times)
-    told = dict(zip(names, kernel.map(segment.times[:, None], segment.states, segment.inputs, p), strict=True))
-    q = len(equations.coordinates)
-    blocks = [
-        block(Group.COORDINATES, equations.coordinates, segment.states[:, :q]),
-        block(Group.VELOCITIES, equations.velocities, told["v"].reshape(count, -1)),
-        block(Group.INPUTS, equations.inputs, told["inputs"].reshape(count, -1)),
-        block(Group.OUTPUTS, equations.outputs, told["outputs"].reshape(count, -1)),
-        block(Group.MULTIPLIERS, equations.multipliers, told["multipliers"].reshape(count, -1)),
-        residual_block(equations.constraints, told["residuals"].reshape(count, -1)),
-    ]
-    if "energy" in told:  # a first-order system need not have one
-        blocks.append(energy_block(*told["energy"].reshape(count, 3).T))
-        blocks.append(power_block(equations.inputs, told["power"].reshape(count, -1)))
-    return Piece(segment.times, tuple(blocks), independent=equations.independent)
 
 
 def _contact_warnings(pieces: Sequence[Piece]) -> list[str]:

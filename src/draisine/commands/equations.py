@@ -1,9 +1,9 @@
-"""`draisine equations MODEL --format md|latex|html|sympy [--out FILE]`."""
+"""`draisine equations MODEL --format md|latex|html|sympy|pdf [--out FILE]`."""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from draisine.program.equations import Equations
 
 # Named here so that help need not load anything; a test compares.
-FORMATS = ("md", "latex", "html", "sympy")
+FORMATS = ("md", "latex", "html", "sympy", "pdf")
 
 
 def add(commands: Any, action: Callable[[argparse.Namespace, list[str]], int]) -> None:
@@ -20,26 +20,42 @@ def add(commands: Any, action: Callable[[argparse.Namespace, list[str]], int]) -
     parser = commands.add_parser(
         "equations",
         help="a model's equations of motion as a document",
-        description="Name, tree, parameters, constraints, and a listing of named formulas from the state to its derivative.",
-        epilog="example: draisine equations bicycle --format html --out bicycle.html",
+        description="Picture, tree, parameters, constraints, and a listing of named formulas from the state to its derivative. "
+        "The picture's configuration may be wished for by name: --steer 0.3",
+        epilog="example: draisine equations bicycle --out bicycle.html",
     )
     parser.add_argument("model", metavar="MODEL", help="a name of the gallery, or a model file (.toml)")
-    parser.add_argument("--format", choices=FORMATS, default="md", help="Markdown (default), LaTeX, HTML, or Python for SymPy")
-    parser.add_argument("--out", type=Path, default=None, metavar="FILE", help="write to a file instead of the terminal")
+    parser.add_argument(
+        "--format",
+        choices=FORMATS,
+        default=None,
+        help="Markdown, LaTeX, HTML, Python for SymPy, or PDF (needs LaTeX); by default what the suffix of FILE says, else md",
+    )
+    parser.add_argument(
+        "--out",
+        type=Path,
+        default=None,
+        metavar="FILE",
+        help="write to a file, with the picture; otherwise to the terminal, without",
+    )
     parser.set_defaults(action=action)
 
 
-def run(given: argparse.Namespace, model: Model | Equations) -> None:
+def run(given: argparse.Namespace, model: Model | Equations, wishes: Mapping[str, float]) -> None:
     """Print the document, or write it and say where."""
-    from draisine.equations.writing.document import FORMATS as PRINTERS
-    from draisine.equations.writing.document import document
-    from draisine.model import Model, ModelError
+    from draisine.presentation import write_equations
 
-    if not isinstance(model, Model):
-        raise ModelError(f"{model.name!r} was typed as formulas already; a listing is made from a described mechanism")
-    text = PRINTERS[given.format](document(model))
-    if given.out is None:
-        print(text, end="")
+    if given.out is not None:
+        for path in write_equations(model, given.out, given.format, at=wishes or None):
+            print(f"written: {path}")
         return
-    given.out.write_text(text, encoding="utf-8")
-    print(f"written: {given.out}")
+    if given.format == "pdf":
+        raise ValueError("a PDF is no text for a terminal: say where to write it, with --out FILE.pdf")
+    if wishes:
+        raise ValueError(
+            f"--{next(iter(wishes))} is for the picture, and only a file has one: say where to write it, with --out FILE"
+        )
+    from draisine.equations.writing.document import document
+    from draisine.equations.writing.formats import TEXTS
+
+    print(TEXTS[given.format or "md"](document(model)), end="")

@@ -13,7 +13,9 @@ if TYPE_CHECKING:
 
 # Named here so that help need not load the exporters; a test compares.
 LANGUAGES = "c, fortran, julia, octave, javascript, rust, python, casadi, fmu"
-WHAT = "dynamics, linear, report, motion, mass_matrix, inverse_dynamics, multipliers, contacts, project, events, monitor"
+WHAT = (
+    "dynamics, residual, linear, report, motion, mass_matrix, inverse_dynamics, multipliers, contacts, project, events, monitor"
+)
 
 
 def add(commands: Any, action: Callable[[argparse.Namespace, list[str]], int]) -> None:

@@ -46,6 +46,7 @@ from draisine.gallery.outcome import Study
 from draisine.model import Model
 from draisine.model.items import Coordinate, Rotate, Translate
 from draisine.program.expression import Name, Number, acos
+from draisine.program.solved import Solver
 
 # param[1] … param[20] of the source: default and unit. What is "along" here the source calls radial, what is "across" normal.
 PARAMETERS: Mapping[str, tuple[float, str]] = {
@@ -170,7 +171,7 @@ def _square(vector: Any) -> Any:
     return vector.dot(vector)
 
 
-def delebecque_bicycle() -> dr.Equations:
+def delebecque_bicycle(solver: Solver = Solver.AUTO) -> dr.Equations:
     """Riderless bicycle of 23 coordinates and 20 constraints, from its Lagrangian (Delebecque & Nikoukhah 1992)."""
     p = {name: sp.Symbol(name) for name in PARAMETERS}
     q = {name: dynamicsymbols(name) for name in COORDINATES}
@@ -210,6 +211,7 @@ def delebecque_bicycle() -> dr.Equations:
             **{torque: "N*m" for torque in (steer, pedal)},
         },
         work=True,
+        solver=solver,
     )
 
 

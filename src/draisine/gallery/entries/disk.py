@@ -19,6 +19,7 @@ import numpy as np
 import draisine as dr
 from draisine.gallery.outcome import Study
 from draisine.model import Model
+from draisine.program.expression import Expr
 
 
 def rolling_disk() -> Model:
@@ -29,14 +30,19 @@ def rolling_disk() -> Model:
     m.gravity(m.parameter("gravity", 9.81, "m/s^2"))
 
     about_diameter = mass * radius**2 / 4
-    disk = m.body("disk", mass=mass, inertia=(about_diameter, mass * radius**2 / 2, about_diameter))
-    m.free_euler(disk, order="zxy", angles=("heading", "lean", "spin_angle"))
-    m.wheel("disk", disk, radius=radius)
+    put_disk(m, mass, radius, (about_diameter, mass * radius**2 / 2, about_diameter), ("heading", "lean", "spin_angle"))
 
     m.output("speed", "velocity_x(disk)*cos(heading) + velocity_y(disk)*sin(heading)", "m/s", "forward velocity of the centre")
     m.output("spin", "spin_angle_rate + heading_rate*sin(lean)", "rad/s", "angular velocity about the axle")
     m.watch("fell_over", "abs(lean) - 85*pi/180", about="lean passed 85°")
     return m
+
+
+def put_disk(m: Model, mass: Expr, radius: Expr, inertia: tuple[Expr, Expr, Expr], angles: tuple[str, str, str]) -> None:
+    """The disc by the source's (39) and (40): T = (x, y, z), B = Ω_z(φ) Ω_x(θ) Ω_y(−ψ), where its Ω_y turns by the left hand."""
+    disk = m.body("disk", mass=mass, inertia=inertia)
+    m.free_euler(disk, order="zxy", angles=angles)
+    m.wheel("disk", disk, radius=radius)
 
 
 def steady_spin(lean: float, turn_rate: float, radius: float = 0.3, gravity: float = 9.81) -> float:

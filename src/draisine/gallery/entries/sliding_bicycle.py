@@ -1,0 +1,105 @@
+"""A bicycle that slides: tyres that creep and let go, in place of ideal rolling (what Thomsen 2005, section 6.6, tried).
+
+What it shows: the benchmark bicycle whose wheels hold on to the ground by a law. The force along the ground is proportional to
+creep and bounded by grip times the normal force; the normal forces are multipliers, and Newton's method finds both at every step.
+
+What you should see: the stiffer the tyres, the closer the motion is to that of ideal rolling; the difference falls as one over
+the stiffness. Knocked to the side at 4.6 m/s it needs a friction of 0.14 to right itself: a dry road has that; on ice the wheels
+slide away from under it, sideways and more slowly than it goes forward, and it falls. Contact is persistent: once a wheel would
+lift, a run says so.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+import draisine as dr
+from draisine.gallery.entries.bicycle import bicycle
+from draisine.gallery.outcome import Study
+from draisine.model import Model
+from draisine.model.items import Parameter
+from draisine.model.laws import Creep
+
+STIFFNESSES = (1e4, 3e4, 1e5)  # N per unit of creep
+
+
+def sliding_bicycle() -> Model:
+    """The benchmark bicycle on tyres that creep, and slide where they need more than their grip."""
+    ideal = bicycle().freeze()
+    own = (
+        Parameter("tyre_stiffness", 2e4, "N", "force per unit of creep, along and across"),
+        Parameter("grip", 0.8, "", "bound of the force along the ground, per normal force"),
+    )
+    law = Creep("tyre_stiffness", "tyre_stiffness", friction="grip")
+    wheels = tuple(replace(wheel, contact=law) for wheel in ideal.wheels)
+    about = "Whipple–Carvallo bicycle, benchmark of Meijaard et al. 2007, on tyres that slip"
+    named = replace(ideal, name="sliding_bicycle", about=about, independent=())
+    return Model.of(replace(named, parameters=(*ideal.parameters, *own), wheels=wheels))
+
+
+def rolling_start(**wishes: float) -> dict[str, float]:
+    """Coordinates and velocities of the bicycle that rolls ideally, with wishes fulfilled."""
+    first = dr.simulate(bicycle(), 1e-3, start=wishes)
+    return {name: float(first[name][0]) for group in ("coordinates", "velocities") for name in first.names(group)}
+
+
+def bicycle_slides(until: float = 2.0) -> Study:
+    """A bicycle on tyres that creep and slide: it tends to ideal rolling with stiff tyres, and falls on ice."""
+    from draisine import view
+
+    method = dr.DOP853(rtol=1e-9, atol=1e-11)
+    model, knock = sliding_bicycle(), {"speed": 4.6, "roll_rate": 0.5}
+    ideal = dr.simulate(bicycle(), until, start=knock, method=method, samples=201)
+    start, runs, apart = rolling_start(**knock), {"ideal": ideal}, []
+    for stiffness in STIFFNESSES:
+        parameters = {"tyre_stiffness": stiffness, "grip": 1.0}
+        run = dr.simulate(model, until, start=start, parameters=parameters, method=method, samples=201)
+        assert run.status.complete, run.status
+        assert run.energy_drift is not None and run.energy_drift < 1e-8
+        apart.append(float(np.max(np.abs(run["lean"] - ideal["lean"]))))
+        runs[f"stiffness_{stiffness:.0e}".replace("+", "")] = run
+    falls = np.diff(np.log(apart)) / np.diff(np.log(STIFFNESSES))
+    assert np.all(np.abs(falls + 1) < 0.1), falls  # as one over the stiffness
+
+    for name, grip in (("dry", 0.8), ("ice", 0.12)):
+        runs[name] = dr.simulate(model, 5.0, start=start, parameters={"grip": grip}, method=method)
+        used = max(runs[name][f"{wheel}_friction_needed"].max() for wheel in ("rear_wheel", "front_wheel"))
+        assert used <= grip * (1 + 1e-9)
+    dry, ice = runs["dry"], runs["ice"]
+    assert dry.status.complete, dry.status
+    assert np.max(np.abs(dry["roll_rate"][dry.time > 4.0])) < 0.3 * 0.5
+    assert ice.status.kind == "EVENT", ice.status  # it fell over
+    assert min(ice[f"{wheel}_normal_force"].min() for wheel in ("rear_wheel", "front_wheel")) > 0
+    up = np.abs(ice["lean"]) < 0.25 * np.pi
+    aside = float(np.max(np.abs(ice["rear_wheel_slip_across"][up])))
+    assert 0.3 < aside < 0.5 * float(np.min(ice["speed"][up]))
+
+    figures = {
+        "lean": _leans({n: r for n, r in runs.items() if n not in ("dry", "ice")}),
+        "dry": view.plot(dry, "lean", "steer", "rear_wheel_slip_across"),
+        "ice": view.plot(ice, "lean", "steer", "rear_wheel_slip_across", "front_wheel_slip_across"),
+    }
+    findings = (
+        *(f"stiffness {c:g} N: lean within {a:.1e} rad of ideal rolling" for c, a in zip(STIFFNESSES, apart, strict=True)),
+        f"dry: lean {dry['lean'][-1]:+.3f} rad after 5 s; ice: fell over after {ice.time[-1]:.2f} s",
+        f"on ice the rear wheel slides aside with up to {aside:.2f} m/s before the lean passes 45°",
+    )
+    return Study("A bicycle that slides", runs, figures, findings)
+
+
+def _leans(runs: dict[str, dr.Trajectory]) -> Any:
+    from draisine.view.canvas import panels
+    from draisine.view.labels import legend_above
+    from draisine.view.style import PAGE, style
+
+    with style():
+        drawing, (axes,) = panels(1, 0.8 * PAGE, 0.45 * PAGE)
+        for name, run in runs.items():
+            axes.plot(run.time, run["lean"], "--" if name == "ideal" else "-", label=name)
+        axes.set_xlabel("time [s]")
+        axes.set_ylabel("lean [rad]")
+        legend_above(axes, 0.8 * PAGE)
+    return drawing

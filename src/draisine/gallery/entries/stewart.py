@@ -1,0 +1,106 @@
+"""A Gough–Stewart platform on six legs that change their length, with a post in the middle that nobody needed.
+
+What it shows: a free body held by ties alone. Each leg is a distance that follows a law in time, and its multiplier is the force
+in the leg: no joint, no body for it, no loop to think of. Six legs hold the platform completely; the post under its middle has to
+agree with them at every instant, and its row repeats theirs. How seven legs share the load is then not decided by mechanics: what
+is given are the smallest forces that do it.
+
+What you should see: the platform heaves, and nothing else moves. The six legs carry alike, the post more than any of them, since
+it stands upright; together they carry the weight and what the heaving needs.
+
+By hand. Feet on a circle of radius R, heads on one of radius r, 30° further round; c² = R² + r² − 2 R r cos 30° is the square of
+the distance of a head from its foot as seen from above. At height z(t) = h + s sin Ωt
+
+    lengths             √(c² + z²),   and z of the post
+    vertical balance    6 f z/√(c² + z²) + f₀ = m (g + z̈)
+    smallest forces     f = f₀ cos γ,   cos γ = z/√(c² + z²),   so   f₀ = m (g + z̈)/(1 + 6 cos² γ)
+
+E. Gough 1956; D. Stewart, A platform with six degrees of freedom, Proc. Inst. Mech. Eng. 180 (1965).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+import draisine as dr
+from draisine.gallery.outcome import Study
+from draisine.model import Model
+
+FEET = tuple(f"{pair}{side}" for pair in "abc" for side in "lr")  # three pairs of legs, left and right
+
+
+def stewart_platform(post: bool = True) -> Model:
+    """A free platform heaved by six legs of prescribed length and a post that repeats them."""
+    m = Model("stewart_platform", "platform on six legs that change their length, and a post in the middle")
+    wide, narrow = m.parameter("foot_radius", 1.2, "m"), m.parameter("head_radius", 0.7, "m")
+    m.parameter("height", 0.8, "m", "in the middle of the stroke")
+    m.parameter("stroke", 0.2, "m", "half of it")
+    m.parameter("heave_rate", 4.0, "rad/s")
+    mass, inertia = m.parameter("m_platform", 120.0, "kg"), m.parameter("i_platform", 10.0, "kg*m^2")
+    top = m.body("platform", mass=mass, inertia=(inertia, inertia, 2 * inertia))
+    m.free(top, at=(0, 0, 0.8))
+    rise = "height + stroke*sin(heave_rate*t)"
+    across = "foot_radius^2 + head_radius^2 - 2*foot_radius*head_radius*cos(pi/6)"
+    for index, leg in enumerate(FEET):
+        pair, sense = divmod(index, 2)
+        below, above = (math.radians(120 * pair + (1 - 2 * sense) * turn) for turn in (15, 45))
+        m.point(f"foot_{leg}", "ground", (wide * math.cos(below), wide * math.sin(below), 0))
+        m.point(f"head_{leg}", top, (narrow * math.cos(above), narrow * math.sin(above), 0))
+        m.prescribe(f"leg_{leg}", f"distance(foot_{leg}, head_{leg})", f"sqrt({across} + ({rise})^2)")
+    if post:
+        m.prescribe("post", "distance(ground, platform)", rise)
+    return m
+
+
+def stewart_platform_heaves(until: float = 3.0) -> Study:
+    """A platform on six legs and a post heaves; the forces that are not unique are the smallest."""
+    from draisine import view
+
+    run = dr.simulate(stewart_platform(), until, method=dr.DOP853(rtol=1e-11, atol=1e-12))
+    p, t = run.parameters, run.time
+    wave, rate = p["stroke"] * np.sin(p["heave_rate"] * t), p["heave_rate"]
+    z, lift = p["height"] + wave, p["m_platform"] * (9.81 - rate**2 * wave)
+    across = p["foot_radius"] ** 2 + p["head_radius"] ** 2 - 2 * p["foot_radius"] * p["head_radius"] * math.cos(math.pi / 6)
+    upright = z / np.sqrt(across + z**2)
+    held = lift / (1 + 6 * upright**2)
+    still = [name for name in ("platform_x", "platform_y", "platform_qx", "platform_qy", "platform_qz")]
+
+    assert run.status.complete, run.status
+    assert np.max(np.abs(run["platform_z"] - z)) < 1e-9
+    assert max(float(np.max(np.abs(run[name]))) for name in still) < 1e-9
+    error = float(np.max(np.abs(run["post_multiplier"] - held)))
+    error = max(error, *(float(np.max(np.abs(run[f"leg_{leg}_multiplier"] - held * upright))) for leg in FEET))
+    assert error < 1e-6 * np.max(lift), error
+
+    figures = {"heave": view.plot(run, "platform_z", "post_multiplier", "leg_al_multiplier"), "plan": _plan(p)}
+    findings = (
+        f"height between {z.min():.3f} and {z.max():.3f} m, load between {lift.min():.0f} and {lift.max():.0f} N",
+        f"post carries {held.min():.0f} to {held.max():.0f} N, each leg at most {np.max(held * upright):.0f} N",
+        f"within {error:.0e} N of the smallest forces by hand",
+    )
+    return Study("Platform on six legs and a post", {"heave": run}, figures, findings)
+
+
+def _plan(p: Mapping[str, float]) -> Any:
+    """Legs as seen from above."""
+    from draisine.view.canvas import panels
+    from draisine.view.style import COLOURS, PAGE, style
+
+    with style():
+        drawing, (axes,) = panels(1, 0.5 * PAGE, 0.5 * PAGE)
+        for index in range(6):
+            pair, sense = divmod(index, 2)
+            below, above = (math.radians(120 * pair + (1 - 2 * sense) * turn) for turn in (15, 45))
+            feet, heads = p["foot_radius"], p["head_radius"]
+            x = [feet * math.cos(below), heads * math.cos(above)]
+            y = [feet * math.sin(below), heads * math.sin(above)]
+            axes.plot(x, y, color=COLOURS[0], marker="o", markersize=3)
+        axes.plot([0], [0], "o", color=COLOURS[1])
+        axes.set_aspect("equal")
+        axes.set_xlabel("x [m]")
+        axes.set_ylabel("y [m]")
+    return drawing

@@ -1,0 +1,199 @@
+"""The tricycle: two wheels on one axle that say the same thing twice, and the speed at which the inner one lifts.
+
+What it shows: redundant rolling contacts. Neither rear wheel can slide sideways, and since both sit on one axle, the second only
+repeats the first: of the nine rows of three rolling wheels eight count. That is found when the equations are derived; how the two
+share the sideways force is not decided by mechanics, all other forces of the ground are. The tricycle is a body in space, held
+upright by nothing but its wheels, so that the normal forces tell when it would tip.
+
+What you should see: with the handlebar held, it rides a circle whose centre lies on the rear axle, at L/tan δ. Driven faster and
+faster, load goes from the inner to the outer rear wheel, until the inner one would have to be pulled down: there it tips.
+
+By hand. At a held steer δ everything turns with ω = v/R about a centre O on the ground, R = L/tan δ to the left of the axle's
+middle. The angular momentum about O is ω h; a body at (x, y, z) seen from O adds m (−x z, −y z, x² + y²) to h and its own inertia
+about the vertical, a wheel also J s/ω along its axle, with the spin s = ω · (way from O)/radius. Then for the normal forces Nᵢ
+
+    Σ Nᵢ = m g,   Σ yᵢ Nᵢ − m g y_c = ω̇ h_x − ω² h_y,   −Σ xᵢ Nᵢ + m g x_c = ω̇ h_y + ω² h_x,
+
+and with the kinetic energy ½ M v², torques τ on both rear wheels of radius r give M v̇ = 2 τ/r.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import draisine as dr
+from draisine.gallery.outcome import Study
+from draisine.model import Model
+
+Reals = NDArray[np.float64]
+WHEELS = ("rear_left", "rear_right", "front")
+
+
+def tricycle() -> Model:
+    """A tricycle in space: rear wheels driven one by one, the front wheel steered by a handlebar.
+
+    Inputs: `left_torque`, `right_torque` of the frame on the rear wheels, `steer_torque` on the fork.
+    """
+    m = Model("tricycle", "three rolling wheels, two of them on one axle")
+    wheelbase, track = m.parameter("wheelbase", 1.2, "m"), m.parameter("track", 0.8, "m")
+    radius = m.parameter("wheel_radius", 0.3, "m")
+    m_frame = m.parameter("m_frame", 90.0, "kg", "with its rider")
+    ahead, high = m.parameter("centre_ahead", 0.4, "m", "of the rear axle"), m.parameter("centre_high", 0.7, "m")
+    m_wheel, i_wheel = m.parameter("m_wheel", 2.5, "kg"), m.parameter("i_wheel", 0.15, "kg*m^2", "about the axle")
+    m_fork, i_fork = m.parameter("m_fork", 3.0, "kg"), m.parameter("i_fork", 0.06, "kg*m^2", "about the steering axis")
+
+    upright = m.parameter("i_frame", 5.0, "kg*m^2", "about its own vertical")
+    frame = m.body("frame", mass=m_frame, centre=(ahead, 0, high), inertia=(7, 9, upright))
+    m.free(frame)  # its origin runs on the ground, under the middle of the rear axle
+    disc = (i_wheel / 2, i_wheel, i_wheel / 2)
+    for side, sign in (("left", 0.5), ("right", -0.5)):
+        hub = m.body(f"{side}_wheel", mass=m_wheel, inertia=disc)
+        m.revolute(f"{side}_spin", frame, hub, axis="y", at=(0, sign * track, radius))
+        m.wheel(f"rear_{side}", hub, radius)
+        m.effort(f"{side}_spin", m.input(f"{side}_torque", "N*m"))
+    fork = m.body("fork", mass=m_fork, inertia=(i_fork, i_fork, i_fork))
+    m.revolute("steer", frame, fork, axis="z", at=(wheelbase, 0, radius), span=(-1.0, 1.0))
+    front = m.body("front_wheel", mass=m_wheel, inertia=disc)
+    m.revolute("front_spin", fork, front, axis="y")
+    m.wheel("front", front, radius)
+    m.effort("steer", m.input("steer_torque", "N*m"))
+    m.output("speed", "body_velocity_x(frame)", "m/s", "of the rear axle's middle")
+    m.output("turn_rate", "rate_z(frame)", "rad/s", "positive to the left")
+    return m
+
+
+def tricycle_held(steer: float = 0.35) -> Model:
+    """The tricycle with its handlebar held."""
+    m = tricycle()
+    m.name = "tricycle_held"
+    m.prescribe("handlebar", "steer", steer)
+    return m
+
+
+@dataclass(frozen=True)
+class ClosedForm:
+    """The tricycle on a circle, by hand: see the head of this file."""
+
+    p: Mapping[str, float]
+    steer: float
+    gravity: float = 9.81
+
+    @property
+    def radius(self) -> float:
+        """R, of the middle of the rear axle."""
+        return self.p["wheelbase"] / math.tan(self.steer)
+
+    @property
+    def contacts(self) -> Reals:
+        """Where the wheels touch the ground, seen from the centre of the circle."""
+        half, ahead = self.p["track"] / 2, self.p["wheelbase"]
+        return np.array([[0, half - self.radius], [0, -half - self.radius], [ahead, -self.radius]])
+
+    @property
+    def masses(self) -> list[tuple[float, Reals, float]]:
+        """Mass, place seen from the centre, and moment of inertia about the body's own vertical."""
+        p, disc = self.p, self.p["i_wheel"] / 2
+        frame = np.array([p["centre_ahead"], -self.radius, p["centre_high"]])
+        wheels = [(p["m_wheel"], np.array([*place, p["wheel_radius"]]), disc) for place in self.contacts]
+        return [(p["m_frame"], frame, p["i_frame"]), *wheels, (p["m_fork"], wheels[2][1], p["i_fork"])]
+
+    @property
+    def spins(self) -> tuple[Reals, Reals]:
+        """Spin per rate of turn of each wheel, and the directions of the axles."""
+        ways = np.array([self.radius - self.p["track"] / 2, self.radius + self.p["track"] / 2, 0.0])
+        ways[2] = math.copysign(math.hypot(self.p["wheelbase"], self.radius), self.radius)
+        axles = np.array([[0, 1, 0], [0, 1, 0], [-math.sin(self.steer), math.cos(self.steer), 0]])
+        return ways / self.p["wheel_radius"], axles
+
+    @property
+    def momentum(self) -> Reals:
+        """h: angular momentum about the centre, per rate of turn."""
+        spins, axles = self.spins
+        total = self.p["i_wheel"] * spins @ axles
+        for mass, (x, y, z), own in self.masses:
+            total = total + np.array([-mass * x * z, -mass * y * z, mass * (x**2 + y**2) + own])
+        return np.asarray(total)
+
+    @property
+    def inertia(self) -> float:
+        """M of the kinetic energy ½ M v²."""
+        turning = sum(mass * (x**2 + y**2) + own for mass, (x, y, _), own in self.masses)
+        return float((turning + self.p["i_wheel"] * np.sum(self.spins[0] ** 2)) / self.radius**2)
+
+    def normal_forces(self, speed: Reals, acceleration: float = 0.0) -> Reals:
+        """Of the wheels in the order of `WHEELS`; one column for each speed."""
+        h = self.momentum
+        rate, growth = speed / self.radius, acceleration / self.radius
+        weight = sum(mass for mass, _, _ in self.masses) * self.gravity
+        held = self.gravity * np.sum([mass * place for mass, place, _ in self.masses], axis=0)
+        x, y = self.contacts.T
+        matrix = np.array([np.ones(3), y, -x])
+        right = np.array(
+            [np.full_like(rate, weight), held[1] + growth * h[0] - rate**2 * h[1], -held[0] + growth * h[1] + rate**2 * h[0]]
+        )
+        return np.linalg.solve(matrix, right)
+
+    def tipping_speed(self, acceleration: float = 0.0) -> float:
+        """Where the inner rear wheel (the left, for a steer to the left) has no load: linear in v²."""
+        inner = 0 if self.steer > 0 else 1
+        standing, at_one = (self.normal_forces(np.array([v]), acceleration)[inner, 0] for v in (0.0, 1.0))
+        return math.sqrt(standing / (standing - at_one))
+
+
+def tricycle_corners(until: float = 4.0, torque: float = 12.0) -> Study:
+    """A tricycle driven round a circle, faster and faster, until its inner wheel would lift."""
+    from draisine import view
+
+    model, steer = tricycle_held(), 0.35
+    method = dr.DOP853(rtol=1e-11, atol=1e-12)
+    inputs = {"left_torque": torque, "right_torque": torque}
+    run = dr.simulate(model, until, start={"speed": 1.0}, inputs=inputs, method=method)
+    exact = ClosedForm(run.parameters, steer)
+    acceleration = 2 * torque / exact.p["wheel_radius"] / exact.inertia
+    forces = np.array([run[f"{wheel}_normal_force"] for wheel in WHEELS])
+    by_hand = exact.normal_forces(run["speed"], acceleration)
+    # the middle of the axle, and the centre of its circle by the first heading
+    way = np.hypot(run["frame_x"], run["frame_y"] - exact.radius)
+
+    assert run.status.complete, run.status
+    assert np.max(np.abs(run["speed"] - (1.0 + acceleration * run.time))) < 1e-8
+    assert np.max(np.abs(way - exact.radius)) < 1e-8
+    off = float(np.max(np.abs(forces - by_hand)))
+    assert off < 1e-6 * exact.gravity * exact.p["m_frame"], off
+    said = [note for note in dr.derive(model).notes if "repeats" in note]
+    assert len(said) == 1 and "rear_right_y repeats rear_left_y" in said[0], said
+    tips = exact.tipping_speed(acceleration)
+
+    figures = {"normal_forces": _loads(run, exact, tips, acceleration), "ride": view.plot(run, "speed", "turn_rate")}
+    findings = (
+        "two wheels on one axle: the sideways row of one repeats that of the other, and is watched only",
+        f"circle of {exact.radius:.4f} m = L/tan δ; gains {acceleration:.5f} m/s every second, M v̇ = 2τ/r",
+        f"inner rear wheel without load at {tips:.4f} m/s; normal forces within {off:.0e} N of those by hand",
+    )
+    return Study("Tricycle in a corner", {"ride": run}, figures, findings)
+
+
+def _loads(run: dr.Trajectory, exact: ClosedForm, tips: float, acceleration: float) -> Any:
+    from draisine.view.canvas import panels
+    from draisine.view.labels import legend_above
+    from draisine.view.style import COLOURS, PAGE, style
+
+    some = slice(None, None, max(1, len(run.time) // 12))
+    by_hand = exact.normal_forces(run["speed"][some], acceleration)
+    with style():
+        drawing, (axes,) = panels(1, 0.8 * PAGE, 0.5 * PAGE)
+        for wheel, points, colour in zip(WHEELS, by_hand, COLOURS, strict=False):
+            axes.plot(run["speed"], run[f"{wheel}_normal_force"], color=colour, label=wheel.replace("_", " "))
+            axes.plot(run["speed"][some], points, "o", color=colour, markersize=3)
+        axes.axhline(0.0, color="black", linewidth=0.6)
+        axes.axvline(tips, color="grey", linestyle=":", label="inner wheel lifts")
+        axes.set_xlabel("speed [m/s]")
+        axes.set_ylabel("normal force [N]")
+        legend_above(axes, 0.8 * PAGE)
+    return drawing
