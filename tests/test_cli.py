@@ -54,14 +54,15 @@ def test_simulate_prints_one_json_object(capsys):
 
 
 def test_methods_agree(capsys):
-    finals = []
-    for method in ("dop853", "rk4", "predictor-corrector"):
+    """Heun's rule, of order 2, is the coarsest at the default step."""
+    finals = {}
+    for method in ("auto", "dop853", "rk4", "predictor-corrector", "heun", "radau", "gauss"):
         _, out, _ = run(
             capsys, "simulate", "bicycle", "--speed", "5", "--roll-rate", "0.2", "--until", "1", "--method", method, "--json"
         )
-        finals.append(json.loads(out)["final"]["lean"])
-    assert finals[1] == pytest.approx(finals[0], abs=1e-6)
-    assert finals[2] == pytest.approx(finals[0], abs=1e-6)
+        finals[method] = json.loads(out)["final"]["lean"]
+    for method, lean in finals.items():
+        assert lean == pytest.approx(finals["dop853"], abs=1e-3 if method == "heun" else 1e-6), method
 
 
 @pytest.mark.parametrize("suffix", [".nc", ".parquet", ".csv"])

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from draisine.results import Trajectory
 
 DONE, ENDED_EARLY, WRONG = 0, 1, 2
-METHODS = ("dop853", "rk4", "predictor-corrector")
+METHODS = ("auto", "dop853", "radau", "esdirk23", "gauss", "cvode", "ida", "rk4", "heun", "predictor-corrector")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -91,12 +91,12 @@ def _parser() -> argparse.ArgumentParser:
         metavar="NAME=LAW",
         help="a number or a law, e.g. 'steer_torque=-2*steer_rate'; may repeat",
     )
-    simulate.add_argument("--method", choices=METHODS, default="dop853", help="integration method (default dop853)")
+    simulate.add_argument("--method", choices=METHODS, default="auto", help="integration method (default auto, which says what it took)")
     simulate.add_argument(
-        "--tolerance", type=float, default=1e-8, metavar="REL", help="relative tolerance of dop853 (default 1e-8)"
+        "--tolerance", type=float, default=1e-8, metavar="REL", help="relative tolerance of methods that control their steps (default 1e-8)"
     )
     simulate.add_argument(
-        "--step", type=float, default=0.005, metavar="SECONDS", help="step of the fixed-step methods (default 0.005)"
+        "--step", type=float, default=0.005, metavar="SECONDS", help="step of gauss and of the explicit fixed-step methods (default 0.005)"
     )
     simulate.add_argument(
         "--samples", type=int, default=None, metavar="N", help="how many instants to keep (default 100 per second)"
@@ -303,13 +303,22 @@ def _law(text: str) -> float | str:
 
 
 def _method(given: argparse.Namespace) -> Any:
-    from draisine.simulation import DOP853, RK4, PredictorCorrector
+    from draisine import simulation
 
-    if given.method == "rk4":
-        return RK4(step=given.step)
-    if given.method == "predictor-corrector":
-        return PredictorCorrector(step=given.step)
-    return DOP853(rtol=given.tolerance, atol=given.tolerance * 1e-2)
+    fixed = {"rk4": simulation.RK4, "heun": simulation.Heun, "predictor-corrector": simulation.PredictorCorrector}
+    if given.method in fixed:
+        return fixed[given.method](step=given.step)
+    if given.method == "gauss":
+        return simulation.Gauss(step=given.step, stages=2)
+    controlled = {
+        "auto": simulation.Auto,
+        "dop853": simulation.DOP853,
+        "radau": simulation.Radau,
+        "esdirk23": simulation.ESDIRK23,
+        "cvode": simulation.CVODE,
+        "ida": simulation.IDA,
+    }
+    return controlled[given.method](rtol=given.tolerance, atol=given.tolerance * 1e-2)
 
 
 def _as_data(run: Trajectory, out: Path | None) -> dict[str, Any]:

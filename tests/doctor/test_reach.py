@@ -64,7 +64,7 @@ def test_bicycle_at_rest_does_not_get_sideways():
     found = dr.diagnose(dr.gallery.bicycle())
     assert found.reach.controllable == 6
     assert {"frame_y", "frame_heading"} <= {name for terms in found.reach.unreached for name in terms}
-    assert any("manoeuvres may reach it" in line for line in found.sections["inputs"])
+    assert any("manoeuvres may reach positions" in line for line in found.sections["inputs"])
 
 
 def test_states_that_do_not_stay_are_said_to_be_so():

@@ -9,6 +9,7 @@ import draisine as dr
 from doctor.linkage import four_bar, slider_crank
 from doctor.mechanisms import sliders
 from draisine.doctor.singular import What
+from draisine.model import Model
 from draisine.stability.linearisation import motion_at
 
 
@@ -99,6 +100,22 @@ def test_constraint_that_branches():
     assert found.singular[0].involved == ("cross",)
 
 
+@pytest.mark.parametrize(("steep", "what"), [(0.7, What.BEND), (1.0, What.END)])
+def test_constraint_with_an_edge(steep, what):
+    """y = s |x| + x²: at the edge a way bends by twice the angle of s; one that would turn square ends."""
+    found = dr.diagnose(
+        sliders({"edge": f"y - {steep}*abs(x) - x^2"}, coordinates="x y", level="position", x=0.5, y=0.5 * steep + 0.25)
+    )
+    (place,) = [s for s in found.singular if s.what == what]
+    assert place.at["x"] == pytest.approx(0.0, abs=1e-5)
+    assert place.involved == ("edge",)
+
+
+def test_small_edge_is_a_dead_centre():
+    found = dr.diagnose(sliders({"edge": "y - 0.3*abs(x) - x^2"}, coordinates="x y", level="position", x=0.5, y=0.4))
+    assert places(found, What.DEAD_CENTRE, "x", "y") == pytest.approx([0.0], abs=1e-8)
+
+
 # -------------------------------------------------------------------- wheels
 
 
@@ -112,6 +129,28 @@ def test_coin_that_lies_flat_already():
     found = dr.diagnose(dr.gallery.rolling_disk(), {"lean": np.pi / 2})
     assert found.singular[0].what == What.MEANING
     assert found.singular[0].change == 0.0
+
+
+def sliding_coin(law) -> Model:
+    m = Model("coin")
+    m.body("coin", mass=1.0, inertia=(0.01, 0.02, 0.01))
+    m.free("coin", at=(0, 0, 0.2))
+    m.wheel("rim", "coin", radius=0.2, contact=law)
+    return m
+
+
+def test_coin_that_slides_has_no_way_beyond_flat():
+    """Treated whole its equations have no word for it: the contact point jumps, and there is no way on."""
+    found = dr.diagnose(sliding_coin(dr.Coulomb(0.5)), {"coin_vx": 2.0, "coin_wy": 10.0})
+    assert (found.freedoms_of_position, found.freedoms_of_velocity) == (5, 5)
+    assert places(found, What.END, "coin_lean") == pytest.approx([-np.pi / 2, np.pi / 2], abs=1e-3)
+
+
+def test_slips_that_lag_are_no_positions():
+    found = dr.diagnose(sliding_coin(dr.LinearTyre(100.0, 0.1)), {"coin_vx": 2.0, "coin_wy": 10.0})
+    assert (found.freedoms_of_position, found.freedoms_of_velocity) == (5, 5)
+    assert found.index.freedoms == 12  # two slips besides
+    assert not [name for name in found.followed if "lag" in name]
 
 
 def test_rear_spin_of_a_bicycle_fails_where_the_front_wheel_stands_across():

@@ -23,7 +23,7 @@ from draisine.doctor.choice import Choice, choice_of
 from draisine.doctor.control import Reach, reach
 from draisine.doctor.order import index_of_mechanism
 from draisine.doctor.patient import Patient, rank_of
-from draisine.doctor.singular import Measures, Singular, freedoms_of_shape, singular_nearby
+from draisine.doctor.singular import FEW_WAYS, MOST_WAYS, Measures, Singular, freedoms_of_shape, singular_nearby
 from draisine.doctor.symmetry import Symmetries, ignorable_states, symmetries
 from draisine.doctor.telling import told
 from draisine.equations.derive import derive
@@ -48,7 +48,7 @@ class Diagnosis:
     - `constraints`: names of the velocity constraints, the rates of position constraints among them; `rank`: how many of them
       are independent, `rank_here` at the state itself; `redundant`: constraint → those it repeats, none if it holds by itself.
     - `growth`: integrable or truly nonholonomic; `index`: of the differential-algebraic system as posed.
-    - `singular`: configurations nearby, along the freedoms `followed`.
+    - `singular`: configurations nearby, along the freedoms `followed`; large mechanisms have more, `unfollowed`.
     - `choice`: how well the independent velocities serve; `symmetries`; `reach`: what inputs reach.
     - `notes`: what was not looked at, and why. None where something does not apply.
     """
@@ -67,6 +67,7 @@ class Diagnosis:
     index: IndexReport | None = None
     singular: tuple[Singular, ...] = ()
     followed: tuple[str, ...] = ()
+    unfollowed: tuple[str, ...] = ()
     choice: Choice | None = None
     symmetries: Symmetries | None = None
     reach: Reach | None = None
@@ -153,7 +154,8 @@ def _of_mechanism(patient: Patient) -> Diagnosis:
     here = patient.look(patient.place)
     found = notes.attempt("symmetries", lambda: symmetries(patient))
     ignorable = found.ignorable if found is not None else ()
-    followed, singular = notes.attempt("singular configurations", lambda: _singular(patient, ignorable)) or ((), ())
+    nearby = notes.attempt("singular configurations", lambda: _singular(patient, ignorable))
+    followed, unfollowed, singular = nearby or ((), (), ())
     return Diagnosis(
         model=e.name,
         coordinates=len(e.coordinates),
@@ -169,6 +171,7 @@ def _of_mechanism(patient: Patient) -> Diagnosis:
         index=notes.attempt("index", lambda: index_of_mechanism(patient)),
         singular=singular,
         followed=followed,
+        unfollowed=unfollowed,
         choice=choice_of(patient),
         symmetries=found,
         reach=notes.attempt("reach of the inputs", lambda: _reach(patient.motion, ignorable)),
@@ -176,13 +179,15 @@ def _of_mechanism(patient: Patient) -> Diagnosis:
     )
 
 
-def _singular(patient: Patient, ignorable: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[Singular, ...]]:
-    """Names of the freedoms that are followed, and what is found along them."""
+def _singular(patient: Patient, ignorable: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...], tuple[Singular, ...]]:
+    """Names of the freedoms that are followed and of those that are not, and what is found along the former."""
     if not patient.row_names:
-        return (), ()
+        return (), (), ()
     measures = Measures(patient)
     freedoms = freedoms_of_shape(patient, measures, ignorable)
-    return tuple(f.name for f in freedoms), tuple(singular_nearby(patient, measures, freedoms))
+    chosen = freedoms[: FEW_WAYS if patient.large else MOST_WAYS]
+    left = tuple(f.name for f in freedoms[len(chosen) :])
+    return tuple(f.name for f in chosen), left, tuple(singular_nearby(patient, measures, chosen))
 
 
 def _of_first_order(e: Equations, at: Mapping[str, float] | None, parameters: Mapping[str, float] | None) -> Diagnosis:

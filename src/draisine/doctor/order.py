@@ -88,7 +88,6 @@ def _system(patient: Patient, dynamics: Solved, chosen: Posed) -> SecondOrder:
     n = len(whole.velocities)
     x = ca.vertcat(patient.q, patient.v, ca.SX.zeros(len(whole.extra_states)))
     matrix, side = dynamics.linear([patient.t, x, patient.u, patient.p], ca.SX.zeros(dynamics.size))
-    moving, carried = patient.fields
     rates = patient.rows @ patient.v + patient.drift
     return SecondOrder(
         name=e.name,
@@ -101,7 +100,9 @@ def _system(patient: Patient, dynamics: Solved, chosen: Posed) -> SecondOrder:
         velocities=whole.velocities,
         inputs=e.inputs,
         parameters=e.parameters,
-        q_rate=moving @ patient.v + carried,
+        q_rate=dynamics.after.function.call([patient.t, x, patient.u, patient.p, ca.SX.zeros(dynamics.size)])[0][
+            : len(e.coordinates)
+        ],
         mass=ca.sparsify(matrix[:n, :n]),
         force=side[:n],
         driven=ca.SX.zeros(n),
@@ -167,7 +168,7 @@ def _report(patient: Patient, system: SecondOrder, chosen: Posed, margins: Seque
     held, free = ([name for name, _ in part] for part in (system.holonomic, system.nonholonomic))
     unknowns = {c.name: 1 for c in system.coordinates} | {v.name: 2 if held else 1 for v in system.velocities}
     unknowns |= {f"{name}_multiplier": index for name in (*held, *free)}
-    freedoms = patient.directions - len(held) + len(system.velocities) - len(held) - len(free)
+    freedoms = patient.directions + len(patient.lags) - len(held) + len(system.velocities) - len(held) - len(free)
     structural = _structural(system)
     return IndexReport(
         name=system.name,

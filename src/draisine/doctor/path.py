@@ -37,6 +37,7 @@ class Way:
     def __init__(self, patient: Patient, direction: Array, farthest: float = FARTHEST) -> None:
         """`direction`: rates of coordinates, then of time."""
         self.patient, self.farthest = patient, farthest
+        self.ended = False  # whether `stops` came to a place where the constraints could not be kept further
         self._scale = np.append(patient.sizes, 1.0)
         size = np.linalg.norm(direction[:-1] / patient.sizes)
         if direction[-1] and size:
@@ -76,6 +77,7 @@ class Way:
                 step /= 4
                 following = self.on(stop, step)
             if following is None:
+                self.ended = True
                 return
             stop, step = following, min(2 * step, STEP)
             yield stop

@@ -230,6 +230,12 @@ class Patient:
         return max((rank_of(self.held_rows(s)) for s in self.sights), default=0)
 
     @cached_property
+    def lags(self) -> list[int]:
+        """Coordinates that are no positions, since no velocity moves them."""
+        moved = np.max([np.abs(s.moving).max(axis=1, initial=0.0) for s in self.sights], axis=0) if self.sights else np.ones(0)
+        return [int(i) for i in np.flatnonzero(moved == 0.0)]
+
+    @cached_property
     def directions(self) -> int:
         """Directions in which the coordinates could go without constraints. Velocities of which no coordinate tells, such as
         those of a ball that looks the same from all sides, do not count."""
@@ -256,7 +262,17 @@ def _kinematics(e: Equations, t: ca.SX, q: ca.SX, u: ca.SX, p: ca.SX) -> tuple[c
     else:
         xdot = dynamics.function.call(arguments)[0]
     rate = xdot[: q.numel()]
-    return ca.jacobian(rate, speeds), ca.substitute(rate, speeds, ca.SX.zeros(speeds.numel()))
+    moving, carried = ca.jacobian(rate, speeds), ca.substitute(rate, speeds, ca.SX.zeros(speeds.numel()))
+    for i in _lagging(moving, speeds):
+        moving[i, :], carried[i] = 0, 0
+    return moving, carried
+
+
+def _lagging(moving: ca.SX, speeds: ca.SX) -> list[int]:
+    """What lags behind velocities (slips of tyres) is no position: it changes by a law that is not linear in velocities."""
+    if not ca.depends_on(moving, speeds):
+        return []
+    return [i for i in range(moving.shape[0]) if ca.depends_on(moving[i, :], speeds)]
 
 
 def rank_of(matrix: Array, small: float = 1e-8) -> int:

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,10 +26,11 @@ Array = NDArray[np.float64]
 
 LOST = 1e-3  # of what is usual, below which a measure counts as vanished
 STEEP = 0.75  # of its value a step before or after: a measure that is on its way to zero is less
+SMOOTH = 0.8  # cosine between tangents one step apart
 SHORT = 1e-3  # step back from the state, to see what turns there
 FAR = 0.3  # step along a direction to see whether it matters
 TAKING_PART = 0.1  # share of a row in the combination that vanishes, from which it is named
-MOST_WAYS, FEW_WAYS = 5, 1  # freedoms that are followed; few of them in large systems
+MOST_WAYS, FEW_WAYS = 5, 1  # freedoms that are worth following; few of them in large systems
 TIME = "t"
 
 
@@ -39,6 +41,8 @@ class What(StrEnum):
     MEANING = "a contact loses its meaning"
     CHOICE = "the independent velocities lose their meaning"
     DEAD_CENTRE = "a coordinate turns back"
+    BEND = "constraints bend sharply"
+    END = "constraints cannot be kept further"
 
 
 @dataclass(frozen=True)
@@ -47,7 +51,7 @@ class Singular:
 
     - `along`: the coordinate that was followed, or `t`; `change`: by how much it had changed.
     - `at`: values of the freedoms of shape there, by name, and of the coordinate that turns back.
-    - `involved`: constraints that depend on each other there, or the coordinate that turns back.
+    - `involved`: constraints that depend on each other or bend there, or the coordinate that turns back.
     - `said`: what loses its meaning, in words.
     """
 
@@ -117,7 +121,7 @@ class Measures:
 
 
 def freedoms_of_shape(patient: Patient, measures: Measures, ignorable: Sequence[str]) -> list[Freedom]:
-    """The first named freedoms of position that matter; where constraints move in time and nothing else can, time."""
+    """Named freedoms of position that matter; where constraints move in time and nothing else can, time."""
     e, motion = patient.equations, patient.motion
     deviations = deviations_of(e)
     count = len(e.coordinates)
@@ -132,10 +136,9 @@ def freedoms_of_shape(patient: Patient, measures: Measures, ignorable: Sequence[
     found = [
         Freedom(name, np.append(column, 0.0))
         for name, column in zip(names, columns, strict=True)
-        if name not in e.independent and np.abs(column).max() > 0
+        if name not in e.independent and np.abs(np.delete(column, patient.lags)).max(initial=0.0) > 0
     ]
     found = [f for f in found if f.name not in ignorable or measures.change_along(f.direction)]
-    found = found[: FEW_WAYS if patient.large else MOST_WAYS]
     if not found and patient.moves_by_itself:
         sight = patient.look(patient.place)
         rate = np.linalg.lstsq(sight.by_place * patient.sizes, -sight.by_time, rcond=1e-9)[0] * patient.sizes
@@ -187,6 +190,10 @@ class _Watch:
         for k, measure in enumerate(self.measures.each):
             for stop in self._vanishing(way, stops, values[:, k], k) if measure.usual > 0 else ():
                 found.append((stop.length, self._stopped(way, stop, measure.what, freedom.name, measure.said)))
+        known = [length for length, _ in found]
+        for stop, what in self._broken(way, stops):
+            if not any(abs(stop.length - length) < FAR for length in known):
+                found.append((stop.length, self._stopped(way, stop, what, freedom.name, "", self._bent(way, stop))))
         for stop, coordinate in self._turning(way, stops) if alone else ():
             found.append((stop.length, self._stopped(way, stop, What.DEAD_CENTRE, freedom.name, "", (coordinate,))))
         found.sort(key=lambda pair: pair[0])
@@ -212,6 +219,33 @@ class _Watch:
                 if best is not None and value(best) < LOST * self.measures.each[measure].usual and best.length > 1e-6:
                     found.append(best)
         return found
+
+    def _broken(self, way: Way, stops: Sequence[Stop]) -> list[tuple[Stop, What]]:
+        """Where the way has a kink, as it does where a contact point jumps, and where it ends before its time."""
+        found = []
+        for before, after in pairwise(stops):
+            if float(before.tangent @ after.tangent) < SMOOTH:
+                low, high = 0.0, after.length - before.length
+                for _ in range(24):
+                    middle = (low + high) / 2
+                    there = way.on(before, middle)
+                    smooth = there is not None and float(before.tangent @ there.tangent) > SMOOTH
+                    low, high = (middle, high) if smooth else (low, middle)
+                there = way.on(before, low) if low else before
+                if there is not None and high < 0.99 * (after.length - before.length):
+                    found.append((there, What.BEND))
+        return [*found, *([(stops[-1], What.END)] if way.ended else [])]
+
+    def _bent(self, way: Way, stop: Stop) -> tuple[str, ...]:
+        """Position constraints whose slope changes most within a short step, both ways."""
+        slopes = []
+        for step in (-SHORT, SHORT):
+            there = self.patient.open_gaps(*way.coordinates(Stop(stop.place + step * stop.tangent, stop.tangent, 0.0)))
+            if there is None:
+                return ()
+            slopes.append(there[1] / np.maximum(np.linalg.norm(there[1], axis=1, keepdims=True), 1e-300))
+        change = np.linalg.norm(slopes[1] - slopes[0], axis=1)
+        return tuple(name for name, much in zip(self.patient.gap_names, change, strict=True) if much > 0.1)
 
     def _turning(self, way: Way, stops: Sequence[Stop]) -> list[tuple[Stop, str]]:
         """Coordinates that turn back, and where. One that hardly moves is not said to turn."""

@@ -144,7 +144,8 @@ def _singular(d: Diagnosis) -> Iterator[str]:
     if d.followed:
         worse = [s for s in d.singular if s.what != What.DEAD_CENTRE or s.involved == (TIME,)]
         none = "" if worse else "no singular configuration: "
-        yield f"{none}looked along {_few(d.followed)}, up to half a turn or {FARTHEST:.2g} typical lengths each way"
+        rest = f"; {len(d.unfollowed)} more freedoms were not followed" if d.unfollowed else ""
+        yield f"{none}looked along {_few(d.followed)}, up to half a turn or {FARTHEST:.2g} typical lengths each way{rest}"
 
 
 def _kind(s: Singular) -> str:
@@ -152,6 +153,10 @@ def _kind(s: Singular) -> str:
         if s.involved == (TIME,):
             return "the mechanism cannot follow what drives it beyond"
         return f"dead centre of {s.involved[0]}, which turns back there and cannot drive the rest:"
+    if s.what == What.BEND:
+        return f"{_few(s.involved) or 'a constraint'} bends sharply, as where a contact point jumps,"
+    if s.what == What.END:
+        return "no way further was found"
     if s.what != What.RANK:
         return s.said
     if len(s.involved) == 1:
@@ -216,7 +221,7 @@ def _reach(d: Diagnosis) -> Iterator[str]:
         growing = ", ".join(_complex(z) for z in r.eigenvalues if z.real > 0)
         yield f"what is out of reach grows by itself (eigenvalues {growing}): no feedback can stabilise it"
     if r.unreached and d.growth is not None and d.growth.nonholonomic and d.growth.complete:
-        yield "manoeuvres may reach it: the constraints forbid no position that the growth vector counts"
+        yield "manoeuvres may reach positions among it: the constraints forbid none that the growth vector counts"
 
 
 def _complex(z: complex) -> str:

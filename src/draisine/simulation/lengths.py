@@ -201,9 +201,8 @@ def propose_implicit(s: Any, m: Any, h: float, size: float) -> None:
         return
     s.old = 1 if s.convergence > GOOD_CONVERGENCE else 0
     quotient = shrink_or_grow(s, m, size)
-    if s.accepted_h != 0.0:
+    if s.accepted_h != 0.0:  # what the trend of the last two steps foretells (Gustafsson 1994)
         predicted = s.accepted_h / abs(h) * (max(size, 1e-10) ** 2 / s.accepted_error) ** (1.0 / m.power) / SAFETY
-        # the step before was abs(accepted_h); its ratio to this one continues
         quotient = max(quotient, max(1.0 / MOST_GROWTH, min(1.0 / MOST_SHRINKING, predicted)))
     s.accepted_h, s.accepted_error = abs(h), max(1e-2, size)
     if s.rejecting != 0:
