@@ -91,12 +91,22 @@ def _parser() -> argparse.ArgumentParser:
         metavar="NAME=LAW",
         help="a number or a law, e.g. 'steer_torque=-2*steer_rate'; may repeat",
     )
-    simulate.add_argument("--method", choices=METHODS, default="auto", help="integration method (default auto, which says what it took)")
     simulate.add_argument(
-        "--tolerance", type=float, default=1e-8, metavar="REL", help="relative tolerance of methods that control their steps (default 1e-8)"
+        "--method", choices=METHODS, default="auto", help="integration method (default auto, which says what it took)"
     )
     simulate.add_argument(
-        "--step", type=float, default=0.005, metavar="SECONDS", help="step of gauss and of the explicit fixed-step methods (default 0.005)"
+        "--tolerance",
+        type=float,
+        default=1e-8,
+        metavar="REL",
+        help="relative tolerance of methods that control their steps (default 1e-8)",
+    )
+    simulate.add_argument(
+        "--step",
+        type=float,
+        default=0.005,
+        metavar="SECONDS",
+        help="step of gauss and of the explicit fixed-step methods (default 0.005)",
     )
     simulate.add_argument(
         "--samples", type=int, default=None, metavar="N", help="how many instants to keep (default 100 per second)"

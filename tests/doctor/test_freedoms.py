@@ -58,6 +58,15 @@ def test_truss_cannot_move():
     assert "nothing can move: take a constraint away" in found.sections["freedoms"]
 
 
+def test_bodies_bolted_to_the_ground():
+    m = Model("block")
+    m.body("stone", mass=1.0)
+    m.fixed("bolts", "ground", "stone")
+    found = dr.diagnose(m)
+    assert not found.can_move
+    assert "no joint of it moves" in str(found)
+
+
 def test_driven_linkage_moves():
     found = dr.diagnose(dr.gallery.four_bar_driven())
     assert found.freedoms_of_velocity == 0

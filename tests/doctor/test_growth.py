@@ -146,6 +146,13 @@ def test_one_edge_on_a_body_that_slides_on_a_rail():
     assert found.growth.disguised == ()
 
 
+def test_what_holds_everything_is_integrable():
+    found = dr.diagnose(sliders({"first": "x_rate", "second": "y_rate"}, coordinates="x y"))
+    assert found.growth.dimensions == (0,)
+    assert found.growth.nonholonomic == 0
+    assert not found.can_move
+
+
 def test_wheels_of_one_axle_know_the_heading():
     """Their turns differ by the heading times the track over the radius, whatever the way."""
     found = grown(dr.gallery.tricycle())

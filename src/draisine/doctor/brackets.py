@@ -163,14 +163,14 @@ class _Space:
 class _Reached:
     """An orthonormal basis of the directions reached so far, and its dimension after each depth."""
 
-    def __init__(self, timed: bool) -> None:
+    def __init__(self, space: _Space) -> None:
         self.vectors: list[Array] = []
         self._counted: list[int] = []
-        self._timed = timed
+        self._timed, self._size = space.timed, space.y.numel()
 
     @property
     def matrix(self) -> Array:
-        return np.column_stack(self.vectors) if self.vectors else np.zeros((0, 0))
+        return np.column_stack(self.vectors) if self.vectors else np.zeros((self._size, 0))
 
     @property
     def dimension(self) -> int:
@@ -206,7 +206,7 @@ def _grown(space: _Space, most: int) -> tuple[tuple[_Reached, _Reached, _Reached
     """Brackets depth by depth at two places in no way special and at the state, and whether they came to an end."""
     patient = space.patient
     places = (*space.ordinary, patient.place)
-    reached = (_Reached(space.timed), _Reached(space.timed), _Reached(space.timed))
+    reached = (_Reached(space), _Reached(space), _Reached(space))
     first, level = space.fields, space.fields
     for depth in range(1, DEEPEST + 1):
         if depth > 1:

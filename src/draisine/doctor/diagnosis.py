@@ -75,8 +75,8 @@ class Diagnosis:
 
     @property
     def can_move(self) -> bool:
-        """Whether the constraints leave any motion, or make one."""
-        return self.freedoms_of_velocity > 0 or self.driven
+        """Whether the constraints leave any motion, or make one. Systems without velocities are taken to move by themselves."""
+        return self.freedoms_of_velocity > 0 or self.driven or (self.coordinates > 0 and not self.velocities)
 
     @property
     def sections(self) -> dict[str, tuple[str, ...]]:
@@ -126,6 +126,8 @@ def diagnose(
         whole = model if len(model.independent) == len(model.velocities) else None
     else:
         equations = derive(model, work=False)
+        if not equations.velocities:
+            return Diagnosis(equations.name, 0, 0, 0, 0, notes=("no joint of it moves: nothing can be said",))
         whole = derive(model, work=False, formulation=Augmented())
     return _of_mechanism(Patient(equations, whole, motion_at(equations, at, parameters)))
 
@@ -249,7 +251,6 @@ def _of_implicit(e: Equations, at: Mapping[str, float] | None, parameters: Mappi
         freedoms_of_position=freedoms,
         freedoms_of_velocity=freedoms,
         constraints=tuple(dict.fromkeys(known)),
-        driven=True,
         rank=len(e.coordinates) - freedoms,
         rank_here=len(e.coordinates) - freedoms,
         index=index,

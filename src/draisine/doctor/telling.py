@@ -44,6 +44,8 @@ def _few(names: Sequence[str], most: int = MOST_NAMES) -> str:
 
 
 def _freedoms(d: Diagnosis) -> Iterator[str]:
+    if not d.coordinates:
+        return
     if not d.velocities:
         yield f"{d.freedoms_of_position} of {_count(d.coordinates, 'unknown')} may be chosen at a start"
         return
