@@ -68,22 +68,26 @@ def state(equations, seed: int, spread: float = 0.6) -> tuple[list[np.ndarray], 
 def test_printed_and_read_back_it_is_the_dynamics(name):
     model = dr.gallery.model(name)
     equations = model if isinstance(model, dr.Equations) else dr.derive(model, work=False)
-    if isinstance(equations.dynamics, Solved) and equations.dynamics.iterates:
-        with pytest.raises(dr.ModelError, match="forces depend on multipliers"):
-            document(model)
-        return
     doc = document(model)
-    arguments, _ = state(equations, 7, spread=0.05)
+    iterates = isinstance(equations.dynamics, Solved) and equations.dynamics.iterates
+    # where forces depend on reactions only states near the ground have a solution
+    arguments, _ = state(equations, 7, spread=1e-4 if iterates else 0.05)
     arguments[1] += [s.default for s in equations.states]
-    if isinstance(equations.dynamics, Implicit):
+    if iterates:
+        solution = equations.dynamics.solution(*arguments)
+        wanted = np.concatenate([np.zeros(len(solution)), equations.dynamics(*arguments)[0]])
+        arguments.append(solution)
+    elif isinstance(equations.dynamics, Implicit):
         arguments.insert(2, np.random.default_rng(8).normal(size=len(equations.states)))
         wanted = equations.dynamics(*arguments)
     else:
         wanted = equations.dynamics(*arguments)[0]
     values = dict(zip(doc.listing.arguments, [float(v) for part in arguments for v in part], strict=True))
     known = run_sections(read_markdown(markdown(doc), doc.listing.arguments), values)
-    assert [known[name] for name in doc.listing.results] == pytest.approx(wanted, rel=1e-12, abs=1e-12)
-    assert len(wanted) == len(equations.states)
+    # residuals of an iteration vanish to its own tolerance, in newtons
+    allowed = 1e-6 if iterates else 1e-12
+    assert [known[name] for name in doc.listing.results] == pytest.approx(wanted, rel=1e-12, abs=allowed)
+    assert len(doc.listing.results) == len(wanted)
 
 
 @pytest.mark.parametrize("name", ["bicycle", "delebecque_bicycle", "double_pendulum"])

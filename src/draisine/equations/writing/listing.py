@@ -118,12 +118,6 @@ def _implicit(equations: Equations, dynamics: Implicit) -> Listing:
 def _solved(equations: Equations, dynamics: Solved) -> Listing:
     """K z = r, then ẋ from z: entries of the matrix, the linear equations, the derivative."""
     if dynamics.iterates:
-        raise ModelError(
-            f"{equations.name}: forces depend on multipliers and not linearly, so that accelerations and reactions come from "
-            "Newton's method and no list of formulas gives them; export the code instead, or write the equations of the model "
-            "with ideal rolling"
-        )
-    if dynamics.iterates:
         return _iterated(equations, dynamics)
     symbols, z = dynamics.symbols(), ca.SX.sym("z", dynamics.size)
     matrix, side = dynamics.linear(symbols)
