@@ -18,7 +18,6 @@ from draisine.equations.mechanism import Mechanism
 from draisine.equations.writing.lines import Assignment, Balance, Listing, Section
 from draisine.equations.writing.meanings import meanings
 from draisine.equations.writing.reading_back import Formulas, Meaning
-from draisine.model.errors import ModelError
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.program.equations import Equations
