@@ -19,7 +19,7 @@ from sympy.physics.mechanics import dynamicsymbols
 import draisine as dr
 from draisine.gallery.outcome import Study
 
-STIFFNESS = (10.0, 30.0, 100.0)
+STIFFNESS = (10.0, 100.0, 1e3, 1e6)
 SLOWEST = 3 - 2 * math.log(2)  # period in scaled time as μ → ∞
 AIRY = 2.338107410459767  # − the first zero of Airy's function
 
@@ -75,8 +75,8 @@ def van_der_pol_relaxes(stiffness: tuple[float, ...] = STIFFNESS) -> Study:
     findings = (
         *(
             f"mu = {mu:g}: period {period:.4f}, {period / mu:.4f} in scaled time (limit {SLOWEST:.4f}), "
-            f"{error:.2%} from Dorodnitsyn's"
-            for mu, period, error in zip(stiffness, periods, apart, strict=True)
+            f"{error:.1e} from Dorodnitsyn's, {run.statistics.accepted} steps"
+            for mu, period, error, run in zip(stiffness, periods, apart, runs.values(), strict=True)
         ),
         f"the limit reaches y1 = 1.01 after {taken:.6f} of scaled time, by its closed form after {closed:.6f}",
         f"differential index {changes[0]} for eps > 0, {changes[1]} for eps = 0",
@@ -86,8 +86,9 @@ def van_der_pol_relaxes(stiffness: tuple[float, ...] = STIFFNESS) -> Study:
 
 
 EXACT = dr.DOP853(rtol=1e-10, atol=1e-12)
+STIFF = dr.Radau(rtol=1e-9, atol=1e-11)
 
 
 def _cycles(mu: float) -> dr.Trajectory:
     rising = dr.Event("rising", "y1", "record", 1)
-    return dr.simulate(van_der_pol(), 3.2 * asymptotic_period(mu), parameters={"mu": mu}, events=[rising], method=EXACT)
+    return dr.simulate(van_der_pol(), 3.2 * asymptotic_period(mu), parameters={"mu": mu}, events=[rising], method=STIFF)
