@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -40,6 +40,14 @@ from draisine.simulation.choices import Choices, best_for
 from draisine.simulation.methods import Method
 from draisine.simulation.names import numbers
 from draisine.simulation.run import Run, Segment
+from draisine.simulation.sensitivity import (
+    VariedRun,
+    directions_of,
+    initial_slopes,
+    integrate_varied,
+    sizes_of,
+    told_sensitivity,
+)
 from draisine.simulation.stored import stepping_loop
 
 if TYPE_CHECKING:
@@ -165,6 +173,7 @@ def simulate(
     progress: Callable[[float], None] | None = None,
     drift: Drift | None = None,
     formulation: Treatment | None = None,
+    sensitivity: Sequence[str] = (),
 ) -> Trajectory:
     """Move a mechanism from a consistent start for `until` seconds.
 
@@ -177,6 +186,8 @@ def simulate(
     - `drift`: what keeps the motion on its constraints and invariants, by name: `Projection()`, `Baumgarte()`, `Minimal()`,
       `Rattle(step)`, …; see docs/drift.md. Without it velocities are eliminated or projected, as suits the mechanism.
     - `formulation`: `Reduced()` or `Augmented()`; without it the size decides.
+    - `sensitivity`: names of parameters, constant inputs or wishes for the start ("start.lean") with respect to which every
+      channel is differentiated, exactly: `run.sensitivity["lean", "trail"]`; see docs/periodic.md.
 
     The result's `status` says how the run ended; what was computed is always there.
     """
@@ -194,8 +205,15 @@ def simulate(
         progress=progress,
         drift=drift,
         formulation=formulation,
+        sensitivity=sensitivity,
     )
-    return _trajectory(moved.run, moved.parameters, moved.clock, moved.equations, moved.start)
+    made = _trajectory(moved.run, moved.parameters, moved.clock, moved.equations, moved.start)
+    if moved.varied is None:
+        return made
+    units = {q.name: q.unit for q in (*moved.equations.outputs, *moved.equations.states)}
+    units |= {q.name: q.unit for q in (*moved.equations.inputs, *moved.equations.parameters)}
+    by = [units.get(d.name, "") for d in moved.varied.directions]
+    return replace(made, sensitivity=told_sensitivity(moved.varied, moved.parameters, made.channels, by))
 
 
 @dataclass(frozen=True, eq=False)
@@ -207,6 +225,7 @@ class Computed:
     parameters: np.ndarray
     start: str
     clock: Clock
+    varied: VariedRun | None = None
 
 
 def compute(
@@ -223,6 +242,7 @@ def compute(
     progress: Callable[[float], None] | None = None,
     drift: Drift | None = None,
     formulation: Treatment | None = None,
+    sensitivity: Sequence[str] = (),
 ) -> Computed:
     """What `simulate` does before it makes a trajectory of it; without `times` the run keeps its own steps."""
     clock = Clock()
@@ -251,10 +271,31 @@ def compute(
     extra = begin.x[len(begin.x) - len(equations.extra_states) :]
     fitting, x0 = best_for(equations, begin.q, begin.v, extra, (0.0, u, p))
     p = held.with_values(x0, u, p)
+    directions = directions_of(equations, sensitivity, wishes, tuple(laws))
+    if directions and (held.invariants is not None or isinstance(drift, Rattle | Symplectic | GGL)):
+        raise ValueError(f"sensitivity: runs with drift={drift!r} are not differentiated; leave drift out")
+    slopes = initial_slopes(prepared.starts, wishes, begin, fitting, directions) if directions else None
     clock.lap("start")
     if control is not None and not isinstance(control, Sampled | EveryStage):
         control = EveryStage(control)
-    if isinstance(drift, Rattle | Symplectic):
+    varied = None
+    if slopes is not None:
+        varied = integrate_varied(
+            fitting,
+            x0,
+            slopes,
+            until,
+            directions,
+            sizes=sizes_of(directions, u, p, wishes),
+            parameters=p,
+            inputs=constants,
+            method=method,
+            samples=times,
+            control=control,
+            progress=progress,
+        )
+        run = varied.plain()
+    elif isinstance(drift, Rattle | Symplectic):
         from draisine.symplectic import refuse_company, symplectic_run
 
         refuse_company(drift, method, control)
@@ -272,7 +313,7 @@ def compute(
             progress=progress,
         )
     clock.lap("integrate")
-    return Computed(run, equations, p, str(begin.report), clock)
+    return Computed(run, equations, p, str(begin.report), clock, varied)
 
 
 PILOT = 0.1  # part of a run that is made to learn how long its steps are
@@ -319,13 +360,14 @@ def _same_place(
     whole = _held(model, {}, (), False, NoControl(), None).equations
     begin = consistent_start(_prepared(whole).starts, dict(wishes), parameters, inputs=inputs)
     q, v, count = begin.q, begin.v, len(whole.coordinates)
-    if not isinstance(model, Equations):  # a description is posed by energies, with angles for quaternions
-        from draisine.equations.energies import Energies
+    if not isinstance(model, Equations):  # a description is posed by energies if it can be, with angles for quaternions
+        from draisine.equations.energies import Energies, unknown_to_energies
         from draisine.equations.in_angles import InAngles
 
         system = model.freeze() if isinstance(model, Model) else model
-        q, v = InAngles(system, Energies(system), _values(whole, parameters)).motion(q, v)
-        count = len(q)
+        if not unknown_to_energies(system):
+            q, v = InAngles(system, Energies(system), _values(whole, parameters)).motion(q, v)
+            count = len(q)
     names = [s.name for s in equations.coordinates]
     values = zip((*names[:count], *names[count : count + len(v)]), (*q, *v), strict=True)
     return {name: Near(float(value)) for name, value in values}

@@ -60,6 +60,13 @@ class Event:
     about: str = ""  # said in the status when a run stops here, e.g. "lean passed 80°"
 
 
+def check_events(events: tuple[Event, ...]) -> None:
+    """Refuse what is no event."""
+    for event in events:
+        if not isinstance(event, Event):
+            raise TypeError(f"events: {event!r} is no event; write Event('its name', 'an expression that passes zero')")
+
+
 @dataclass(frozen=True, eq=False)
 class Equations:
     """A named system of equations of motion, as programs of (t, x, u, p).
@@ -100,6 +107,7 @@ class Equations:
     extra_states: tuple[Quantity, ...] = ()  # after coordinates and independent velocities: work of the inputs, …
     condition_limit: float = 100.0
     residual_limit: float | None = None  # above it a run projects the state; by default a tenth of the method's tolerance
+    projections: int = 4  # at most so many after a step; one does unless the drift was large
     alternates: tuple[tuple[str, ...], ...] = ()
     with_independent: Callable[[tuple[str, ...]], Equations] | None = None
     inverse_dynamics: Program | None = None
@@ -122,6 +130,15 @@ class Equations:
                 "reduce its index first (reduce_index)"
             )
         return self.dynamics
+
+    def translated(
+        self, new: Equations, t: float, x: NDArray[np.float64], u: NDArray[np.float64], p: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """The same state in terms of another choice of independent velocities."""
+        slots = [slot.name for slot in self.report.outputs]
+        velocities = dict(zip((v.name for v in self.velocities), self.report([t], x, u, p)[slots.index("v")], strict=True))
+        q, r = len(self.coordinates), len(self.independent)
+        return np.concatenate([x[:q], [velocities[name] for name in new.independent], x[q + r :]])
 
     @property
     def default_parameters(self) -> NDArray[np.float64]:

@@ -23,6 +23,8 @@ class Implicit:
     `index` says of each unknown how often its equations must be differentiated before they give it (Hairer, Lubich & Roche
     1989): 1 for those of ordinary systems and of index 1, 2 or 3 for multipliers and velocities of constrained mechanisms posed
     as such. Errors of those are judged more mildly. Empty means 1 throughout.
+    `orders` says of each unknown of a mechanism what it is: 0 a position, 1 a velocity, 2 a force. Starts settle them one after
+    the other, as those of other mechanisms. Empty where nobody knows.
 
     >>> import casadi as ca
     >>> t, x, rate, u, p = (ca.SX.sym(n, k) for n, k in (("t", 1), ("x", 2), ("r", 2), ("u", 0), ("p", 0)))
@@ -35,6 +37,7 @@ class Implicit:
     name: str
     residual: Program
     index: tuple[int, ...] = ()
+    orders: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         names = [slot.name for slot in self.residual.inputs]
@@ -47,6 +50,8 @@ class Implicit:
             )
         if self.index and len(self.index) != unknowns:
             raise ValueError(f"{self.name!r}: {len(self.index)} indices for {unknowns} unknowns")
+        if self.orders and len(self.orders) != unknowns:
+            raise ValueError(f"{self.name!r}: {len(self.orders)} orders for {unknowns} unknowns")
 
     @property
     def inputs(self) -> tuple[Slot, ...]:

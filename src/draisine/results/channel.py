@@ -26,6 +26,7 @@ class Group(StrEnum):
     POWER = "power"  # of each input
     RESIDUALS = "residuals"  # of each constraint
     POSES = "poses"  # position and quaternion of each body
+    SENSITIVITIES = "sensitivities"  # in files, beside the channels that they are derivatives of
 
 
 STATE_GROUPS = (Group.COORDINATES, Group.VELOCITIES, Group.EXTRA_STATES)

@@ -10,11 +10,16 @@ import os
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 
+import numpy as np
+
+from draisine.results.channel import Group
 from draisine.results.formats import csv, netcdf, parquet
 from draisine.results.metadata import Malformed, rebuild
+from draisine.results.sensitivity import Sensitivity
 from draisine.results.trajectory import Trajectory
 
 MAX_NUMBERS = 2**28  # 2 GiB, about an hour of a bicycle at 1 kHz
@@ -34,7 +39,7 @@ def save(run: Trajectory, path: str | os.PathLike[str]) -> None:
     target = Path(path)
     form = _format(target)
     with replacing(target) as draft:
-        form.write(run, draft)
+        form.write(_unfolded(run), draft)
 
 
 def load(path: str | os.PathLike[str], *, limit: int = MAX_NUMBERS) -> Trajectory:
@@ -44,9 +49,30 @@ def load(path: str | os.PathLike[str], *, limit: int = MAX_NUMBERS) -> Trajector
     if not source.is_file():
         raise FileNotFoundError(f"there is no trajectory file {str(source)!r}")
     try:
-        return rebuild(*form.read(source, limit))
+        return _folded(rebuild(*form.read(source, limit)))
     except Malformed as problem:
         raise TrajectoryFileError(f"{source}: {problem}") from None
+
+
+def _unfolded(run: Trajectory) -> Trajectory:
+    """The run with its sensitivities as columns of its table."""
+    if run.sensitivity is None:
+        return run
+    channels, table = run.sensitivity.columns()
+    return replace(run, channels=(*run.channels, *channels), data=np.hstack([run.data, table]), sensitivity=None)
+
+
+def _folded(run: Trajectory) -> Trajectory:
+    """The run as it was before its sensitivities were made columns."""
+    count = len(run.names(Group.SENSITIVITIES))
+    if not count:
+        return run
+    own, columns = run.channels[:-count], run.channels[-count:]
+    try:
+        sensitivity = Sensitivity.from_columns(run.time, own, columns, run.data[:, -count:])
+    except (KeyError, ValueError):
+        raise Malformed("its sensitivities do not belong to its channels") from None
+    return replace(run, channels=own, data=run.data[:, :-count], sensitivity=sensitivity)
 
 
 def check_target(path: str | os.PathLike[str]) -> None:

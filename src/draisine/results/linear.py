@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from draisine.results.optional import needed
+from draisine.results.structure import Structure, complex_text, controllable, observable
 
 Array = NDArray[np.float64]
 
@@ -37,6 +41,7 @@ class LinearModel:
     left_out: dict[str, str] = field(default_factory=dict, repr=False)
     units: dict[str, str] = field(default_factory=dict, repr=False)
     rates: dict[str, float] = field(default_factory=dict, repr=False)  # of the states, in the motion itself
+    formulas: dict[str, str] = field(default_factory=dict, repr=False)  # of names that only deviations have, in coordinates
 
     @cached_property
     def eigenvalues(self) -> NDArray[np.complex128]:
@@ -72,6 +77,18 @@ class LinearModel:
         shown = seen if outputs is not None else [i for i, row in enumerate(self.C) if np.abs(row[gone]).max(initial=0.0) <= 1e-9]
         return self._part(kept, shown, why)
 
+    def keeping(self, states: Sequence[str]) -> LinearModel:
+        """The same with these states alone, on which no other may act, and all outputs that need no other."""
+        kept = [self._place(name, self.states, "state") for name in states]
+        gone = [j for j in range(len(self.states)) if j not in kept]
+        small = 1e-9 * max(float(np.abs(self.A).max(initial=0.0)), 1e-300)
+        for j in gone:
+            felt = [self.states[i] for i in kept if abs(self.A[i, j]) > small]
+            if felt:
+                raise ValueError(f"{self.model}: {felt[0]!r} depends on {self.states[j]!r}, which would be left out; keep it too")
+        shown = [i for i, row in enumerate(self.C) if np.abs(row[gone]).max(initial=0.0) <= 1e-9]
+        return self._part(kept, shown, {self.states[j]: "nothing among the rest depends on it" for j in gone})
+
     def _part(self, kept: list[int], shown: list[int], why: dict[str, str]) -> LinearModel:
         return LinearModel(
             self.model,
@@ -86,14 +103,12 @@ class LinearModel:
             {**self.left_out, **why},
             self.units,
             self.rates,
+            self.formulas,
         )
 
     def to_control(self, inputs: tuple[str, ...] | None = None, outputs: tuple[str, ...] | None = None) -> Any:
         """A `control.StateSpace` with the same names (package python-control)."""
-        try:
-            import control
-        except ModuleNotFoundError:
-            raise ModuleNotFoundError("to_control needs the package python-control: pip install 'draisine[control]'") from None
+        control = python_control("to_control")
         into = [self._place(name, self.inputs, "input") for name in (inputs or self.inputs)]
         out = [self._place(name, self.outputs, "output") for name in (outputs or self.outputs)]
         return control.ss(
@@ -106,6 +121,50 @@ class LinearModel:
             outputs=[self.outputs[i] for i in out],
             name=self.model,
         )
+
+    def controllability(self, inputs: Sequence[str] | None = None) -> Structure:
+        """What the inputs reach, and by name what they do not: combinations of states that evolve by themselves.
+
+        >>> carts = LinearModel("carts", ("a", "b"), ("push",), (), np.zeros((2, 2)), np.array([[1.0], [1.0]]), np.zeros((0, 2)),
+        ...                     np.zeros((0, 1)))
+        >>> print(carts.controllability())
+        carts: 1 of 2 directions are controllable by push
+          not controllable: a − b (constant)
+        """
+        into = [self._place(name, self.inputs, "input") for name in (self.inputs if inputs is None else inputs)]
+        return controllable(self.model, self.states, tuple(self.inputs[i] for i in into), self.A, self.B[:, into])
+
+    def observability(self, outputs: Sequence[str] | None = None) -> Structure:
+        """What the outputs (or states by name) see, and by name the directions that they do not."""
+        shown = tuple(self.outputs if outputs is None else outputs)
+        rows = np.array([self.row(name) for name in shown]).reshape(len(shown), len(self.states))
+        return observable(self.model, self.states, shown, self.A, rows)
+
+    def row(self, name: str) -> Array:
+        """A state or an output as a row over the states."""
+        if name in self.states:
+            return np.eye(len(self.states))[self.states.index(name)]
+        return np.array(self.C[self._place(name, self.outputs, "state or output")])
+
+    def transfer(self, input: str, output: str) -> Any:
+        """The transfer function from an input to an output or state, a `control.TransferFunction`.
+
+        States that the output does not need are left out first; the heading of a vehicle, say, stays where it is asked for.
+        """
+        control = python_control("transfer")
+        into = self._place(input, self.inputs, "input")
+        shown = self.showing(output)
+        part = shown.essential((output,))
+        zeros, poles, gain = zero_pole_gain(part.A, part.B[:, into], part.C[0], float(part.D[0, into]))
+        numbers = np.real(gain * np.atleast_1d(np.poly(zeros))), np.real(np.atleast_1d(np.poly(poles)))
+        return control.tf(*numbers, inputs=[input], outputs=[output], name=f"{self.model}_{input}_to_{output}")
+
+    def showing(self, *names: str) -> LinearModel:
+        """The same with states or outputs of these names as its outputs."""
+        c = np.array([self.row(name) for name in names]).reshape(len(names), len(self.states))
+        c = np.where(np.abs(c) > 1e-12 * np.abs(c).max(axis=1, keepdims=True, initial=0.0), c, 0.0)
+        d = np.array([np.zeros(len(self.inputs)) if n in self.states else self.D[self.outputs.index(n)] for n in names])
+        return replace(self, outputs=tuple(names), C=c, D=d.reshape(len(names), len(self.inputs)))
 
     def _place(self, name: str, names: tuple[str, ...], kind: str) -> int:
         if name not in names:
@@ -129,14 +188,40 @@ class LinearModel:
                     f"  {name:<{width}}" + " ".join(f"{value:12.5g}" for value in row)
                     for name, row in zip(self.states, matrix, strict=True)
                 ]
-        lines.append("eigenvalues  " + ", ".join(_complex(z) for z in self.eigenvalues))
+        lines.append("eigenvalues  " + ", ".join(complex_text(z) for z in self.eigenvalues))
         lines += [f"left out: {name} ({why})" for name, why in self.left_out.items()]
         return "\n".join(lines)
 
 
-def _complex(z: complex) -> str:
-    return (
-        f"{z.real:.5g}"
-        if abs(z.imag) < 1e-12 * max(abs(z), 1.0)
-        else f"{z.real:.5g} {'+' if z.imag > 0 else '−'} {abs(z.imag):.5g}i"
-    )
+def python_control(purpose: str) -> Any:
+    """The package python-control."""
+    return needed("control", purpose, "'draisine[control]'")
+
+
+def zero_pole_gain(a: Array, b: Array, c: Array, d: float) -> tuple[NDArray[Any], NDArray[Any], float]:
+    """Zeros, poles and gain of d + c (s − A)⁻¹ b, zeros as eigenvalues of the system's pencil."""
+    poles, n = _clean(np.linalg.eigvals(a)), len(a)
+    zeros = zeros_of(a, b[:, None], c[None, :], np.array([[d]]))
+    # the gain from one point far from zeros and poles, where nothing cancels
+    s = 1j * (1.0 + 2.0 * float(np.abs(np.concatenate([poles, zeros, [1.0]])).max()))
+    value = d + c @ np.linalg.solve(s * np.eye(n) - a, b.astype(complex))
+    return zeros, poles, float(np.real(value * np.prod(s - poles) / np.prod(s - zeros)))
+
+
+def zeros_of(a: Array, b: Array, c: Array, d: Array) -> NDArray[np.complex128]:
+    """Invariant zeros: where [A − s, B; C, D] loses rank; with as many inputs as outputs."""
+    from scipy.linalg import eigvals
+
+    n = len(a)
+    pencil = np.block([[a, b], [c, d]])
+    mass = np.zeros_like(pencil)
+    mass[:n, :n] = np.eye(n)
+    scale = max(float(np.abs(a).max(initial=0.0)), 1.0)
+    top, bottom = eigvals(pencil, mass, homogeneous_eigvals=True)
+    finite = np.abs(bottom) > 1e-10 * np.abs(top) / scale
+    return _clean(top[finite] / bottom[finite])
+
+
+def _clean(values: NDArray[Any]) -> NDArray[np.complex128]:
+    """Roots at the origin without their rounding."""
+    return np.where(np.abs(values) <= 1e-12 * np.abs(values).max(initial=0.0), 0.0, values).astype(complex)

@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from draisine.results.audit import energy_balance, energy_scale, worst_residuals
 from draisine.results.channel import STATE_GROUPS, Channel, Group, as_group
+from draisine.results.sensitivity import Sensitivity
 from draisine.results.status import Status
 
 if TYPE_CHECKING:
@@ -85,6 +86,7 @@ class Trajectory:
     seconds: Mapping[str, float] = field(default_factory=dict)
     parameters: Mapping[str, float] = field(default_factory=dict)
     scene: Mapping[str, Any] = field(default_factory=dict)
+    sensitivity: Sensitivity | None = None  # if the run was asked for it
 
     def __post_init__(self) -> None:
         settle = object.__setattr__
@@ -291,6 +293,7 @@ class Trajectory:
         return (
             np.array_equal(self.time, other.time)
             and np.array_equal(self.data, other.data, equal_nan=True)
+            and _same_sensitivity(self.sensitivity, other.sensitivity)
             and all(getattr(self, name) == getattr(other, name) for name in plain)
         )
 
@@ -329,6 +332,13 @@ class Trajectory:
 
 
 POSE_PARTS = ("x", "y", "z", "qw", "qx", "qy", "qz")
+
+
+def _same_sensitivity(one: Sensitivity | None, other: Sensitivity | None) -> bool:
+    if one is None or other is None:
+        return one is other
+    named = (one.channels, one.by, one.by_units) == (other.channels, other.by, other.by_units)
+    return named and np.array_equal(one.data, other.data, equal_nan=True)
 
 
 def _read_only(values: ArrayLike) -> Array:

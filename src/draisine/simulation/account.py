@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import lru_cache
 
 import numpy as np
 
 from draisine.kernels.kernel import Kernel, compile
 from draisine.program.equations import Equations
-from draisine.results.assembly import Piece, block, energy_block, power_block, residual_block
+from draisine.results.assembly import Block, Piece, block, energy_block, power_block, residual_block
 from draisine.results.channel import Group
 from draisine.simulation.run import Segment
 
@@ -24,11 +25,16 @@ def account(segment: Segment, p: np.ndarray) -> Piece:
     equations = segment.equations
     kernel = reporter(equations)
     names = [slot.name for slot in equations.report.outputs]
-    count = len(segment.times)
     told = dict(zip(names, kernel.map(segment.times[:, None], segment.states, segment.inputs, p), strict=True))
-    q = len(equations.coordinates)
+    blocks = blocks_of(equations, segment.states[:, : len(equations.coordinates)], told)
+    return Piece(segment.times, blocks, independent=equations.independent)
+
+
+def blocks_of(equations: Equations, coordinates: np.ndarray, told: Mapping[str, np.ndarray]) -> tuple[Block, ...]:
+    """Coordinates and what the report tells, samples in rows, as blocks of named columns."""
+    count = len(coordinates)
     blocks = [
-        block(Group.COORDINATES, equations.coordinates, segment.states[:, :q]),
+        block(Group.COORDINATES, equations.coordinates, coordinates),
         block(Group.VELOCITIES, equations.velocities, told["v"].reshape(count, -1)),
         block(Group.INPUTS, equations.inputs, told["inputs"].reshape(count, -1)),
         block(Group.OUTPUTS, equations.outputs, told["outputs"].reshape(count, -1)),
@@ -38,4 +44,4 @@ def account(segment: Segment, p: np.ndarray) -> Piece:
     if "energy" in told:  # a first-order system need not have one
         blocks.append(energy_block(*told["energy"].reshape(count, 3).T))
         blocks.append(power_block(equations.inputs, told["power"].reshape(count, -1)))
-    return Piece(segment.times, tuple(blocks), independent=equations.independent)
+    return tuple(blocks)

@@ -105,7 +105,7 @@ class Choices:
         """
         best: tuple[tuple[str, ...], Reals, float] | None = None
         for other in self.others(choice):
-            mapped = translate(self.equations(choice), self.equations(other), t, x, u, p)
+            mapped = self.equations(choice).translated(self.equations(other), t, x, u, p)
             monitor = self.equations(other).monitor
             condition = 1.0 if monitor is None else float(monitor([t], mapped, u, p)[0][0])
             if np.all(np.isfinite(mapped)) and np.isfinite(condition) and (best is None or condition < best[2]):
@@ -147,11 +147,3 @@ def prepare(equations: Equations) -> Choices:
     choices = Choices(equations)
     choices.compiled(equations.independent)
     return choices
-
-
-def translate(old: Equations, new: Equations, t: float, x: Reals, u: Reals, p: Reals) -> Reals:
-    """The same state in terms of another choice of independent velocities."""
-    slots = [slot.name for slot in old.report.outputs]
-    velocities = dict(zip((v.name for v in old.velocities), old.report([t], x, u, p)[slots.index("v")], strict=True))
-    q, r = len(old.coordinates), len(old.independent)
-    return np.concatenate([x[:q], [velocities[name] for name in new.independent], x[q + r :]])

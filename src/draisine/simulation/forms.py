@@ -41,11 +41,14 @@ def implicit_form(dynamics: Program | Solved | Implicit) -> Implicit:
         rate = ca.SX.sym("xdot", x.numel())
         residual, unknowns = rate - rates, x
     else:
-        z = ca.SX.sym("z", dynamics.size)
-        matrix, side = dynamics.linear([t, x, u, p])
+        z = ca.SX.sym("z", dynamics.size, dynamics.sides)
+        matrix, side = dynamics.linear([t, x, u, p], z[:, 0])
+        if dynamics.further is not None:
+            side = ca.horzcat(side, dynamics.further.function.call([t, x, u, p, z[:, 0]])[0])
         rates = dynamics.after.function.call([t, x, u, p, z])[0]
         rate = ca.SX.sym("xdot", x.numel() + z.numel())
-        residual, unknowns = ca.vertcat(rate[: x.numel()] - rates, matrix @ z - side), ca.vertcat(x, z)
+        residual = ca.vertcat(rate[: x.numel()] - rates, ca.vec(matrix @ z - side))
+        unknowns = ca.vertcat(x, ca.vec(z))
         labels = ()
     arguments: dict[str, Any] = {"t": t, "x": (unknowns, labels), "xdot": rate, "u": u, "p": p}
     return Implicit(dynamics.name, Program.build(f"{dynamics.name}_residual", arguments, {"residual": residual}))

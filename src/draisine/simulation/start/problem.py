@@ -128,6 +128,12 @@ class StartProblem:
         """The Jacobian by the velocities."""
         return self._filled("v")
 
+    def orders(self, of_unknowns: Places) -> Places:
+        """Of each value the highest order among the unknowns it depends on, by structure."""
+        found = np.zeros(len(self.names), dtype=np.intp)
+        np.maximum.at(found, self.by_q.rows, of_unknowns[self.by_q.columns])
+        return found
+
     @cached_property
     def constraints(self) -> dict[str, tuple[int, ...]]:
         """The constraints of each level, by their number."""

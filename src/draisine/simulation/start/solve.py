@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,10 +19,10 @@ from draisine.program.implicit import Implicit
 from draisine.simulation.names import numbers
 from draisine.simulation.start.calm import calmed
 from draisine.simulation.start.conflict import explain
-from draisine.simulation.start.level import Point, Reals
+from draisine.simulation.start.level import Places, Point, Reals
 from draisine.simulation.start.problem import Given, StartProblem
 from draisine.simulation.start.result import Leftover, Moved, Start, StartReport, Wish
-from draisine.simulation.start.search import Found, find
+from draisine.simulation.start.search import Found, Way, find
 from draisine.simulation.start.stage import Stage, stage_of_positions, stage_of_velocities
 from draisine.simulation.start.wishes import Near, Wishes, sorted_wishes
 
@@ -75,7 +76,7 @@ class _Solver:
         self._problem, self._wishes, self._given = problem, wishes, given
         self._evaluate = problem.evaluator(given)
         self._q0, self._v0 = (
-            _references(defaults, names, wishes.near) for defaults, names in zip(problem.defaults, problem.unknowns, strict=True)
+            reference_of(defaults, names, wishes.near) for defaults, names in zip(problem.defaults, problem.unknowns, strict=True)
         )
         self._length = problem.scales.typical_length(given[2], self._q0)
 
@@ -95,12 +96,34 @@ class _Solver:
         scale = scales.coordinates(self._q0, self._length)
         stage = stage_of_positions(self._problem, self._wishes, self._evaluate, self._q0, self._v0, scale, scales.leaps)
         if isinstance(e.dynamics, Implicit):
+            settled = self._one_order_after_the_other(stage, np.array(e.dynamics.orders)) if e.dynamics.orders else None
+            if settled is not None:
+                return settled
             # differential unknowns stay where they are if the algebraic ones alone can do it
             found = find(stage.level(stage.wishes, still=np.array(e.dynamics.differential)), thorough=False)
             if found.fulfilled:
                 return _Solved(stage, found, found.point)
         found = self._searched(stage)
         return _Solved(stage, found, found.point)
+
+    def _one_order_after_the_other(self, stage: Stage, orders: Places) -> _Solved | None:
+        """Positions, velocities and forces of a mechanism, each at what is settled before, as starts of its equations of motion
+        have them; None where that leads nowhere, since a wish may ask for all of them together."""
+        order_of = self._problem.orders(orders)
+        speeds = np.array([c.unit == "m/s" for c in self._problem.equations.coordinates])
+        stage = replace(stage, scale=np.where(orders == 1, np.where(speeds, self._length, 1.0), stage.scale))
+        there, ways = stage, list[Way]()
+        for order in range(int(orders.max(initial=0)) + 1):
+            others = [i for i in stage.constraints if order_of[i] != order]
+            aims = [name for name in stage.aims if order_of[self._problem.places[name]] == order]
+            level = partial(there.level, without=others, still=orders != order)
+            found = find(level([*there.held, *aims]), partial(level, ()))
+            if not found.fulfilled:
+                return None
+            ways.append(found.way)
+            there = replace(there, reference=found.point.y)
+        point = stage.whole.at(stage.whole.changes(there.reference))
+        return _Solved(stage, Found(point, ways[0]), point) if point.fulfilled else None
 
     def _searched(self, stage: Stage) -> Found:
         found = find(stage.whole, lambda: stage.level(()))
@@ -197,7 +220,8 @@ class _Solver:
         ]
 
 
-def _references(defaults: Reals, names: Sequence[str], near: Mapping[str, float]) -> Reals:
+def reference_of(defaults: Reals, names: Sequence[str], near: Mapping[str, float]) -> Reals:
+    """Where unknowns would stay if nothing moved them."""
     return np.array([near.get(name, x) for name, x in zip(names, defaults, strict=True)]) if near else defaults
 
 

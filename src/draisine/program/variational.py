@@ -1,0 +1,183 @@
+"""First-order variational equations: programs that carry derivatives along.
+
+With directions θ_j (parameters, inputs, or changes of the start alone) and S_j = ∂x/∂θ_j, the state (x, S₁, …, S_k) moves by
+
+    ẋ = f(t, x, u, p),        Ṡ_j = ∂f/∂x S_j + ∂f/∂θ_j,
+
+and a map of states x ↦ g(x, p), such as a projection, becomes (x, S_j) ↦ (g, ∂g/∂x S_j + ∂g/∂θ_j). The Jacobian is formed once
+and shared by all directions. Where K z = r is solved at run time, K ∂z = ∂r − ∂(K z) is solved on the same factors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from draisine.program.implicit import Implicit
+from draisine.program.program import Program, Slot
+from draisine.program.solved import Solved
+
+FEW = 16  # directions beyond which following each is not worth a thought
+
+
+@dataclass(frozen=True)
+class Direction:
+    """One thing that is varied: entry `place` of the slot "p" or "u"; or, with the slot "x", a change of the start alone."""
+
+    name: str
+    slot: str
+    place: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class _Seeds:
+    """Symbols by which one differentiates, and the matrix of their changes in every direction."""
+
+    arguments: dict[str, ca.SX]  # t, x, u, p (and xdot) as the varied program takes them
+    inner: list[ca.SX]  # the same as the program before takes them
+    symbols: ca.SX
+    changes: ca.SX
+
+    def of(self, expression: ca.SX) -> ca.SX:
+        """The derivative of an expression in every direction, as columns, by the road of fewest operations.
+
+        Few directions are followed one by one; many share a Jacobian, which takes fewer operations by rows where these are few.
+        """
+        column = ca.vec(expression)
+        roads: list[ca.SX] = []
+        for weight in (0.0, 1.0):  # by columns, by rows
+            roads.append(ca.jacobian(column, self.symbols, {"helper_options": {"ad_weight": weight}}) @ self.changes)
+        if 0 < self.changes.shape[1] <= FEW:
+            roads.append(ca.jtimes(column, self.symbols, ca.densify(self.changes)))
+        return min(roads, key=_operations)
+
+
+def vary(what: Program | Solved, directions: Sequence[Direction], outputs: Collection[str]) -> Program | Solved:
+    """The same program on states (x, S₁, …, S_k). Of the outputs named, columns all, each becomes (value, its derivatives).
+
+    >>> import casadi as ca
+    >>> t, x, u, p = (ca.SX.sym(n, k) for n, k in (("t", 1), ("x", 1), ("u", 0), ("p", 1)))
+    >>> decay = Program.build("decay", {"t": t, "x": x, "u": u, "p": p}, {"xdot": -p * x**2})
+    >>> vary(decay, [Direction("p", "p", 0)], {"xdot"})([0.0], [3.0, 0.5], [], [2.0])[0].tolist()
+    [-18.0, -15.0]
+    """
+    seeds = _carried(what.inputs, directions)
+    return _differentiated(what, seeds, f"{what.name}_varied", outputs)
+
+
+def slopes(what: Program | Solved, directions: Sequence[Direction]) -> Program | Solved:
+    """(t, x, u, p) → the outputs as they are, and "slopes": ∂(all outputs, one below the other)/∂(x, θ)."""
+    symbols = {slot.name: ca.SX.sym(slot.name, slot.size) for slot in what.inputs}
+    by = ca.vertcat(symbols["x"], *[symbols[d.slot][d.place] for d in directions if d.slot != "x"])
+    seeds = _Seeds(symbols, list(symbols.values()), by, ca.SX.eye(by.numel()))
+    return _differentiated(what, seeds, f"{what.name}_slopes", (), whole=True)
+
+
+def widen(program: Program, states: int) -> Program:
+    """The same program of a state to which `states` entries that it does not read are added."""
+    seeds = _carried(program.inputs, (), states)
+    results = program.function.call(seeds.inner)
+    outs = {slot.name: (result, slot.labels) for slot, result in zip(program.outputs, results, strict=True)}
+    return Program.build(program.name, seeds.arguments, outs)
+
+
+def vary_implicit(what: Implicit, directions: Sequence[Direction]) -> Implicit:
+    """0 = F(t, x, ẋ, u, p) together with 0 = ∂F/∂x S + ∂F/∂ẋ Ṡ + ∂F/∂θ."""
+    seeds = _carried(what.inputs, directions)
+    (residual,) = what.residual.function.call(seeds.inner)
+    labels = _labels(what.residual.output("residual"), directions)
+    results: Any = {"residual": (_stacked(residual, seeds.of(residual)), labels)}
+    program = Program.build(f"{what.residual.name}_varied", seeds.arguments, results)
+    return Implicit(f"{what.name}_varied", program, what.index * (1 + len(directions)))
+
+
+def state_names(names: Sequence[str], directions: Sequence[Direction]) -> list[str]:
+    """Names of the entries of (x, S₁, …, S_k)."""
+    return [*names, *(f"{name} by {d.name}" for d in directions for name in names)]
+
+
+# ------------------------------------------------------------------------------------------------------------- making
+
+
+def _carried(slots: Sequence[Slot], directions: Sequence[Direction], idle: int = 0) -> _Seeds:
+    """Arguments whose states, and rates if there are any, carry derivatives along; or `idle` entries."""
+    arguments: dict[str, ca.SX] = {}
+    inner, symbols, changes = [], [], []
+    for slot in slots:
+        if slot.name not in ("x", "xdot"):
+            arguments[slot.name] = ca.SX.sym(slot.name, *slot.shape)
+            inner.append(arguments[slot.name])
+            continue
+        whole = ca.SX.sym(slot.name, slot.size * (1 + len(directions)) + idle)
+        arguments[slot.name] = whole
+        inner.append(whole[: slot.size])
+        symbols.append(whole[: slot.size])
+        changes.append(ca.reshape(whole[slot.size : slot.size * (1 + len(directions))], slot.size, len(directions)))
+    for j, direction in enumerate(directions):
+        if direction.slot != "x":
+            symbols.append(arguments[direction.slot][direction.place])
+            unit = ca.SX(1, len(directions))
+            unit[0, j] = 1.0
+            changes.append(unit)
+    return _Seeds(arguments, inner, ca.vertcat(*symbols), ca.vertcat(*changes))
+
+
+def _operations(expression: ca.SX) -> int:
+    return int(ca.Function("count", ca.symvar(expression), [ca.cse(expression)]).n_instructions())
+
+
+def _stacked(value: ca.SX, derivatives: ca.SX) -> ca.SX:
+    return ca.vertcat(value, ca.vec(ca.densify(derivatives)))
+
+
+def _labels(slot: Slot, directions: Sequence[Direction]) -> list[str]:
+    return state_names(slot.labels, directions) if slot.labels else []
+
+
+def _differentiated(
+    what: Program | Solved, seeds: _Seeds, name: str, outputs: Collection[str], whole: bool = False
+) -> Program | Solved:
+    if isinstance(what, Program):
+        results = what.function.call(seeds.inner)
+        return Program.build(name, seeds.arguments, _results(what, results, [seeds.of(r) for r in results], outputs, whole))
+    if what.further is not None:
+        raise ValueError(f"{what.name!r} is a derivative already, and its solutions can be differentiated only once")
+    z = ca.SX.sym("z", what.size)
+    matrix, side = what.linear(seeds.inner, z)
+    sides = seeds.of(side - matrix @ z)
+    solutions = ca.SX.sym("solutions", what.size, 1 + sides.shape[1])
+    results = what.after.function.call([*seeds.inner, z])
+    through = [ca.jacobian(ca.vec(r), z) @ solutions[:, 1:] for r in results]
+    derivatives = [seeds.of(r) + via for r, via in zip(results, through, strict=True)]
+    made = _results(what, results, derivatives, outputs, whole)
+    after = {key: ca.substitute(value, z, solutions[:, 0]) for key, value in made.items()}
+    idle = seeds.arguments["x"].numel() - what.input("x").size
+    return replace(
+        what,
+        name=name,
+        system=widen(what.system, idle),
+        start=None if what.start is None else widen(what.start, idle),
+        further=Program.build(f"{name}_sides", {**seeds.arguments, "z": z}, {"sides": sides}),
+        after=Program.build(name, {**seeds.arguments, "solutions": solutions}, after),
+    )
+
+
+def _results(
+    what: Program | Solved, values: Sequence[ca.SX], derivatives: Sequence[ca.SX], outputs: Collection[str], whole: bool
+) -> dict[str, ca.SX]:
+    made = {
+        slot.name: _stacked(value, slope) if slot.name in outputs else value
+        for slot, value, slope in zip(what.outputs, values, derivatives, strict=True)
+    }
+    return {**made, "slopes": ca.densify(ca.vertcat(*derivatives))} if whole else made
+
+
+def split(states: Any, count: int, directions: int) -> tuple[Any, Any]:
+    """States (n, …) of carried runs as x (n, count) and S (n, count, directions)."""
+    array = np.asarray(states)
+    x, rest = array[:, :count], array[:, count : count * (1 + directions)]
+    return x, rest.reshape(len(array), directions, count).transpose(0, 2, 1)

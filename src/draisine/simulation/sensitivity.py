@@ -1,0 +1,328 @@
+"""Forward sensitivities: how a motion changes with parameters, constant inputs and its start, exactly.
+
+The variational equations (`program.variational`) are stepped together with the motion, by the same loop and under the same error
+control: a derivative counts as accurate where, times the size of what is varied, it is as accurate as the state. States are
+projected onto their constraints with their derivatives, by the derivative of the projection, so that the linearised constraints
+hold as well. Where a run changes its independent velocities, derivatives are mapped with them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from functools import lru_cache
+from typing import Any
+
+import casadi as ca
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from draisine.kernels.kernel import Kernel, compile
+from draisine.program.equations import Equations, Quantity
+from draisine.program.implicit import Implicit
+from draisine.program.program import Program
+from draisine.program.solved import Solved
+from draisine.program.variational import Direction, slopes, split, state_names, vary, vary_implicit, widen
+from draisine.results.sensitivity import Sensitivity, concatenated
+from draisine.simulation.account import blocks_of
+from draisine.simulation.choices import Choices, prepare
+from draisine.simulation.control import Control
+from draisine.simulation.methods import Auto, Method
+from draisine.simulation.names import unknown_name
+from draisine.simulation.result import Run, Segment
+from draisine.simulation.run import integrate
+from draisine.simulation.start import Near, Start, StartProblem
+from draisine.simulation.start.slopes import start_slopes
+
+Reals = NDArray[np.float64]
+
+START = "start."  # before the name of a wish for the start
+WORTH_COMPILING = 20_000_000  # operations interpreted before derivatives of reports are compiled
+
+
+# ------------------------------------------------------------------------------------------------------------- what varies
+
+
+def directions_of(
+    equations: Equations, names: Sequence[str], wishes: Mapping[str, Any] | None = None, laws: Sequence[str] = ()
+) -> tuple[Direction, ...]:
+    """What names mean: parameters, constant inputs, or wishes for the start, "start.lean", or "lean" where nothing else is it."""
+    if isinstance(names, str):
+        raise TypeError(f"sensitivity: give a list of names, e.g. ['{names}']")
+    parameters, inputs = [p.name for p in equations.parameters], [u.name for u in equations.inputs]
+    found = []
+    for name in names:
+        wish = name.removeprefix(START)
+        if name in parameters:
+            found.append(Direction(name, "p", parameters.index(name)))
+        elif name in inputs:
+            if name in laws:
+                raise ValueError(f"sensitivity: the input {name!r} follows a law; ask for the parameters of the law instead")
+            found.append(Direction(name, "u", inputs.index(name)))
+        elif wish in (wishes or {}):
+            found.append(Direction(wish, "x"))
+        else:
+            known = [*parameters, *inputs, *(f"{START}{w}" for w in wishes or ())]
+            raise unknown_name(f"parameter, input or wish for the start of {equations.name}", name, known)
+    if len(set(found)) < len(found):
+        raise ValueError(f"sensitivity: a name occurs twice among {', '.join(names)}")
+    return tuple(found)
+
+
+def sizes_of(directions: Sequence[Direction], u: Reals, p: Reals, wishes: Mapping[str, Any] | None = None) -> Reals:
+    """The size of what is varied, one where it is zero."""
+    values = {d: u[d.place] if d.slot == "u" else p[d.place] if d.slot == "p" else _wish(wishes, d.name) for d in directions}
+    return np.array([abs(values[d]) or 1.0 for d in directions], dtype=float)
+
+
+def _wish(wishes: Mapping[str, Any] | None, name: str) -> float:
+    value = (wishes or {}).get(name, 1.0)
+    return float(getattr(value, "value", value))
+
+
+# ------------------------------------------------------------------------------------------------------------- equations
+
+
+@dataclass(frozen=True, eq=False)
+class VariedEquations(Equations):
+    """Equations on states (x, S₁, …, S_k), with those they were made from."""
+
+    base: Equations | None = None
+    directions: tuple[Direction, ...] = ()
+
+    @property
+    def plain(self) -> Equations:
+        assert self.base is not None
+        return self.base
+
+    def translated(self, new: Equations, t: float, x: Reals, u: Reals, p: Reals) -> Reals:
+        """The state with its derivatives: those of the velocities are ∂v/∂x S + ∂v/∂θ."""
+        assert isinstance(new, VariedEquations)
+        old, count = self.plain, len(self.plain.states)
+        state, (s,) = x[:count], split(x[None], count, len(self.directions))[1]
+        found = _told_slopes(old, s[None], self.directions, np.array([t]), state[None], u[None], p)
+        names, q, r = [v.name for v in old.velocities], len(old.coordinates), len(old.independent)
+        speeds = found["v"][0][[names.index(name) for name in new.independent]]
+        mapped = np.vstack([s[:q], speeds, s[q + r :]])
+        return np.concatenate([old.translated(new.plain, t, state, u, p), mapped.T.reshape(-1)])
+
+
+@lru_cache(maxsize=32)
+def varied(equations: Equations, directions: tuple[Direction, ...]) -> VariedEquations:
+    """The same equations on states (x, S₁, …, S_k), S_j = ∂x/∂θ_j."""
+    e, count = equations, len(equations.states)
+    more = count * len(directions)
+    dynamics: Program | Solved | Implicit
+    if isinstance(e.dynamics, Implicit):
+        dynamics = vary_implicit(e.dynamics, directions)
+    else:
+        dynamics = vary(e.dynamics, directions, {"xdot"})
+    names = state_names([s.name for s in e.states], directions)[count:]
+
+    def wide(program: Program | None) -> Program | None:
+        return None if program is None else widen(program, more)
+
+    again = e.with_independent
+    report = widen(e.report, more) if isinstance(e.report, Program) else _wide_solved(e.report, more)
+    known = {f.name: getattr(e, f.name) for f in fields(e)}
+    changed = dict(
+        name=f"{e.name} with sensitivities",
+        dynamics=dynamics,
+        report=report,
+        project=None if e.project is None else _watched(vary(e.project, directions, {"x_new"}), count, directions),
+        monitor=wide(e.monitor),
+        events=wide(e.events),
+        causes=wide(e.causes),
+        extra_states=(*e.extra_states, *(Quantity(name) for name in names)),
+        with_independent=None if again is None else lambda choice: varied(again(choice), directions),
+        inverse_dynamics=None,
+    )
+    return VariedEquations(**(known | changed), base=e, directions=directions)
+
+
+def _wide_solved(what: Solved, more: int) -> Solved:
+    further, start = (None if program is None else widen(program, more) for program in (what.further, what.start))
+    return replace(what, system=widen(what.system, more), after=widen(what.after, more), further=further, start=start)
+
+
+def _watched(projection: Program | Solved, count: int, directions: Sequence[Direction]) -> Program | Solved:
+    """The projection, whose error is also that of the derivatives: by how much they are moved, relative to their size."""
+    program = projection.after if isinstance(projection, Solved) else projection
+    arguments = dict(zip((s.name for s in program.inputs), program.symbols(), strict=True))
+    x_new, error = program.function.call(list(arguments.values()))
+    worst = [error]
+    for j, direction in enumerate(directions):
+        rows = slice(count * (1 + j), count * (2 + j))
+        value = ca.fabs(arguments[direction.slot][direction.place]) if direction.slot != "x" else ca.SX(1)
+        size = ca.norm_inf(arguments["x"][rows]) + ca.if_else(value > 0, 1 / value, 1)
+        worst.append(ca.norm_inf(x_new[rows] - arguments["x"][rows]) / size)
+    made = Program.build(program.name, arguments, {"x_new": x_new, "error": (ca.mmax(ca.vertcat(*worst)), ["error"])})
+    return replace(projection, after=made) if isinstance(projection, Solved) else made
+
+
+@lru_cache(maxsize=32)
+def _prepared(equations: Equations, directions: tuple[Direction, ...]) -> Choices:
+    return prepare(varied(equations, directions))
+
+
+# ------------------------------------------------------------------------------------------------------------- runs
+
+
+@dataclass(frozen=True, eq=False)
+class VariedRun:
+    """A run and its derivatives: segments of the equations as they were, and S (samples, states, directions) for each.
+
+    `equations` are those of the start.
+    """
+
+    run: Run
+    equations: Equations
+    directions: tuple[Direction, ...]
+
+    @property
+    def _count(self) -> int:
+        return len(self.equations.states)
+
+    def plain(self) -> Run:
+        """The run without its derivatives."""
+        segments = tuple(replace(s, equations=_plain(s.equations), states=s.states[:, : self._count]) for s in self.run.segments)
+        events = tuple(replace(e, state=e.state[: self._count]) for e in self.run.events)
+        return replace(self.run, segments=segments, events=events, final_state=self.run.final_state[: self._count])
+
+    def derivatives(self) -> tuple[Reals, ...]:
+        """S of each segment."""
+        return tuple(split(s.states, self._count, len(self.directions))[1] for s in self.run.segments)
+
+    @property
+    def final(self) -> tuple[Reals, Reals]:
+        """x and S at the end."""
+        x, s = split(self.run.final_state[None], self._count, len(self.directions))
+        return x[0], s[0]
+
+
+def integrate_varied(
+    equations: Equations,
+    x0: ArrayLike,
+    slopes0: ArrayLike,
+    until: float,
+    directions: Sequence[Direction],
+    *,
+    sizes: ArrayLike | None = None,
+    start: float = 0.0,
+    parameters: Mapping[str, float] | ArrayLike | None = None,
+    inputs: Mapping[str, float] | ArrayLike | None = None,
+    method: Method | None = None,
+    samples: ArrayLike | None = None,
+    control: Control | None = None,
+    progress: Callable[[float], None] | None = None,
+) -> VariedRun:
+    """Integrate from (x0, S0), S0 (states, directions), as `integrate` does; `sizes` of what is varied set tolerances of S."""
+    x, s = np.asarray(x0, dtype=float), np.asarray(slopes0, dtype=float)
+    if control is not None:
+        raise ValueError("sensitivity: a control in Python cannot be differentiated; write it as an expression in inputs=…")
+    count = (len(equations.states), len(directions))
+    if s.shape != count:
+        raise ValueError(f"{equations.name}: the derivatives at the start are {count[0]} × {count[1]} numbers, got {s.shape}")
+    scales = np.ones(count[1]) if sizes is None else np.asarray(sizes, dtype=float)
+    run = integrate(
+        _prepared(equations, tuple(directions)),
+        np.concatenate([x, s.T.reshape(-1)]),
+        until,
+        start=start,
+        parameters=parameters,
+        inputs=inputs,
+        method=toleranced(method, count[0], scales),
+        samples=samples,
+        progress=progress,
+    )
+    return VariedRun(run, equations, tuple(directions))
+
+
+def toleranced(method: Method | None, states: int, sizes: Reals) -> Method:
+    """The method with absolute tolerances of derivatives that fit those of the states."""
+    chosen: Any = method if method is not None else Auto()
+    if not hasattr(chosen, "atol"):
+        return method if method is not None else Auto()
+    atol = np.broadcast_to(np.asarray(chosen.atol, dtype=float), (states,))
+    scaled: Method = replace(chosen, atol=tuple(np.concatenate([atol, *(atol / size for size in sizes)]).tolist()))
+    return scaled
+
+
+# ------------------------------------------------------------------------------------------------------------- told
+
+
+class _ReportSlopes:
+    """∂(everything a report tells)/∂(x, θ), interpreted until compiling is worth it."""
+
+    def __init__(self, equations: Equations, directions: tuple[Direction, ...]) -> None:
+        self._program = slopes(equations.report, directions)
+        self._kernel: Kernel | None = None
+        self._work, self._operations = 0, self._program.operations
+
+    def __call__(self, t: Reals, x: Reals, u: Reals, p: Reals) -> Reals:
+        rows, columns = self._program.output("slopes").shape
+        self._work += len(t) * self._operations
+        if self._kernel is None and (isinstance(self._program, Solved) or self._work > WORTH_COMPILING):
+            self._kernel = compile(self._program)
+        if self._kernel is not None:
+            return np.asarray(self._kernel.map(t[:, None], x, u, p)[-1]).reshape(len(t), rows, columns)
+        assert isinstance(self._program, Program)
+        alone = self._program.function
+        given = [ca.DM(t[None]), ca.DM(x.T), ca.DM(u.T), ca.DM(np.repeat(p[:, None], len(t), axis=1))]
+        found = alone.map(len(t)).call(given)[-1].full()
+        return np.asarray(found).reshape(rows, len(t), columns).transpose(1, 0, 2)
+
+
+@lru_cache(maxsize=32)
+def _report_slopes(equations: Equations, directions: tuple[Direction, ...]) -> _ReportSlopes:
+    return _ReportSlopes(equations, directions)
+
+
+def told_sensitivity(varied_run: VariedRun, p: Reals, channels: Sequence[Any], units: Sequence[str]) -> Sensitivity:
+    """The derivatives of every channel that the trajectory of the run has."""
+    directions = varied_run.directions
+    pieces = zip(varied_run.plain().segments, varied_run.derivatives(), strict=True)
+    parts = [_told(segment, s, p, directions, units) for segment, s in pieces if len(segment.times)]
+    return concatenated(parts, channels)
+
+
+def _plain(equations: Equations) -> Equations:
+    return equations.plain if isinstance(equations, VariedEquations) else equations
+
+
+def _told_slopes(
+    e: Equations, s: Reals, directions: tuple[Direction, ...], t: Reals, x: Reals, u: Reals, p: Reals
+) -> dict[str, Reals]:
+    """Derivatives of all that the report tells, by its slots, (samples, entries, directions)."""
+    states = s.shape[1]
+    matrix = _report_slopes(e, directions)(t, x, u, p)
+    found = matrix[:, :, :states] @ s
+    given = [j for j, d in enumerate(directions) if d.slot != "x"]
+    found[:, :, given] += matrix[:, :, states:]
+    ends = np.cumsum([slot.size for slot in e.report.outputs])[:-1]
+    return dict(zip((slot.name for slot in e.report.outputs), np.split(found, ends, axis=1), strict=True))
+
+
+def _told(segment: Segment, s: Reals, p: Reals, directions: tuple[Direction, ...], units: Sequence[str]) -> Sensitivity:
+    e, n = segment.equations, len(segment.times)
+    told = _told_slopes(e, s, directions, segment.times, segment.states, segment.inputs, p)
+    count = len(e.coordinates)
+    columns = [blocks_of(e, s[:, :count, j], {k: v[:, :, j] for k, v in told.items()}) for j in range(len(directions))]
+    data = np.stack([np.hstack([block.values for block in blocks]) for blocks in columns], axis=2)
+    channels = tuple(channel for block in columns[0] for channel in block.channels)
+    return Sensitivity(
+        segment.times, channels, tuple(d.name for d in directions), tuple(units), data.reshape(n, len(channels), -1)
+    )
+
+
+def initial_slopes(
+    problem: StartProblem,
+    wishes: Mapping[str, float | Near],
+    begin: Start,
+    equations: Equations,
+    directions: Sequence[Direction],
+) -> Reals:
+    """∂x/∂θ of a consistent start, in terms of equations with any choice of independent velocities."""
+    q, v, further = start_slopes(problem, wishes, begin, directions)
+    place = {velocity.name: i for i, velocity in enumerate(problem.equations.velocities)}
+    return np.vstack([q, v[[place[name] for name in equations.independent]], further])
