@@ -1,0 +1,1 @@
+"""Branches of steady motions followed through folds and branch points, and atlases of turns."""

@@ -1,0 +1,302 @@
+"""`continuation`: steady motions followed over anything that varies; `Branch`: what is found, by name.
+
+>>> import sympy as sp, draisine as dr
+>>> x, mu = sp.symbols("x mu")
+>>> saddle_node = dr.first_order("saddle_node", {x: mu - 0.5 - x**2}, parameters={mu: 1.5}, start={x: 1.0})
+>>> branch = dr.continuation(saddle_node, "mu", between=(-1.0, 2.0))
+>>> [(point.kind, round(point.value, 9)) for point in branch.special]
+[('fold', 0.5)]
+>>> branch.ended
+('mu reached 2', 'mu reached 2')
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from draisine.model.errors import ModelError
+from draisine.model.items import System
+from draisine.model.model import Model
+from draisine.program.equations import Equations
+from draisine.program.expression import closest
+from draisine.stability.continuation.curve import Place
+from draisine.stability.continuation.following import Bound, Steps, Walk, follow
+from draisine.stability.continuation.growth import Complex, eigenvalues, matrices, neutral_count, unstable_count
+from draisine.stability.continuation.paths import path_radii
+from draisine.stability.continuation.setting import ANYWHERE, Question, Range, Setting
+from draisine.stability.continuation.special import BRANCH_POINT, Found, find
+from draisine.stability.linearisation import Motion, equations_of
+from draisine.stability.singular import what_is_singular
+from draisine.stability.steady import SteadyMotion
+
+if TYPE_CHECKING:
+    import pandas
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Special:
+    """A special point of a branch: what happens there, and everything the model names at it."""
+
+    kind: str  # "fold", "branch point", "Hopf point" or "zero crossing"
+    over: str
+    value: float
+    motion: SteadyMotion = field(repr=False)
+    frequency: float = 0.0  # rad/s, of the oscillation that begins at a Hopf point
+    found: Found = field(repr=False, kw_only=True)
+
+    @property
+    def after(self) -> int:
+        """The index of the branch's point before it."""
+        return self.found.after
+
+    def __getitem__(self, name: str) -> float:
+        return self.motion[name]
+
+    def as_data(self) -> dict[str, Any]:
+        own = {"frequency": self.frequency} if self.frequency else {}
+        return {"kind": self.kind, self.over: self.value, **own, "values": self.motion.values}
+
+
+@dataclass(frozen=True, eq=False)
+class Branch:
+    """Steady motions along a curve, in order.
+
+    `branch["lean"]` is a column: any state, velocity, input, output, contact force or multiplier, energy, parameter that varies,
+    and the radius of each wheel's path. `unstable` counts the modes that grow, `neutral` the eigenvalues that are zero all along
+    because steady motions at constant inputs and parameters form a family. `ended` says why the branch ends, at its first and
+    at its last point.
+    """
+
+    model: str
+    over: str
+    columns: dict[str, Array] = field(repr=False)
+    eigenvalues: Complex = field(repr=False)  # (points, modes), by real part
+    unstable: NDArray[np.int64] = field(repr=False)
+    neutral: int
+    special: tuple[Special, ...]
+    ended: tuple[str, str]
+    closed: bool
+    units: dict[str, str] = field(repr=False)
+    motions: tuple[SteadyMotion, ...] = field(repr=False, default=())
+    _other: Callable[[Special], Branch] | None = field(repr=False, default=None)
+
+    def __len__(self) -> int:
+        return len(self.unstable)
+
+    def __getitem__(self, name: str) -> Array:
+        if name not in self.columns:
+            raise KeyError(f"{self.model} has no {name!r} along this branch{closest(name, list(self.columns))}")
+        return self.columns[name]
+
+    @property
+    def stable(self) -> NDArray[np.bool_]:
+        """At which points no mode grows."""
+        return self.unstable == 0
+
+    def points(self, kind: str) -> list[Special]:
+        """Special points of one kind."""
+        return [point for point in self.special if point.kind == kind]
+
+    def switch(self, point: Special | None = None) -> Branch:
+        """The branch that crosses this one at a branch point (the first, by default)."""
+        choice = point if point is not None else next(iter(self.points(BRANCH_POINT)), None)
+        if choice is None or choice.kind != BRANCH_POINT or self._other is None:
+            have = ", ".join(f"{p.kind} at {p.over} = {p.value:.6g}" for p in self.special) or "no special point"
+            raise ModelError(f"{self.model}: only at a branch point does another branch cross; this branch has {have}")
+        return self._other(choice)
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """A table with a row for each point, and the number of modes that grow."""
+        from draisine.results.optional import needed
+
+        table: pandas.DataFrame = needed("pandas", "tables").DataFrame({**self.columns, "unstable": self.unstable})
+        return table
+
+    if TYPE_CHECKING:
+
+        def plot(self, *names: str, **options: Any) -> Any: ...
+
+    def as_data(self) -> dict[str, Any]:
+        """Plain numbers and texts, for JSON."""
+        told = {"model": self.model, "over": self.over, "ended": self.ended, "closed": self.closed, "neutral": self.neutral}
+        spectra = [[[float(z.real), float(z.imag)] for z in row] for row in self.eigenvalues]
+        columns = {name: [v if np.isfinite(v) else None for v in column.tolist()] for name, column in self.columns.items()}
+        special = [point.as_data() for point in self.special]
+        return {**told, "columns": columns, "unstable": self.unstable.tolist(), "eigenvalues": spectra, "special": special}
+
+    def __str__(self) -> str:
+        values = self[self.over]
+        lines = [
+            f"{self.model}: {len(self)} steady motions, {self.over} from {values.min():.6g} to {values.max():.6g}"
+            f"{', a closed curve' if self.closed else ''}"
+        ]
+        lines += [f"  {side}: {why}" for side, why in zip(("begins", "ends"), self.ended, strict=True) if not self.closed]
+        for point in self.special:
+            swing = f", {point.frequency:.9g} rad/s" if point.frequency else ""
+            lines.append(f"  {point.kind} at {self.over} = {point.value:.12g}{swing}")
+        stretches = np.flatnonzero(np.diff(self.stable.astype(int)))
+        lines.append(f"  no mode grows at {int(self.stable.sum())} of {len(self)} points, in {_runs(self.stable)} stretches")
+        return "\n".join(lines) if len(stretches) or not self.stable.all() else "\n".join([*lines[:-1], "  no mode grows"])
+
+
+def _runs(flags: NDArray[np.bool_]) -> int:
+    return int(np.count_nonzero(np.diff(np.concatenate([[0], flags.astype(int)])) == 1))
+
+
+def continuation(
+    model: Model | System | Equations,
+    over: str,
+    *,
+    fix: Mapping[str, float] | None = None,
+    free: Sequence[str] = (),
+    start: Mapping[str, float] | Motion | None = None,
+    between: Range | None = None,
+    bounds: Mapping[str, Range] | None = None,
+    parameters: Mapping[str, float] | None = None,
+    steps: Steps | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> Branch:
+    """Steady motions as a branch over a parameter, an input, a state or an output of motion, followed in both directions.
+
+    - `fix`: quantities held at values, as in `steady`; `free`: inputs or parameters that adjust themselves. What is neither keeps
+      its value. Where `over` is a state or an output, the motions at constant inputs and parameters must form a family.
+    - `start`: wishes for the first motion, or a motion; `between`: the range of `over`; `bounds`: ranges of any other named
+      quantity, `{"lean": (-1.2, 1.2), "rear_wheel_normal_force": (0, np.inf)}`.
+    - `steps`: lengths of steps; `progress`: called with the number of points so far.
+
+    Folds, branch points, Hopf points and zero crossings are solved for exactly; `Branch.switch` follows the crossing branch.
+    """
+    question = Question(equations_of(model), over, dict(fix or {}), tuple(free), between or ANYWHERE, dict(parameters or {}))
+    begin = question.begin(start)
+    return _Following(question, begin, dict(bounds or {}), steps or Steps(), progress).branch()
+
+
+class _Following:
+    """One question followed from one motion."""
+
+    def __init__(
+        self,
+        question: Question,
+        begin: SteadyMotion,
+        bounds: Mapping[str, Range],
+        steps: Steps,
+        progress: Callable[[int], None] | None,
+    ) -> None:
+        self.question, self.steps, self.progress, self._asked = question, steps, progress, dict(bounds)
+        self.setting = Setting(question, begin)
+        self.bounds = tuple(
+            Bound(name, *limits, self.setting.reader(name))
+            for name, limits in {question.over: question.between, **bounds}.items()
+            if np.isfinite(limits).any()
+        )
+
+    def branch(self) -> Branch:
+        curve = self.setting.curve
+        y = self.setting.y
+        gradient = curve.slopes(y)[2]
+        first = curve.correct(y, _forward(curve.slopes(y)[1], gradient))
+        if first is None:
+            raise ModelError(f"{self.question.equations.name}: the first steady motion is singular; start beside it")
+        for bound in self.bounds:
+            if bound.passed(first.y) is not None:
+                raise ModelError(
+                    f"{self.question.equations.name}: the branch would begin outside its bounds, at {bound.name} = "
+                    f"{bound.value(first.y):g}; {bound.name} is to stay between {bound.low:g} and {bound.high:g}"
+                )
+        return self._both_ways(first)
+
+    def across(self, special: Special) -> Branch:
+        """The branch that crosses at a branch point."""
+        found = special.found
+        assert found.other is not None
+        there = found.place.heading(found.other)
+        return self._both_ways(there, replace(found, place=there, other=found.place.tangent))
+
+    @property
+    def _span(self) -> float:
+        low, high = self.question.between
+        return high - low
+
+    def _both_ways(self, first: Place, crossing: Found | None = None) -> Branch:
+        curve = self.setting.curve
+        ahead = follow(curve, first, self.steps, self.bounds, self._span, self.progress)
+        if ahead.closed:
+            return self._told(ahead.places, ahead.closed, ("", ""), crossing, 0)
+        back = follow(curve, first.heading(-first.tangent), self.steps, self.bounds, self._span, self.progress)
+        turned = [p.heading(-p.tangent) for p in reversed(back.places[1:])]
+        ended = (self._reason(back), self._reason(ahead))
+        return self._told((*turned, *ahead.places), False, ended, crossing, len(turned))
+
+    def _reason(self, walk: Walk) -> str:
+        """Why no further points were made; what is singular there, if something is."""
+        if walk.bounded:
+            return walk.ended
+        told = what_is_singular(self.setting.motion(walk.places[-1].y))
+        return "; ".join(text for text in (walk.ended, told) if text)
+
+    # ------------------------------------------------------------ results
+
+    def _told(self, places: tuple[Place, ...], closed: bool, ended: tuple[str, str], crossing: Found | None, at: int) -> Branch:
+        q, setting = self.question, self.setting
+        e = q.equations
+        motions = [setting.motion(place.y) for place in places]
+        every = matrices(e, setting.ignorable, [(m.x, m.u, m.p) for m in motions])
+        spectra = [eigenvalues(a) for a in every]
+        neutral = neutral_count(spectra)
+
+        def spectrum(place: Place) -> Complex:
+            return eigenvalues(matrices(e, setting.ignorable, [setting.state(place.y)])[0])
+
+        found = find(setting.curve, places, spectra, neutral, spectrum, at if crossing is not None else None)
+        if crossing is not None:
+            found = sorted([*found, replace(crossing, after=at)], key=lambda f: f.after)
+        columns = {name: np.array([m.values[name] for m in motions]) for name in motions[0].values}
+        columns |= path_radii(
+            e, np.array([m.x for m in motions]), np.array([m.u for m in motions]), np.array([m.p for m in motions])
+        )
+        return Branch(
+            e.name,
+            q.over,
+            columns,
+            _table(spectra),
+            np.array([unstable_count(s, neutral) for s in spectra], dtype=np.int64),
+            neutral,
+            tuple(self._special(f) for f in found),
+            ended,
+            closed,
+            {
+                quantity.name: quantity.unit
+                for quantity in (*e.states, *e.velocities, *e.inputs, *e.outputs, *e.parameters, *e.multipliers)
+            }
+            | {name: "m" for name in columns if name.endswith("_path_radius")},
+            tuple(motions),
+            self.across,
+        )
+
+    def _special(self, found: Found) -> Special:
+        motion = self.setting.motion(found.place.y)
+        return Special(found.kind, self.question.over, self.setting.watched(found.place.y), motion, found.frequency, found=found)
+
+
+def _table(spectra: Sequence[Complex]) -> Complex:
+    """Spectra as rows, NaN where one is shorter than others."""
+    table = np.full((len(spectra), max(len(s) for s in spectra)), np.nan + 0j)
+    for row, spectrum in zip(table, spectra, strict=True):
+        row[: len(spectrum)] = spectrum
+    return table
+
+
+def _forward(jacobian: Array, gradient: Array) -> Array:
+    """The direction in which the watched quantity grows fastest among those that F leaves."""
+    rows = np.linalg.svd(jacobian)[2]
+    null = rows[len(rows) - 1 :]
+    direction = null.T @ (null @ gradient)
+    size = float(np.linalg.norm(direction))
+    return direction / size if size > 1e-12 else rows[-1]
