@@ -1,0 +1,217 @@
+"""Linear observers: what cannot be measured is estimated from what can, inside the compiled run.
+
+An observer runs the linear model beside the plant and corrects it by what is measured,
+
+    d/dt ẑ = A (ẑ − z₀) + B (u − u₀) + L (y − y₀ − C (ẑ − z₀) − D (u − u₀)),
+
+with L from the stationary Kalman filter. Its states bear the names of the model's with "_estimate" behind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import casadi as ca
+import numpy as np
+from numpy.typing import NDArray
+
+from draisine.control.design.closing import Named, closed
+from draisine.control.design.feedback import STEADY, Feedback
+from draisine.control.design.subject import Subject, controls_of, linear_model, refuse_unsteady
+from draisine.control.plant import Plant
+from draisine.model.amounts import Amount
+from draisine.model.errors import ModelError
+from draisine.model.items import System
+from draisine.model.model import Model
+from draisine.program.equations import Equations, Quantity
+from draisine.program.expression import Name, closest
+from draisine.results.linear import LinearModel, python_control
+from draisine.results.structure import Structure, complex_text
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Observer:
+    """A linear observer: gains `L[state][measured]`, and the linear model that it runs."""
+
+    linear: LinearModel
+    measured: tuple[str, ...]
+    L: Array
+    structure: Structure
+
+    @property
+    def gains(self) -> dict[str, dict[str, float]]:
+        return {s: dict(zip(self.measured, row.tolist(), strict=True)) for s, row in zip(self.linear.states, self.L, strict=True)}
+
+    @property
+    def eigenvalues(self) -> NDArray[np.complex128]:
+        """Of the error, A − L C."""
+        return replace(self.linear, A=self.linear.A - self.L @ self._rows).eigenvalues
+
+    @property
+    def _rows(self) -> Array:
+        return np.array([self.linear.row(name) for name in self.measured])
+
+    def as_data(self) -> dict[str, Any]:
+        """Plain numbers and texts, for JSON."""
+        values = [{"re": float(z.real), "im": float(z.imag)} for z in self.eigenvalues]
+        return {"model": self.linear.model, "measured": self.measured, "gains": self.gains, "eigenvalues": values}
+
+    def __str__(self) -> str:
+        width = max(len(s) for s in self.linear.states)
+        lines = [f"{self.linear.model}: observer from {', '.join(self.measured)}"]
+        for state, row in self.gains.items():
+            lines.append(f"  {state:<{width}} corrected by " + ", ".join(f"{g:.6g} × {y}" for y, g in row.items()))
+        lines.append(f"error dies away by  {', '.join(complex_text(z) for z in self.eigenvalues)}")
+        return "\n".join(lines)
+
+
+def kalman(
+    model: Subject,
+    at: Mapping[str, float] | None = None,
+    *,
+    measured: Mapping[str, float],
+    noise: Mapping[str, float],
+    states: Sequence[str] = (),
+    parameters: Mapping[str, float] | None = None,
+    inputs: Mapping[str, float] | None = None,
+) -> Observer:
+    """The stationary Kalman filter of a motion.
+
+    - `measured`: outputs or states that are measured, each with the spectral density of its noise, unit²·s.
+    - `noise`: inputs, or rates of states, that are disturbed, each with the spectral density of that.
+
+    With a `Feedback` at hand give `law.linear`, so that both speak of the same states; then `observed(law, observer)` joins them.
+    """
+    linear = linear_model(model, at, parameters, inputs, states, tuple(measured))
+    part = linear if isinstance(model, LinearModel) else linear.keeping(_seen(linear, tuple(measured)))
+    refuse_unsteady(part, linear.essential().left_out)
+    for kind, values in (("noise of the measured", measured), ("noise of", noise)):
+        for name, value in values.items():
+            if not (np.isfinite(value) and value > 0):
+                raise ModelError(f"{part.model}: the {kind} {name!r} is {value:g}; it must be a positive number")
+    if not measured or not noise:
+        raise ModelError(f"{part.model}: give measured={{output: noise}} and noise={{input or state: intensity}}, one at least")
+    _refuse_unseen(part, tuple(measured))
+    push = np.column_stack([_disturbed(part, name) for name in noise])
+    rows = np.array([part.row(name) for name in measured])
+    control = python_control("kalman")
+    gain, _, _ = control.lqe(part.A, push, rows, np.diag(list(noise.values())), np.diag(list(measured.values())))
+    return Observer(part, tuple(measured), np.asarray(gain), part.observability(tuple(measured)))
+
+
+def _seen(linear: LinearModel, measured: tuple[str, ...]) -> tuple[str, ...]:
+    return linear.showing(*measured).essential(measured).states
+
+
+def _disturbed(part: LinearModel, name: str) -> Array:
+    if name in part.inputs:
+        return part.B[:, part.inputs.index(name)]
+    if name in part.states:
+        return np.eye(len(part.states))[part.states.index(name)]
+    raise ModelError(f"{part.model} has no input or state {name!r} to be disturbed{closest(name, (*part.inputs, *part.states))}")
+
+
+def _refuse_unseen(part: LinearModel, measured: tuple[str, ...]) -> None:
+    for mode in part.observability(measured).hidden:
+        if mode.eigenvalue.real >= 0:
+            most = next(iter(mode.combination))
+            raise ModelError(
+                f"{part.model}: {', '.join(measured)} does not show {mode}, which does not die away; measure {most!r} too, or "
+                "leave it out"
+            )
+
+
+# -------------------------------------------------------------------------------------------------- in the loop
+
+
+@dataclass(frozen=True, eq=False)
+class Observed:
+    """A feedback law fed by an observer; `on(model)` gives the equations of the loop."""
+
+    law: Feedback
+    observer: Observer
+
+    @property
+    def controls(self) -> tuple[str, ...]:
+        return self.law.controls
+
+    @property
+    def own_states(self) -> tuple[Quantity, ...]:
+        at, units = self.observer.linear.at, self.observer.linear.units
+        return tuple(
+            Quantity(f"{s}_estimate", units.get(s, ""), f"estimate of {s}", float(at.get(s, 0.0)))
+            for s in self.observer.linear.states
+        )
+
+    @property
+    def eigenvalues(self) -> NDArray[np.complex128]:
+        """Of the whole loop: those of the law and those of the observer's error."""
+        values = np.concatenate([self.law.eigenvalues, self.observer.eigenvalues])
+        return values[np.lexsort((values.imag, values.real))]
+
+    def commands(self, plant: Plant, own: Mapping[str, ca.SX]) -> list[ca.SX]:
+        named = Named(plant, {s: own[f"{s}_estimate"] for s in self.observer.linear.states})
+        guessed = replace(self.law, formulas={s: Name(s) for s in self.law.states})
+        return [named.value(guessed[u], f"law of input {u!r}") for u in self.controls]
+
+    def rates(self, plant: Plant, own: Mapping[str, ca.SX], commands: Sequence[ca.SX]) -> list[ca.SX]:
+        part, named = self.observer.linear, Named(plant)
+        into, b = controls_of(part, self.controls)
+        z = ca.vertcat(*[own[f"{s}_estimate"] - float(part.at.get(s, 0.0)) for s in part.states])
+        u = ca.vertcat(*[c - float(part.at.get(n, 0.0)) for n, c in zip(self.controls, commands, strict=True)])
+        y, through = [], []
+        for name in self.observer.measured:
+            formula = self.law.formulas.get(name, Name(name))
+            y.append(named.value(formula, f"measured {name!r}") - self._level(name))
+            through.append(part.D[part.outputs.index(name)][into] if name not in part.states else np.zeros(len(into)))
+        gap = ca.vertcat(*y) - ca.DM(self.observer._rows) @ z - ca.DM(np.array(through)) @ u
+        rate = ca.DM(part.A) @ z + ca.DM(b) @ u + ca.DM(self.observer.L) @ gap
+        return [rate[i] for i in range(len(part.states))]
+
+    def _level(self, name: str) -> float:
+        at = self.observer.linear.at
+        if name not in at:
+            raise ModelError(
+                f"{self.law.model}: the value of {name!r} in the motion is not known; linearise a model, which tells it"
+            )
+        return float(at[name])
+
+    def on(self, model: Model | System | Equations, inputs: Mapping[str, Amount] | None = None) -> Equations:
+        """The model's nonlinear equations with law and observer compiled in; `inputs` are laws of other inputs."""
+        constant = {u: value for u, value in self.law.feedforward.items() if u not in self.controls}
+        return closed(model, self, {**constant, **(inputs or {})})
+
+    def as_data(self) -> dict[str, Any]:
+        """Plain numbers and texts, for JSON."""
+        return {"law": self.law.as_data(), "observer": self.observer.as_data()}
+
+    def __str__(self) -> str:
+        return f"{self.law}\n{self.observer}"
+
+
+def observed(law: Feedback, observer: Observer) -> Observed:
+    """A law that knows only what an observer tells (LQG, if both are optimal).
+
+    >>> import draisine as dr
+    >>> bike = dr.gallery.bicycle()
+    >>> law = dr.lqr(bike, {"speed": 2.0}, weights={"lean": 1.0, "steer": 1.0}, effort={"steer_torque": 0.1})
+    >>> seen = dr.observed(law, dr.kalman(law.linear, measured={"steer": 1e-4, "roll_rate": 1e-4}, noise={"push": 100.0}))
+    >>> [q.name for q in seen.own_states]
+    ['lean_estimate', 'steer_estimate', 'frame_wx_estimate', 'steer_rate_estimate']
+    """
+    missing = [s for s in law.states if s not in observer.linear.states]
+    if missing:
+        raise ModelError(
+            f"{law.model}: the law needs {', '.join(missing)}, which the observer does not estimate; design it on law.linear"
+        )
+    running = [s for s in observer.linear.states if abs(observer.linear.rates.get(s, 0.0)) > STEADY]
+    if running:
+        raise ModelError(
+            f"{law.model}: {', '.join(running)} runs on in the motion, and an observer estimates what stands still; give "
+            "it no weight"
+        )
+    return Observed(law, observer)
