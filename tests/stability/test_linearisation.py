@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import draisine as dr
+from draisine.stability.linearisation import Motion, motion_at
 
 REFERENCE = Path(__file__).parents[1] / "reference"
 MEIJAARD = json.loads((REFERENCE / "meijaard2007.json").read_text())
@@ -106,6 +107,23 @@ def test_pendulum_with_redundant_coordinates():
     assert len(found.states) == 2
     np.testing.assert_allclose(np.sort(found.eigenvalues.imag), [-2.0, 2.0], atol=1e-12)
     np.testing.assert_allclose(found.eigenvalues.real, 0.0, atol=1e-12)
+
+
+def test_a_state_that_breaks_the_constraints_is_refused(bike):
+    """Lifted by 0.1 m, or with the wheels' spins out of tune; the nearest admissible state is told."""
+    motion = motion_at(bike, {"speed": 5.0})
+    lifted = motion.x.copy()
+    lifted[[q.name for q in motion.equations.states].index("frame_z")] += 0.1
+    with pytest.raises(
+        dr.ModelError, match=r"breaks its constraints: .*_wheel_height \(position\) by 0.1 m.*frame_z = 0.3 \(not 0.4\)"
+    ):
+        dr.linearize(Motion(motion.equations, lifted, motion.u, motion.p))
+    stretched = motion.x.copy()
+    stretched[[q.name for q in motion.equations.states].index("frame_qw")] = 1.1
+    with pytest.raises(dr.ModelError, match=r"breaks its constraints: .*frame_quaternion.* by "):
+        dr.linearize(Motion(motion.equations, stretched, motion.u, motion.p))
+    with pytest.raises(ValueError, match=r"frame_z cannot be 0.5; nearest possible: frame_z = 0.3"):
+        dr.linearize(bike, {"frame_z": 0.5, "lean": 0.0, "steer": 0.0, "frame_qy": 0.0})
 
 
 def test_unknown_state_is_named(bike):

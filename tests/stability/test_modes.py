@@ -69,10 +69,10 @@ def test_modes_are_followed_through_the_sweep(swept):
     assert stable.max() < 6.03
 
 
-def test_gradient_of_the_capsize_speed():
+def test_gradient_of_the_capsize_speed(swept):
     """det(g K₀ + v² K₂) = 0 at capsize; its gradient by differences of the canonical matrices, for three parameters."""
     bike = dr.gallery.bicycle()
-    critical = dr.modes(bike, speed=np.linspace(5.0, 7.0, 5), states=("lean", "steer")).critical()[0]
+    critical = swept.critical()[2]
     assert critical.kind == "capsize"
     defaults = {p.name: p.default for p in bike.freeze().parameters}
 
@@ -82,19 +82,130 @@ def test_gradient_of_the_capsize_speed():
         at = [np.linalg.det(c.gravity * c.K0 + s * c.K2) for s in (0.0, 1.0)]
         return math.sqrt(at[0] / (at[0] - at[1]))
 
-    from draisine.stability.critical import _slope
-
+    gradient = critical.gradient()
     for name in ("trail", "wheelbase", "iyy_front_wheel"):
         h = 1e-4 * defaults[name]
         slope = (speed(name, defaults[name] + h) - speed(name, defaults[name] - h)) / (2 * h)
-        assert _slope(critical, name) == pytest.approx(slope, rel=1e-6)
+        assert gradient[name] == pytest.approx(slope, rel=1e-6)
+
+
+def test_gradients_obey_the_laws_of_dimension(swept):
+    """Speeds go with √(g l): g ∂v/∂g = v/2, all masses and moments together leave v alone, and so do all lengths but for √l."""
+    bike = dr.gallery.bicycle().freeze()
+    for critical in swept.critical():
+        gradient = critical.gradient()
+        weighted = {p.name: (p.default * gradient[p.name], p.unit.replace(" ", "")) for p in bike.parameters}
+        assert weighted["gravity"][0] == pytest.approx(critical.value / 2, rel=1e-10)
+        masses = sum(value for value, unit in weighted.values() if unit.startswith("kg"))
+        lengths = sum(
+            value * (2 if "m^2" in unit or "m**2" in unit else 1) for n, (value, unit) in weighted.items() if _long(n, unit)
+        )
+        assert abs(masses) < 1e-9
+        assert lengths == pytest.approx(critical.value / 2, rel=1e-9)
+
+
+def _long(name, unit):
+    return name != "gravity" and (unit == "m" or unit.startswith("kg*m"))
+
+
+def test_gradients_of_one_surface(swept):
+    """Swept over trail at the capsize speed, the same bicycle is critical, and the surface of critical bicycles has one normal:
+    dt/dp = −(∂v/∂p)/(∂v/∂t)."""
+    capsize = swept.critical()[2]
+    over_trail = dr.modes(dr.gallery.bicycle(), trail=[0.07, 0.09], fixed={"speed": capsize.value}, states=("lean", "steer"))
+    (here,) = over_trail.critical()
+    assert here.value == pytest.approx(0.08, abs=1e-12)
+    by_speed, by_trail = capsize.gradient(), here.gradient()
+    assert by_trail["trail"] == 0.0
+    for name in ("gravity", "wheelbase", "z_frame", "m_fork", "iyy_rear_wheel"):
+        assert by_trail[name] == pytest.approx(-by_speed[name] / by_speed["trail"], rel=1e-9)
+
+
+@pytest.mark.parametrize("place", [0, 1])
+def test_gradient_against_differences(swept, place):
+    """The double root and the weave, each solved anew with trail a little smaller and larger; fourth order in the step."""
+    critical = swept.critical()[place]
+    near = np.linspace(critical.value - 0.05, critical.value + 0.05, 3)
+
+    def value(trail):
+        found = dr.modes(dr.gallery.bicycle(), speed=near, states=("lean", "steer"), parameters={"trail": trail}).critical()
+        return next(c.value for c in found if c.kind == critical.kind)
+
+    h = 2e-4
+    coarse, fine = ((value(0.08 + s) - value(0.08 - s)) / (2 * s) for s in (h, h / 2))
+    assert critical.gradient()["trail"] == pytest.approx((4 * fine - coarse) / 3, rel=1e-8)
+
+
+def test_slope_of_the_matrix_against_complex_steps(swept):
+    """dA/dspeed and dA/dtrail, the motion following, against the imaginary part of the same program at a complex place."""
+    from draisine.program.interpreter import interpret
+    from draisine.stability.family import Family
+
+    family = Family(dr.gallery.bicycle(), {"speed": 5.0, "trail": 0.08}, states=("lean", "steer"))
+    a, over, _ = family.derivatives(np.array([4.6, 0.07]))
+    program = family.straight._matrix.program
+    for k, slope in enumerate(over):
+        at = np.array([4.6, 0.07], dtype=complex)
+        at[k] += 1e-30j
+        complex_a = np.reshape(interpret(program, at)[0], a.shape, order="F")
+        np.testing.assert_allclose(complex_a.imag / 1e-30, slope, rtol=0, atol=1e-10 * np.abs(slope).max())
+
+
+def test_the_short_program_is_the_long_one():
+    """Straight running as one short program, and point by point by Newton's method on the whole system; turns have none."""
+    from draisine.stability.family import Family
+
+    bike = dr.gallery.bicycle()
+    family = Family(bike, {"speed": 5.0, "r_front_wheel": 0.35}, states=("lean", "steer"))
+    points = np.random.default_rng(1).uniform([0.0, 0.25], [10.0, 0.4], (20, 2))
+    short, found = family.straight.matrices(points)
+    assert found.all()
+    np.testing.assert_allclose(short, family._corrected(points).A, rtol=0, atol=1e-11)
+    turn = Family(bike, {"lean": 0.2}, fixed={"speed": 5.0}, free=("steer_torque", "pedal_torque"), states=("lean", "steer"))
+    assert turn.straight is None
+    for lean in (0.1, 0.35):
+        steady = dr.steady(bike, {"speed": 5.0, "lean": lean}, free=("steer_torque", "pedal_torque"))
+        whole = dr.linearize(steady, states=("lean", "steer"))
+        places = [whole.states.index(n) for n in turn.states]
+        np.testing.assert_allclose(turn.matrices([[lean]]).A[0], whole.A[np.ix_(places, places)], rtol=0, atol=1e-10)
+
+
+def test_hunting_speed_of_a_wheelset():
+    """Multipliers solved for at run time, forces that depend on them: the critical speed the gallery finds by halving intervals,
+    and its exact gradient against differences."""
+    from draisine.gallery.entries.wheelset import SPRINGS, centred, critical_speed, wheelset
+
+    given = {"conicity": 0.05, "suspension": SPRINGS}
+    swept = dr.modes(wheelset(), speed=[105.0, 113.0, 121.0], near=centred(113.0, 0.05), parameters=given)
+    (critical,) = swept.critical()
+    assert critical.value == pytest.approx(critical_speed(wheelset(), 0.05), rel=1e-4)
+    gradient = critical.gradient()
+    stiffer = dr.modes(
+        wheelset(), speed=[105.0, 113.0, 121.0], near=centred(113.0, 0.05), parameters={**given, "suspension": SPRINGS * 1.001}
+    )
+    slope = (stiffer.critical()[0].value - critical.value) / (0.001 * SPRINGS)
+    assert gradient["suspension"] == pytest.approx(slope, rel=2e-3)
 
 
 def test_what_cannot_be_swept():
     bike = dr.gallery.bicycle()
     with pytest.raises(dr.ModelError, match=r"no parameter, input, state or output of motion 'sped'.*speed"):
         dr.modes(bike, sped=[1.0, 2.0])
-    with pytest.raises(dr.ModelError, match="finite numbers"):
+    with pytest.raises(dr.ModelError, match="finite real numbers"):
         dr.modes(bike, speed=[1.0, math.nan])
+    with pytest.raises(dr.ModelError, match="'speed' to sweep must be finite real numbers"):
+        dr.modes(bike, speed=[1.0, 2.0 + 1.0j])
     with pytest.raises(dr.ModelError, match="sweeps one quantity"):
         dr.modes(bike)
+
+
+@pytest.mark.parametrize("leans", [[0.6, 0.9, 1.2, math.pi / 2], np.linspace(0.3, 1.7, 8)])
+def test_sweep_through_a_singular_configuration(leans):
+    """A disk that leans by a right angle lies flat: at that value, and on the way past it."""
+    near = {"lean": 0.9, "heading_rate": -2.0, "spin": 4.0}
+    with pytest.warns(UserWarning, match=r"rolling_disk: .*wheel 'disk' lies flat and has no contact point"):
+        swept = dr.modes(dr.gallery.rolling_disk(), lean=leans, fixed={"heading_rate": -2.0}, near=near)
+    assert np.isfinite(swept.eigenvalues[:3]).all()
+    # between neighbours no mode crosses the real axis: a column is one mode
+    swings = swept.eigenvalues[:3, swept.names.index("heading_rate oscillation")]
+    assert np.all(swings.imag > 0) or np.all(swings.imag < 0)

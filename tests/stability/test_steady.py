@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import draisine as dr
+from draisine.stability.steady import NoSteadyMotion
 
 MEIJAARD = json.loads((Path(__file__).parents[1] / "reference" / "meijaard2007.json").read_text())
 
@@ -64,5 +66,58 @@ def test_rolling_disk_in_a_circle():
 
 
 def test_impossible_turn_is_refused(bike):
-    with pytest.raises(dr.ModelError, match=r"no steady motion with speed = 1, lean = 0.4"):
+    with pytest.raises(dr.ModelError, match=r"no steady motion with speed = 1, lean = 0.4 .* there is one with .*speed = 1"):
         dr.steady(bike, {"speed": 1.0, "lean": 0.4})
+
+
+def test_what_exists_in_place_of_a_turn_exists(bike):
+    """The torques named in the message do hold the turn that hands alone do not."""
+    with pytest.raises(NoSteadyMotion) as refused:
+        dr.steady(bike, {"speed": 5.0, "lean": 0.3})
+    (held,) = (text for text in refused.value.exists if "pedal_torque" in text)
+    inputs = {name: float(value) for name, value in re.findall(r"(\w+) = (\S+?)(?:,|$)", held)}
+    assert set(inputs) == {"steer_torque", "pedal_torque"}  # a push from the side would hold it for an instant only
+    turn = dr.steady(bike, {"speed": 5.0, "lean": 0.3}, free=("steer_torque", "pedal_torque"))
+    assert turn["steer_torque"] == pytest.approx(inputs["steer_torque"], rel=1e-4)
+
+
+def test_a_push_from_the_side_holds_no_turn(bike):
+    """It would have to turn with the bicycle: the heading, on which nothing else depends, matters to it."""
+    with pytest.raises(dr.ModelError, match=r"no steady motion with speed = 5, lean = 0\.3"):
+        dr.steady(bike, {"speed": 5.0, "lean": 0.3}, free=("push",))
+
+
+def test_a_car_whose_constraints_repeat():
+    """Four wheels on a plane, one too many: a straight run, a circle, and the one mode of a car whose front wheels are free to
+    turn. In the circle the rear axle's middle turns at v tan δ / l, δ the mean of the steering angles (Ackermann)."""
+    car = dr.gallery.car()
+    straight = dr.steady(car, {"speed": 5.0})
+    assert set(straight.ignorable) >= {"body_x", "body_y", "body_heading", "rear_left_spin"}
+    circle = dr.steady(car, {"speed": 5.0, "left_steer": 0.2})
+    wheelbase, track = (p.default for name in ("wheelbase", "track") for p in circle.equations.parameters if p.name == name)
+    # cot δ of the left wheel is cot δ of the middle less half the track over the wheelbase, for a turn to the left
+    middle = 1 / (1 / math.tan(0.2) + track / 2 / wheelbase)
+    assert circle["turn_rate"] == pytest.approx(5.0 * middle / wheelbase, rel=1e-9)
+    rates = circle.equations.explicit([0.0], circle.x, circle.u, circle.p)[0]
+    np.testing.assert_allclose(rates[len(circle.equations.coordinates) :], 0.0, atol=1e-9)
+    np.testing.assert_allclose(circle.equations.report([0.0], circle.x, circle.u, circle.p)[-2], 0.0, atol=1e-9)
+    swept = dr.modes(car, speed=[4.0, 5.0, 6.0], fixed={"left_steer": 0.0})
+    np.testing.assert_allclose(swept.eigenvalues[:, 0].real / swept.values, swept.eigenvalues[1, 0].real / 5.0, rtol=1e-9)
+
+
+@pytest.mark.parametrize("name", ["tricycle_held", "stewart_platform"])
+def test_further_models_with_repeated_constraints(name):
+    found = dr.steady(getattr(dr.gallery, name)())
+    e = found.equations
+    assert np.isfinite(list(found.values.values())).all()
+    np.testing.assert_allclose(e.explicit([0.0], found.x, found.u, found.p)[0][len(e.coordinates) :], 0.0, atol=1e-9)
+
+
+@pytest.mark.parametrize(("value", "said"), [(math.nan, "finite"), (math.inf, "finite"), (5.0 + 1.0j, "real")])
+def test_numbers_that_are_none(bike, value, said):
+    with pytest.raises(dr.ModelError, match=rf"fixed quantity 'speed' is .*give a {said} number"):
+        dr.steady(bike, {"speed": value})
+    with pytest.raises(dr.ModelError, match=rf"parameter 'trail' is .*give a {said} number"):
+        dr.steady(bike, {"speed": 5.0}, parameters={"trail": value})
+    with pytest.raises(dr.ModelError, match=rf"input 'steer_torque' is .*give a {said} number"):
+        dr.steady(bike, {"speed": 5.0}, inputs={"steer_torque": value})

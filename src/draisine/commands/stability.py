@@ -1,10 +1,11 @@
-"""`draisine modes`, `critical`, `steady` and `linearize`: steady motions of a model and what small deviations do."""
+"""`draisine modes`, `critical`, `steady`, `linearize` and `map`: steady motions of a model and what small deviations do."""
 
 from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,8 +19,8 @@ Action = Callable[[argparse.Namespace, list[str]], int]
 WISHES = "further --NAME VALUE are wishes for the motion, as in simulate"
 
 
-def add(commands: Any, modes: Action, critical: Action, steady: Action, linearize: Action) -> None:
-    """Add the four commands to the parser's."""
+def add(commands: Any, modes: Action, critical: Action, steady: Action, linearize: Action, map: Action) -> None:
+    """Add the five commands to the parser's."""
     parser = _parser(commands, "modes", modes, "eigenvalues of steady motions over a sweep", "speed=0:10:200")
     parser.add_argument("--plot", type=Path, default=None, metavar="FILE", help="draw them (.png, .pdf, .svg)")
     _parser(commands, "critical", critical, "where steady motions gain or lose stability", "speed=0:10:101").add_argument(
@@ -30,6 +31,17 @@ def add(commands: Any, modes: Action, critical: Action, steady: Action, lineariz
     _plain(commands, "linearize", linearize, "the linear model of small deviations from a motion").add_argument(
         "--full", action="store_true", help="keep states on which nothing depends"
     )
+    parser = _plain(commands, "map", map, "which steady motions last, over two quantities")
+    parser.add_argument(
+        "--over",
+        required=True,
+        action="append",
+        metavar="NAME=FROM:TO:COUNT",
+        help="given twice, e.g. speed=0:10:200 and trail=0:0.2:100",
+    )
+    parser.add_argument("--free", default="", metavar="NAMES", help="inputs or parameters left free, with commas between")
+    parser.add_argument("--growth", action="store_true", help="also the largest real part at every pair")
+    parser.add_argument("--plot", type=Path, default=None, metavar="FILE", help="draw the regions (.png, .pdf, .svg)")
 
 
 def _plain(commands: Any, name: str, action: Action, about: str) -> Any:
@@ -152,4 +164,49 @@ def run_linearize(
     print(json.dumps(found.as_data(), ensure_ascii=False) if given.json else found)
 
 
-TASKS = {"modes": run_modes, "critical": run_critical, "steady": run_steady, "linearize": run_linearize}
+def run_map(
+    given: argparse.Namespace, model: Model | Equations, wishes: Mapping[str, float], parameters: Mapping[str, float]
+) -> None:
+    from draisine.stability_figures import stability_map
+
+    over = dict(sweep_of(text) for text in given.over)
+    with _bar() as progress:
+        found = stability_map(
+            model,
+            over,
+            fixed=wishes,
+            free=names_of(given.free),
+            parameters=parameters,
+            states=_told(given, model),
+            growth=given.growth,
+            progress=progress,
+        )
+    if given.plot is not None:
+        from draisine.view.canvas import write
+
+        write(found.plot(), given.plot)
+    if given.json:
+        print(json.dumps(found.as_data(), ensure_ascii=False))
+        return
+    print(found)
+    if given.plot is not None:
+        print(f"written: {given.plot}")
+
+
+@contextmanager
+def _bar() -> Iterator[Callable[[float], None] | None]:
+    """A bar on a terminal; nothing when piped."""
+    import sys
+
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("map", total=1.0)
+        yield lambda share: bar.update(task, completed=share)
+
+
+TASKS = {"modes": run_modes, "critical": run_critical, "steady": run_steady, "linearize": run_linearize, "map": run_map}

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.stability.family import Family
+from draisine.stability.routh import characteristic
 
 Array = NDArray[np.float64]
 
@@ -36,8 +37,17 @@ class Critical:
     family: Family = field(repr=False, compare=False)
 
     def gradient(self) -> dict[str, float]:
-        """∂value/∂parameter for every parameter of the model, by differences of the value itself to about nine digits."""
-        return {name: _slope(self, name) for name in self.family._parameters}
+        """∂value/∂parameter for every parameter of the model, exact, whatever else is fixed held.
+
+        The steady motion follows the parameter; a parameter that is the swept quantity itself has slope zero.
+        """
+        a, over, slopes = self.family.derivatives(np.array([self.value]))
+
+        def change(along: Array) -> float:
+            return _change(a, self.eigenvalue, along, self.kind)
+
+        against = change(over[0])
+        return {name: -change(slope) / against if name != self.over else 0.0 for name, slope in slopes.items()}
 
     def as_data(self) -> dict[str, Any]:
         return {"kind": self.kind, self.over: self.value, "re": self.eigenvalue.real, "im": self.eigenvalue.imag}
@@ -146,7 +156,7 @@ def _double_root(matrix: Matrix, low: float, high: float) -> tuple[float, comple
     point = np.array([root.real, value])
 
     def conditions(at: Array) -> Array:
-        p = np.poly1d(_polynomial(matrix(float(at[1]))))
+        p = np.poly1d([1.0, *characteristic(matrix(float(at[1]))[None])[0]])
         return np.array([p(at[0]), p.deriv()(at[0])])
 
     for _ in range(20):
@@ -161,17 +171,6 @@ def _double_root(matrix: Matrix, low: float, high: float) -> tuple[float, comple
     return float(point[1]), complex(point[0])
 
 
-def _polynomial(a: Array) -> Array:
-    """Coefficients of det(λ − A), highest first, by Faddeev and LeVerrier: no eigenvalues, no half digits."""
-    k = len(a)
-    coefficients = [1.0]
-    m = np.zeros_like(a)
-    for j in range(1, k + 1):
-        m = a @ m + coefficients[-1] * np.eye(k)
-        coefficients.append(-float(np.trace(a @ m)) / j)
-    return np.array(coefficients)
-
-
 def _bisect(function: Callable[[float], float], low: float, high: float) -> float:
     from scipy.optimize import brentq
 
@@ -180,23 +179,31 @@ def _bisect(function: Callable[[float], float], low: float, high: float) -> floa
     return float(brentq(function, low, high, xtol=1e-300, rtol=8 * EXACTLY, maxiter=200))
 
 
-def _slope(critical: Critical, name: str) -> float:
-    """Central difference with one extrapolation; the value is solved for anew at each shifted parameter."""
-    family = critical.family
-    if name == critical.over:
-        return 0.0
-    default = float(family.base.p[family._parameters.index(name)])
-    step = 1e-3 * max(abs(default), 1e-2)
-    both = family.along(critical.over, critical.value, name)
-    solve = _double_root if critical.kind == _BEGINS else _pair_root if critical.eigenvalue.imag else _real_root
-    width = 0.02 * max(abs(critical.value), 0.1)
+# ---------------------------------------------------------------- gradients
 
-    def moved(amount: float) -> float:
-        found = solve(
-            lambda s: both.matrices(np.array([[s, default + amount]])).A[0], critical.value - width, critical.value + width
-        )
-        return found[0] if found else float("nan")
 
-    coarse = (moved(step) - moved(-step)) / (2 * step)
-    fine = (moved(step / 2) - moved(-step / 2)) / step
-    return float((4 * fine - coarse) / 3)
+def _change(a: Array, eigenvalue: complex, along: Array, kind: str) -> float:
+    """What must stay zero at a critical value, differentiated along a change of A.
+
+    A simple eigenvalue: dλ = wᴴ dA v / wᴴ v. A double root: the polynomial itself, since p′ = 0 leaves λ free to first order; its
+    change at constant λ is −tr(adj(λ − A) dA), in which nothing is divided by what vanishes.
+    """
+    if kind == _BEGINS:
+        return -float(np.trace(_adjugate(a, eigenvalue.real) @ along))
+    from scipy.linalg import eig
+
+    values, left, right = eig(a, left=True)
+    j = int(np.argmin(np.abs(values - eigenvalue)))
+    w, v = left[:, j].conj(), right[:, j]
+    return float(np.real((w @ along @ v) / (w @ v)))
+
+
+def _adjugate(a: Array, root: float) -> Array:
+    """adj(λ − A) = Σ λᵏ⁻ʲ Mⱼ with the matrices of Faddeev and LeVerrier."""
+    k = len(a)
+    coefficients = [1.0, *characteristic(a[None])[0]]
+    m, total = np.zeros_like(a), np.zeros_like(a)
+    for j in range(k):
+        m = a @ m + coefficients[j] * np.eye(k)
+        total = total * root + m
+    return total

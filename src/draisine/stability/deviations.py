@@ -23,7 +23,7 @@ from draisine.model.errors import ModelError
 from draisine.program.equations import Equations
 from draisine.program.expression import closest
 from draisine.program.program import Program
-from draisine.stability.points import OverPoints
+from draisine.stability.points import OverPoints, as_written
 
 Array = NDArray[np.float64]
 
@@ -32,7 +32,7 @@ INDEPENDENT = 1e-6  # least share of a direction that earlier ones leave over
 
 @dataclass(frozen=True)
 class Slopes:
-    """Derivatives at points: rates w = f, ∂f/∂x, ∂f/∂u, G, Z = ∂ζ/∂x, S = ∂(Z w)/∂x, and ζ themselves."""
+    """Derivatives at points: rates w = f, ∂f/∂x, ∂f/∂u, G, Z = ∂ζ/∂x, S = ∂(Z w)/∂x, ζ themselves, residuals."""
 
     w: Array
     by_state: Array
@@ -41,6 +41,7 @@ class Slopes:
     names: Array
     bend: Array
     values: Array
+    residuals: Array
 
 
 class Deviations:
@@ -106,25 +107,26 @@ class Deviations:
 
     @cached_property
     def naming(self) -> Program:
-        """(t, x, u, p, w) → constraints, names, bend, values."""
+        """(t, x, u, p, w) → constraints, names, bend, values, residuals."""
         own = self._x[: self._own_states]
         w = ca.SX.sym("w", self._own_states)
         zeta = ca.vertcat(*self.candidates.values())
         z = ca.jacobian(zeta, own)
         results = {
-            "constraints": ca.densify(ca.jacobian(self._motion[0], own)),
-            "names": ca.densify(z),
-            "bend": ca.densify(ca.jacobian(z @ w + ca.jacobian(zeta, self._t), own)),
+            "constraints": ca.jacobian(self._motion[0], own),
+            "names": z,
+            "bend": ca.jacobian(z @ w + ca.jacobian(zeta, self._t), own),
             "values": zeta,
+            "residuals": self._motion[0],
         }
-        return Program.build(f"{self.equations.name}_deviations", {**self._arguments, "w": w}, results)
+        return as_written(f"{self.equations.name}_deviations", {**self._arguments, "w": w}, results)
 
     @cached_property
     def observing(self) -> Program:
         """(t, x, u, p) → outputs of motion, by_state, by_input."""
         outputs, own = self._motion[1], self._x[: self._own_states]
         results = {"by_state": ca.jacobian(outputs, own), "by_input": ca.jacobian(outputs, self._u), "outputs": outputs}
-        return Program.build(f"{self.equations.name}_observed", self._arguments, {k: ca.densify(e) for k, e in results.items()})
+        return as_written(f"{self.equations.name}_observed", self._arguments, results)
 
     @property
     def _arguments(self) -> dict[str, ca.SX]:
@@ -152,13 +154,13 @@ class Deviations:
             w, by_state, by_input, through, matrix, gap_x, gap_u = self._dynamics_over(time, x, u, p, z)
             by_state = by_state + through @ np.linalg.solve(matrix, gap_x)
             by_input = by_input + through @ np.linalg.solve(matrix, gap_u)
-        gradient, names, bend, values = self._naming_over(time, x, u, p, w[..., 0])
-        return Slopes(w[..., 0], by_state, by_input, gradient, names, bend, values[..., 0])
+        gradient, names, bend, values, residuals = self._naming_over(time, x, u, p, w[..., 0])
+        return Slopes(w[..., 0], by_state, by_input, gradient, names, bend, values[..., 0], residuals[..., 0])
 
-    def observed(self, t: float, x: Array, u: Array, p: Array) -> tuple[Array, Array]:
-        """∂y/∂x and ∂y/∂u of the outputs of motion."""
-        by_state, by_input, _ = OverPoints(self.observing)(np.full((len(x), 1), t), x, u, p)
-        return by_state, by_input
+    def observed(self, t: float, x: Array, u: Array, p: Array) -> tuple[Array, Array, Array]:
+        """∂y/∂x and ∂y/∂u of the outputs of motion, and y."""
+        by_state, by_input, outputs = OverPoints(self.observing)(np.full((len(x), 1), t), x, u, p)
+        return by_state, by_input, outputs[..., 0]
 
     # ------------------------------------------------------------ naming
 
@@ -231,7 +233,7 @@ def slopes_of(equations: Equations) -> Program:
     if isinstance(dynamics, Program):
         slope = dynamics.function.call(arguments)[0][:own]
         parts = {"w": slope, "by_state": ca.jacobian(slope, x), "by_input": ca.jacobian(slope, u)}
-        return Program.build(name, slots, {k: ca.densify(e) for k, e in parts.items()})
+        return as_written(name, slots, parts)
     z = ca.SX.sym("z", dynamics.size)
     matrix, side = dynamics.linear(arguments, z)
     slope = dynamics.after.function.call([*arguments, z])[0][:own]
@@ -245,7 +247,7 @@ def slopes_of(equations: Equations) -> Program:
         "gap_by_state": ca.jacobian(gap, x),
         "gap_by_input": ca.jacobian(gap, u),
     }
-    return Program.build(name, {**slots, "z": z}, {k: ca.densify(e) for k, e in parts.items()})
+    return as_written(name, {**slots, "z": z}, parts)
 
 
 @lru_cache(maxsize=32)
@@ -266,6 +268,18 @@ def attitude(quaternion: Sequence[ca.SX]) -> tuple[ca.SX, ca.SX, ca.SX]:
     lean = ca.asin(2 * (w * x + y * z) / (w * w + x * x + y * y + z * z))
     pitch = ca.atan2(2 * (w * y - x * z), w * w - x * x - y * y + z * z)
     return heading, lean, pitch
+
+
+def attitude_texts(equations: Equations) -> dict[str, str]:
+    """What `attitude` gives, by name and as texts in the coordinates, for laws that use them."""
+    found = {}
+    for quaternion in equations.quaternions:
+        w, x, y, z = quaternion
+        stem = w.removesuffix("_qw")
+        found[f"{stem}_heading"] = f"atan2(2*({w}*{z} - {x}*{y}), {w}*{w} - {x}*{x} + {y}*{y} - {z}*{z})"
+        found[f"{stem}_lean"] = f"asin(2*({w}*{x} + {y}*{z})/({w}*{w} + {x}*{x} + {y}*{y} + {z}*{z}))"
+        found[f"{stem}_pitch"] = f"atan2(2*({w}*{y} - {x}*{z}), {w}*{w} - {x}*{x} - {y}*{y} + {z}*{z})"
+    return found
 
 
 def _independent_rows(matrix: Array) -> list[int]:

@@ -14,24 +14,26 @@ from functools import cached_property
 
 import casadi as ca
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from draisine.model.errors import ModelError
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.program.equations import Equations
 from draisine.program.expression import closest
-from draisine.program.program import Program
-from draisine.program.solved import Solved
 from draisine.stability.deviations import Deviations, Naming, deviations_of
+from draisine.stability.essential import EssentialMatrix, solved_at
 from draisine.stability.linearisation import equations_of, linearize
-from draisine.stability.points import OverPoints
-from draisine.stability.steady import SteadyMotion, SteadyProblem, steady
+from draisine.stability.points import OverPoints, as_written
+from draisine.stability.routh import characteristic
+from draisine.stability.steady import LEAST_UNIT, SteadyMotion, SteadyProblem, steady
+from draisine.stability.straight import StraightFamily
 
 Array = NDArray[np.float64]
 
 CHUNK = 65_536  # points whose matrices are in memory at once
 EXACT = 1e-10  # residual, in units of the Jacobian's entries, below which a predicted motion needs no correction
+ROUND_OFF = 1e-15  # the same, beyond which no correction helps
 
 
 @dataclass(frozen=True)
@@ -74,25 +76,15 @@ class Family:
         self.problem = SteadyProblem(e, coordinates, [*free, *dict.fromkeys(own)], {**wishes, **given})
         self._prepare()
 
-    def along(self, over: str, value: float, other: str) -> Family:
-        """The same family with a parameter varied besides."""
-        fixed = self.problem.fixed
-        return Family(
-            self.equations,
-            {over: value, other: float(self.base.p[self._parameters.index(other)])},
-            fixed={n: v for n, v in fixed.items() if n not in (over, *self._parameters)},
-            free=[n for n in self.problem.free if n not in fixed],
-            parameters=dict(zip(self._parameters, self.base.p.tolist(), strict=True)),
-            states=[n for n in self.full_states if n not in self.equations.independent],
-        )
-
     # ------------------------------------------------------------ the first motion
 
     def _choose_states(self, states: Sequence[str]) -> None:
         full = linearize(self.base, states=states)
-        self.states = full.essential().states
-        self.left_out = full.essential().left_out
+        essential = full.essential()
+        self.states = essential.states
+        self.left_out = essential.left_out
         self.full_states = full.states
+        self.deviations: Deviations = deviations_of(self.equations, tuple(states))
 
     @cached_property
     def _held_coordinates(self) -> list[str]:
@@ -107,34 +99,43 @@ class Family:
         problem, base = self.problem, self.base
         self._y = problem.pack(base.x, base.u, base.p)
         _, jacobian = problem.evaluate(self._y, base.x, base.u, base.p)
-        self._columns = _independent_columns(jacobian)
-        self._rows = _independent_columns(jacobian[:, self._columns].T)
+        # forces and angles stand side by side: each unknown in units of its size, each equation in units of its entries
+        self._sizes = np.maximum(np.abs(self._y), 1.0)
+        self._units = np.maximum(np.linalg.norm(jacobian * self._sizes, axis=1), LEAST_UNIT)
+        scaled = jacobian * self._sizes / self._units[:, None]
+        self._rows = _independent_columns(scaled.T)
+        # where motions form a family by themselves, the one is taken that is nearest to the prediction
+        self._idle = np.linalg.svd(scaled[self._rows])[2][len(self._rows) :]
         self._scale = max(1.0, float(np.abs(jacobian).max()))
-        names = list(problem.fixed)
         self._at = np.array([problem.fixed[name] for name in self.vary])
-        right = np.zeros((len(jacobian), len(self.vary)))
-        for k, name in enumerate(self.vary):
-            right[len(jacobian) - len(names) + names.index(name), k] = 1.0
-        self._slope = np.zeros((len(self._y), len(self.vary)))
-        self._slope[self._columns] = np.linalg.solve(jacobian[np.ix_(self._rows, self._columns)], right[self._rows])
-        deviations = self.deviations
-        slopes = deviations.slopes(0.0, base.x[None], base.u[None], base.p[None])
-        self.naming: Naming = deviations.choose(slopes)
-        self._essential = [self.naming.names.index(n) for n in self.states]
+        self._slope = self._followed(jacobian[None], self._wanted_columns(len(jacobian))[None])[0][0]
+        slopes = self.deviations.slopes(0.0, base.x[None], base.u[None], base.p[None])
+        self.naming: Naming = self.deviations.choose(slopes)
 
-    @cached_property
-    def deviations(self) -> Deviations:
-        return deviations_of(self.equations, tuple(n for n in self.full_states if n not in self.equations.independent))
+    def _followed(self, jacobian: Array, sides: Array) -> tuple[Array, NDArray[np.bool_]]:
+        """The change of y that changes F by `sides`, of least size, at points; and where there is one."""
+        rows = self._rows
+        units = self._units[rows, None]
+        idle = np.broadcast_to(self._idle, (len(jacobian), *self._idle.shape))
+        square = np.concatenate([jacobian[:, rows] * self._sizes / units, idle], axis=1)
+        right = np.concatenate([sides[:, rows] / units, np.zeros((len(sides), len(self._idle), sides.shape[2]))], axis=1)
+        change, good = solved_at(square, right)
+        return change * self._sizes[:, None], good
+
+    def _wanted_columns(self, count: int) -> Array:
+        """−∂F/∂(varied quantity): 1 in the row that fixes it."""
+        names = list(self.problem.fixed)
+        columns = np.zeros((count, len(self.vary)))
+        for k, name in enumerate(self.vary):
+            columns[count - len(names) + names.index(name), k] = 1.0
+        return columns
 
     # ------------------------------------------------------------ motions
 
     @cached_property
     def _residual(self) -> OverPoints:
-        program = self.problem.program
-        symbols = program.symbols()
-        residual = program.function.call(symbols)[0]
-        slots = {slot.name: symbol for slot, symbol in zip(program.inputs, symbols, strict=True)}
-        return OverPoints(Program.build(f"{program.name}_residual", slots, {"residual": residual}))
+        slots, residual, _ = self.problem._parts
+        return OverPoints(as_written(f"{self.equations.name}_steady_residual", slots, {"residual": residual}))
 
     @cached_property
     def _newton(self) -> OverPoints:
@@ -143,23 +144,27 @@ class Family:
     def motions(self, points: Array) -> tuple[Array, NDArray[np.bool_]]:
         """y of the steady motion at each point (points, varied quantities), and whether it was found."""
         y = self._y + (points - self._at) @ self._slope.T
-        error = np.abs(self._residual(*self._arguments(y, points))[0]).max(axis=(1, 2)) / self._scale
-        wrong = ~(error <= EXACT)
+        error, fine = self._errors(y, points)
+        wrong = ~(fine <= EXACT)
         for _ in range(25):
             if not wrong.any():
                 break
             some = np.flatnonzero(wrong)
             residual, jacobian = self._newton(*self._arguments(y[some], points[some]))
-            square = jacobian[:, self._rows][:, :, self._columns]
-            square, good = _regular(square)
-            change = np.linalg.solve(square, residual[:, self._rows])[..., 0]
-            y[np.ix_(some, self._columns)] -= np.where(good[:, None], change, 0.0)
-            left = np.abs(self._residual(*self._arguments(y[some], points[some]))[0]).max(axis=(1, 2)) / self._scale
-            error[some] = left
-            stuck = ~np.isfinite(left) | ~good
-            wrong[some] = (left > EXACT) & ~stuck
-            error[some[stuck]] = np.inf
-        return y, error <= EXACT
+            change, good = self._followed(jacobian, residual)
+            trial = y[some] - np.where(good[:, None], change[..., 0], 0.0)
+            left, finer = self._errors(trial, points[some])
+            # once it is small, it goes on as long as that helps: the last step brings it to round-off
+            better = good & np.isfinite(left) & ((finer < 0.5 * fine[some]) | (error[some] > EXACT))
+            y[some[better]], error[some[better]], fine[some[better]] = trial[better], left[better], finer[better]
+            wrong[some] = better & (finer > ROUND_OFF)
+            error[some[~good | ~np.isfinite(left)]] = np.inf
+        return y, np.asarray(error <= EXACT)
+
+    def _errors(self, y: Array, points: Array) -> tuple[Array, Array]:
+        """The largest residual in units of the largest entry of the Jacobian, and in units of each row's own."""
+        residual = np.abs(self._residual(*self._arguments(y, points))[0][..., 0])
+        return residual.max(axis=1) / self._scale, (residual / np.maximum(self._units, 1.0)).max(axis=1)
 
     def _arguments(self, y: Array, points: Array) -> list[Array]:
         problem, base = self.problem, self.base
@@ -179,26 +184,13 @@ class Family:
     # ------------------------------------------------------------ linear models
 
     @cached_property
-    def _spanning(self) -> OverPoints:
-        """(t, x, u, p) → the square matrix [G; Z] of the chosen rows and names."""
-        d = self.deviations
-        own = d._x[: self.problem.own]
-        zeta = ca.vertcat(*[d.candidates[n] for n in self.naming.names])
-        gradient = ca.jacobian(d._motion[0], own)[list(self.naming.rows), :]
-        square = ca.densify(ca.vertcat(gradient, ca.jacobian(zeta, own)))
-        return OverPoints(Program.build(f"{self.equations.name}_span", d._arguments, {"square": square}))
+    def linear(self) -> EssentialMatrix:
+        return EssentialMatrix(self.equations, self.deviations, self.naming, self.states)
 
     @cached_property
-    def _along(self) -> OverPoints:
-        """(t, x, u, p, directions) → rates of the essential deviations' derivatives along the directions."""
-        d, e = self.deviations, self.equations
-        own = d._x[: self.problem.own]
-        slope = e.explicit.function.call([d._t, d._x, d._u, d._p])[0][: self.problem.own]  # type: ignore[union-attr]
-        zeta = ca.vertcat(*[d.candidates[n] for n in self.states])
-        rates = ca.jacobian(zeta, own) @ slope
-        directions = ca.SX.sym("directions", self.problem.own, len(self.states))
-        a = ca.densify(ca.jtimes(rates, own, directions))
-        return OverPoints(Program.build(f"{e.name}_along", {**d._arguments, "directions": directions}, {"A": a}))
+    def straight(self) -> StraightFamily | None:
+        """The family as one program, where the motion predicted is the motion."""
+        return StraightFamily.of(self)
 
     def matrices(self, points: Array) -> Matrices:
         """A of the essential deviations at points (points, varied quantities)."""
@@ -206,32 +198,122 @@ class Family:
         parts = [self._some(points[i : i + CHUNK]) for i in range(0, len(points), CHUNK)]
         return Matrices(np.concatenate([p.A for p in parts]), np.concatenate([p.found for p in parts]))
 
-    def _some(self, points: Array) -> Matrices:
-        y, found = self.motions(points)
-        t, x, u, p, _, _ = self._arguments(y, points)
-        k = len(self.states)
-        if isinstance(self.equations.explicit, Solved):
-            slopes = self.deviations.slopes(0.0, x, u, p)
-            whole, _ = self.naming.matrices(slopes)
-            a = whole[:, self._essential][:, :, self._essential]
+    def polynomials(self, points: Array) -> tuple[Array, NDArray[np.bool_]]:
+        """Coefficients of the characteristic polynomial at points, see `routh`, and where there is a steady motion."""
+        count = len(points)
+        if self.straight is None:
+            coefficients, found = np.zeros((count, len(self.states))), np.zeros(count, dtype=bool)
         else:
-            (square,) = self._spanning(t, x, u, p)
-            square, good = _regular(square)
-            found = found & good
-            right = np.zeros((square.shape[1], k))
-            right[len(self.naming.rows) + np.array(self._essential, dtype=int), np.arange(k)] = 1.0
-            directions: Array = np.linalg.solve(square, np.broadcast_to(right, (len(square), *right.shape))).astype(np.float64)
-            (a,) = self._along(t, x, u, p, directions)
-        found = found & np.isfinite(a).all(axis=(1, 2))
+            coefficients, found = self.straight.polynomials(points)
+        rest = np.flatnonzero(~found)
+        if len(rest):
+            others = self._corrected(points[rest])
+            coefficients[rest] = characteristic(np.where(others.found[:, None, None], others.A, 0.0))
+            found[rest] = others.found
+        return coefficients, found
+
+    def _some(self, points: Array) -> Matrices:
+        if self.straight is None:
+            return self._corrected(points)
+        a, found = self.straight.matrices(points)
+        rest = np.flatnonzero(~found)
+        if len(rest):
+            others = self._corrected(points[rest])
+            a[rest], found[rest] = others.A, others.found
+        return Matrices(a, found)
+
+    def _corrected(self, points: Array) -> Matrices:
+        """By Newton's method where the prediction is not exact."""
+        y, found = self.motions(points)
+        a, _, good = self.linear.at(*self._arguments(y, points)[:5])
+        found = found & good
         return Matrices(np.where(found[:, None, None], a, np.nan), found)
 
+    def why_missing(self, point: Array) -> str:
+        """Why there is no steady motion at a point, as far as the equations tell."""
+        points = np.asarray(point, dtype=float).reshape(1, len(self.vary))
+        y = self._y + (points - self._at) @ self._slope.T
+        _, x, u, p = (part[0] for part in self._arguments(y, points)[:4])
+        from draisine.stability.singular import what_is_singular
 
-def _regular(square: Array) -> tuple[Array, NDArray[np.bool_]]:
-    """The matrices with unusable ones replaced by the identity, and which are usable."""
-    good: NDArray[np.bool_] = np.asarray(np.isfinite(square).all(axis=(1, 2)))
-    if not good.all():
-        square = np.where(good[:, None, None], square, np.eye(square.shape[1]))
-    return square, good
+        if np.isfinite(x).all() and (singular := what_is_singular(SteadyMotion(self.equations, x, u, p, {}, ()))):
+            return singular
+        if not np.isfinite(self._residual(*self._arguments(y, points))[0]).all():
+            return "its equations have no finite value there"
+        return "none was found by Newton's method from those beside it"
+
+    def singular_at(self, points: Array) -> tuple[int, str] | None:
+        """Which of some points is nearest to a singular configuration, and which, where the motion comes near to one."""
+        e = self.equations
+        if e.causes is None or not np.abs(self._slope[: len(e.coordinates)]).max() > 1e-9:
+            return None  # the configuration stays as it is
+        y, found = self.motions(points)
+        values = np.where(found[:, None], OverPoints(e.causes)(*self._arguments(y, points)[:4])[0][..., 0], 0.0)
+        place, cause = np.unravel_index(int(np.argmax(values)), values.shape)
+        return (int(place), e.causes.outputs[0].labels[cause]) if values.max() > e.condition_limit else None
+
+    # ------------------------------------------------------------ derivatives
+
+    def derivatives(self, point: Array) -> tuple[Array, Array, dict[str, Array]]:
+        """A at a point, ∂A/∂(varied quantity) (varied, states, states), and dA/dparameter for every parameter, all else that is
+        given held; exact, the motion following."""
+        points = np.asarray(point, dtype=float).reshape(1, len(self.vary))
+        y, found = self.motions(points)
+        if not found[0]:
+            given = ", ".join(f"{n} = {v:g}" for n, v in zip(self.vary, points[0], strict=True))
+            raise ModelError(f"{self.equations.name}: there is no steady motion at {given} to differentiate about")
+        arguments = self._arguments(y, points)
+        (jacobian,) = self._newton(*arguments)[1]
+        (by_parameter,) = self._by_parameters(*arguments)[0]
+        right = np.hstack([self._wanted_columns(len(jacobian)), -by_parameter])
+        moved = self._followed(jacobian[None], right[None])[0][0]
+        ways = self._ways(moved)
+        a, turned = self.linear.derivatives([argument[0] for argument in arguments[:5]], ways)
+        count = len(self.vary)
+        slopes = dict(zip(self._parameters, turned[count:], strict=True))
+        # a parameter that is varied or free is not given: its value is what the motion makes it
+        slopes |= {
+            n: turned[self.vary.index(n)] if n in self.vary else np.zeros_like(a)
+            for n in self._parameters
+            if n in self.problem.free
+        }
+        return a, turned[:count], slopes
+
+    @cached_property
+    def _by_parameters(self) -> OverPoints:
+        slots, residual, _ = self.problem._parts
+        return OverPoints(as_written(f"{self.equations.name}_by_parameters", slots, {"slope": ca.jacobian(residual, slots["p"])}))
+
+    def _ways(self, moved: Array) -> list[Array]:
+        """Directions (ways, size) of x, u, p and z: first along the varied quantities, then along the parameters."""
+        problem, base = self.problem, self.base
+        count = moved.shape[1]
+        x, u, p = (np.zeros((count, len(base_part))) for base_part in (base.x, base.u, base.p))
+        x[:, : problem.own] = moved[: problem.own].T
+        p[len(self.vary) :] = np.eye(len(base.p))
+        solved = len(moved) - problem.own - len(problem.free)
+        for k, name in enumerate(problem.free):
+            target, names = (u, self._inputs) if name in self._inputs else (p, self._parameters)
+            target[:, names.index(name)] = moved[problem.own + solved + k]
+        return [x, u, p, moved[problem.own : problem.own + solved].T]
+
+
+def sweep_values(name: str, given: ArrayLike | tuple[float, float, int]) -> Array:
+    """Values to sweep: an array of finite numbers, or (first, last, number of values)."""
+    try:
+        if isinstance(given, tuple) and len(given) == 3 and isinstance(given[2], int) and given[2] >= 2:
+            values = np.linspace(float(given[0]), float(given[1]), given[2])
+        else:
+            plain = np.atleast_1d(np.asarray(given))
+            values = plain.astype(float) if not np.iscomplexobj(plain) else np.zeros((0, 0))
+    except (TypeError, ValueError):
+        values = np.zeros((0, 0))
+    if values.ndim != 1 or not len(values) or not np.isfinite(values).all():
+        raise ModelError(
+            f"the values of {name!r} to sweep must be finite real numbers in one row, or (first, last, number of values); "
+            f"got {given!r}"
+        )
+    return values
 
 
 def _independent_columns(matrix: Array) -> NDArray[np.int64]:

@@ -10,10 +10,12 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -23,7 +25,7 @@ from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.program.equations import Equations
 from draisine.stability.critical import Critical, critical_values
-from draisine.stability.family import Family
+from draisine.stability.family import Family, sweep_values
 
 Array = NDArray[np.float64]
 Complex = NDArray[np.complex128]
@@ -43,7 +45,6 @@ class Modes:
     values: Array
     states: tuple[str, ...]
     eigenvalues: Complex
-    shapes: Complex = field(repr=False)
     matrices: Array = field(repr=False)
     left_out: dict[str, str] = field(repr=False)
     family: Family = field(repr=False)
@@ -51,6 +52,11 @@ class Modes:
     @cached_property
     def names(self) -> tuple[str, ...]:
         return _names(self)
+
+    @cached_property
+    def shapes(self) -> Complex:
+        """Eigenvectors of unit length, (points, states, modes)."""
+        return _shapes(self.matrices, self.eigenvalues)
 
     def critical(self) -> list[Critical]:
         """Where a mode gains or loses stability, and where real modes join to oscillate; solved exactly, in order."""
@@ -60,6 +66,10 @@ class Modes:
     def stable(self) -> NDArray[np.bool_]:
         """At which values every mode decays."""
         return np.asarray(np.nanmax(self.eigenvalues.real, axis=1) < 0)
+
+    if TYPE_CHECKING:  # attached by `draisine.stability_figures`, since stability knows no pictures
+
+        def plot(self, **options: Any) -> Any: ...
 
     def as_data(self) -> dict[str, Any]:
         """Plain numbers and texts, for JSON."""
@@ -110,60 +120,107 @@ def modes(
     if len(swept) != 1:
         raise ModelError(f"modes sweeps one quantity, as in modes(model, speed=np.linspace(0, 10, 200)); got {len(swept)}")
     ((name, given),) = swept.items()
-    values = np.atleast_1d(np.asarray(given, dtype=float))
-    if values.ndim != 1 or not len(values) or not np.isfinite(values).all():
-        raise ModelError(f"the values of {name!r} to sweep must be finite numbers in one row")
+    values = sweep_values(name, given)
     middle = float(values[len(values) // 2])
     family = Family(model, {name: middle}, fixed=fixed, free=free, near=near, parameters=parameters, states=states)
     found = family.matrices(values[:, None])
-    if not found.found.any():
-        raise ModelError(f"{family.equations.name}: no value of {name!r} in the sweep has a steady motion")
-    eigenvalues, shapes = _followed(found.A, found.found)
-    return Modes(name, values, family.states, eigenvalues, shapes, found.A, family.left_out, family)
+    _warn_of_gaps(family, name, values, found.found)
+    return Modes(name, values, family.states, _followed(found.A, found.found), found.A, family.left_out, family)
 
 
-def _followed(matrices: Array, found: NDArray[np.bool_]) -> tuple[Complex, Complex]:
-    """Eigenvalues and vectors with columns in the order that changes least from point to point."""
-    count, k, _ = matrices.shape
-    values = np.full((count, k), np.nan + 0j)
-    shapes = np.full((count, k, k), np.nan + 0j)
-    good = np.flatnonzero(found)
-    values[good], shapes[good] = np.linalg.eig(matrices[good])
-    values.imag[np.abs(values.imag) <= REAL * np.nanmax(np.abs(values))] = 0.0
-    # from the end, where modes are usually well apart, towards the beginning
-    before: list[int] = []
-    for i in good[::-1]:
-        if before:
-            # a straight line through the last two points tells apart modes that cross
-            here = values[before[-1]]
-            ahead = 2 * here - values[before[-2]] if len(before) > 1 else here
-            order = _assigned(ahead, values[i], shapes[before[-1]], shapes[i])
-        else:
-            order = np.lexsort((-values[i].imag, values[i].real))
-        values[i], shapes[i] = values[i][order], shapes[i][:, order]
-        before.append(int(i))
-    return values, shapes
+def _warn_of_gaps(family: Family, name: str, values: Array, found: NDArray[np.bool_]) -> None:
+    """Where a sweep has no steady motion, or comes near to a singular configuration."""
+    model, missing = family.equations.name, np.flatnonzero(~found)
+    if len(missing):
+        places = ", ".join(f"{values[i]:.6g}" for i in missing[:3]) + (", …" if len(missing) > 3 else "")
+        told = f"{model}: no steady motion at {name} = {places}: {family.why_missing(values[missing[:1]])}"
+        if len(missing) == len(values):
+            raise ModelError(told)
+        warnings.warn(f"{told}; their modes are NaN", stacklevel=3)
+    if near := family.singular_at(values[:, None]):
+        told = f"{model}: the sweep comes near to a singular configuration at {name} = {values[near[0]]:.6g}: {near[1]}"
+        warnings.warn(told, stacklevel=3)
 
 
-def _assigned(ahead: Complex, values: Complex, old: Complex, new: Complex) -> NDArray[np.int64]:
-    """Which new mode continues which old one: the nearest pairs first."""
-    size = max(float(np.abs(values).max()), 1e-300)
-    alike = np.abs(np.conj(old.T) @ new)  # columns have unit length: 1 for the same shape
-    distance = np.abs(ahead[:, None] - values[None, :]) / size + 0.05 * (1 - alike)
-    order = np.zeros(len(values), dtype=np.int64)
-    for _ in values:
-        i, j = divmod(int(np.argmin(distance)), len(values))
-        order[i] = j
-        distance[i, :], distance[:, j] = np.inf, np.inf
+def _followed(matrices: Array, found: NDArray[np.bool_]) -> Complex:
+    """Eigenvalues with columns in the order that changes least from point to point, from the end, where modes are usually well
+    apart, towards the beginning."""
+    values = np.full(matrices.shape[:2], np.nan + 0j)
+    good = np.flatnonzero(found)[::-1]
+    some = np.linalg.eigvals(matrices[good]).astype(complex)
+    some.imag[np.abs(some.imag) <= REAL * np.abs(some).max()] = 0.0
+    some = np.take_along_axis(some, np.lexsort((-some.imag, some.real), axis=1), axis=1)
+    orders = np.zeros(some.shape, dtype=np.int64)
+    orders[:] = np.arange(some.shape[1])
+    unclear = _unclear(some)
+    if len(unclear):
+        steps = orders[1:].copy()
+        # each step by itself, then again with a straight line through the last two points, which tells apart modes that cross
+        steps[unclear] = _assigned(some[unclear], some[unclear + 1], matrices[good[unclear]], matrices[good[unclear + 1]])
+        late = unclear[unclear > 0]
+        before = np.take_along_axis(some[late - 1], np.argsort(steps[late - 1], axis=1), axis=1)
+        ahead = 2 * some[late] - before
+        ahead = np.where(ahead.imag * some[late].imag < 0, some[late], ahead)  # no line leads a mode across the real axis
+        steps[late] = _assigned(ahead, some[late + 1], matrices[good[late]], matrices[good[late + 1]])
+        for first, last in pairwise([*unclear.tolist(), len(steps)]):
+            orders[first + 1 : last + 1] = steps[first][orders[first]]
+    values[good] = np.take_along_axis(some, orders, axis=1)
+    return values
+
+
+def _unclear(values: Complex) -> NDArray[np.int64]:
+    """Steps at which modes, sorted, do not clearly continue one another in that order."""
+    change = np.abs(np.diff(values, axis=0)).max(axis=1)
+    gap = np.full(len(change), np.inf)
+    for i in range(values.shape[1]):
+        for j in range(i):
+            gap = np.minimum(gap, np.abs(values[1:, i] - values[1:, j]))
+    return np.flatnonzero(~(4 * change < gap))
+
+
+def _assigned(ahead: Complex, values: Complex, old: Array, new: Array) -> NDArray[np.int64]:
+    """For each step and old mode, which new mode continues it: the nearest pairs first, in place and in shape."""
+    size = np.maximum(np.abs(values).max(axis=1), 1e-300)
+    alike = np.abs(np.conj(_vectors(old, ahead).transpose(0, 2, 1)) @ _vectors(new, values))  # 1 for the same shape
+    distance = np.abs(ahead[:, :, None] - values[:, None, :]) / size[:, None, None] + 0.05 * (1 - alike)
+    return _nearest_first(distance)
+
+
+def _nearest_first(distance: Array) -> NDArray[np.int64]:
+    """For each row of each matrix the column it is paired with, the smallest entries first."""
+    count, k, _ = distance.shape
+    order = np.zeros((count, k), dtype=np.int64)
+    every = np.arange(count)
+    for _ in range(k):
+        i, j = np.divmod(np.argmin(distance.reshape(count, -1), axis=1), k)
+        order[every, i] = j
+        distance[every, i, :] = np.inf
+        distance[every, :, j] = np.inf
     return order
+
+
+def _vectors(matrices: Array, values: Complex) -> Complex:
+    """Eigenvectors of unit length for given eigenvalues, about: those of the nearest eigenvalues of each matrix, none twice."""
+    exact, vectors = np.linalg.eig(matrices)
+    order = _nearest_first(np.abs(values[:, :, None] - exact[:, None, :]))
+    return np.take_along_axis(vectors.astype(complex), order[:, None, :], axis=2)
+
+
+def _shapes(matrices: Array, eigenvalues: Complex) -> Complex:
+    shapes = np.full(matrices.shape, np.nan + 0j)
+    good = np.flatnonzero(np.isfinite(eigenvalues).all(axis=1))
+    shapes[good] = _vectors(matrices[good], eigenvalues[good])
+    return shapes
 
 
 def _names(m: Modes) -> tuple[str, ...]:
     """Names by shape at the last point of the sweep: the bicycle's where lean and steer are states, else what moves most."""
     last = int(np.flatnonzero(np.isfinite(m.eigenvalues[:, 0]))[-1])
-    values, shapes = m.eigenvalues[last], np.abs(m.shapes[last])
-    # a conjugate pair somewhere in the sweep is an oscillation, even if it is two real modes at its end
-    swings = np.nanmax(np.abs(m.eigenvalues.imag), axis=0) > 0
+    values, shapes = m.eigenvalues[last], np.abs(_vectors(m.matrices[[last]], m.eigenvalues[[last]])[0])
+    # a conjugate pair at the end is an oscillation; where there is none, one that is a pair somewhere in the sweep
+    swings = np.abs(values.imag) > 0
+    if not swings.any():
+        swings = np.nanmax(np.abs(m.eigenvalues.imag), axis=0) > 0
     names: list[str] = []
     for j, value in enumerate(values):
         if {"lean", "steer"} <= set(m.states) and len(m.states) == 4:
@@ -171,7 +228,8 @@ def _names(m: Modes) -> tuple[str, ...]:
             # fast and in the fork: castering; slow and in the whole: capsize
             name = "weave" if swings[j] else ("castering" if steer > lean else "capsize")
         else:
-            manner = "oscillation" if swings[j] else "decay" if value.real < 0 else "growth"
+            still = abs(value) <= REAL * np.abs(values).max()
+            manner = "oscillation" if swings[j] else "stays" if still else "decay" if value.real < 0 else "growth"
             name = f"{m.states[int(np.argmax(shapes[:, j]))]} {manner}"
         while name in names:
             name += "*"

@@ -8,9 +8,10 @@ least change.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from itertools import combinations
 
 import casadi as ca
 import numpy as np
@@ -24,12 +25,16 @@ from draisine.program.expression import closest
 from draisine.program.program import Program
 from draisine.program.solved import Solved
 from draisine.results.linear import LinearModel
-from draisine.stability.deviations import deviations_of
-from draisine.stability.linearisation import Motion, equations_of, linearize, motion_at
+from draisine.stability.deviations import Naming, deviations_of
+from draisine.stability.linearisation import Motion, equations_of, linearize, motion_at, require_real
+from draisine.stability.points import as_written
+from draisine.stability.singular import what_is_singular
 
 Array = NDArray[np.float64]
 
 LOOKS = 3  # random admissible states at which ignorable coordinates are looked for
+STEADY = 1e-7  # share of change by coordinates that run on that round-off may make
+LEAST_UNIT = 1e-3  # of an equation: rows that vanish on the constraints have round-off alone, which must stay small
 
 
 @dataclass(frozen=True)
@@ -48,16 +53,23 @@ class SteadyMotion(Motion):
         return linearize(self, states=states)
 
 
-def ignorable_names(equations: Equations, motion: Motion) -> tuple[str, ...]:
-    """Coordinates on which nothing depends at random admissible states near a motion."""
+def ignorable_names(equations: Equations, motion: Motion, rows: Sequence[int] | None = None) -> tuple[str, ...]:
+    """Coordinates on which nothing depends at random admissible states near a motion; `rows` of the constraints span the others
+    there."""
     rng = np.random.default_rng(2007)
     own = len(equations.coordinates) + len(equations.independent)
+    rows = _naming_at(motion).rows if rows is None else rows
     states = []
     for _ in range(LOOKS):
         x = motion.x.copy()
         x[:own] += rng.uniform(-0.15, 0.15, own) * np.maximum(np.abs(x[:own]), 1.0)
-        states.append(onto_constraints(equations, x, motion.u, motion.p))
+        states.append(onto_constraints(equations, x, motion.u, motion.p, rows))
     return ignorable_at(equations, states, motion.u, motion.p)
+
+
+def _naming_at(motion: Motion) -> Naming:
+    deviations = deviations_of(motion.equations)
+    return deviations.choose(deviations.slopes(0.0, motion.x[None], motion.u[None], motion.p[None]))
 
 
 def ignorable_at(equations: Equations, states: Sequence[Array], u: Array, p: Array) -> tuple[str, ...]:
@@ -77,28 +89,35 @@ def ignorable_at(equations: Equations, states: Sequence[Array], u: Array, p: Arr
     return tuple(name for name in deviations.candidates if name in (common or set()))
 
 
-def onto_constraints(equations: Equations, x: Array, u: Array, p: Array) -> Array:
-    """The nearest state that keeps the constraints, by Newton steps of least change."""
-    problem = _standing(equations)
+def onto_constraints(equations: Equations, x: Array, u: Array, p: Array, rows: Sequence[int] | None = None) -> Array:
+    """The nearest state that keeps the constraints, by Newton steps of least change on the constraints `rows` that span the
+    others (all, if not given)."""
+    problem = SteadyProblem(equations, (), (), {}, rates=False, rows=rows)
     return problem.solve(problem.pack(x, u, p), x, u, p)[0]
 
 
-@lru_cache(maxsize=32)
-def _standing(equations: Equations) -> SteadyProblem:
-    """The constraints alone."""
-    return SteadyProblem(equations, (), (), {}, rates=False)
-
-
 class SteadyProblem:
-    """F(y) = 0 for y = (x, unknowns solved for at run time, free inputs and parameters): constraints, rates, fixed quantities."""
+    """F(y) = 0 for y = (x, unknowns solved for at run time, free inputs and parameters): constraints, rates, fixed quantities.
+
+    Constraints may repeat each other (four wheels of a car on one plane). `rows` are those that span the others at an admissible
+    state: Newton's method solves these, and the others must vanish with them. Off the constraints all rows are independent, with
+    tiny pivots, and steps of least change on all of them go astray.
+    """
 
     def __init__(
-        self, equations: Equations, essential: Sequence[str], free: Sequence[str], fixed: Mapping[str, float], rates: bool = True
+        self,
+        equations: Equations,
+        essential: Sequence[str],
+        free: Sequence[str],
+        fixed: Mapping[str, float],
+        rates: bool = True,
+        rows: Sequence[int] | None = None,
     ) -> None:
         self.equations = e = equations
         self.essential = tuple(essential)
         self.fixed = dict(fixed)
         self.rates = rates
+        self._constraints = rows
         self._inputs, self._parameters = [i.name for i in e.inputs], [p.name for p in e.parameters]
         for name in free:
             known = [*self._inputs, *self._parameters]
@@ -118,9 +137,14 @@ class SteadyProblem:
         dynamics = self.equations.explicit
         return dynamics.size if isinstance(dynamics, Solved) and self.rates else 0
 
-    @cached_property
+    @property
     def program(self) -> Program:
         """(t, x, u, p, z, wanted) → residual, jacobian by y."""
+        return _steady_program(self.equations, self.essential, self.free, tuple(self.fixed), self.rates)
+
+    @cached_property
+    def _parts(self) -> tuple[dict[str, ca.SX], ca.SX, ca.SX]:
+        """Slots, F and y in symbols."""
         d, e = self.deviations, self.equations
         arguments = [d._t, d._x, d._u, d._p]
         z = ca.SX.sym("z", self._solved)
@@ -141,11 +165,9 @@ class SteadyProblem:
         rows += [
             (self._symbol(name) if name in own_names else d.candidates[name]) - wanted[k] for k, name in enumerate(self.fixed)
         ]
-        residual = ca.densify(ca.vertcat(*rows))
-        unknowns = ca.vertcat(d._x[: self.own], z, *[self._symbol(name) for name in self.free])
         slots = {"t": d._t, "x": d._x, "u": d._u, "p": d._p, "z": z, "wanted": wanted}
-        results = {"residual": residual, "jacobian": ca.densify(ca.jacobian(residual, unknowns))}
-        return Program.build(f"{e.name}_steady", slots, results)
+        unknowns = ca.vertcat(d._x[: self.own], z, *[self._symbol(name) for name in self.free])
+        return slots, ca.densify(ca.vertcat(*rows)), unknowns
 
     def _symbol(self, name: str) -> ca.SX:
         d = self.deviations
@@ -176,39 +198,97 @@ class SteadyProblem:
         residual, jacobian = self.program([0.0], x, u, p, z, list(self.fixed.values()))
         return residual, np.reshape(jacobian, (len(residual), len(y)))
 
+    @cached_property
+    def _working_rows(self) -> NDArray[np.int64]:
+        """Rows of F that are solved: the others repeat them."""
+        count = self.program.outputs[0].size
+        if self._constraints is None:
+            return np.arange(count)
+        return np.array([*self._constraints, *range(len(self.equations.constraints), count)], dtype=np.int64)
+
     def solve(self, y: Array, x: Array, u: Array, p: Array, steps: int = 60) -> tuple[Array, Array, Array]:
         """Damped Newton steps of least change; x, u, p of the solution."""
+        rows = self._working_rows
         residual, jacobian = self.evaluate(y, x, u, p)
         for _ in range(steps):
-            size = float(np.abs(residual).max(initial=0.0))
-            change = np.linalg.lstsq(jacobian, -residual, rcond=1e-11)[0]
+            size = float(np.abs(residual[rows]).max(initial=0.0))
+            if not np.isfinite(jacobian).all():
+                break
+            change = self._least_change(jacobian[rows], residual[rows], y)
             share = 1.0
             while True:
                 trial = y + share * change
                 new, slope = self.evaluate(trial, x, u, p)
-                better = float(np.abs(new).max(initial=0.0))
+                better = float(np.abs(new[rows]).max(initial=0.0))
                 if (np.isfinite(better) and (better < size or size < 1e-11)) or share < 1e-4:
                     break
                 share /= 2
+            if share < 1e-4 and not better < size:
+                break  # no step makes it smaller
             y, residual, jacobian = trial, new, slope
             if float(np.abs(share * change).max(initial=0.0)) <= 1e-13 * max(1.0, float(np.abs(y).max())):
                 break
         scale = max(1.0, float(np.abs(jacobian).max(initial=0.0)))
-        if not float(np.abs(residual).max(initial=0.0)) <= 1e-9 * scale:
-            raise NoSteadyMotion(self.equations.name, self.fixed, self.unpack(y, x, u, p), float(np.abs(residual).max()))
+        worst = float(np.abs(residual).max(initial=0.0))
+        if not worst <= 1e-9 * scale:
+            raise NoSteadyMotion(self.equations.name, self.fixed, self.unpack(y, x, u, p), worst, steady=self.rates)
         return self.unpack(y, x, u, p)
+
+    def _least_change(self, jacobian: Array, residual: Array, y: Array) -> Array:
+        """The smallest change of state that makes F vanish to first order. Forces among the unknowns are taken in units of their
+        size, and equations in units of their entries, so that small numbers are not mistaken for round-off."""
+        sizes = np.ones(len(y))
+        forces = slice(self.own, self.own + self._solved)
+        sizes[forces] = np.maximum(np.abs(y[forces]), 1.0)
+        units = np.maximum(np.linalg.norm(jacobian * sizes, axis=1), LEAST_UNIT)
+        scaled = jacobian * sizes / units[:, None]
+        return np.asarray(-sizes * np.linalg.lstsq(scaled, residual / units, rcond=1e-11)[0])
+
+
+@lru_cache(maxsize=64)
+def _steady_program(
+    equations: Equations, essential: tuple[str, ...], free: tuple[str, ...], fixed: tuple[str, ...], rates: bool
+) -> Program:
+    """Its numbers are arguments, so that one program serves all values of what is fixed."""
+    slots, residual, unknowns = SteadyProblem(equations, essential, free, dict.fromkeys(fixed, 0.0), rates)._parts
+    jacobian = ca.jacobian(residual, unknowns)
+    return as_written(f"{equations.name}_steady", slots, {"residual": residual, "jacobian": jacobian})
 
 
 class NoSteadyMotion(ModelError):
-    """No steady motion has the fixed quantities; `nearest` holds (x, u, p) of the state at which the search ended."""
+    """No steady motion has the fixed quantities; `nearest` holds (x, u, p) of the state at which the search ended, `exists` says
+    which motions do exist. These are looked for when somebody asks."""
 
-    def __init__(self, model: str, fixed: Mapping[str, float], nearest: tuple[Array, Array, Array], residual: float) -> None:
-        wishes = ", ".join(f"{name} = {value:g}" for name, value in fixed.items()) or "nothing fixed"
-        super().__init__(
-            f"{model}: no steady motion with {wishes} was found (what should vanish is {residual:.2g} at the best); "
-            "fix fewer quantities, leave an input free to hold the motion, or start nearer to it"
-        )
+    def __init__(
+        self,
+        model: str,
+        fixed: Mapping[str, float],
+        nearest: tuple[Array, Array, Array],
+        residual: float,
+        others: Callable[[], Sequence[str]] = tuple,
+        *,
+        steady: bool = True,
+        singular: str = "",
+    ) -> None:
+        what = f"no steady motion with {_listed(fixed)} was found" if steady else "no state that keeps its constraints was found"
+        best = f"what should vanish is {residual:.2g} at the best"
+        best = best if np.isfinite(residual) else singular or "singular configuration"
+        super().__init__(f"{model}: {what} ({best})")
         self.nearest = nearest
+        self.residual = residual
+        self._others = others
+
+    @cached_property
+    def exists(self) -> tuple[str, ...]:
+        return tuple(self._others())
+
+    def __str__(self) -> str:
+        cure = "fix fewer quantities, leave an input free to hold the motion, or start nearer to it"
+        return f"{super().__str__()}; " + (f"there is one {', or '.join(self.exists)}" if self.exists else cure)
+
+
+def _listed(values: Mapping[str, float]) -> str:
+    return ", ".join(f"{name} = {value if abs(value) > 1e-12 else 0:.6g}" for name, value in values.items()) or "nothing fixed"
 
 
 def steady(
@@ -233,6 +313,8 @@ def steady(
     """
     wishes = dict(fixed or {})
     equations = equations_of(model)
+    for name, value in wishes.items():
+        require_real(equations.name, "fixed quantity", name, value)
     known = {i.name for i in equations.inputs}
     if isinstance(near, Motion):
         motion = near
@@ -240,12 +322,68 @@ def steady(
         begin = dict(near) if near is not None else {n: v for n, v in wishes.items() if n not in known}
         given = {**{n: v for n, v in wishes.items() if n in known}, **(inputs or {})}
         motion = motion_at(equations, begin, parameters, given)
-    ignorable = ignorable_names(equations, motion)
-    slopes = deviations_of(equations).slopes(0.0, motion.x[None], motion.u[None], motion.p[None])
-    names = [n for n in deviations_of(equations).choose(slopes).names if n not in ignorable and n not in equations.independent]
-    problem = SteadyProblem(equations, names, [*free, *(n for n in wishes if n in known and n not in free)], wishes)
-    x, u, p = problem.solve(problem.pack(motion.x, motion.u, motion.p), motion.x, motion.u, motion.p)
+    naming = _naming_at(motion)
+    ignorable = ignorable_names(equations, motion, naming.rows)
+    names = [n for n in naming.names if n not in ignorable and n not in equations.independent]
+
+    def solved(wished: Mapping[str, float], freed: Sequence[str]) -> tuple[Array, Array, Array]:
+        left = [*freed, *(n for n in wished if n in known and n not in freed)]
+        problem = SteadyProblem(equations, names, left, wished, rows=naming.rows)
+        found = Motion(equations, *problem.solve(problem.pack(motion.x, motion.u, motion.p), motion.x, motion.u, motion.p))
+        # a push from one side leaves no heading alone: what runs on must not matter at the solution either
+        if left and (change := _change_by_running(found, ignorable)) > STEADY:
+            raise NoSteadyMotion(equations.name, wished, (found.x, found.u, found.p), change)
+        return found.x, found.u, found.p
+
+    try:
+        x, u, p = solved(wishes, free)
+    except NoSteadyMotion as failure:
+        raise NoSteadyMotion(
+            equations.name,
+            wishes,
+            failure.nearest,
+            failure.residual,
+            lambda: _others(equations, wishes, free, solved),
+            singular=what_is_singular(Motion(equations, *failure.nearest)),
+        ) from None
     return SteadyMotion(equations, x, u, p, named_values(equations, x, u, p), ignorable)
+
+
+def _change_by_running(motion: Motion, ignorable: Sequence[str]) -> float:
+    """How fast rates change because coordinates run on that should not matter, beside what the largest entry of A does."""
+    deviations = deviations_of(motion.equations)
+    slopes = deviations.slopes(0.0, motion.x[None], motion.u[None], motion.p[None])
+    naming = deviations.choose(slopes)
+    a, rates = naming.matrices(slopes)[0][0], naming.rates(slopes)[0]
+    running = [j for j, name in enumerate(naming.names) if name in ignorable]
+    rest = [i for i, name in enumerate(naming.names) if name not in ignorable]
+    change = np.abs(a[np.ix_(rest, running)] @ rates[running]).max(initial=0.0)
+    return float(change / max(1.0, np.abs(a).max(initial=0.0)))
+
+
+def _others(
+    equations: Equations,
+    wishes: Mapping[str, float],
+    free: Sequence[str],
+    solved: Callable[[Mapping[str, float], Sequence[str]], tuple[Array, Array, Array]],
+) -> list[str]:
+    """Steady motions that do exist: with one or two more inputs left free, and with each wish given up."""
+    found = []
+    inputs = [i.name for i in equations.inputs if i.name not in (*free, *wishes)]
+    tries = [(wishes, (*free, *more), list(more)) for count in (1, 2) for more in combinations(inputs, count)]
+    tries += [({n: v for n, v in wishes.items() if n != name}, tuple(free), [name]) for name in wishes]
+    for wished, freed, told in tries:
+        try:
+            values = named_values(equations, *solved(wished, freed))
+        except (ValueError, np.linalg.LinAlgError):
+            continue  # this one does not exist either
+        if all(name in values for name in told):
+            given_up = [name for name in told if name in wishes]
+            kept = f" and {_listed(wished)}" if given_up and wished else ""
+            found.append(f"with {_listed({name: values[name] for name in told})}{kept}")
+        if len(found) == 3:
+            break
+    return found
 
 
 def named_values(equations: Equations, x: Array, u: Array, p: Array) -> dict[str, float]:

@@ -1,0 +1,148 @@
+"""Linear models of systems that nobody has solved for their rates: E δẋ = A δx + B δu from 0 = F(t, x, ẋ, u).
+
+A mechanism with its multipliers is such a system (`posed`). With x = (d, a), d the unknowns whose rates enter and a the algebraic
+ones, deviations obey
+
+    [∂F/∂ḋ  ∂F/∂a] (δḋ, δa) = −∂F/∂d δd − ∂F/∂u δu,
+
+which at index 1 is solved for both: Π⁻¹ of Delebecque & Nikoukhah (1992), eqs. 24–25, whose X are the first rows of it. The
+rows below give the forces of constraints. All directions are kept, also those that leave the constraints; within them these are
+the deviations of `linearize`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import casadi as ca
+import numpy as np
+from numpy.typing import NDArray
+
+from draisine.equations.index.posed import posed
+from draisine.model.errors import ModelError
+from draisine.model.items import System
+from draisine.model.model import Model
+from draisine.program.equations import Equations
+from draisine.program.implicit import Implicit
+from draisine.results.linear import LinearModel
+from draisine.simulation import consistent_start
+from draisine.simulation.names import numbers
+from draisine.stability.linearisation import require_real
+
+Array = NDArray[np.float64]
+
+REGULAR = 1e-11  # least singular value of Π, in units of the largest
+FINITE = 1e-9  # eigenvalues are α/β; β this small beside α is none
+
+
+@dataclass(frozen=True, eq=False)
+class Descriptor:
+    """E δẋ = A δx + B δu about a motion, by the names of the unknowns; `differential` says whose rates enter."""
+
+    model: str
+    unknowns: tuple[str, ...]
+    inputs: tuple[str, ...]
+    differential: tuple[bool, ...]
+    E: Array = field(repr=False)
+    A: Array = field(repr=False)
+    B: Array = field(repr=False)
+    at: dict[str, float] = field(repr=False)
+
+    @property
+    def eigenvalues(self) -> NDArray[np.complex128]:
+        """The finite eigenvalues of λ E − A, sorted by real part."""
+        from scipy.linalg import eig
+
+        alpha, beta = eig(self.A, self.E, right=False, homogeneous_eigvals=True)
+        finite = np.abs(beta) > FINITE * np.abs(alpha)
+        values = (alpha[finite] / beta[finite]).astype(complex)
+        return np.asarray(values[np.lexsort((values.imag, values.real))])
+
+    def regular(self) -> LinearModel:
+        """The same solved for the rates; its states are the unknowns whose rates enter, its outputs the algebraic ones."""
+        moving = np.array(self.differential, dtype=bool)
+        matrix = np.hstack([self.E[:, moving], -self.A[:, ~moving]])
+        left, sizes, right = np.linalg.svd(matrix)
+        if not sizes[-1] > REGULAR * sizes[0]:
+            both = [(d, n) for d, n in zip(self.differential, self.unknowns, strict=True)]
+            names = [f"d{n}/dt" for d, n in both if d] + [n for d, n in both if not d]
+            order = np.argsort(-np.abs(right[-1]))[:3]
+            raise ModelError(
+                f"{self.model}: its equations do not give {', '.join(names[i] for i in order)}; its index is above one here."
+                " Pose it at index 1 (posed(model, index=1)), or reduce it (reduce_index)"
+            )
+        solution = (right.T / sizes) @ left.T @ np.hstack([self.A[:, moving], self.B])
+        k = int(moving.sum())
+        states, forces = (
+            tuple(n for n, d in zip(self.unknowns, self.differential, strict=True) if d is wanted) for wanted in (True, False)
+        )
+        parts = solution[:k, :k], solution[:k, k:], solution[k:, :k], solution[k:, k:]
+        return LinearModel(self.model, states, self.inputs, forces, *parts, at=self.at)
+
+
+def descriptor(
+    model: Model | System | Equations,
+    at: Mapping[str, float] | None = None,
+    *,
+    parameters: Mapping[str, float] | None = None,
+    inputs: Mapping[str, float] | None = None,
+) -> Descriptor:
+    """The linear model of a system in the form 0 = F(t, x, ẋ, u), about the motion with the wishes `at`; exact.
+
+    Equations given so are taken as they are; others are mechanisms, posed with their multipliers at index 1.
+
+    >>> import draisine as dr
+    >>> swing = descriptor(dr.gallery.simple_pendulum(), {"x1": 0.0, "z1": -1.0})
+    >>> swing.regular().outputs
+    ('rod1_multiplier',)
+    """
+    equations = model if isinstance(model, Equations) and isinstance(model.dynamics, Implicit) else posed(model, index=1)
+    dynamics = equations.dynamics
+    assert isinstance(dynamics, Implicit)
+    for kind, given in (("parameter", parameters), ("input", inputs), ("wish for", at)):
+        for name, value in (given or {}).items():
+            require_real(equations.name, kind, name, value)
+    u, p = numbers("input", equations.inputs, inputs), numbers("parameter", equations.parameters, parameters)
+    x = consistent_start(equations, dict(at or {}), parameters, inputs=dict(inputs or {})).x[: dynamics.size].copy()
+    x, rates = _settled(dynamics, x, u, p)
+    e, a, b = _slopes(dynamics)(0.0, x, rates, u, p)
+    names = tuple(q.name for q in equations.coordinates)
+    return Descriptor(
+        equations.name,
+        names,
+        tuple(i.name for i in equations.inputs),
+        dynamics.differential,
+        -np.asarray(e.full()),
+        np.asarray(a.full()),
+        np.asarray(b.full()),
+        dict(zip(names, x.tolist(), strict=True)),
+    )
+
+
+def _slopes(dynamics: Implicit) -> ca.Function:
+    """(t, x, ẋ, u, p) → ∂F/∂ẋ, ∂F/∂x, ∂F/∂u."""
+    symbols = dynamics.residual.symbols()
+    (residual,) = dynamics.residual.function.call(symbols)
+    return ca.Function("slopes", symbols, [ca.densify(ca.jacobian(residual, symbols[k])) for k in (2, 1, 3)])
+
+
+def _settled(dynamics: Implicit, x: Array, u: Array, p: Array) -> tuple[Array, Array]:
+    """Algebraic unknowns and rates at a state, by Newton's method of least change; F is linear in them for a mechanism."""
+    slopes, moving = _slopes(dynamics), np.array(dynamics.differential, dtype=bool)
+    x, rates = x.copy(), np.zeros(len(x))
+    for _ in range(20):
+        residual = dynamics([0.0], x, rates, u, p)
+        e, a, _ = slopes(0.0, x, rates, u, p)
+        matrix = np.hstack([e.full()[:, moving], a.full()[:, ~moving]])
+        change = -np.linalg.lstsq(matrix, residual, rcond=REGULAR)[0]
+        rates[moving] += change[: int(moving.sum())]
+        x[~moving] += change[int(moving.sum()) :]
+        if np.abs(change).max() <= 1e-13 * max(1.0, float(np.abs(rates).max()), float(np.abs(x).max())):
+            break
+    if not np.abs(dynamics([0.0], x, rates, u, p)).max() <= 1e-7 * max(1.0, float(np.abs(x).max())):
+        raise ModelError(
+            f"{dynamics.name}: no rates belong to this state; its index is above one. Pose it at index 1 "
+            "(posed(model, index=1)), or reduce it (reduce_index)"
+        )
+    return x, rates

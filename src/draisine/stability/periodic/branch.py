@@ -1,0 +1,164 @@
+"""Families of periodic motions over a parameter, by pseudo-arclength: the parameter is one of the unknowns, so that the way leads
+round folds, where a stable and an unstable motion meet, and down to where a cycle shrinks into a motion at rest.
+
+All derivatives, that by the parameter too, are exact: tangents are the null vectors of the shooting equations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from draisine.model.errors import ModelError
+from draisine.program.expression import closest
+from draisine.stability.periodic.cycle import Cycle, made
+from draisine.stability.periodic.shooting import NoCycle, Shot, closed, shot
+
+Array = NDArray[np.float64]
+
+GROWTH = 1.5  # of the step after one that went well
+SHORTEST = 1e-3  # part of the first step below which the way is given up
+ROUNDS = 8
+BEND = 0.8  # least cosine between the tangents before and after a step
+
+
+@dataclass(frozen=True, eq=False)
+class CycleBranch:
+    """Periodic motions along a parameter, in the order of the way."""
+
+    parameter: str
+    cycles: tuple[Cycle, ...]
+    ending: str  # why the way ends where it does
+
+    @property
+    def values(self) -> Array:
+        """Of the parameter."""
+        return np.array([cycle.parameters[self.parameter] for cycle in self.cycles])
+
+    @property
+    def periods(self) -> Array:
+        return np.array([cycle.period for cycle in self.cycles])
+
+    @property
+    def stable(self) -> tuple[bool | None, ...]:
+        return tuple(cycle.stable for cycle in self.cycles)
+
+    def amplitudes(self, name: str) -> Array:
+        """Half of what a quantity moves over a period, along the way."""
+        return np.array([cycle.amplitude(name) for cycle in self.cycles])
+
+    @property
+    def folds(self) -> tuple[float, ...]:
+        """Values at which the way turns back, by a parabola through the points around."""
+        values, found = self.values, []
+        for i in range(1, len(values) - 1):
+            before, after = values[i] - values[i - 1], values[i + 1] - values[i]
+            if before * after < 0.0:
+                found.append(float(values[i] + (before + after) ** 2 / (8 * (before - after))))
+        return tuple(found)
+
+    def __str__(self) -> str:
+        first, last = self.values[0], self.values[-1]
+        lines = [f"{len(self.cycles)} periodic motions over {self.parameter} from {first:.6g} to {last:.6g}: {self.ending}"]
+        lines += [f"  turns back at {self.parameter} = {fold:.6g}" for fold in self.folds]
+        return "\n".join(lines)
+
+
+def follow_cycle(
+    cycle: Cycle, parameter: str, to: float, *, first: float = 0.02, largest: float = 0.2, most: int = 60, least: float = 0.02
+) -> CycleBranch:
+    """Follow a periodic motion over a parameter until this reaches `to`, or the motion shrinks to `least` of its size.
+
+    Steps are lengths along the way, relative to the sizes of the motion and of the way in the parameter: the `first`, and the
+    `largest`; at `most` so many are taken. Folds are passed, and `to` may be reached after turning back.
+    """
+    known = [q.name for q in cycle.equations.parameters]
+    if parameter not in known:
+        raise ModelError(f"{cycle.equations.name} has no parameter {parameter!r} to follow{closest(parameter, known)}")
+    size = abs(to - cycle.parameters[parameter])
+    if size == 0.0:
+        raise ModelError(f"{cycle.equations.name}: {parameter} = {to:g} already; follow the motion to another value")
+    flow = replace(cycle.shot.flow, parameter=parameter, size=size)
+    begun = cycle.shot
+    nodes = [flow.node(begun.time(i), node.x, begun.p) for i, node in enumerate(begun.nodes)]
+    walk = _Walk(shot(flow, begun.conditions, nodes, begun.period, begun.p), to, first, largest)
+    shots = [walk.now]
+    whole = _size(walk.now)
+    ending = f"{most} steps were made"
+    for now in walk.steps(most):
+        if shots[-1].nodes[0].rates @ now.nodes[0].rates < 0.0:  # on the other side of rest
+            ending = "the motion shrinks into one at rest"
+            break
+        shots.append(now)
+        if _size(now) < least * whole:
+            ending = "the motion shrinks into one at rest"
+            break
+    else:
+        ending = walk.ending or ending
+    return CycleBranch(parameter, tuple(made(s, cycle.ignorable) for s in shots), ending)
+
+
+def _size(now: Shot) -> float:
+    """How far the motion moves, by its rate at the start and its period."""
+    return float(np.linalg.norm(now.nodes[0].rates / now.flow.scales)) * now.period
+
+
+class _Walk:
+    """Steps along a family."""
+
+    def __init__(self, begin: Shot, to: float, first: float, largest: float) -> None:
+        self.now, self._to, self._length, self._first, self._largest = begin, to, first, first, largest
+        self.ending = ""
+        towards = np.zeros(begin.unknowns)
+        towards[-1] = np.sign(to - self._value(begin)) or 1.0
+        self._side = float(towards[-1])
+        # lengths are relative to the values themselves where these are larger than what they move by in a period
+        sizes = np.concatenate([np.abs(node.values) / begin.flow.scales for node in begin.nodes])
+        self._weights = np.ones(begin.unknowns)
+        self._weights[: len(sizes)] = 1.0 / np.maximum(sizes, 1.0)
+        self._tangent = self._along(begin, towards)
+
+    @staticmethod
+    def _value(now: Shot) -> float:
+        return float(now.p[now.flow.place])
+
+    def _along(self, now: Shot, before: Array) -> Array:
+        """The tangent, in the sense of the one before, of length one."""
+        matrix = np.vstack([now.jacobian, now.across])
+        tangent = np.linalg.svd(matrix)[2][-1]
+        length = float(np.linalg.norm(self._weights * tangent))
+        return np.asarray(tangent / (length if (self._weights**2 * tangent) @ before >= 0.0 else -length))
+
+    def steps(self, most: int) -> Iterator[Shot]:
+        for _ in range(most):
+            if not self._step():
+                self.ending = "steps became too short: the family ends, branches or is not smooth there"
+                return
+            yield self.now
+            if self._side * (self._value(self.now) - self._to) >= 0.0:
+                self.ending = f"{self.now.flow.parameter} reached {self._to:g}"
+                return
+
+    def _step(self) -> bool:
+        """One step along the tangent; shorter ones if the motion does not close there, or the way bends."""
+        row = (self._weights**2 * self._tangent)[None]
+        # a cycle that shrinks must not be stepped over
+        self._length = min(self._length, max(0.5 * _size(self.now) / (2 * np.pi), SHORTEST * self._first))
+        while self._length >= SHORTEST * self._first:
+            try:
+                predicted = self.now.taken(self._length * self._tangent)
+                found = closed(predicted, 1e-8, ROUNDS, row, np.zeros(1))
+                tangent = self._along(found, self._tangent)
+            except (NoCycle, ModelError):
+                self._length /= 2
+                continue
+            if float((self._weights**2 * tangent) @ self._tangent) < BEND:
+                self._length /= 2
+                continue
+            self.now, self._tangent = found, tangent
+            self._length = min(GROWTH * self._length, self._largest)
+            return True
+        return False

@@ -1,0 +1,291 @@
+"""Periodic motions of any model: limit cycles, forced oscillations, families of conservative motions.
+
+>>> import sympy as sp, draisine as dr
+>>> x, v = sp.symbols("x v")
+>>> oscillator = dr.first_order("van_der_pol", {x: v, v: (1 - x**2) * v - x})
+>>> cycle = dr.limit_cycle(oscillator, {"x": 2.0}, 6.6)
+>>> round(cycle.period, 8), cycle.stable
+(6.66328686, True)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from draisine.model.errors import ModelError
+from draisine.model.items import System
+from draisine.model.model import Model
+from draisine.program.equations import Equations
+from draisine.program.program import Program
+from draisine.program.solved import Solved
+from draisine.results.assembly import assemble
+from draisine.results.status import Ending
+from draisine.results.trajectory import Trajectory
+from draisine.simulation.account import account
+from draisine.simulation.methods import Method
+from draisine.simulation.result import Run
+from draisine.simulation.run import integrate
+from draisine.stability.deviations import deviations_of
+from draisine.stability.linearisation import Motion, motion_at
+from draisine.stability.periodic.floquet import Floquet, floquet
+from draisine.stability.periodic.flow import FINE, Flow, projected, well_told
+from draisine.stability.periodic.shooting import PERIOD, Conditions, Shot, closed, locates, shot
+from draisine.stability.steady import ignorable_at
+
+Array = NDArray[np.float64]
+
+LOOKS = 5  # states along the first guess at which it is seen which coordinates do not matter
+STEADY = 0.2  # part of its spread by which the mean of what moves to and fro may drift
+RETURNED = 0.1  # part of its spread by which a state may miss what it was a period ago while it settles
+FINE_SAMPLES = 2001
+NOTHING = 1e-9  # deviations that move less are not measured by what they move
+STILL = 1e-4  # a motion that moves less than this part of what it began with has come to rest
+
+
+@dataclass(frozen=True, eq=False)
+class Cycle:
+    """A periodic motion, found by shooting, with what becomes of deviations from it."""
+
+    shot: Shot
+    floquet: Floquet
+    ignorable: tuple[str, ...]  # coordinates on which nothing depends: they need not return
+
+    @property
+    def equations(self) -> Equations:
+        return self.shot.flow.equations
+
+    @property
+    def period(self) -> float:
+        """In seconds."""
+        return self.shot.period
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the deviations, those of the rows and columns of `monodromy`."""
+        return self.shot.flow.names
+
+    @property
+    def values(self) -> dict[str, float]:
+        """Where the motion begins, by the names of the deviations."""
+        return dict(zip(self.names, self.shot.nodes[0].values.tolist(), strict=True))
+
+    @property
+    def monodromy(self) -> Array:
+        """What one period makes of small deviations from the start."""
+        return self.shot.monodromy
+
+    @property
+    def multipliers(self) -> NDArray[np.complex128]:
+        """Floquet multipliers, the largest first, without the trivial one of an autonomous motion."""
+        return self.floquet.multipliers
+
+    @property
+    def exponents(self) -> NDArray[np.complex128]:
+        return self.floquet.exponents
+
+    @property
+    def stable(self) -> bool | None:
+        """Whether deviations die away; None where this is not decided to first order."""
+        return self.floquet.stable
+
+    @property
+    def start(self) -> Motion:
+        """The state in which the motion begins."""
+        return Motion(self.equations, self.shot.nodes[0].x, self.shot.flow.u, self.shot.p)
+
+    @property
+    def parameters(self) -> dict[str, float]:
+        return dict(zip((q.name for q in self.equations.parameters), self.shot.p.tolist(), strict=True))
+
+    def run(self, periods: float = 1.0, samples: int = 401) -> Trajectory:
+        """The motion over one period, or several."""
+        run = _run(self.equations, self.shot, periods * self.period, samples)
+        pieces = [account(segment, self.shot.p) for segment in run.segments if len(segment.times)]
+        return assemble(self.equations.name, pieces, status=run.status, parameters=self.parameters, scene={"method": run.method})
+
+    @cached_property
+    def _fine(self) -> Trajectory:
+        return self.run(samples=FINE_SAMPLES)
+
+    @cached_property
+    def trajectory(self) -> Trajectory:
+        """One period."""
+        return self.run()
+
+    def amplitude(self, name: str) -> float:
+        """Half of what a quantity moves over a period, its peaks rounded off by parabolas through samples."""
+        values = self._fine[name][:-1]
+        return 0.5 * (_peak(values) + _peak(-values))
+
+    def as_data(self) -> dict[str, Any]:
+        """Plain numbers and texts, for JSON."""
+        return {
+            "model": self.equations.name,
+            "period": self.period,
+            "stable": self.stable,
+            "multipliers": [{"re": float(z.real), "im": float(z.imag)} for z in self.multipliers],
+            "trivial": self.floquet.trivial,
+            "start": self.values,
+        }
+
+    def __str__(self) -> str:
+        told = ", ".join(f"{z.real:.6g}" if abs(z.imag) < 1e-12 else f"{z:.6g}" for z in self.multipliers)
+        verdict = {True: "stable", False: "unstable", None: "neutral to first order"}[self.stable]
+        lines = [
+            f"{self.equations.name}: periodic motion of {self.period:.10g} s, {verdict}",
+            f"  closes to {self.shot.error:.1e} of its size with {self.shot.count} node{'s' if self.shot.count > 1 else ''}",
+            f"  Floquet multipliers {told or 'none'}",
+        ]
+        if self.floquet.trivial is not None:
+            lines.append(
+                f"  the multiplier that must be 1 is {self.floquet.trivial:.12g}: {self.floquet.digits:.0f} digits are good"
+            )
+        if self.ignorable:
+            lines.append(f"  need not return: {', '.join(self.ignorable)}")
+        return "\n".join(lines)
+
+
+def limit_cycle(
+    model: Model | System | Equations,
+    start: Mapping[str, float] | Motion | None = None,
+    period: float | None = None,
+    *,
+    fix: Mapping[str, float] | None = None,
+    forced: bool | None = None,
+    nodes: int = 1,
+    settle: float = 0.0,
+    advance: Mapping[str, float] | None = None,
+    parameters: Mapping[str, float] | None = None,
+    inputs: Mapping[str, float] | None = None,
+    states: Sequence[str] = (),
+    method: Method = FINE,
+    accuracy: float = 1e-9,
+    rounds: int = 30,
+) -> Cycle:
+    """The periodic motion near a start, with its Floquet multipliers.
+
+    - `start`: wishes for the first guess, as in `simulate`, or a motion. `settle` seconds are run first, towards a cycle that
+      attracts.
+    - `period`: a guess; without it one is read from the motion after settling. Equations that depend on time are forced
+      (`forced` overrides this): their period is given and kept.
+    - `fix`: values at the start, or of the "period", that choose one motion of a family, e.g. {"angle": 1.0}, or say where the
+      motion begins, e.g. {"lateral": 0.0}.
+    - `nodes`: of multiple shooting; unstable motions and long ones need several.
+    - `advance`: by how much deviations grow in a period, e.g. {"angle": 2 * pi} for a pendulum that turns over. Coordinates on
+      which nothing depends (place on the track, angles of rotors) are found and need not return.
+    - `states`: names by which deviations are told, as in `linearize`.
+    """
+    motion = start if isinstance(start, Motion) else motion_at(model, start, parameters, inputs)
+    e, u, p = motion.equations, motion.u, motion.p
+    dynamics = e.explicit
+    driven = _depends_on_time(dynamics) if forced is None else forced
+    if driven and period is None:
+        raise ModelError(f"{e.name} depends on time, so that its period is that of what drives it: give period=…")
+    x = motion.x
+    if settle > 0.0:
+        x, found = _settled(e, x, u, p, settle, method)
+        period = found if period is None else period
+    if period is None or not (np.isfinite(period) and period > 0.0):
+        raise ModelError(f"{e.name}: give a guess for the period, or seconds in which to settle; got period={period!r}")
+    fixed = dict(fix or {})
+    asked = tuple(dict.fromkeys((*states, *(name for name in fixed if name != PERIOD))))
+    guess = _integrated(e, x, u, p, period, max(4 * nodes, 32) + 1, method)
+    flow, ignorable = _flow(e, guess, u, p, asked, method)
+    for name in asked:
+        if name not in flow.names:
+            raise ModelError(f"{e.name}: nothing depends on {name!r}, so that it need not return and cannot be fixed")
+    grown = np.zeros(len(flow.names))
+    for name, value in (advance or {}).items():
+        if name not in flow.names:
+            raise ModelError(f"{e.name}: {name!r} is none of the deviations that must return ({', '.join(flow.names)})")
+        grown[flow.names.index(name)] = value
+    if PERIOD in fixed and driven:
+        raise ModelError(f"{e.name} depends on time: its period is what was given and cannot be fixed besides")
+    places = np.linspace(0, len(guess) - 1, nodes + 1).round().astype(int)[:-1]
+    begun = [flow.node(period * i / nodes, projected(e, 0.0, guess[k], u, p), p) for i, k in enumerate(places)]
+    conditions = Conditions(not driven, fixed, grown, locates(flow, fixed, begun[0]))
+    return made(closed(shot(flow, conditions, begun, period, p), accuracy, rounds), ignorable)
+
+
+def made(found: Shot, ignorable: tuple[str, ...]) -> Cycle:
+    """The cycle of a motion that closes."""
+    flow = found.flow
+    rate = found.nodes[0].rates if found.conditions.autonomous else None
+    if rate is not None and float(np.linalg.norm(rate / flow.scales)) * found.period < STILL:
+        raise ModelError(f"{flow.equations.name}: the search ended in a motion at rest; start farther away from it")
+    return Cycle(found, floquet(found.monodromy, found.period, rate, flow.scales), ignorable)
+
+
+def _peak(values: Array) -> float:
+    """The largest value of a periodic sequence, by the parabola through it and its neighbours."""
+    i = int(np.argmax(values))
+    before, here, after = values[i - 1], values[i], values[(i + 1) % len(values)]
+    bend = before - 2 * here + after
+    return float(here) if bend == 0.0 else float(here - (after - before) ** 2 / (8 * bend))
+
+
+def _depends_on_time(dynamics: Program | Solved) -> bool:
+    programs = [dynamics] if isinstance(dynamics, Program) else [dynamics.system, dynamics.after]
+    return any(program.function.jac_sparsity(k, 0).nnz() > 0 for program in programs for k in range(len(program.outputs)))
+
+
+def _flow(
+    e: Equations, states: Array, u: Array, p: Array, asked: tuple[str, ...], method: Method
+) -> tuple[Flow, tuple[str, ...]]:
+    """Deviations that must return, with their sizes along the first guess, and the coordinates that need not."""
+    looks = states[np.linspace(0, len(states) - 1, LOOKS).round().astype(int)]
+    ignorable = ignorable_at(e, list(looks), u, p)
+    deviations = deviations_of(e, asked)
+    naming = well_told(deviations, looks, u, p)
+    names = tuple(name for name in naming.names if name not in ignorable)
+    everything = np.broadcast_to(u, (len(states), len(u))), np.broadcast_to(p, (len(states), len(p)))
+    values = deviations.slopes(0.0, states, *everything).values[:, [naming.chosen[naming.names.index(n)] for n in names]]
+    spread = 0.5 * (values.max(axis=0) - values.min(axis=0))
+    sizes = np.maximum(spread, 1e-3 * np.abs(values).max(axis=0))
+    scales = np.where(sizes > NOTHING, sizes, 1.0)
+    return Flow(e, naming, names, asked, u, method, scales), tuple(n for n in naming.names if n in ignorable)
+
+
+# ------------------------------------------------------------------------------------------------------------- motions
+
+
+def _integrated(e: Equations, x: Array, u: Array, p: Array, until: float, samples: int, method: Method) -> Array:
+    run = integrate(e, x, until, parameters=p, inputs=u, method=method, samples=np.linspace(0.0, until, samples))
+    if run.status.kind != Ending.FINISHED:
+        raise ModelError(f"{e.name}: the first guess does not move on for {until:g} s: {run.status}")
+    return run.states
+
+
+def _run(e: Equations, found: Shot, until: float, samples: int) -> Run:
+    times = np.linspace(0.0, until, samples)
+    return integrate(e, found.nodes[0].x, until, parameters=found.p, inputs=found.flow.u, method=found.flow.method, samples=times)
+
+
+def _settled(e: Equations, x: Array, u: Array, p: Array, seconds: float, method: Method) -> tuple[Array, float | None]:
+    """The state when something that moves to and fro last passes its mean upwards, and the time since the state was like that."""
+    count = 4001
+    states = _integrated(e, x, u, p, seconds, count, method)
+    late = states[count // 2 :]
+    spread = np.ptp(late, axis=0)
+    half = len(late) // 2
+    drift = np.abs(late[:half].mean(axis=0) - late[half:].mean(axis=0))
+    moving = np.flatnonzero((drift < STEADY * spread) & (spread > NOTHING * np.abs(late).max(axis=0)))
+    found: list[tuple[float, float, int]] = []  # after how many samples, how far from having returned, where
+    for k in moving:
+        wave = late[:, k] - late[:, k].mean()
+        rising = np.flatnonzero((wave[:-1] < 0.0) & (wave[1:] >= 0.0))
+        exact = rising + wave[rising] / (wave[rising] - wave[rising + 1])
+        for back in range(2, min(len(rising), 6) + 1):
+            apart = (late[rising[-1]] - late[rising[-back]])[moving] / spread[moving]
+            found.append((float(exact[-1] - exact[-back]), float(np.abs(apart).max()), int(rising[-1])))
+    if not found:
+        return states[-1], None
+    closest = min(miss for _, miss, _ in found)
+    samples, _, place = min(entry for entry in found if entry[1] <= max(2 * closest, RETURNED))
+    return late[place], samples * seconds / (count - 1)

@@ -1,0 +1,29 @@
+"""Sweeps and maps of stability with their pictures: here stability and view meet, as `verbs` does for runs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from draisine.stability.maps import StabilityMap, stability_map
+from draisine.stability.modes import Modes, modes
+
+__all__ = ["Modes", "StabilityMap", "modes", "stability_map"]
+
+
+def _plot_modes(found: Modes, **options: Any) -> Any:
+    """Eigenvalues against the swept quantity, critical values marked; see `draisine.view.eigenvalues`."""
+    from draisine.view.eigenvalues import eigenvalues_against
+
+    marks = {c.kind: c.value for c in found.critical()}
+    return eigenvalues_against(found.values, found.eigenvalues, found.names, found.over, marks, **options)
+
+
+def _plot_map(found: StabilityMap, **options: Any) -> Any:
+    """Regions by what grows in them, boundaries labelled; see `draisine.view.maps`."""
+    from draisine.view.maps import stability_regions
+
+    return stability_regions(found.values, found.kind, found.kinds, found.boundaries, units=found.units, **options)
+
+
+Modes.plot = _plot_modes  # type: ignore[assignment,method-assign]
+StabilityMap.plot = _plot_map  # type: ignore[assignment,method-assign]
