@@ -28,18 +28,21 @@ def sketch(
     labels: bool = True,
     width: float = PAGE,
     remark: str = "",
+    holding: Array | None = None,
 ) -> Figure:
     """The scene with its bodies at the given poses, to one scale in every view.
 
     Without names of views (side, front, top, three-quarter): the straight view that shows most, and a three-quarter view. You
     should see bodies as lines from joint to joint, thin lines to the centres of mass (quartered circles), axes of hinges
-    dash-dotted or as small circles, ties dashed, wheels with their contact points on the ground.
+    dash-dotted or as small circles, ties dashed, wheels with their contact points on the ground. `holding`: points in the world
+    for which the picture has room, where several are to have one frame.
     """
     scene = scene.fitted(poses)
     points = scene.points(poses)
     if not len(points):
         raise ValueError(f"{scene.name!r} has nothing to draw: it has no bodies")
     looks = chosen(views) if views is not None else telling(scene, poses)
+    points = points if holding is None else holding
     patch = ground_patch(scene, points)
     boxes = [_box(view, points, patch) for view in looks]
     scale = _scale([high - low for low, high in boxes], width)
