@@ -162,7 +162,7 @@ def augmented(
     labels = [*(c.name for c in system.coordinates), *(v.name for v in system.velocities), *(e.name for e in extra)]
     matrix = ca.vertcat(ca.horzcat(system.mass, -rows.matrix.T), ca.horzcat(rows.matrix, ca.SX(m, m)))
     z = ca.SX.sym("z", n + m)
-    force, driven = _with_reactions(system, _parts(z, n)[1], [system.force, system.driven])
+    force, driven = with_reactions(system, _parts(z, n)[1], [system.force, system.driven])
     side = ca.vertcat(force, rows.side(stabilisation))
     arguments = _arguments(system, x, labels)
     # reactions do the work λᵀA v = −λᵀg₀: none on constraints at rest; a spring whose rest length is moved does work too
@@ -206,7 +206,7 @@ def _drawn_back(system: SecondOrder, stabilisation: Baumgarte | None) -> ca.SX:
     return system.q_rate - stabilisation.numbers[2] * (lean.T @ ca.solve(lean @ lean.T, errors))
 
 
-def _with_reactions(system: SecondOrder, multipliers: ca.SX, expressions: list[ca.SX]) -> list[ca.SX]:
+def with_reactions(system: SecondOrder, multipliers: ca.SX, expressions: list[ca.SX]) -> list[ca.SX]:
     """Expressions with what is solved for put in for the reactions they depend on."""
     if system.reactions is None:
         return expressions
@@ -242,7 +242,7 @@ def _report(
     done: ca.SX,
 ) -> Program:
     n = system.v.numel()
-    (driven,) = _with_reactions(system, _parts(z, n)[1], [system.driven])
+    (driven,) = with_reactions(system, _parts(z, n)[1], [system.driven])
     power = ca.jacobian(ca.dot(driven, system.v), system.u).T * system.u if system.inputs else ca.SX(0, 1)
     velocities = [v.name for v in system.velocities]
     return Program.build(

@@ -13,11 +13,12 @@ from draisine.equations.linear import solve_symmetric
 from draisine.equations.mechanism import Mechanism
 from draisine.equations.newton_euler import inverse_dynamics
 from draisine.equations.redundancy import Spare, tell
+from draisine.equations.report import Report
 from draisine.equations.vectors import ONE, UNIT, ZERO, dot, exact, minus, mul, plus
 from draisine.model.errors import ModelError
 from draisine.model.items import Ball, Float
 from draisine.program.equations import Event, Quantity
-from draisine.program.expression import Expr, closest
+from draisine.program.expression import Expr, closest, names
 from draisine.program.program import Program
 from draisine.program.solved import Solved
 
@@ -98,13 +99,19 @@ class Derivation(ABC):
     def _law(self, name: str) -> ca.SX:
         scope = self.mechanism.scope
         law = self.laws[name]
-        value = scope.value(law)
+        value = scope.value(law, self._contact_outputs(names(law)))
         others = [n for n in scope.input_names if ca.depends_on(value, scope.symbol(n))]  # by itself or through an output
         if others:
             raise ModelError(
                 f"the law of input {name!r} uses the input {others[0]!r}; write laws in states, outputs, parameters and t"
             )
         return value
+
+    def _contact_outputs(self, asked: frozenset[str]) -> dict[str, ca.SX]:
+        """Outputs of motion among the names of a law that the description does not name itself: places of contact, …"""
+        scope, own = self.mechanism.scope, {o.name for o in self.mechanism.system.outputs}
+        beyond = asked - {"t", *scope.coordinates, *scope.velocities, *scope.input_names, *scope.parameters} - own
+        return {name: value for name, value in Report(self).of_motion.items() if name in beyond} if beyond else {}
 
     # ---------------------------------------------------------------- state, names, units
 

@@ -20,7 +20,7 @@ from draisine.equations.treatment import Augmented, Treatment, treatment_for
 from draisine.equations.whole import Whole
 from draisine.model.items import System
 from draisine.model.model import Model
-from draisine.program.equations import Equations, Event
+from draisine.program.equations import Equations, Event, check_events
 from draisine.program.expression import Expr
 
 
@@ -39,6 +39,7 @@ def derive(
     says so.
     """
     system = model.freeze() if isinstance(model, Model) else model
+    check_events(events)
     return _derive(system, tuple(sorted((laws or {}).items())), tuple(events), work, formulation, ())
 
 

@@ -19,11 +19,13 @@ import casadi as ca
 import numpy as np
 
 from draisine.equations.augmented import Baumgarte, SecondOrder, augmented
+from draisine.equations.energy_contacts import Named, contact_constraints
 from draisine.model.errors import ModelError
-from draisine.model.items import GROUND, Ball, Float, Glide, Joint, Rotate, System, Translate
+from draisine.model.items import GROUND, Ball, Float, Glide, Joint, KnifeEdge, Rotate, System, Translate, Wheel
+from draisine.model.laws import Rolling
 from draisine.model.model import Model
-from draisine.program.equations import Equations, Quantity
-from draisine.program.expression import SX_FUNCTIONS, Expr, evaluate
+from draisine.program.equations import Equations, Event, Quantity
+from draisine.program.expression import SX_FUNCTIONS, Expr, evaluate, names
 from draisine.program.program import Program
 
 ANGLES = ("heading", "lean", "pitch")
@@ -33,6 +35,24 @@ def derive_by_energies(model: Model | System, stabilisation: Baumgarte | None = 
     """`Equations` of a described mechanism by energies; all coordinates and velocities are states."""
     energies = Energies(model.freeze() if isinstance(model, Model) else model)
     return augmented(energies.second_order(), stabilisation)
+
+
+def unknown_to_energies(system: System) -> str:
+    """What of a description the Newton–Euler road alone knows, or nothing: laws of slip, contacts of surfaces, and forces that
+    depend on multipliers."""
+    slips = next((wheel.name for wheel in system.wheels if not isinstance(wheel.contact, Rolling)), None)
+    if slips is not None:
+        return f"wheel {slips!r} slips by a law, which the road by energies does not know"
+    if system.surface_contacts or system.surface_parameters:
+        return "surface parameters belong to no body, and the road by energies knows bodies only"
+    loads = {f"{name}_multiplier" for tie in system.ties for name, _ in tie.residuals}
+    given = [(f"effort {e.name!r}", e.amount) for e in system.efforts]
+    given += [(f"wrench {w.name!r}", part) for w in system.wrenches for part in (*w.force, *w.torque)]
+    for where, expression in given:
+        named = names(expression) & loads
+        if named:
+            return f"{where} depends on {min(named)}, and the road by energies knows no forces of constraints beforehand"
+    return ""
 
 
 def _turn(axis: str, angle: ca.SX) -> ca.SX:
@@ -58,10 +78,13 @@ class Energies:
     """Symbolic energies and constraints of a description, with the programs of source B."""
 
     def __init__(self, system: System) -> None:
-        self._check_known(system)
+        strange = unknown_to_energies(system)
+        if strange:
+            raise ModelError(strange)
         self.system = system
         self.t = ca.SX.sym("t")
         self.names = [name for joint in system.joints for name in _coordinate_names(joint)]
+        self.names += [place.name for place in system.massless]  # where wheels touch a curved ground
         self.q = ca.vertcat(*[ca.SX.sym(n) for n in self.names]) if self.names else ca.SX(0, 1)
         self.v = ca.vertcat(*[ca.SX.sym(f"{n}_rate") for n in self.names]) if self.names else ca.SX(0, 1)
         self.u = ca.vertcat(*[ca.SX.sym(i.name) for i in system.inputs]) if system.inputs else ca.SX(0, 1)
@@ -76,17 +99,6 @@ class Energies:
         self._functions: dict[str, Any] = {**SX_FUNCTIONS, **{table.name: table for table in system.tables}}
         self.nodes = self._forward()
         self._special = self._measures()
-
-    @staticmethod
-    def _check_known(system: System) -> None:
-        """Contacts beyond ideal rolling on a plane at rest are known to the Newton–Euler road alone."""
-        beyond = next((wheel.name for wheel in system.wheels if system.touches(wheel)), None)
-        if beyond is not None:
-            raise ModelError(
-                f"wheel {beyond!r} slips, or its ground is curved or moves, which the road by energies does not know"
-            )
-        if system.surface_contacts or system.surface_parameters:
-            raise ModelError("surface parameters belong to no body, and the road by energies knows bodies only")
 
     # ---------------------------------------------------------------- geometry
 
@@ -152,10 +164,16 @@ class Energies:
 
     # ---------------------------------------------------------------- expressions
 
-    def value(self, expression: Expr) -> ca.SX:
-        return ca.SX(evaluate(expression, self._look_up, self._functions, self.__dict__.get("_special", {})))
+    def value(self, expression: Expr, given: Mapping[str, ca.SX] | None = None) -> ca.SX:
+        """The expression in symbols; `given` are names that mean something else here."""
+        own = given or {}
 
-    def _look_up(self, name: str) -> ca.SX:
+        def look_up(name: str) -> ca.SX:
+            return own[name] if name in own else self.look_up(name)
+
+        return ca.SX(evaluate(expression, look_up, self._functions, self.__dict__.get("_special", {})))
+
+    def look_up(self, name: str) -> ca.SX:
         if name in self._outputs:
             return self.value(self._outputs[name])
         if name not in self._known:
@@ -280,50 +298,26 @@ class Energies:
     # ---------------------------------------------------------------- constraints
 
     @cached_property
-    def ground(self) -> tuple[ca.SX, ca.SX, ca.SX]:
-        """Unit normal of the ground and two directions in it."""
-        slope, bank = self.value(self.system.ground.slope), self.value(self.system.ground.bank)
-        along = ca.vertcat(1, 0, ca.tan(slope))
-        across = ca.vertcat(0, 1, ca.tan(bank))
-        normal = ca.cross(along, across)
-        normal, along = normal / ca.norm_2(normal), along / ca.norm_2(along)
-        return normal, along, ca.cross(normal, along)
-
-    @cached_property
-    def constraints(self) -> tuple[list[tuple[str, ca.SX]], list[tuple[str, ca.SX]]]:
+    def constraints(self) -> tuple[list[Named], list[Named]]:
         """Holonomic (heights, ties of position) and nonholonomic (rolling, blades, ties of velocity); those of wheels from the
         wheel constraint 0 = v_o + Ḃ c (eqs 2 and 27)."""
-        normal, along, across = self.ground
-        heights, rolling = [], []
-        for wheel in self.system.wheels:
-            node = self.nodes[wheel.body]
-            axle = ca.SX.eye(3)["xyz".index(wheel.axis), :].T
-            up = node.rotation.T @ normal
-            sideways = ca.cross(axle, up)
-            arm = self.value(wheel.radius) * ca.cross(axle, sideways / ca.norm_2(sideways)) - self.value(wheel.tube) * up
-            local = ca.vertcat(*[self.value(c) for c in wheel.centre])
-            velocity = self.rate(node.position) + self.rate(node.rotation) @ (local + arm)
-            heights.append((f"{wheel.name}_height", ca.dot(normal, node.position + node.rotation @ (local + arm))))
-            rolling += [(f"{wheel.name}_along", ca.dot(along, velocity)), (f"{wheel.name}_across", ca.dot(across, velocity))]
-        for edge in self.system.edges:
-            node = self.nodes[edge.body]
-            local = ca.vertcat(*[self.value(c) for c in edge.at])
-            blade = node.rotation[:, "xyz".index(edge.along)]
-            sideways = ca.cross(normal, blade)
-            rolling.append(
-                (f"{edge.name}_across", ca.dot(sideways / ca.norm_2(sideways), self.rate(node.position + node.rotation @ local)))
-            )
-            if edge.on_ground:
-                heights.append((f"{edge.name}_height", ca.dot(normal, node.position + node.rotation @ local)))
+        heights: list[Named] = []
+        rolling: list[Named] = []
+        contacts: list[Wheel | KnifeEdge] = [*self.system.wheels, *self.system.edges]
+        for contact in contacts:
+            held, slips = contact_constraints(self, contact)
+            heights += held
+            rolling += slips
         for tie in self.system.ties:
             held = heights if tie.level == "position" else rolling
             held += [(name, self.value(residual)) for name, residual in tie.residuals]
-        return [(name, height) for name, height in heights if self._moves(height)], rolling
+        held = [(name, height) for name, height in heights if self._moves(height, self.q)]
+        return held, [(name, slip) for name, slip in rolling if self._moves(slip, self.v)]
 
-    def _moves(self, height: ca.SX) -> bool:
-        """Whether any coordinate changes a height; one that none changes constrains nothing. Judged by numbers, since
-        cos² + sin² does not cancel in symbols."""
-        slope = ca.Function("slope", [self.t, self.q, self.p], [ca.densify(ca.jacobian(height, self.q))])
+    def _moves(self, residual: ca.SX, by: ca.SX) -> bool:
+        """Whether any coordinate (or velocity) changes a residual; one that none changes constrains nothing. Judged by numbers,
+        since cos² + sin² does not cancel in symbols."""
+        slope = ca.Function("slope", [self.t, self.q, self.p], [ca.densify(ca.jacobian(residual, by))])
         values = np.array([p.default for p in self.system.parameters])
         points = np.random.default_rng(3).uniform(-1.0, 1.0, (4, self.q.numel()))
         return any(np.abs(slope(1.0, q, values).full()).max(initial=0.0) > 1e-12 for q in points)
@@ -374,6 +368,10 @@ class Energies:
             nonholonomic=rolling,
             outputs=[
                 (Quantity(o.name, o.unit, o.about), self.value(o.expression)) for o in system.outputs if o.name not in self.names
+            ],
+            events=[
+                (Event(w.name, str(w.expression), w.action, w.direction, w.about), self.value(w.expression))
+                for w in system.watches
             ],
             constraint_units={name: tie.unit_of(name) for tie in system.ties for name, _ in tie.residuals},
         )

@@ -196,6 +196,8 @@ class Formulation(Derivation):
                 found[f"knife edge {contact.name!r} stands on end and has no direction"] = 1 / (contact.reach * contact.reach)
         for touching in [c for c in self.mechanism.touching if isinstance(c, Touching)]:
             found[f"wheel {touching.name!r} lies flat and has no contact point"] = 1 / (touching.tilt * touching.tilt)
+        for blade in self.mechanism.blades:
+            found[f"knife edge {blade.name!r} stands on end and has no direction"] = 1 / (blade.reach * blade.reach)
         for rows in self.mechanism.kept_rows:
             if isinstance(rows.source, Tied):
                 volume = squared_volume([[c[i] for c in rows.columns.values()] for i in range(rows.count)])

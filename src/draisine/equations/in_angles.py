@@ -68,6 +68,7 @@ class InAngles:
                 if isinstance(step, Float | Ball):
                     parts.append(relative_rate(e, joint.parent, joint.child))
             parts += [e.v[e.names.index(c.name)] for c in joint.coordinates if c.rate]
+        parts += [e.v[e.names.index(c.name)] for c in self._system.massless]
         velocities = ca.vertcat(*parts)
         change = ca.SX.sym("change", e.v.numel())
         by_v = ca.jacobian(velocities, e.v)

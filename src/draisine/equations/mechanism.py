@@ -16,6 +16,7 @@ from draisine.equations.inertia import Mass, masses_of
 from draisine.equations.kinematics import directions
 from draisine.equations.lowering import Scope
 from draisine.equations.measures import Measures
+from draisine.equations.meeting import Meeting
 from draisine.equations.newton_euler import inverse_dynamics
 from draisine.equations.reduction import Elimination
 from draisine.equations.redundancy import Selection, check_consistent, select_rows
@@ -58,17 +59,18 @@ class Mechanism:
         by_name = {link.name: link for link in self.links}
         self.contacts: list[WheelContact | EdgeContact] = [
             *(wheel_contact(w, by_name[w.body], normal[w.body], scope) for w in system.wheels if not system.touches(w)),
-            *(edge_contact(e, by_name[e.body], normal[e.body], scope) for e in system.edges),
+            *(edge_contact(e, by_name[e.body], normal[e.body], scope) for e in system.edges if system.ground.still),
         ]
         # Blocks are eliminated in the order of the tree: contacts nearest the reference body first.
         self.contacts.sort(key=lambda c: len(c.link.path()))
         self.default_parameters = np.array([p.default for p in system.parameters])
-        self.touching: list[Contact] = touching_contacts(self.measures)
+        self.touching, self.blades = touching_contacts(self.measures)
+        for held in (*self.touching, *self.blades):
+            if not isinstance(held, Meeting) and held.held_by_joints:
+                self._check_standing(held.name, held.gap[0])
         for contact in self.touching:
-            if isinstance(contact, Touching) and contact.held_by_joints:
-                self._check_standing(contact.name, contact.gap[0])
             self.measures.lag_rates |= Tangential(contact, scope, None).rates  # what laws remember moves by slip alone
-        self.ties: list[Tie] = [*(tie for contact in self.touching for tie in contact.ties()), *system.ties]
+        self.ties: list[Tie] = [*(tie for contact in (*self.touching, *self.blades) for tie in contact.ties()), *system.ties]
         ties = tie_rows(self.ties, self.measures, self.default_parameters)
         self.rows: list[Rows] = [*(rows_of(c) for c in self.contacts), *ties]
         self.row_names = [name for rows in self.rows for name in rows.names]
@@ -157,17 +159,19 @@ class Mechanism:
 
     def _check_standing(self, name: str, height: ca.SX) -> None:
         """A contact that nothing can lift must be on the ground as it is."""
+        wheel = any(w.name == name for w in self.system.wheels)
+        what = f"wheel {name!r}" if wheel else f"knife edge {name!r}"
         if ca.depends_on(height, self.scope.t):
             raise ModelError(
-                f"model {self.system.name!r}: the ground under wheel {name!r} moves up and down, and nothing can move the wheel "
-                "with it; let its body move along z"
+                f"model {self.system.name!r}: the ground under {what} moves up and down, and nothing can move it "
+                "along with it; let its body move along z"
             )
         gap = float(ca.Function("gap", [self.scope.p], [height])(self.default_parameters))
         if abs(gap) > 1e-9:
             where = "above" if gap > 0 else "below"
             raise ModelError(
-                f"model {self.system.name!r}: wheel {name!r} is {abs(gap):.4g} m {where} the ground and nothing can move it "
-                "there; change its radius or the height of its hub"
+                f"model {self.system.name!r}: {what} is {abs(gap):.4g} m {where} the ground and nothing can move it "
+                f"there; change {'its radius or the height of its hub' if wheel else 'its height'}"
             )
 
     @cached_property

@@ -14,7 +14,7 @@ from draisine.equations.touching import Contact, track, used_friction
 from draisine.equations.tree import Launch, Turn
 from draisine.equations.vectors import UNIT, ZERO, Vec, cross, dot, times
 from draisine.model.errors import ModelError
-from draisine.model.items import Rotate
+from draisine.model.items import KnifeEdge, Rotate
 from draisine.model.laws import Rolling
 from draisine.program.equations import Constraint, Event, Quantity
 from draisine.program.expression import parse
@@ -46,6 +46,11 @@ class Report:
         for touching in self.mechanism.touching:
             found |= self._touching_geometry(touching)
         return found
+
+    @cached_property
+    def of_motion(self) -> dict[str, ca.SX]:
+        """The same by name, for laws."""
+        return {quantity.name: value for quantity, value in self._motion_outputs.items()}
 
     def _touching_geometry(self, contact: Contact) -> dict[Quantity, ca.SX]:
         """Where a wheel that is held by ties touches, which way it goes, and how fast it slips if it can."""
@@ -122,10 +127,10 @@ class Report:
                 force: Vec = tuple(whole.get(i, ZERO) for i in range(3))  # type: ignore[assignment]
                 found |= self._wheel_forces(contact, force, held_up=2 in rows.kept or len(rows.kept) == 3)
             elif isinstance(contact, EdgeContact):
-                name = contact.name
-                found[Quantity(f"{name}_force_across", "N", f"force of the ground across {name}")] = share[0]
-                if contact.edge.on_ground:
-                    found[Quantity(f"{name}_normal_force", "N", f"force of the ground on {name}")] = share[1]
+                found |= _blade_forces(contact.edge, *share)
+        multipliers = dict(zip(self.mechanism.row_names, self.formulation.multipliers, strict=True))
+        for blade in self.mechanism.blades:
+            found |= _blade_forces(blade.edge, *(multipliers[row] for row in blade.rows if row in multipliers))
         for touching in self.mechanism.touching:
             found |= self._touching_forces(touching)
         return found
@@ -276,3 +281,11 @@ class Report:
             return None
         values = self.formulation.put_in([self.scope.value(parse(e.expression)) for e in events])
         return self.formulation.program("events", {"value": (ca.vertcat(*values), [e.name for e in events])})
+
+
+def _blade_forces(edge: KnifeEdge, across: ca.SX, normal: ca.SX | None = None) -> dict[Quantity, ca.SX]:
+    """The force of the ground across a blade, and the one that holds it up where that is known."""
+    found = {Quantity(f"{edge.name}_force_across", "N", f"force of the ground across {edge.name}"): across}
+    if normal is not None:
+        found[Quantity(f"{edge.name}_normal_force", "N", f"force of the ground on {edge.name}")] = normal
+    return found

@@ -25,13 +25,14 @@ from draisine.equations.agreement import Avoided
 from draisine.equations.contacts import WheelContact
 from draisine.equations.derive import derive
 from draisine.equations.energies import Energies
+from draisine.equations.energy_contacts import plane
 from draisine.equations.in_angles import InAngles
 from draisine.equations.instants import Instant, Usual
 from draisine.equations.mechanism import Mechanism
 from draisine.equations.poles import CLEAR, Pole, poles_of
 from draisine.equations.ties import Tied
 from draisine.model.errors import ModelError
-from draisine.model.items import Float, Glide, System, Wheel
+from draisine.model.items import Float, Glide, KnifeEdge, System, Wheel
 from draisine.program.program import Program
 
 Reals = NDArray[np.float64]
@@ -109,6 +110,11 @@ class Roads:
     def _rolling(self) -> list[Wheel]:
         """Wheels with rows of their own; the others are held by ties."""
         return [wheel for wheel in self.system.wheels if not self.system.touches(wheel)]
+
+    @property
+    def _edges(self) -> list[KnifeEdge]:
+        """Knife edges with rows of their own, on a plane at rest."""
+        return list(self.system.edges) if self.system.ground.still else []
 
     @cached_property
     def tie_rows(self) -> list[str]:
@@ -190,8 +196,8 @@ class Roads:
         told = self._told(state, self.state_of(state))
         outputs = dict(zip(self.equations.report.output("outputs").labels, told["outputs"], strict=True))
         forces = [outputs[f"{w.name}_force_{axis}"] for w in self._rolling for axis in "xyz"]
-        forces += [outputs[f"{edge.name}_force_across"] for edge in self.system.edges]
-        forces += [outputs[f"{edge.name}_normal_force"] for edge in self.system.edges if edge.on_ground]
+        forces += [outputs[f"{edge.name}_force_across"] for edge in self._edges]
+        forces += [outputs[f"{edge.name}_normal_force"] for edge in self._edges if edge.on_ground]
         named = dict(zip(self.mechanism.row_names, told["multipliers"], strict=True))
         forces += [named[name] for name in self.tie_rows]
         return Answer(told["vdot"], np.array(forces), self.matrix(state).T @ told["multipliers"])
@@ -238,7 +244,7 @@ class Roads:
             found |= dict(zip(rows.names, share.tolist(), strict=True)) if isinstance(rows.source, Tied) else {}
             start += rows.count
         wheels = [found.get(w.name, True) for w in self._rolling for _ in "xyz"]
-        edges = [found[e.name] for e in (*self.system.edges, *(e for e in self.system.edges if e.on_ground))]
+        edges = [found[e.name] for e in (*self._edges, *(e for e in self._edges if e.on_ground))]
         return np.array([*wheels, *edges, *(found[name] for name in self.tie_rows)], dtype=bool)
 
     def mass(self, state: State) -> tuple[Reals, Reals]:
@@ -282,8 +288,8 @@ class Roads:
             else:
                 edges[rows.source.name] = share
         forces = [f for w in self._rolling for f in wheels[w.name]]
-        forces += [edges[e.name][0] for e in self.system.edges]
-        return np.array([*forces, *(edges[e.name][1] for e in self.system.edges if e.on_ground), *ties])
+        forces += [edges[e.name][0] for e in self._edges]
+        return np.array([*forces, *(edges[e.name][1] for e in self._edges if e.on_ground), *ties])
 
     def _reference_rotation(self, state: State, root: str) -> Reals:
         joint = next(j for j in self.system.joints if j.child == root)
@@ -364,12 +370,12 @@ class Roads:
         assert e is not None
         heights, rolling = e.constraints
         value = dict(zip([n for n, _ in (*heights, *rolling)], reactions, strict=True))
-        ground = ca.Function("ground", [e.p], list(e.ground))(self.p)
+        ground = ca.Function("ground", [e.p], list(plane(e)))(self.p)
         normal, along, across = (part.full()[:, 0] for part in ground)
         forces: list[float] = []
-        for wheel in self.system.wheels:
-            force = value.get(f"{wheel.name}_height", 0.0) * normal + value[f"{wheel.name}_along"] * along
-            forces += list(force + value[f"{wheel.name}_across"] * across)
-        forces += [value[f"{edge.name}_across"] for edge in self.system.edges]
-        forces += [value[f"{edge.name}_height"] for edge in self.system.edges if edge.on_ground]
+        for wheel in self._rolling:
+            force = value.get(f"{wheel.name}_height", 0.0) * normal + value.get(f"{wheel.name}_along", 0.0) * along
+            forces += list(force + value.get(f"{wheel.name}_across", 0.0) * across)
+        forces += [value[f"{edge.name}_across"] for edge in self._edges]
+        forces += [value.get(f"{edge.name}_normal", 0.0) for edge in self._edges if edge.on_ground]
         return np.array([*forces, *(value.get(name, 0.0) for name in self.tie_rows)])

@@ -18,6 +18,7 @@ from functools import cached_property, partial
 
 import casadi as ca
 
+from draisine.equations.blades import Blade
 from draisine.equations.measures import Measures
 from draisine.equations.meeting import ROWS, Meeting
 from draisine.equations.surfaces import Surface
@@ -167,26 +168,29 @@ class Touching:
 Contact = Touching | Meeting
 
 
-def touching_contacts(measures: Measures) -> list[Contact]:
-    """Contacts that are held by ties, and their measures offered to expressions: `slip_along(front)`, `slip_across(front)`, and
-    of wheels `gap(front)`."""
+def touching_contacts(measures: Measures) -> tuple[list[Contact], list[Blade]]:
+    """Contacts and blades that are held by ties, and their measures offered to expressions: `slip_along(front)`,
+    `slip_across(front)`, and of wheels and blades `gap(front)`."""
     system = measures.scope.system
     wheels = [wheel for wheel in system.wheels if system.touches(wheel)]
-    surface = Surface(measures.scope) if wheels else None
+    edges = [] if system.ground.still else system.edges
+    surface = Surface(measures.scope) if wheels or edges else None
     found = {w.name: Touching(w, measures, surface, system.ground.curved) for w in wheels if surface is not None}
+    blades = {e.name: Blade(e, measures, surface) for e in edges if surface is not None}
     met = {c.name: Meeting(c, measures) for c in system.surface_contacts}
     special = measures.scope.special
     for k, name in enumerate(("gap", "gap_along", "gap_across")):
-        special[name] = _asked(name, {wheel: partial(_entry, c, "gap", k) for wheel, c in found.items()})
+        asked: dict[str, Touching | Blade] = {**found, **(blades if k == 0 else {})}
+        special[name] = _asked(name, {n: partial(_entry, c, "gap", k) for n, c in asked.items()})
     for k, row in enumerate(ROWS):
         special[f"contact_{row}"] = _asked(f"contact_{row}", {n: partial(_entry, c, "residuals", k) for n, c in met.items()})
     every: dict[str, Contact] = {**found, **met}
     for k, name in enumerate(("slip_along", "slip_across")):
-        special[name] = _asked(name, {n: partial(_entry, c, "slip", k) for n, c in every.items()})
-    return list(every.values())
+        special[name] = _asked(name, {n: partial(_entry, c, "slip", k) for n, c in {**every, **blades}.items()})
+    return list(every.values()), list(blades.values())
 
 
-def _entry(contact: Contact, what: str, index: int) -> ca.SX:
+def _entry(contact: Contact | Blade, what: str, index: int) -> ca.SX:
     return getattr(contact, what)[index]
 
 
@@ -196,8 +200,8 @@ def _asked(function: str, contacts: dict[str, Callable[[], ca.SX]]) -> Callable[
         if asked not in contacts:
             listed = ", ".join(contacts) or "none here"
             raise ModelError(
-                f"{function} takes the name of a wheel that can slip or touches a curved or moving ground, or of a contact of "
-                f"surfaces ({listed}); got ({', '.join(map(str, arguments))})"
+                f"{function} takes the name of a wheel that can slip, of a wheel or blade on curved or moving ground, or of a "
+                f"contact of surfaces ({listed}); got ({', '.join(map(str, arguments))})"
             )
         return contacts[asked]()
 

@@ -20,7 +20,7 @@ from draisine.equations.ties import Tied, row_multipliers
 from draisine.equations.treatment import Augmented
 from draisine.equations.vectors import UNIT
 from draisine.program.equations import Equations, Event, Quantity
-from draisine.program.expression import Expr
+from draisine.program.expression import Expr, parse
 from draisine.program.program import Program
 from draisine.program.solved import Solved
 
@@ -95,9 +95,10 @@ class Whole(Derivation):
     @cached_property
     def _plain(self) -> Equations:
         """Dynamics and projection."""
-        return augmented(self._second_order(), self.treatment.stabilisation, self.tracks_work, self.treatment.solver)
+        return augmented(self.second_order(), self.treatment.stabilisation, self.tracks_work, self.treatment.solver)
 
-    def _second_order(self) -> SecondOrder:
+    def second_order(self) -> SecondOrder:
+        """Masses, forces and constraints in symbols."""
         m, scope, system = self.mechanism, self.mechanism.scope, self.mechanism.system
         held = {name for name, _ in self._holonomic}
         speeds = m.matrix @ scope.v + m.drift if m.row_names else ca.SX(0, 1)
@@ -128,6 +129,8 @@ class Whole(Derivation):
             nonholonomic=[(name, speeds[place[name]]) for name in self._free_names],
             invariants=[(c.name, r) for c, r in m.held_positions if c.name not in held],
             reactions=reactions,
+            outputs=[(Quantity(o.name, o.unit, o.about), scope.value(o.expression)) for o in system.outputs],
+            events=[(event, scope.value(parse(event.expression))) for event in self.event_list],
             load=sum((scope.value(b.mass) for b in system.bodies), ca.SX(0)) * m.gravity,
         )
 

@@ -144,6 +144,32 @@ def test_mechanisms_as_posed():
     assert (sleigh.structural, sleigh.differential) == (2, 2)
 
 
+def test_masses_and_constraints_settle_the_index_of_mechanisms():
+    """Counted by hand: a bicycle has 9 coordinates, 2 heights and 4 rolling conditions, so that a start chooses 7 + 3 numbers."""
+    report = dr.index_of(dr.gallery.bicycle())
+    assert (report.structural, report.differential, report.perturbation, report.freedoms) == (3, 3, 3, 10)
+    assert report.progress == () and "posed with multipliers" in report.sentences[0]  # no derivative array was needed
+    # wishes are held, the others move onto the constraints
+    leaning = dr.index_of(dr.gallery.simple_pendulum(), {"z1": -0.6})
+    assert (leaning.point["x1"], leaning.point["z1"]) == pytest.approx((0.8, -0.6), abs=1e-12)
+    assert leaning.differential == 3
+    # what holds a multiplier, and who asks for other points, is left to derivative arrays
+    assert dr.index_of(dr.gallery.simple_pendulum(), elsewhere=1).progress
+
+
+def test_mechanisms_without_enough_mass_are_left_to_derivative_arrays():
+    """0 = −∂V/∂y gives y, its first derivative the rate of y, its second that of the rate."""
+    x, y = dynamicsymbols("x y")
+    m = sp.Symbol("m")
+    energies = {"kinetic": (x.diff() ** 2 + m * y.diff() ** 2) / 2, "potential": (y - x) ** 2 + x**2 / 2 + y**2}
+    chain = dr.lagrangian("chain", [x, y], **energies, parameters={m: 1.0})
+    assert [dr.index_of(chain, parameters={"m": mass}).differential for mass in (1.0, 0.0)] == [0, 2]
+    tied = dr.lagrangian("tied", [x, y], **energies, holonomic={"held": x - y**3}, parameters={m: 1.0}, start={x: 1, y: 1})
+    # without its mass the balance of y gives the multiplier as it stands: the index is lower though accelerations are determined
+    assert [dr.index_of(tied, parameters={"m": mass}).differential for mass in (1.0, 0.0)] == [3, 2]
+    assert dr.diagnose(tied, parameters={"m": 0.0}).index.differential == 2
+
+
 def test_laws_count():
     """ẋ = z, x = u: with the law put in, the index is the same; the point moves with it."""
     from draisine.equations.typed.driven import with_laws

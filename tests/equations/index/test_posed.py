@@ -155,8 +155,11 @@ def test_constraints_that_repeat_others_are_left_out():
     """Three planets where one would do: two of the meshes have no force of their own; one degree of freedom is left."""
     posed = dr.posed(dr.gallery.planetary_gear())
     (note,) = [n for n in posed.notes if n.startswith("left out")]
-    report = dr.index_of(dr.gallery.planetary_gear())
+    report = dr.index_of(posed)
     assert (report.differential, report.freedoms) == (3, 2) and note in report.sentences
+    settled = dr.index_of(dr.gallery.planetary_gear())  # without posing it
+    assert (settled.differential, settled.freedoms) == (3, 2)
+    assert any("left out as repetitions: second_in_ring, third_in_ring" in sentence for sentence in settled.sentences)
     assert note.endswith("second_in_ring, third_in_ring")
     assert sum(q.name.endswith("_multiplier") for q in posed.coordinates) == 5  # of 7 constraints
 
@@ -196,3 +199,42 @@ def test_large_systems_are_posed_quickly_and_sparsely():
 def test_complaints(spoil, said):
     with pytest.raises(ModelError, match=said):
         spoil()
+
+
+@pytest.mark.parametrize(
+    ("name", "wishes"),
+    [
+        ("four_bar", {}),
+        ("four_bar", {"crank_angle": -2.0}),
+        ("slider_crank", {"crank_angle": 3.0}),
+        ("cartesian_double_pendulum", {"x1": 0.5}),
+        ("bicycle", {"lean": 0.1, "steer": 0.2}),
+    ],
+)
+@pytest.mark.parametrize("form", [{}, {"index": 1}, {"ggl": True}])
+def test_a_start_has_the_configuration_of_the_models_own(name, wishes, form):
+    """Positions are settled before velocities and multipliers, so that the loops close in the same way."""
+    model = dr.gallery.model(name)
+    own = consistent_start(model if isinstance(model, dr.Equations) else dr.derive(model), wishes)
+    posed_ = consistent_start(dr.posed(model, **form), wishes)
+    shared = set(own.coordinates) & set(posed_.coordinates)
+    assert len(shared) >= 3
+    for coordinate in shared:
+        assert posed_.coordinates[coordinate] == pytest.approx(own.coordinates[coordinate], abs=1e-12), coordinate
+    for velocity in set(own.velocities) & set(posed_.coordinates):
+        assert posed_.coordinates[velocity] == pytest.approx(own.velocities[velocity], abs=1e-12), velocity
+
+
+def test_wishes_that_need_positions_and_velocities_together_are_still_met():
+    """A speed along x is wished for where the rod hangs and allows it, and an output that both decide."""
+    rod = dr.posed(dr.gallery.simple_pendulum())
+    start = consistent_start(rod, {"x1": 0.6, "x1_rate": 0.5})
+    value = start.coordinates
+    assert value["x1"] == 0.6 and value["x1_rate"] == 0.5
+    assert max(abs(c.value) for c in start.report.residuals) < 1e-12
+
+
+def test_what_a_model_watches_is_watched_when_it_is_posed():
+    own, form = dr.derive(dr.gallery.bicycle()), dr.posed(dr.gallery.bicycle())
+    assert form.event_list == own.event_list and "fell_over" in [event.name for event in form.event_list]
+    assert form.events is not None and form.events.output("value").labels == own.events.output("value").labels

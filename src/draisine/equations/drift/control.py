@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import lru_cache
+from typing import get_args
 
 from draisine.equations.augmented import Baumgarte, augmented
 from draisine.equations.derive import derive
@@ -33,6 +34,12 @@ from draisine.program.expression import Expr
 Laws = tuple[tuple[str, Expr], ...]
 
 
+def _names() -> list[str]:
+    """The kinds of drift control as they are written."""
+    needs = {"Rattle": "step", "Symplectic": "step"}
+    return [f"{kind.__name__}({needs.get(kind.__name__, '')})" for kind in get_args(Drift)]
+
+
 def controlled(
     model: System | Equations,
     drift: Drift,
@@ -42,6 +49,8 @@ def controlled(
 ) -> Held:
     """The equations of a run with the drift control asked for. Methods of their own (`Rattle`, `Symplectic`) take equations in
     which nothing is eliminated."""
+    if not isinstance(drift, Drift):
+        raise TypeError(f"drift={drift!r} is no drift control; give an object, one of {', '.join(_names())}")
     return _controlled(model, drift, tuple(sorted((laws or {}).items())), tuple(events), work)
 
 

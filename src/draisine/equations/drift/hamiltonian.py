@@ -18,20 +18,21 @@ from functools import lru_cache
 import casadi as ca
 import numpy as np
 
-from draisine.equations.drift.opened import Opened
+from draisine.equations.drift.opened import Opened, program_at
 from draisine.model.errors import ModelError
 from draisine.program.equations import Equations, Quantity
 from draisine.program.program import Program
 from draisine.program.solved import Slots, Solved
 
+_ENOUGH = 0.02  # part of q/h that stands beside the velocities: 1e4 roundings over the change that ends Newton's method
 _TRIES = 4  # random states at which forces are compared with those of T − V
 
 
 @dataclass(frozen=True, eq=False)
 class RattleStep:
-    """One step as programs of (guess, q, v, h, p), the guess being z = (w₀, w₁, λ).
+    """One step as programs of (guess, q, v, h, p), the guess being z = (w₀, w₁, h λ).
 
-    - `drift`: one step of Newton's method for z: → `z_new`, `change`, the size of that step in the velocities.
+    - `drift`: Newton's method for z, to rounding: → `z_new`, not finite where it does not settle.
     - `kick`: the rest: → `q_new`, `v_new`.
     """
 
@@ -51,11 +52,11 @@ def rattle_step(equations: Equations) -> RattleStep:
     p = opened.symbols[3]
     mass, slope, rows, places = _functions(opened)
     z = ca.SX.sym("z", 2 * n + m)
-    w0, w1, tension = ca.vertsplit(z, [0, n, 2 * n, 2 * n + m])
+    w0, w1, impulse = ca.vertsplit(z, [0, n, 2 * n, 2 * n + m])  # that of the constraints, h λ
     end = q + h / 2 * (w0 + w1)
     momentum = mass(q, p) @ w0
     residual = ca.vertcat(
-        momentum - mass(q, p) @ v - h / 2 * (slope(q, w0, p) + rows(q, p).T @ tension),
+        momentum - mass(q, p) @ v - (h * slope(q, w0, p) + rows(q, p).T @ impulse) / 2,
         mass(end, p) @ w1 - momentum,
         places(end, p),
     )
@@ -67,10 +68,16 @@ def rattle_step(equations: Equations) -> RattleStep:
         "h": (h, ["h"]),
         "p": (p, [s.name for s in equations.parameters]),
     }
-    change = ca.SX.sym("change", z.numel())
-    outputs: Slots = {"z_new": z + change, "change": ca.norm_inf(change[: 2 * n])}
+    # Newton's method ends where z changes little against its size, but places are known to rounding only, and velocities to that
+    # part of q/h: a size that stands beside them keeps slow motions, and short steps, from being asked for more
+    least = _ENOUGH * ca.sqrt(1 + ca.sumsqr(q)) / h
+    solution = ca.SX.sym("solution", z.numel() + 1)
+    equation = ca.vertcat(ca.substitute(-residual, z, solution[:-1]), least - solution[-1])
+    nothing = ca.SX(solution.numel(), solution.numel())
     name = equations.name
-    drift = Solved.build(f"{name}_rattle", slots, ca.jacobian(residual, z), -residual, change, outputs)
+    drift = Solved.build(
+        f"{name}_rattle", slots, nothing, equation, solution, {"z_new": solution[:-1]}, start=ca.vertcat(z, least)
+    )
     matrix = ca.vertcat(
         ca.horzcat(mass(end, p), -h / 2 * rows(end, p).T),
         ca.horzcat(rows(end, p), ca.SX(m, m)),
@@ -101,6 +108,7 @@ def _check_conservative(opened: Opened, who: str) -> None:
     """Refuse forces that do not come from T − V, and what changes with time."""
     e = opened.equations
     opened.check_holonomic(f"{who} is", "use Reduced() or Projection()")
+    opened.check_plain_forces(f"{who} is", "use Projection()")
     t, _, u, p = opened.symbols
     q, v, rest = opened.parts
     kinetic, potential = opened.parted
@@ -162,6 +170,7 @@ def in_momenta(equations: Equations) -> Momenta:
         "p": (p, parameters),
     }
     rates = ca.vertcat(speed, slope(q, speed, p))
+    rest = ca.SX.zeros(len(equations.extra_states))  # a conservative mechanism has none that move
     nothing = ca.SX(0, 1)
     empty: Slots = dict.fromkeys(("v", "multipliers", "outputs", "residuals", "power", "inputs"), nothing)
     motion: Slots = {"t": t, "q": (slots["x"]), "v": nothing, "u": slots["u"], "p": slots["p"]}
@@ -179,6 +188,8 @@ def in_momenta(equations: Equations) -> Momenta:
         dynamics=Program.build(f"{equations.name}_hamilton", slots, {"xdot": (rates, [f"d{s}/dt" for s in labels])}),
         report=Program.build(f"{equations.name}_report", slots, empty),
         motion=Program.build(f"{equations.name}_motion", motion, {"residuals": nothing, "outputs": nothing}),
+        events=None if equations.events is None else program_at(equations.events, slots, [t, ca.vertcat(q, speed, rest), u, p]),
+        event_list=equations.event_list,
         notes=("in coordinates and momenta, for symplectic methods",),
     )
     return Momenta(

@@ -19,7 +19,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.equations.drift.opened import Opened, at_state, program_at
+from draisine.equations.drift.opened import Opened, at_state, program_at, solved_at
 from draisine.model.errors import ModelError
 from draisine.program.equations import Equations
 from draisine.program.program import Program
@@ -195,7 +195,7 @@ class _Minimal:
         kept = [*range(count), *(count + j for j in self._places[0]), *range(2 * count, slope.numel())]
         labels = [f"d{s}/dt" for s in self._labels]
         after = Program.build(whole.after.name, {**self._slots, "z": z}, {"xdot": (slope[kept], labels)})
-        return Solved(whole.name, program_at(whole.system, self._slots, self._whole), after, whole.pattern, whole.solver)
+        return solved_at(whole, self._slots, self._whole, after)
 
     def _project(self) -> Program | Solved:
         """Dependent coordinates by one step of Newton's method; without iterations, all coordinates by least change."""

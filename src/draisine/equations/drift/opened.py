@@ -5,11 +5,12 @@ Controls of drift rewrite finished programs of (t, x, u, p); what they need to k
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import casadi as ca
+import numpy as np
 
 from draisine.model.errors import ModelError
 from draisine.program.equations import Equations, Kind
@@ -60,7 +61,21 @@ class Opened:
     @cached_property
     def _linear(self) -> tuple[ca.SX, ca.SX]:
         assert self.solved is not None
-        return self.solved.linear(self.symbols)
+        # masses and constraint rows know no multipliers, so that any will do where forces depend on them
+        return self.solved.linear(self.symbols, ca.SX.zeros(self.solved.size))
+
+    def check_plain_forces(self, who: str, cure: str) -> None:
+        """Refuse forces that depend on multipliers: K = [M B; A 0] has B ≠ −Aᵀ then."""
+        n = len(self.equations.velocities)
+        if self.solved is None or not self.row_count:
+            return
+        uneven = ca.Function("uneven", list(self.symbols), [self._linear[0][:n, n:] + self._linear[0][n:, :n].T])
+        values = [np.random.default_rng(4).uniform(0.1, 1.0, symbol.numel()) for symbol in self.symbols]
+        if self.solved.iterates or np.abs(uneven(*values).full()).max(initial=0.0) > 1e-9:
+            raise ModelError(
+                f"{self.equations.name}: {who} for forces that come from an energy, but some depend on the multipliers of "
+                f"constraints (friction, creep); {cure}"
+            )
 
     @property
     def row_count(self) -> int:
@@ -150,28 +165,32 @@ def called(program: Program | Solved, arguments: list[ca.SX]) -> list[ca.SX]:
     return list(program.after.function.call([*arguments, ca.SX.zeros(program.size, program.sides)]))
 
 
-def program_at(
-    program: Program, arguments: Slots, given: Sequence[ca.SX], padding: Mapping[str, Sequence[str]] | None = None
-) -> Program:
-    """The same program of other arguments, from which its own are found by formulas; `padding` adds zeros to results."""
+def program_at(program: Program, arguments: Slots, given: Sequence[ca.SX]) -> Program:
+    """The same program of other arguments, from which its own are found by formulas."""
     results = program.function.call(list(given))
-    outputs = {}
-    for slot, result in zip(program.outputs, results, strict=True):
-        more = (padding or {}).get(slot.name, ())
-        outputs[slot.name] = (
-            (ca.vertcat(result, ca.SX.zeros(len(more))), (*slot.labels, *more)) if more else (result, slot.labels)
-        )
+    outputs: Slots = {slot.name: (result, slot.labels) for slot, result in zip(program.outputs, results, strict=True)}
     units = {n: unit for slot in (*program.inputs, *program.outputs) for n, unit in zip(slot.labels, slot.units, strict=True)}
     return Program.build(program.name, arguments, outputs, units)
 
 
-def at_state(
-    program: Program | Solved, arguments: Slots, given: Sequence[ca.SX], padding: Mapping[str, Sequence[str]] | None = None
-) -> Program | Solved:
+def at_state(program: Program | Solved, arguments: Slots, given: Sequence[ca.SX]) -> Program | Solved:
     """`program_at`, for what is solved behind a linear system too."""
     if isinstance(program, Program):
-        return program_at(program, arguments, given, padding)
+        return program_at(program, arguments, given)
     z = ca.SX.sym("z", program.size, program.sides)
-    system = program_at(program.system, arguments, given)
-    after = program_at(program.after, {**arguments, "z": z}, [*given, z], padding)
-    return Solved(program.name, system, after, program.pattern, program.solver)
+    after = program_at(program.after, {**arguments, "z": z}, [*given, z])
+    return solved_at(program, arguments, given, after)
+
+
+def solved_at(program: Solved, arguments: Slots, given: Sequence[ca.SX], after: Program) -> Solved:
+    """The same linear system, or the same rounds of Newton's method, at other arguments, and what comes after the solution."""
+    z = ca.SX.sym("z", program.size)
+    with_solution: Slots = {**arguments, "z": z}
+    rounds = (with_solution, [*given, z]) if program.iterates else (arguments, given)
+    return replace(
+        program,
+        system=program_at(program.system, *rounds),
+        after=after,
+        further=None if program.further is None else program_at(program.further, with_solution, [*given, z]),
+        start=None if program.start is None else program_at(program.start, arguments, given),
+    )

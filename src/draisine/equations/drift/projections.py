@@ -22,7 +22,6 @@ Reals = NDArray[np.float64]
 
 ENERGY = "energy"
 ROUNDING = 1e-15  # residuals above it are worth a step of Newton's method
-STAMP = "drawn_back_at"
 AT_START = "_at_start"  # ends the names of parameters that hold invariants
 
 
@@ -121,44 +120,36 @@ def _holding(equations: Equations, names: tuple[str, ...], gamma: float, limit: 
     states = ca.vertcat(q, v)
     lean = ca.jacobian(ca.vertcat(held, values), states)
     z = ca.SX.sym("z", lean.shape[0])
-    wider = _Wider(equations, names, once)
+    wider = _Wider(equations, names)
     error = ca.norm_inf(ca.vertcat(held, values - begun))
-    if once:  # a run repeats projections until the error is small: what bears the stamp of this moment is left as it is
-        error = ca.if_else(wider.stamp == t, 0.0, error)
-    slots = wider.slots(t, x, u, p, begun)
-    x_new = ca.vertcat(states - lean.T @ z, rest, *([t] if once else []))
-    labels = [s.name for s in wider.equations.states]
-    outputs: Slots = {"x_new": (x_new, labels), "error": (error, ["error"])}
+    outputs: Slots = {"x_new": (ca.vertcat(states - lean.T @ z, rest), _labels(opened)), "error": (error, ["error"])}
     side = ca.vertcat(held, gamma * (values - begun))
-    project = Solved.build(f"{equations.name}_hold", slots, lean @ lean.T, side, z, outputs)
-    return Held(replace(wider.equations, project=project, residual_limit=limit or ROUNDING), before)
+    project = Solved.build(f"{equations.name}_hold", wider.slots(t, x, u, p, begun), lean @ lean.T, side, z, outputs)
+    rounds = 1 if once else equations.projections
+    return Held(replace(wider.equations, project=project, residual_limit=limit or ROUNDING, projections=rounds), before)
 
 
 class _Wider:
-    """The same equations with parameters for invariants at the start and, if wanted, a state that bears a moment."""
+    """The same equations with parameters for invariants at the start."""
 
-    def __init__(self, equations: Equations, names: tuple[str, ...], stamped: bool) -> None:
+    def __init__(self, equations: Equations, names: tuple[str, ...]) -> None:
         self._old = equations
-        self.stamp = ca.SX.sym("stamp", int(stamped))
         more = tuple(Quantity(f"{_word(name)}{AT_START}", about=f"{name} at the start, held by the run") for name in names)
         taken = {q.name for q in equations.parameters} & {q.name for q in more}
         if taken:
             raise ModelError(f"{equations.name} has a parameter {taken.pop()!r}, the name of an invariant's value; rename it")
-        extra = (Quantity(STAMP, "s", "when the invariants were last drawn back"),) if stamped else ()
         self._parameters = [q.name for q in (*equations.parameters, *more)]
-        self.equations = self._widened(more, extra)
+        self.equations = self._widened(more)
 
     def slots(self, t: ca.SX, x: ca.SX, u: ca.SX, p: ca.SX, begun: ca.SX) -> Slots:
-        names = [*(s.name for s in self._old.states), *([STAMP] if self.stamp.numel() else [])]
-        inputs = [i.name for i in self._old.inputs]
         return {
             "t": (t, ["t"]),
-            "x": (ca.vertcat(x, self.stamp), names),
-            "u": (u, inputs),
+            "x": (x, [s.name for s in self._old.states]),
+            "u": (u, [i.name for i in self._old.inputs]),
             "p": (ca.vertcat(p, begun), self._parameters),
         }
 
-    def _widened(self, more: tuple[Quantity, ...], extra: tuple[Quantity, ...]) -> Equations:
+    def _widened(self, more: tuple[Quantity, ...]) -> Equations:
         old = self._old
         t, x, u, p = Opened(old).symbols
         begun = ca.SX.sym("begun", len(more))
@@ -169,8 +160,7 @@ class _Wider:
         return replace(
             old,
             parameters=(*old.parameters, *more),
-            extra_states=(*old.extra_states, *extra),
-            dynamics=at_state(old.explicit, slots, given, {"xdot": [f"d{s.name}/dt" for s in extra]}),
+            dynamics=at_state(old.explicit, slots, given),
             report=at_state(old.report, slots, given),
             motion=program_at(old.motion, moved, list(motion.values())),
             events=None if old.events is None else program_at(old.events, slots, given),

@@ -147,7 +147,7 @@ def completed(equations: Equations) -> Equations:
     constraints = tuple(c.constraint for c in known.found)
     return replace(
         equations,
-        dynamics=Implicit(dynamics.name, dynamics.residual, indices(system)),
+        dynamics=replace(dynamics, index=indices(system)),
         constraints=constraints,
         motion=_with_residuals(equations.motion, residuals, constraints),
         report=_with_residuals(_program(equations), residuals, constraints),

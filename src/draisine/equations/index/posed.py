@@ -15,7 +15,7 @@ from functools import cached_property
 import casadi as ca
 import numpy as np
 
-from draisine.equations.augmented import SecondOrder
+from draisine.equations.augmented import SecondOrder, with_reactions
 from draisine.equations.index.hidden import solvable
 from draisine.equations.index.second_order import MULTIPLIER, second_order
 from draisine.model.errors import ModelError
@@ -135,7 +135,8 @@ class _Posed:
 
     @cached_property
     def _forces(self) -> ca.SX:
-        return self.system.force + self._matrix.T @ self._multipliers
+        (force,) = with_reactions(self.system, self._multipliers, [self.system.force])
+        return force + self._matrix.T @ self._multipliers
 
     def _implicit(self) -> Implicit:
         s = self.system
@@ -159,7 +160,9 @@ class _Posed:
         slots = self._arguments()
         arguments: Slots = {"t": slots["t"], "x": slots["x"], "xdot": rate, "u": slots["u"], "p": slots["p"]}
         program = Program.build(f"{s.name}_residual", arguments, {"residual": (ca.vertcat(*rows), labels)})
-        return Implicit(s.name, program, self._indices())
+        sizes = (s.q.numel(), s.v.numel(), self._multipliers.numel() + self._corrections.numel())
+        orders = tuple(order for order, size in enumerate(sizes) for _ in range(size))
+        return Implicit(s.name, program, self._indices(), orders)
 
     # ---------------------------------------------------------------- constraints
 
@@ -209,7 +212,8 @@ class _Posed:
 
     def _report(self) -> Program:
         s, nothing = self.system, ca.SX(0, 1)
-        power = ca.jacobian(ca.dot(s.driven, s.v), s.u).T * s.u if s.inputs else nothing
+        (driven,) = with_reactions(s, self._multipliers, [s.driven])
+        power = ca.jacobian(ca.dot(driven, s.v), s.u).T * s.u if s.inputs else nothing
         return Program.build(
             f"{s.name}_report",
             self._arguments(),

@@ -15,90 +15,39 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
-from typing import Any
+from dataclasses import dataclass
 
 import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from draisine.equations.augmented import SecondOrder
+from draisine.equations.augmented import SecondOrder, augmented
+from draisine.equations.constrained import Constrained
+from draisine.equations.derive import derive
 from draisine.equations.index.array import Others, Point, Ranks, differential_index
 from draisine.equations.index.branch import Place, begin, closer, holds, places, structure_on
+from draisine.equations.index.findings import Elsewhere, IndexReport, Progress
+from draisine.equations.index.mechanical import mechanics_of
 from draisine.equations.index.posed import posed
 from draisine.equations.index.prolongation import full_signature
 from draisine.equations.index.signature import Offsets, offsets
-from draisine.equations.index.steps import Step, steps
+from draisine.equations.index.steps import steps
 from draisine.equations.index.structure import Structure, structure
+from draisine.equations.treatment import Augmented
 from draisine.model.errors import ModelError
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.program.equations import Equations, Quantity
 from draisine.program.expression import closest
 from draisine.program.implicit import Implicit
+from draisine.program.solved import Solved
 
 Reals = NDArray[np.float64]
 
 DEEPEST = 7  # differentiations tried of systems that are not large
 SMALL, FURTHER = 8, 6  # systems with so few unknowns are looked at at so many further points
 MOST_UNKNOWNS, MOST_OPERATIONS = 120, 10_000  # beyond, derivative arrays are too large to be looked at
-
-
-@dataclass(frozen=True)
-class Elsewhere:
-    """Another consistent point, and the differential index there."""
-
-    differential: int
-    point: dict[str, float] = field(repr=False)
-
-
-@dataclass(frozen=True)
-class Progress:
-    """All equations differentiated so many times: how many conditions on the unknowns they hold, and which rates stay open."""
-
-    times: int
-    conditions: int
-    open: tuple[str, ...]
-
-    def __str__(self) -> str:
-        rates = f"rates of {', '.join(self.open)} open" if self.open else "all rates determined"
-        return f"{self.times} differentiations of all equations: {self.conditions} conditions on the unknowns, {rates}"
-
-
-@dataclass(frozen=True)
-class IndexReport:
-    """What the index of a system is, at a consistent point, and why.
-
-    - `structural`: by the Σ-method, on the system as posed; `differential`: by ranks at `point`, None if none was found.
-    - `perturbation`: as far as it follows; otherwise None, and a sentence gives what is known.
-    - `freedoms`: how many numbers a start may choose; `unknowns`: index of each unknown by structure.
-    - `steps`: what each differentiation of each equation removes, by structure; `progress`: what differentiations of all of them
-      leave, by numbers; `elsewhere`: consistent points where the index differs.
-    - `margin`: smallest singular value that counted and largest that did not, as fractions of the largest.
-    """
-
-    name: str
-    structural: int
-    differential: int | None
-    perturbation: int | None
-    freedoms: int | None
-    unknowns: dict[str, int]
-    steps: tuple[Step, ...]
-    progress: tuple[Progress, ...]
-    elsewhere: tuple[Elsewhere, ...]
-    point: dict[str, float]
-    margin: tuple[float, float] | None
-    sentences: tuple[str, ...]
-
-    def as_data(self) -> dict[str, Any]:
-        """Plain numbers, texts and lists, for JSON."""
-        data = asdict(self)
-        data["steps"] = [asdict(step) | {"said": str(step)} for step in self.steps]
-        return data
-
-    def __str__(self) -> str:
-        lines = [*self.sentences, *(str(step) for step in self.steps or self.progress)]
-        return "\n".join([f"index of {self.name}", *(f"  {line}" for line in lines)])
+MOST_LIGHT = 30  # unknowns of a mechanism without enough masses that the doctor still looks at by derivative arrays
 
 
 def index_of(
@@ -116,8 +65,14 @@ def index_of(
     - `elsewhere`: at how many further consistent points the index is looked at, to see whether it changes; by default a few for
       small systems and none for large ones.
 
-    Laws of inputs that move constraints must be put in first; inputs count as constants here.
+    Mechanisms whose masses and constraints determine the accelerations are settled by that, at the point and a few near it
+    (`mechanical.py`); derivative arrays decide for the others, and where multipliers are held or `elsewhere` is asked for.
+    `index_of(posed(system))` takes derivative arrays always. Laws of inputs that move constraints must be put in first; inputs
+    count as constants here.
     """
+    settled = _settled(system, at, parameters, inputs, time) if not elsewhere else None
+    if settled is not None:
+        return settled
     equations = _as_posed(system)
     dynamics = equations.dynamics
     if not isinstance(dynamics, Implicit):
@@ -135,6 +90,75 @@ def index_of(
     if here is not None and here.point.consistent and shape.regular and not holds(shape, [Place(here.point, others)]):
         shape = structure_on(equations, places(dynamics, here.point.y, others, held))
     return _report(equations, shape, as_posed, here, other)
+
+
+def index_of_mechanism(mechanism: Constrained) -> IndexReport:
+    """The index of a mechanism at a state: by masses and constraints, or by derivative arrays where these are not enough."""
+    mechanics = mechanics_of(mechanism)
+    if mechanics.regular:
+        return mechanics.report()
+    system = mechanics.system
+    count = system.q.numel() + system.v.numel() + len(system.holonomic) + len(system.nonholonomic)
+    if count > MOST_LIGHT:
+        raise ModelError(
+            f"masses and constraints do not determine the accelerations, and {count} unknowns are too many for derivative arrays"
+        )
+    values = (p.tolist() for p in (mechanism.motion.p, mechanism.motion.u))
+    given = [
+        dict(zip((q.name for q in names), v, strict=True))
+        for names, v in zip((system.parameters, system.inputs), values, strict=True)
+    ]
+    return index_of(posed(system), parameters=given[0], inputs=given[1], time=mechanism.time)
+
+
+@dataclass(frozen=True, eq=False)
+class _Moment:
+    x: Reals
+    u: Reals
+    p: Reals
+
+
+def _settled(
+    system: Equations | SecondOrder | Model | System,
+    at: Mapping[str, float] | ArrayLike | None,
+    parameters: Mapping[str, float] | None,
+    inputs: Mapping[str, float] | None,
+    time: float,
+) -> IndexReport | None:
+    """The index of a mechanism whose masses and constraints determine the accelerations; None for anything else."""
+    whole = _whole(system)
+    wishes = {} if at is None else at
+    if whole is None or not isinstance(wishes, Mapping):
+        return None
+    known = [q.name for q in (*whole.coordinates, *whole.velocities)]
+    if not set(wishes) <= set(known):
+        return None
+    u = _values(whole.name, "input", whole.inputs, inputs)
+    p = _values(whole.name, "parameter", whole.parameters, parameters)
+    y = np.array([float(wishes.get(q.name, q.default)) for q in (*whole.coordinates, *whole.velocities)])
+    held, count = np.array([name in wishes for name in known]), len(whole.coordinates)
+    there = Constrained(whole, whole, _Moment(y, u, p), time)
+    place = there.onto(y[:count], held=held[:count])
+    if place is None or not there.look(place).finite:
+        return None
+    sight = there.look(place)
+    free = ~held[count:]
+    y[count:][free] += np.linalg.lstsq(sight.rows[:, free], -sight.rows @ y[count:] - sight.drift, rcond=1e-9)[0]
+    rest = np.zeros(len(whole.extra_states))
+    mechanics = mechanics_of(Constrained(whole, whole, _Moment(np.concatenate([place, y[count:], rest]), u, p), time))
+    return mechanics.report() if mechanics.regular else None
+
+
+def _whole(system: Equations | SecondOrder | Model | System) -> Equations | None:
+    """A mechanism's equations with all velocities among the states, or None if it is none, or has been reduced."""
+    if isinstance(system, Model | System):
+        found = derive(system, work=False, formulation=Augmented())
+    elif isinstance(system, SecondOrder):
+        found = augmented(system)
+    else:
+        found = system
+    with_all = bool(found.velocities) and len(found.independent) == len(found.velocities)
+    return found if with_all and isinstance(found.dynamics, Solved) else None
 
 
 @dataclass(frozen=True)
@@ -184,8 +208,10 @@ class _Numbers:
 
 def _as_posed(system: Equations | SecondOrder | Model | System) -> Equations:
     """Equations as a person would write them: a mechanism with its multipliers, of index 3 if its constraints are holonomic."""
-    if isinstance(system, Equations) and (isinstance(system.dynamics, Implicit) or not system.multipliers):
-        return system
+    if isinstance(system, Equations):
+        mechanism = bool(system.multipliers) or (isinstance(system.dynamics, Solved) and bool(system.velocities))
+        if isinstance(system.dynamics, Implicit) or not mechanism:
+            return system
     return posed(system)
 
 

@@ -8,9 +8,12 @@ import casadi as ca
 import numpy as np
 
 from draisine.equations.augmented import SecondOrder
-from draisine.equations.energies import Energies
+from draisine.equations.energies import Energies, unknown_to_energies
+from draisine.equations.mechanism import Mechanism
 from draisine.equations.redundancy import select_rows
 from draisine.equations.sampling import onto_constraints
+from draisine.equations.treatment import Augmented
+from draisine.equations.whole import Whole
 from draisine.model.errors import ModelError
 from draisine.model.items import System
 from draisine.model.model import Model
@@ -29,7 +32,13 @@ def second_order(system: SecondOrder | Equations | Model | System) -> tuple[Seco
         return system, ()
     if isinstance(system, Equations):
         return _recovered(system), ()
-    return _independent(_by_energies(Energies(system.freeze() if isinstance(system, Model) else system)))
+    system = system.freeze() if isinstance(system, Model) else system
+    if not unknown_to_energies(system):
+        return _independent(_by_energies(Energies(system)))
+    # laws of slip, contacts of surfaces, forces that depend on multipliers: by Newton and Euler, in the model's own coordinates
+    mechanism = Mechanism(system)
+    repeated = [mechanism.row_names[spare.row] for spare in mechanism.selection.spare]
+    return Whole(mechanism, Augmented(), {}, (), None).second_order(), tuple(repeated)
 
 
 def _by_energies(found: Energies) -> SecondOrder:
@@ -74,8 +83,8 @@ def _recovered(equations: Equations) -> SecondOrder:
     if not isinstance(solved, Solved) or not fits:
         raise ModelError(
             f"{equations.name}: masses and constraints cannot be told from these equations, since velocities have been "
-            "eliminated or constraints left out; pass the model itself, or equations by lagrangian, from_sympy or "
-            "derive_by_energies"
+            "eliminated, constraints left out, or forces depend on multipliers; pass the model itself, or equations by "
+            "lagrangian, from_sympy or derive_by_energies"
         )
     t, x, u, p = solved.system.symbols()
     nq = len(equations.coordinates)

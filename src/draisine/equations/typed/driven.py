@@ -15,7 +15,7 @@ import casadi as ca
 from draisine.equations.index.hidden import completed
 from draisine.equations.index.structure import moved_by_inputs, structure
 from draisine.model.errors import ModelError
-from draisine.program.equations import Equations, Event
+from draisine.program.equations import Equations, Event, check_events
 from draisine.program.expression import SX_FUNCTIONS, Expr, closest, evaluate, parse
 from draisine.program.implicit import Implicit
 from draisine.program.program import Program
@@ -27,6 +27,7 @@ def with_laws(equations: Equations, laws: Mapping[str, Expr] | None = None, even
 
     The inputs keep their names and places; what is passed for one that has a law is not read.
     """
+    check_events(events)
     if not laws and not events:
         return equations
     return _with_laws(equations, tuple(sorted((laws or {}).items())), tuple(events))
