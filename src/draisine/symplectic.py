@@ -14,9 +14,9 @@ from draisine.equations.drift.hamiltonian import Momenta, in_momenta, rattle_ste
 from draisine.kernels import Kernel, compile
 from draisine.model.errors import ModelError
 from draisine.program.equations import Equations
-from draisine.simulation import Choices, EveryStage, Gauss, Run, Sampled, Segment, integrate, prepare
+from draisine.simulation import Choices, EveryStage, Gauss, Run, Sampled, integrate, prepare
 from draisine.simulation.methods import Method
-from draisine.simulation.rattle import RattleKernels, rattle
+from draisine.simulation.rattle import RATTLE
 
 Reals = NDArray[np.float64]
 
@@ -45,20 +45,18 @@ def symplectic_run(
     if np.any(inputs != 0.0):
         pushed = equations.inputs[int(np.argmax(inputs != 0.0))].name
         raise ModelError(f"{equations.name}: {name} is for conservative mechanisms, but the input {pushed!r} is not zero")
-    if isinstance(drift, Rattle):
-        run = rattle(_rattle_kernels(equations), x0, until, drift.step, parameters, samples, progress)
-    else:
-        run = _in_momenta(drift, equations, x0, until, parameters, samples, progress)
-    if equations.event_list:
-        missed = ", ".join(e.name for e in equations.event_list)
-        run = replace(run, status=run.status.with_warning(f"{name} does not look for events ({missed})"))
-    return run
+    if isinstance(drift, Symplectic):
+        return _in_momenta(drift, equations, x0, until, parameters, samples, progress)
+    choices, solve, finish = _rattle_kernels(equations)
+    method = RATTLE(solve, finish, drift.step)
+    return integrate(choices, x0, until, parameters=parameters, method=method, samples=samples, progress=progress)
 
 
 @lru_cache(maxsize=16)
-def _rattle_kernels(equations: Equations) -> RattleKernels:
+def _rattle_kernels(equations: Equations) -> tuple[Choices, Kernel, Kernel]:
+    """What a step needs. Nothing else may move the state: it is on its constraints, and stays symplectic."""
     step = rattle_step(equations)
-    return RattleKernels(equations, compile(step.drift), compile(step.kick), compile(equations.explicit), step.rows)
+    return prepare(replace(equations, project=None, monitor=None)), compile(step.drift), compile(step.kick)
 
 
 @lru_cache(maxsize=16)
@@ -83,10 +81,16 @@ def _in_momenta(
     begin = np.concatenate([x0[:n], momenta])
     run = integrate(choices, begin, until, parameters=parameters, method=method, samples=samples, progress=progress)
 
-    def told(times: Reals, states: Reals) -> Reals:
-        (speeds,) = to_velocities.map(states[:, :n], states[:, n:], parameters)
-        rest = np.tile(x0[2 * n :], (len(states), 1))
-        return np.hstack([states[:, :n], speeds, rest])
+    def told(state: Reals) -> Reals:
+        (speeds,) = to_velocities(state[:n], state[n:], parameters)
+        return np.concatenate([state[:n], speeds, x0[2 * n :]])
 
-    segments = tuple(Segment(equations, s.times, told(s.times, s.states), s.inputs, s.steps) for s in run.segments)
-    return replace(run, segments=segments, final_state=told(np.zeros(1), run.final_state[None, :])[0])
+    def all_told(states: Reals) -> Reals:
+        if len(states) < 2:  # of one sample a kernel cannot tell its numbers from samples
+            return np.array([told(x) for x in states]).reshape(len(states), len(x0))
+        (speeds,) = to_velocities.map(states[:, :n], states[:, n:], parameters)
+        return np.hstack([states[:, :n], speeds, np.tile(x0[2 * n :], (len(states), 1))])
+
+    segments = tuple(replace(s, equations=equations, states=all_told(s.states)) for s in run.segments)
+    events = tuple(replace(e, state=told(e.state)) for e in run.events)
+    return replace(run, segments=segments, events=events, final_state=told(run.final_state))

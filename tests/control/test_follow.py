@@ -91,6 +91,17 @@ def test_velocities_in_a_ratio_that_turns():
         assert np.abs(run[name] - sp.lambdify(t, known)(run.time)).max() < 1e-8, name
 
 
+def test_a_path_that_begins_at_an_angle_is_found_from_rest():
+    """At rest a heading has no effect: Newton's method would turn it round and round."""
+    y, psi, t = sp.symbols("y psi t")
+    skate = dr.first_order("skate", {x: v * sp.cos(psi), y: v * sp.sin(psi), psi: w, v: f / 2, w: u / 3}, inputs=[f, u])
+    there, aside = 5 * t, sp.sin(t) / 2
+    run = dr.follow(skate, {"there": "x = 5*t", "aside": "y = 0.5*sin(t)"}, ["f", "u"], 2.0, method=tight)
+    speed, heading = sp.sqrt(there.diff(t) ** 2 + aside.diff(t) ** 2), sp.atan2(aside.diff(t), there.diff(t))
+    for name, known in (("f", 2 * speed.diff(t)), ("u", 3 * heading.diff(t, 2)), ("v", speed)):
+        assert np.abs(run[name] - sp.lambdify(t, known)(run.time)).max() < 1e-8, name
+
+
 def test_other_inputs_and_parameters():
     k = sp.Symbol("k")
     pushed = dr.first_order("pushed", {x: v, v: f + w - k * x}, inputs=[f, w], parameters={k: 1.0})

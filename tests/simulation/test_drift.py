@@ -10,6 +10,7 @@ import pytest
 import draisine as dr
 from draisine.equations.drift import Drift
 from draisine.equations.drift.control import controlled
+from draisine.results.status import Ending
 from draisine.simulation import Run, integrate
 from draisine.verbs import Computed, compute
 
@@ -229,6 +230,45 @@ def test_samples_of_rattle_lie_on_the_motion() -> None:
     assert run.time.tolist() == [0.0, 0.12345, 0.5, 1.0]
 
 
+def _upward_passages(drift: Drift, model: object, event: dr.Event, until: float) -> list[float]:
+    run = dr.simulate(model, until, drift=drift, events=[event], samples=11)  # type: ignore[arg-type]
+    assert run.status.complete
+    return [e.time for e in run.events]
+
+
+def test_symplectic_runs_look_for_events() -> None:
+    """A pendulum that falls from the horizontal passes the lowest point at a quarter of its period, 4 K(½)/√g, and on."""
+    period = 4 * 1.8540746773013719 / math.sqrt(9.81)  # K(1/√2), Abramowitz & Stegun 17.3
+    expected = [period / 4, 3 * period / 4, 5 * period / 4]
+    rod = dr.gallery.simple_pendulum()
+    for step, error in ((0.01, 1e-3), (0.001, 1e-5)):
+        found = _upward_passages(dr.Rattle(step), rod, dr.Event("low", "x1"), 3.0)
+        assert found == pytest.approx(expected, abs=error)
+        assert max(abs(np.array(found) - expected)) > 1e-9  # it is of order 2, and not the exact motion
+    angle = dr.gallery.n_pendulum_by_angles(1)
+    name = angle.coordinates[0].name
+    run = dr.simulate(
+        angle, 3.0, start={name: math.pi / 2}, drift=dr.Symplectic(0.01, 6), events=[dr.Event("low", name)], samples=11
+    )
+    assert [e.time for e in run.events] == pytest.approx(expected, abs=1e-9)
+
+
+def test_a_symplectic_run_stops_at_an_event() -> None:
+    stop = dr.Event("low", "x1", action="stop", about="it hangs straight down")
+    run = dr.simulate(dr.gallery.simple_pendulum(), 3.0, drift=dr.Rattle(0.001), events=[stop])
+    assert run.status.kind == Ending.EVENT and "it hangs straight down" in str(run.status)
+    assert run.time[-1] == pytest.approx(1.8540746773013719 / math.sqrt(9.81), abs=1e-5)
+    assert abs(run["x1"][-1]) < 1e-10 and run["z1"][-1] == pytest.approx(-1.0, abs=1e-9)
+
+
+def test_short_steps_of_slow_motions_are_solved() -> None:
+    """Newton's method is not asked for more than rounding of places allows."""
+    pendulum = dr.gallery.simple_pendulum()
+    for step in (1e-4, 1e-5):
+        run = compute(pendulum, 100 * step, start={"x1": 1e-6, "z1": -1.0}, drift=dr.Rattle(step)).run
+        assert run.status.kind == Ending.FINISHED and run.accepted == 100
+
+
 # ---------------------------------------------------------------- minimal coordinates
 
 
@@ -272,19 +312,51 @@ def test_a_four_bar_moves_alike_in_minimal_coordinates_and_reduced() -> None:
 
 @pytest.mark.parametrize("gamma", [0.25, 0.5, 1.0])
 def test_stabilisation_takes_its_part_of_the_error_once(gamma: float) -> None:
-    """I − I₀ shrinks by 1 − γ, up to the square of itself; the next call at that moment does nothing."""
+    """I − I₀ shrinks by 1 − γ, up to the square of itself; a run does it once after a step, and carries no state for it."""
     held = controlled(dr.gallery.n_pendulum_by_angles(2), dr.InvariantStabilisation(gamma=gamma))
     assert held.invariants is not None and held.equations.project is not None
     x = np.array([0.4, 0.9, 0.3, -0.2])
     (energy,) = held.invariants([0.0], x, [], [1.0, 1.0, 9.81])
     for error in (1e-2, 1e-3):
         p = np.array([1.0, 1.0, 9.81, energy[0] - error])
-        moved, before = held.equations.project([1.5], [*x, 0.0], [], p)
+        moved, before = held.equations.project([1.5], x, [], p)
         assert before[0] == pytest.approx(error, rel=1e-9)
-        (after,) = held.invariants([0.0], moved[:4], [], p[:3])
+        (after,) = held.invariants([0.0], moved, [], p[:3])
         assert after[0] - p[3] == pytest.approx((1 - gamma) * error, abs=error**2)
-        assert held.equations.project([1.5], moved, [], p)[1][0] == 0.0
-        assert held.equations.project([1.6], moved, [], p)[1][0] > 0.0
+    assert held.equations.projections == 1
+    assert held.equations.states == dr.gallery.n_pendulum_by_angles(2).states
+
+
+@pytest.mark.parametrize("gamma", [0.25, 1.0])
+def test_a_run_stabilises_once_after_each_step(gamma: float) -> None:
+    """Steps of RK4 done here, each followed by one correction of the energy: the run's, number by number."""
+    pendulum = dr.gallery.n_pendulum_by_angles(2)
+    held = controlled(pendulum, dr.InvariantStabilisation(gamma=gamma))
+    names = [q.name for q in pendulum.states]
+    x = np.array([0.4, 0.9, 0.3, -0.2])
+    step, count = 0.05, 12
+    run = dr.simulate(
+        pendulum,
+        step * count,
+        start=dict(zip(names, x.tolist(), strict=True)),
+        method=dr.RK4(step=step),
+        drift=dr.InvariantStabilisation(gamma=gamma),
+        samples=count + 1,
+    )
+    p = held.with_values(x, np.zeros(0), pendulum.default_parameters)
+    assert held.equations.project is not None
+
+    def f(t: float, y: np.ndarray) -> np.ndarray:
+        return held.equations.explicit([t], y, [], p)[0]
+
+    for k in range(count):
+        t = k * step
+        a = f(t, x)
+        b = f(t + step / 2, x + step / 2 * a)
+        c = f(t + step / 2, x + step / 2 * b)
+        d = f(t + step, x + step * c)
+        x = held.equations.project([t + step], x + step / 6 * (a + 2 * b + 2 * c + d), [], p)[0]
+    np.testing.assert_allclose([run[name][-1] for name in names], x, rtol=1e-11)
 
 
 def test_any_expression_can_be_held() -> None:
@@ -373,3 +445,19 @@ def test_a_formulation_can_be_asked_for() -> None:
         for formulation in (dr.Reduced(), dr.Augmented())
     ]
     assert np.max(np.abs(runs[0]["roll_rate"] - runs[1]["roll_rate"])) < 1e-9
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ({"drift": "baumgarte"}, r"drift='baumgarte' is no drift control; give an object, one of NoControl\(\), Baumgarte\(\)"),
+        ({"drift": dr.GGL}, "is no drift control"),
+        ({"method": "radau"}, "method='radau' is no method; give an object such as DOP853"),
+        ({"method": dr.Radau}, "is no method"),
+        ({"events": ["x1"]}, "events: 'x1' is no event; write Event"),
+    ],
+)
+@pytest.mark.parametrize("name", ["simple_pendulum", "cart_pole"])
+def test_words_and_classes_in_the_place_of_objects(name: str, given: dict[str, object], says: str) -> None:
+    with pytest.raises(TypeError, match=says):
+        dr.simulate(dr.gallery.model(name), 1.0, **given)  # type: ignore[arg-type]

@@ -281,3 +281,12 @@ def test_records_of_a_run_that_switches_are_in_order() -> None:
     assert np.all(np.diff(run.times) > 0)
     assert run.times[0] == 0.0
     assert run.times[-1] == 10.0
+
+
+@pytest.mark.parametrize("method", [RK4(0.001), Radau(step=0.001)])
+def test_more_steps_than_the_first_buffers_hold(method: object) -> None:
+    """Rows of inputs are as many as steps, also where there is no input."""
+    run = integrate(oscillator(), [1.0, 0.0], 3.0, method=method)
+    (part,) = run.segments
+    assert (len(part.times), part.states.shape, part.inputs.shape) == (3001, (3001, 2), (3001, 0))
+    np.testing.assert_allclose(part.states[2500, 0], np.cos(2.5), atol=1e-9)

@@ -6,23 +6,27 @@ import casadi as ca
 import numpy as np
 import pytest
 
-from draisine.program.equations import Event
+from draisine.program.equations import Equations, Event
 from draisine.results.status import Ending
-from draisine.simulation import DOP853, ESDIRK23, RK4, Auto, Radau, integrate
+from draisine.simulation import DOP853, ESDIRK23, RK4, Auto, Radau, integrate, prepare
 from simulation.systems import first_order, implicit_system, oscillator, robertson, start_of, van_der_pol
 
-# H. H. Robertson's reaction at t = 40 and 4e10 as published with LSODE (A. C. Hindmarsh, "ODEPACK", 1983).
-ROBERTSON = {40.0: [7.158e-1, 9.186e-6, 2.842e-1], 4e10: [5.2083e-8, 2.0833e-13, 1.0]}
-# The same to more digits: Hairer & Wanner's test set for RADAU5, problem ROBER, at t = 1e11.
-ROBERTSON_LATE = [0.2083340149701255e-7, 0.8333360770334713e-13, 0.9999999791665050]
-# ... and problem VDPOL, ε = 1e-6, from (2, 0), at t = 1 and 2.
-VAN_DER_POL = {1.0: [-0.1863646254808130e1, 0.7535430865435460e0], 2.0: [0.1706167732170483e1, -0.8928097010247975e0]}
+# Made for these tests by Radau IIA in mpmath with 32 digits, Newton's method to 27, steps chosen by the collocation polynomial of
+# the step before: once with 8 stages (310 steps), once with 6 and a tighter tolerance (610 steps). At t = 4e10 and 1e11 both
+# agree to all of 22 digits, at t = 40 to 1e-15. What is published, e.g. for ODEPACK and RADAU5, agrees to the digits it has.
+ROBERTSON = {
+    40.0: [0.71582706871940509, 9.1855347645577635e-6, 0.28416374574583035],
+    4e10: [5.208345176799239e-8, 2.083338177925489e-13, 0.99999994791633990],
+}
+ROBERTSON_LATE = [2.0833401497012942e-8, 8.3333607703347834e-14, 0.99999997916651517]  # t = 1e11
+# ε = 1e-6, from (2, 0), at t = 1 and 2, in the same way with 7 stages (427 steps) and 8 (455 steps), which agree to 5e-17.
+VAN_DER_POL = {1.0: [-1.8636462548081339, 0.75354308654354336], 2.0: [1.7061677321704650, -0.89280970102481655]}
 
 
 @pytest.mark.parametrize("time", ROBERTSON)
-def test_robertson_as_published(time: float) -> None:
+def test_robertson_early_and_late(time: float) -> None:
     run = integrate(robertson(), [1.0, 0.0, 0.0], time, method=Radau(rtol=1e-10, atol=1e-16))
-    assert run.final_state == pytest.approx(ROBERTSON[time], rel=2e-4)
+    assert run.final_state == pytest.approx(ROBERTSON[time], rel=2e-8)
     assert run.final_state.sum() == pytest.approx(1.0, abs=1e-14)
 
 
@@ -34,7 +38,7 @@ def test_robertson_to_the_last_digit() -> None:
 
 
 @pytest.mark.parametrize("method", [Radau(rtol=1e-11, atol=1e-12), Radau(rtol=1e-11, atol=1e-12, stages=5)])
-def test_van_der_pol_as_published(method: Radau) -> None:
+def test_van_der_pol_as_in_many_digits(method: Radau) -> None:
     run = integrate(van_der_pol(1e3), [2.0, 0.0], 2.0, method=method, samples=[1.0, 2.0])
     assert run.states == pytest.approx(np.array([VAN_DER_POL[1.0], VAN_DER_POL[2.0]]), rel=3e-8)
 
@@ -115,7 +119,7 @@ def test_no_method_is_auto_and_says_nothing_unless_it_changes() -> None:
     run = integrate(oscillator(), [1.0, 0.0], 5.0)
     assert str(run.status) == "FINISHED: reached t = 5 s"
     assert run.method.startswith("DOP853: ")
-    stiff = integrate(van_der_pol(1e3), start_of(van_der_pol(1e3)), 2.0)
+    stiff = integrate(van_der_pol(1e3), start_of(van_der_pol(1e3)), 0.5)  # before its first turn
     assert "s, then Radau of order 5: the equations proved stiff" in stiff.status.message
 
 
@@ -127,7 +131,7 @@ def test_auto_changes_over_to_radau(sampled: bool) -> None:
     run = integrate(equations, start_of(equations), 2.0, method=Auto(rtol=1e-9), samples=samples)
     direct = integrate(equations, start_of(equations), 2.0, method=Radau(rtol=1e-9), samples=np.linspace(0.0, 2.0, 401))
     assert run.status.kind == Ending.FINISHED
-    assert run.method.startswith("DOP853 up to t = ")
+    assert run.method.startswith("DOP853 and Radau of order 5 in turn, ")
     assert run.accepted < 5000
     assert np.all(np.diff(run.steps) > 0.0)
     assert len(run.segments) == 1
@@ -136,6 +140,71 @@ def test_auto_changes_over_to_radau(sampled: bool) -> None:
         assert run.states[quiet] == pytest.approx(direct.states[quiet], rel=1e-5)
     else:
         assert run.times[-1] == 2.0
+
+
+def stiff_for_a_while(low: float = 1.0, high: float = 1e5) -> Equations:
+    """y follows cos t at the rate k(t), which is high between t = 1 and t = 2 only; beside it a harmonic oscillator. y = cos t is
+    a solution whatever k is, and the oscillator's is known too."""
+
+    def rates(t: ca.SX, x: ca.SX, u: ca.SX, p: ca.SX) -> list[ca.SX]:
+        k = low + high / (1 + ca.exp(-40 * (t - 1))) / (1 + ca.exp(40 * (t - 2)))
+        return [-k * (x[0] - ca.cos(t)) - ca.sin(t), 20 * x[2], -20 * x[1]]
+
+    return first_order("stiff_for_a_while", {"y": 1.0, "a": 1.0, "b": 0.0}, rates)
+
+
+def test_auto_goes_back_when_stiffness_has_passed() -> None:
+    equations, end = stiff_for_a_while(), 20.0
+    run = integrate(equations, [1.0, 1.0, 0.0], end, method=Auto(rtol=1e-9))
+    assert run.final_state == pytest.approx([np.cos(end), np.cos(20 * end), -np.sin(20 * end)], abs=2e-7)
+    assert run.method.startswith("DOP853 up to t = ") and "Radau of order 5 up to t = 2." in run.method
+    assert "then DOP853 again: the equations are stiff in between" in run.method
+    assert str(run.status).endswith(run.method)
+    # with either method alone it would cost more than twice as much
+    for alone in (Radau(rtol=1e-9), DOP853(rtol=1e-9)):
+        assert integrate(equations, [1.0, 1.0, 0.0], end, method=alone).evaluations > 2 * run.evaluations
+
+
+def test_auto_is_the_same_however_the_loop_is_interrupted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Changes are made after counted steps, never by the clock."""
+    equations = stiff_for_a_while()
+    whole = integrate(equations, [1.0, 1.0, 0.0], 4.0, method=Auto())
+    monkeypatch.setattr("draisine.simulation.run.FIRST_BUDGET", 1)
+    monkeypatch.setattr("draisine.simulation.run.CHUNK", 0.0)
+    parts = integrate(equations, [1.0, 1.0, 0.0], 4.0, method=Auto())
+    assert np.array_equal(whole.final_state, parts.final_state) and whole.method == parts.method
+
+
+def test_auto_on_van_der_pol_takes_turns_and_saves_work() -> None:
+    equations = van_der_pol(1e3)
+    run, radau = (integrate(equations, [2.0, 0.0], 2.0, method=m) for m in (Auto(rtol=1e-9), Radau(rtol=1e-9)))
+    assert run.final_state == pytest.approx(VAN_DER_POL[2.0], rel=1e-5)
+    assert "DOP853 and Radau of order 5 in turn" in run.method
+    assert run.evaluations < 0.8 * radau.evaluations
+
+
+def test_the_fastest_rate_is_the_spectral_radius() -> None:
+    from draisine.simulation.stiffness import fastest_rate
+
+    form = prepare(van_der_pol(1e2)).compiled(()).form
+    x, y, eps = 1.5, -0.4, 1e-4
+    matrix = np.array([[0.0, 1.0], [(-2 * x * y - 1) / eps, (1 - x * x) / eps]])
+    told = fastest_rate(form, 0.0, np.array([x, y]), np.zeros(0), np.array([eps]))
+    assert told == pytest.approx(np.abs(np.linalg.eigvals(matrix)).max(), rel=1e-12)
+
+
+def test_returns_that_do_not_last_ask_for_more_calm() -> None:
+    from draisine.simulation.stiffness import CALM, LASTING, LOOKS, Calm
+
+    calm = Calm()
+    assert [calm.look(0.1, 10.0) for _ in range(LOOKS)] == [False] * (LOOKS - 1) + [True]
+    assert not calm.look(0.1, 1e3) and not calm.look(0.1, 10.0)  # one stiff look, and it begins again
+    calm.returned(100)
+    calm.left(100 + LASTING - 1)
+    assert calm.limit == CALM / 2
+    calm.returned(300)
+    calm.left(300 + LASTING)
+    assert calm.limit == CALM
 
 
 def test_events_go_on_when_the_method_changes() -> None:

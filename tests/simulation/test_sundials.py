@@ -185,3 +185,17 @@ def test_interruption_keeps_what_was_computed() -> None:
     assert run.status.kind == Ending.INTERRUPTED
     assert 0.1 < run.final_time / 3e3 < 0.9
     assert run.times[-1] == run.final_time
+
+
+@pytest.mark.parametrize("method", [CVODE(), IDA()])
+def test_small_projections_do_not_take_the_past_away(method: object) -> None:
+    """A pendulum whose constraint is asked for to 1e-12, far below the tolerance: the solver is not begun anew for that."""
+    from draisine.gallery import simple_pendulum
+
+    pendulum = simple_pendulum()
+    assert pendulum.residual_limit == 1e-12
+    x0 = [q.default for q in pendulum.states]
+    run = integrate(pendulum, x0, 1.0, method=method)  # type: ignore[arg-type]
+    exact = integrate(pendulum, x0, 1.0, method=Radau(rtol=1e-12, atol=1e-13))
+    assert run.status.kind == Ending.FINISHED and run.accepted < 1500
+    assert run.final_state == pytest.approx(exact.final_state, abs=3e-6)

@@ -24,6 +24,7 @@ from draisine.model.errors import ModelError
 Reals = NDArray[np.float64]
 
 POINTS = 5
+HALVES = tuple(0.5**k for k in range(8))  # parts of a step of Newton's method; the largest that does not lead away is taken
 ZERO = 1e-9  # of the terms that cancel
 DEPENDENT = 1e-7  # singular value, of rows of length one
 SAME = 1e-9
@@ -228,8 +229,12 @@ class Differentiation:
 
 
 def moved(plant: Plant, residual: ca.SX, near: Sequence[Sample]) -> list[Sample]:
-    """Points on residual(t, x) = 0, by the shortest way; those that are not reached are left out."""
+    """Points on residual(t, x) = 0, by the shortest way; those that are not reached are left out.
+
+    Steps of Newton's method are shortened where they would lead away: at a crawl a heading has no effect yet on where one goes.
+    """
     function = ca.Function("on", plant.arguments, [ca.densify(residual), ca.densify(ca.jacobian(residual, plant.x))])
+    plain = ca.Function("off", plant.arguments, [ca.norm_2(residual)])
     found = []
     for sample in near:
         x = sample.x
@@ -238,10 +243,12 @@ def moved(plant: Plant, residual: ca.SX, near: Sequence[Sample]) -> list[Sample]
             if not (np.isfinite(value).all() and np.isfinite(slope).all()):
                 break
             step = np.linalg.lstsq(slope, value[:, 0], rcond=1e-10)[0]
-            x = x - step
             if np.abs(step).max(initial=0.0) <= 1e-12 * max(1.0, np.abs(x).max()):
-                found.append(replace(sample, x=x))
+                found.append(replace(sample, x=x - step))
                 break
+            size = float(np.linalg.norm(value))
+            parts = (part for part in HALVES if float(plain(sample.t, x - part * step, sample.inputs, sample.p)) < size)
+            x = x - next(parts, 1.0) * step
     if not found:
         raise ModelError(
             f"{plant.equations.name}: no state on the path was found near the start; begin closer to it, or see whether its "

@@ -153,4 +153,7 @@ def _check_start(posed: OnPath) -> None:
     e = posed.equations
     assert e.monitor is not None  # it is made with the equations
     if not float(e.monitor([0.0], posed.x, posed.inputs, posed.p)[0][0]) < 1e8:
-        raise ModelError(f"{e.name}: at the start {posed.weakest(0.0, posed.x)}; begin elsewhere, or choose another control")
+        raise ModelError(
+            f"{e.name}: at the start {posed.weakest(0.0, posed.x)}; begin elsewhere, choose another control, or prescribe a "
+            "quantity that the controls move in every position, such as where a wheel touches"
+        )

@@ -86,6 +86,12 @@ class Plant:
                 f"{self.equations.name}: {what.size} accelerations and multipliers are solved for at run time, too many to be "
                 "differentiated along a path; derive the model with formulation=Reduced()"
             )
+        if what.iterates:
+            raise ModelError(
+                f"{self.equations.name}: forces depend on multipliers of constraints in a way that is not linear (friction, "
+                "saturated creep), and accelerations are found by iteration, which has no formula to be differentiated along a "
+                "path; leave the bound of the law out (friction=None), or give the load as a parameter"
+            )
         matrix, side = what.linear(self.arguments)
         results = what.after.function.call([*self.arguments, ca.solve(matrix, side)])
         return results[[s.name for s in what.outputs].index(slot)]
@@ -137,7 +143,8 @@ class Plant:
     # ---------------------------------------------------------------- names
 
     @cached_property
-    def _values(self) -> dict[str, ca.SX]:
+    def values(self) -> dict[str, ca.SX]:
+        """Everything that has a name and does not depend on accelerations."""
         e = self.equations
         found = {"t": self.t}
         for symbols, quantities in ((self.p, e.parameters), (self.inputs, e.inputs), (self.velocities, e.velocities)):
@@ -166,9 +173,9 @@ class Plant:
                     f"{where}: {word!r} depends on accelerations or forces; write the path in coordinates, velocities and "
                     "outputs of motion"
                 )
-            if word not in self._values:
-                raise ModelError(f"{where}: nothing is called {word!r}{closest(word, self._values)}")
-            return self._values[word]
+            if word not in self.values:
+                raise ModelError(f"{where}: nothing is called {word!r}{closest(word, self.values)}")
+            return self.values[word]
 
         return ca.SX(evaluate(expression, look_up, SX_FUNCTIONS))
 

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.doctor.combinations import SMALL, echelon, spanned, terms
-from draisine.doctor.patient import Patient, Sight, pivots, rank_of
+from draisine.equations.constrained import Constrained, Sight, pivots, rank_of
 
 Array = NDArray[np.float64]
 
@@ -67,7 +67,7 @@ class Growth:
         return self.dimensions[-1]
 
 
-def growth(patient: Patient) -> Growth:
+def growth(patient: Constrained) -> Growth:
     """Growth of the admissible directions of a mechanism, and which of its constraints are integrable."""
     known = tuple(patient.gap_names[k] for k in patient.held)
     free = patient.directions - _told(patient)
@@ -89,7 +89,7 @@ def growth(patient: Patient) -> Growth:
     )
 
 
-def _told(patient: Patient) -> int:
+def _told(patient: Constrained) -> int:
     """Directions of the coordinates that the velocity constraints forbid."""
     if patient.whole is None:
         return len(patient.selection.kept)
@@ -101,7 +101,7 @@ def _told(patient: Patient) -> int:
     return best
 
 
-def _all_from_positions(patient: Patient) -> bool:
+def _all_from_positions(patient: Constrained) -> bool:
     """Whether every velocity constraint is the rate of position constraints."""
     if not patient.row_names:
         return True
@@ -114,7 +114,7 @@ def _all_from_positions(patient: Patient) -> bool:
 class _Space:
     """Where the fields live: coordinates, and time before them where constraints move."""
 
-    def __init__(self, patient: Patient) -> None:
+    def __init__(self, patient: Constrained) -> None:
         self.patient = patient
         self.timed = patient.moves_by_itself
         self.ordinary = (patient.places[-1], patient.places[-2 if len(patient.places) > 2 else -1])  # in no way special
@@ -231,7 +231,9 @@ def _bracket(x: Any, y: Any, at: Any) -> Any:
 # ---------------------------------------------------------------- which constraints are integrable
 
 
-def _integrable(patient: Patient, space: _Space, reached: Sequence[_Reached]) -> tuple[tuple[Integrable, ...], tuple[str, ...]]:
+def _integrable(
+    patient: Constrained, space: _Space, reached: Sequence[_Reached]
+) -> tuple[tuple[Integrable, ...], tuple[str, ...]]:
     """Disguised combinations, and the names of the rows that are not integrable by themselves."""
     names = [patient.row_names[i] for i in patient.selection.kept]
     sight, other = (patient.look(q) for q in space.ordinary)
@@ -248,7 +250,7 @@ def _integrable(patient: Patient, space: _Space, reached: Sequence[_Reached]) ->
     return tuple(found), open_rows
 
 
-def _annihilating(patient: Patient, sight: Sight, timed: bool, reached: Array) -> Array:
+def _annihilating(patient: Constrained, sight: Sight, timed: bool, reached: Array) -> Array:
     """Combinations c of the rows that count with c·(A v + a₀) = 0 for everything reached."""
     rows = patient.kept_rows(sight)
     if not timed:
@@ -264,7 +266,7 @@ def _annihilating(patient: Patient, sight: Sight, timed: bool, reached: Array) -
     return np.asarray(left[:, int(np.sum(values > SMALL)) :].T)
 
 
-def _from_positions(patient: Patient, sight: Sight) -> Array:
+def _from_positions(patient: Constrained, sight: Sight) -> Array:
     """Combinations of the rows that count that are rates of the model's position constraints."""
     rows, held = patient.kept_rows(sight), patient.held_rows(sight)
     if not len(held):

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from draisine.doctor.patient import Patient
 from draisine.equations.choice import SWITCH, amplification
+from draisine.equations.constrained import Constrained
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Choice:
         return self.here > SWITCH
 
 
-def choice_of(patient: Patient) -> Choice | None:
+def choice_of(patient: Constrained) -> Choice | None:
     """The choice of reduced equations; None where no velocity has been eliminated."""
     e = patient.equations
     if not e.independent or len(e.independent) == len(e.velocities):

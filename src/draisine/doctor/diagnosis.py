@@ -21,13 +21,13 @@ import numpy as np
 from draisine.doctor.brackets import Growth, growth
 from draisine.doctor.choice import Choice, choice_of
 from draisine.doctor.control import Reach, reach
-from draisine.doctor.order import index_of_mechanism
-from draisine.doctor.patient import Patient, rank_of
 from draisine.doctor.singular import FEW_WAYS, MOST_WAYS, Measures, Singular, freedoms_of_shape, singular_nearby
 from draisine.doctor.symmetry import Symmetries, ignorable_states, symmetries
 from draisine.doctor.telling import told
+from draisine.equations.constrained import Constrained, rank_of
 from draisine.equations.derive import derive
-from draisine.equations.index.report import IndexReport, index_of
+from draisine.equations.index.findings import IndexReport
+from draisine.equations.index.report import index_of, index_of_mechanism
 from draisine.equations.treatment import Augmented
 from draisine.model.errors import ModelError
 from draisine.model.items import System
@@ -129,7 +129,8 @@ def diagnose(
         if not equations.velocities:
             return Diagnosis(equations.name, 0, 0, 0, 0, notes=("no joint of it moves: nothing can be said",))
         whole = derive(model, work=False, formulation=Augmented())
-    return _of_mechanism(Patient(equations, whole, motion_at(equations, at, parameters)))
+    motion = motion_at(equations, at, parameters)
+    return _of_mechanism(Constrained(equations, whole, motion), motion)
 
 
 class _Notes:
@@ -149,7 +150,7 @@ class _Notes:
         return None
 
 
-def _of_mechanism(patient: Patient) -> Diagnosis:
+def _of_mechanism(patient: Constrained, motion: Motion) -> Diagnosis:
     e, notes = patient.equations, _Notes()
     selection = patient.selection
     names = patient.row_names
@@ -176,12 +177,12 @@ def _of_mechanism(patient: Patient) -> Diagnosis:
         unfollowed=unfollowed,
         choice=choice_of(patient),
         symmetries=found,
-        reach=notes.attempt("reach of the inputs", lambda: _reach(patient.motion, ignorable)),
+        reach=notes.attempt("reach of the inputs", lambda: _reach(motion, ignorable)),
         notes=tuple(notes.lines),
     )
 
 
-def _singular(patient: Patient, ignorable: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...], tuple[Singular, ...]]:
+def _singular(patient: Constrained, ignorable: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...], tuple[Singular, ...]]:
     """Names of the freedoms that are followed and of those that are not, and what is found along the former."""
     if not patient.row_names:
         return (), (), ()

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.doctor.patient import CLOSED, RANK, Patient
+from draisine.equations.constrained import CLOSED, RANK, Constrained
 
 Array = NDArray[np.float64]
 
@@ -34,7 +34,7 @@ class Stop:
 class Way:
     """Where a mechanism gets from its state when it sets out in one direction."""
 
-    def __init__(self, patient: Patient, direction: Array, farthest: float = FARTHEST) -> None:
+    def __init__(self, patient: Constrained, direction: Array, farthest: float = FARTHEST) -> None:
         """`direction`: rates of coordinates, then of time."""
         self.patient, self.farthest = patient, farthest
         self.ended = False  # whether `stops` came to a place where the constraints could not be kept further

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.doctor.path import FARTHEST, Stop, Way
-from draisine.doctor.patient import Patient
+from draisine.equations.constrained import Constrained
 from draisine.model.errors import ModelError
 from draisine.stability.deviations import deviations_of
 
@@ -83,7 +83,7 @@ class Measure:
 class Measures:
     """What is watched: the rank of the constraints, then what the equations themselves call singular."""
 
-    def __init__(self, patient: Patient) -> None:
+    def __init__(self, patient: Constrained) -> None:
         self.patient = patient
         causes = patient.equations.causes
         labels = causes.output("value").labels if causes is not None else ()
@@ -120,7 +120,7 @@ class Measures:
         return there is None or bool(np.abs(self.at(*way.coordinates(there)) - here).max() > 1e-6 * np.abs(here).max())
 
 
-def freedoms_of_shape(patient: Patient, measures: Measures, ignorable: Sequence[str]) -> list[Freedom]:
+def freedoms_of_shape(patient: Constrained, measures: Measures, ignorable: Sequence[str]) -> list[Freedom]:
     """Named freedoms of position that matter; where constraints move in time and nothing else can, time."""
     e, motion = patient.equations, patient.motion
     deviations = deviations_of(e)
@@ -146,7 +146,7 @@ def freedoms_of_shape(patient: Patient, measures: Measures, ignorable: Sequence[
     return found
 
 
-def _kernel(patient: Patient) -> Array:
+def _kernel(patient: Constrained) -> Array:
     slope = patient.look(patient.place).by_place
     if not slope.size:
         return np.eye(len(patient.place))
@@ -154,7 +154,7 @@ def _kernel(patient: Patient) -> Array:
     return np.asarray(np.linalg.svd(slope)[2][int(np.count_nonzero(values > 1e-9)) :])
 
 
-def singular_nearby(patient: Patient, measures: Measures, freedoms: Sequence[Freedom]) -> list[Singular]:
+def singular_nearby(patient: Constrained, measures: Measures, freedoms: Sequence[Freedom]) -> list[Singular]:
     """Singular configurations on the ways that begin at the state; at the state itself first."""
     watch = _Watch(patient, measures, freedoms)
     found = watch.at_state()
@@ -168,7 +168,7 @@ def singular_nearby(patient: Patient, measures: Measures, freedoms: Sequence[Fre
 class _Watch:
     """Measures along ways."""
 
-    def __init__(self, patient: Patient, measures: Measures, freedoms: Sequence[Freedom]) -> None:
+    def __init__(self, patient: Constrained, measures: Measures, freedoms: Sequence[Freedom]) -> None:
         self.patient, self.measures = patient, measures
         self._shown = [f.name for f in freedoms]
 

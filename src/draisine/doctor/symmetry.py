@@ -14,7 +14,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.doctor.patient import Patient
+from draisine.equations.constrained import Constrained
 from draisine.program.equations import Equations
 from draisine.program.solved import Solved
 from draisine.stability.steady import ignorable_at
@@ -35,7 +35,7 @@ class Symmetries:
     conserved: tuple[str, ...]
 
 
-def symmetries(patient: Patient) -> Symmetries:
+def symmetries(patient: Constrained) -> Symmetries:
     """Of a mechanism, near a state."""
     ignorable = ignorable_at(patient.equations, [_state(patient, q, k) for k, q in _places(patient)], *_given(patient))
     free = patient.whole is not None and len(patient.velocities) > len(patient.selection.kept)
@@ -49,15 +49,15 @@ def ignorable_states(e: Equations, x: Array, u: Array, p: Array) -> tuple[str, .
     return ignorable_at(e, states, u, p)
 
 
-def _given(patient: Patient) -> tuple[Array, Array]:
+def _given(patient: Constrained) -> tuple[Array, Array]:
     return patient.motion.u, patient.motion.p
 
 
-def _places(patient: Patient) -> list[tuple[int, Array]]:
+def _places(patient: Constrained) -> list[tuple[int, Array]]:
     return list(enumerate(patient.places[-LOOKS:]))
 
 
-def _speeds(patient: Patient, q: Array, seed: int) -> Array:
+def _speeds(patient: Constrained, q: Array, seed: int) -> Array:
     """Random velocities that the constraints allow."""
     sight = patient.look(q)
     v = np.random.default_rng([7, seed]).uniform(-SPEED, SPEED, len(patient.velocities))
@@ -66,7 +66,7 @@ def _speeds(patient: Patient, q: Array, seed: int) -> Array:
     return np.asarray(v - np.linalg.lstsq(sight.rows, sight.rows @ v + sight.drift, rcond=1e-9)[0])
 
 
-def _state(patient: Patient, q: Array, seed: int) -> Array:
+def _state(patient: Constrained, q: Array, seed: int) -> Array:
     e = patient.equations
     v = dict(zip(patient.velocities, _speeds(patient, q, seed), strict=True))
     return np.concatenate([q, [v[name] for name in e.independent], np.zeros(len(e.extra_states))])
@@ -75,7 +75,7 @@ def _state(patient: Patient, q: Array, seed: int) -> Array:
 # ---------------------------------------------------------------- momenta
 
 
-def _conserved(patient: Patient) -> Iterator[str]:
+def _conserved(patient: Constrained) -> Iterator[str]:
     whole = patient.whole
     assert whole is not None
     momenta = _momenta(whole)
@@ -99,7 +99,9 @@ class _Instant:
     rate: Array
 
 
-def _stays(patient: Patient, momenta: ca.Function, still: Array, instant: _Instant, direction: Callable[[Array], Array]) -> bool:
+def _stays(
+    patient: Constrained, momenta: ca.Function, still: Array, instant: _Instant, direction: Callable[[Array], Array]
+) -> bool:
     """Whether the momentum along a direction stays as it is, for an instant."""
     q, v, rate = instant.q, instant.v, instant.rate
 

@@ -30,6 +30,11 @@ class Chosen:
 def choose(method: Method | None, equations: Equations) -> Chosen:
     """The method for these equations; ValueError if the one asked for cannot solve them."""
     dynamics = equations.dynamics
+    if method is not None and (isinstance(method, type) or not (hasattr(method, "scheme") or isinstance(method, Auto))):
+        raise TypeError(
+            f"method={method!r} is no method; give an object such as DOP853(), RK4(step=0.01), Radau(), Gauss(), ESDIRK23(), "
+            "CVODE(), IDA() or Auto()"
+        )
     if method is None or isinstance(method, Auto):
         auto = method if method is not None else Auto()
         if isinstance(dynamics, Implicit):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -76,6 +76,28 @@ class Sampled:
         span = until - start
         count = max(1, int(np.ceil(abs(span) * self.rate - 1e-9)))
         return start + np.sign(span) * np.arange(count) / self.rate
+
+
+@dataclass(frozen=True, eq=False)
+class Recorded(Sampled):
+    """Inputs known in advance: row k of a table holds from its instant to the next.
+
+    They depend on time alone, so that runs with them can be differentiated.
+    """
+
+    times: Reals = field(default_factory=lambda: np.zeros(1))
+
+    @staticmethod
+    def of(times: Reals, rows: Reals) -> Recorded:
+        """Rows (instants, inputs) from each of the instants on, which increase."""
+
+        def held(t: float, _: State) -> Reals:
+            return rows[max(int(np.searchsorted(times, t, side="right")) - 1, 0)]
+
+        return Recorded(held, 1.0, times)
+
+    def instants(self, start: float, until: float) -> Reals:
+        return np.concatenate([[start], self.times[(self.times > start) & (self.times < until)]])
 
 
 @dataclass(frozen=True)

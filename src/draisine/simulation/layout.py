@@ -22,6 +22,7 @@ TOO_MANY_STEPS = 8
 ABORTED = 9  # a control callback asked for it
 UNSOLVED = 10  # Newton's iteration did not converge, see `trouble`
 STIFF = 11  # an explicit method makes steps that stability limits
+LOOK = 13  # an implicit method asks, now and then, whether it is still needed
 UNDETERMINED = 12  # the equations do not give the rate or value of the unknown `culprit` at the start
 
 # How a system of equations came out; also the `trouble` of a run that ended for it.
@@ -35,6 +36,8 @@ FRESH = 0  # nothing is known but t and x
 CHANGED = 1  # inputs, state or kernels were changed by the driver: derivatives anew, step and event signs kept
 RUNNING = 2
 
+# Accepted steps of an implicit method between two looks at whether it is still needed.
+LOOK_AFTER = 10
 # Events are looked for at these fractions of a step, besides its start.
 GRID = 4
 # Coefficients of the interpolant: three of the cubic and at most four more.
@@ -76,7 +79,7 @@ _INTEGERS = (
     *("step_time_at", "step_x_at", "step_u_at"),  # (step_room), and if keep_steps (step_room, n), (step_room, m)
     *("event_time_at", "event_x_at", "event_index_at"),  # (event_room), (event_room, n), (event_room)
     # settings
-    *("adaptive", "keep_steps", "max_steps", "budget"),
+    *("adaptive", "keep_steps", "max_steps", "budget", "projections"),
     # where the run stands
     "phase",
     "filled",  # rows of `past` that are known
@@ -91,7 +94,8 @@ _INTEGERS = (
     *("culprit", "culprit_is_state"),  # the state, and whether it (1), its derivative (0) or an equation (2) is bad
     "trouble",
     # stiffness as an explicit method sees it
-    *("suspect", "stiff_steps", "calm_steps"),  # whether to look, and how often it was and was not seen
+    # whether to look (2: at every step), and how often it was and was not seen; of implicit methods, steps since a look
+    *("suspect", "stiff_steps", "calm_steps"),
     # ---- implicit methods
     *("unknowns", "entries"),  # N, z
     *("residual", "jacobian"),  # kernels of (t, x, ẋ, u, p)

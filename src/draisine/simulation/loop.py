@@ -19,6 +19,8 @@ from draisine.simulation.layout import (
     FULL,
     GO_ON,
     GRID,
+    LOOK,
+    LOOK_AFTER,
     NOT_FINITE,
     PAUSED,
     REACHED,
@@ -223,7 +225,13 @@ def implicit_step(s: Any, m: Any) -> int:
         bad = first_bad(row_at(s, m.stages), s.states)
         if bad >= 0:
             return give_way(s, m, h, blame_equation(s, bad))
-    return accept(s, m, h, new_time, size)
+    reason = accept(s, m, h, new_time, size)
+    if s.suspect != 0 and reason == GO_ON:
+        s.calm_steps += 1
+        if s.calm_steps >= LOOK_AFTER:
+            s.calm_steps = 0
+            return LOOK
+    return reason
 
 
 def accept(s: Any, m: Any, h: float, new_time: float, size: float) -> int:
@@ -293,7 +301,7 @@ def project(s: Any, m: Any) -> int:
     """Move the state onto its constraints if it has drifted off by more than the threshold."""
     results, moved = integers_at(s.results, 2), False
     reals_at(s.time_at, 1)[0] = s.t
-    for _ in range(4):  # Newton steps; one does unless the drift was large
+    for _ in range(s.projections):  # Newton steps
         copy(s.x_at, s.point_at, s.width)
         results[0], results[1] = s.new_at, s.scalar_at
         call_kernel(s.project, s.arguments, s.results)

@@ -217,7 +217,7 @@ class Memory:
     def _resize(self, names: Sequence[str], filled: int, room: int) -> None:
         for name in names:
             old = self.arrays[name]
-            if old.size:
+            if len(old):  # states of steps that nobody keeps have no rows; without inputs a row is empty, but it is there
                 new = np.zeros((room, *old.shape[1:]), dtype=old.dtype)
                 new[:filled] = old[:filled]
                 self._put(name, new)

@@ -1,14 +1,14 @@
 """RATTLE with fixed steps, on compiled kernels of one step.
 
-The kernels come from outside (`draisine.equations.drift.hamiltonian` makes their programs): one makes a step of Newton's method
-for the velocities before and after the drift and for the tensions, the other finishes the step. Every step is solved to
-rounding, for a symplectic method is one only if its equations hold.
+The kernels come from outside (`draisine.equations.drift.hamiltonian` makes their programs): one solves for the velocities before
+and after the drift and for the tensions, to rounding, for a symplectic method is one only if its equations hold; the other
+finishes the step. Steps are handed to the stepping loop with cubic polynomials, so that samples, events and records are those of
+all other methods.
 """
 
 from __future__ import annotations
 
-import math
-import time
+import ctypes
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -16,127 +16,149 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.kernels.kernel import Kernel
-from draisine.program.equations import Equations
-from draisine.results.status import Ending, Status
-from draisine.simulation.result import Run, Segment
+from draisine.simulation import layout
+from draisine.simulation.memory import Memory
+from draisine.simulation.methods.scheme import Scheme
+from draisine.simulation.methods.sundials import SCHEME
+from draisine.simulation.native import KERNEL
 
 Reals = NDArray[np.float64]
 
-_MOST_ITERATIONS = 50
-_SETTLED = 1e-13  # part of the velocities' size below which a change is rounding
-_PROGRESS = 0.05  # seconds between two words on progress
-
 
 @dataclass(frozen=True, eq=False)
-class RattleKernels:
-    """`drift`: (z, q, v, h, p) → z after a step of Newton's method, and its size; `kick`: of the same → q and v at the end."""
+class RATTLE:
+    """A method for `integrate`: steps of equal length, none longer than `step`, for the mechanism whose kernels it has.
 
-    equations: Equations
+    `drift`: (z, q, v, h, p) → z, the velocities and tensions of a step; `kick`: of the same → q and v at its end.
+    """
+
     drift: Kernel
     kick: Kernel
-    dynamics: Kernel
-    rows: int
+    step: float
+    max_steps: int = 1_000_000_000
+
+    @property
+    def order(self) -> int:
+        return 2
+
+    @property
+    def adaptive(self) -> bool:
+        return False
+
+    @property
+    def implicit(self) -> bool:
+        return False
+
+    @property
+    def scheme(self) -> Scheme:
+        return SCHEME
+
+    @property
+    def starter(self) -> Scheme:
+        return SCHEME
 
 
-def rattle(
-    kernels: RattleKernels,
-    x0: Reals,
-    until: float,
-    step: float,
-    parameters: Reals,
-    samples: Reals | None = None,
-    progress: Callable[[float], None] | None = None,
-) -> Run:
-    """Steps of equal length, none longer than `step`, from t = 0 to `until`. Without samples the steps are kept; samples between
-    two steps are taken from cubic polynomials."""
-    began = told = time.perf_counter()
-    count = max(1, math.ceil(abs(until) / step - 1e-9))
-    h = until / count
-    n = len(kernels.equations.coordinates)
-    states = np.tile(x0, (count + 1, 1))  # further states stay as they are
-    velocities = slice(n, 2 * n)
-    z = np.concatenate([x0[velocities], x0[velocities], np.zeros(kernels.rows)])
-    evaluations, done = 0, 0
-    status = Status(Ending.FINISHED, f"reached t = {until:g} s")
-    try:
-        for k in range(count):
-            q, v = states[k, :n], states[k, velocities]
-            z, spent = _solved(kernels.drift, z, q, v, h, parameters)
-            evaluations += spent
-            q_new, v_new = kernels.kick(z, q, v, [h], parameters)
-            states[k + 1, :n], states[k + 1, velocities] = q_new, v_new
-            if spent >= _MOST_ITERATIONS or not np.all(np.isfinite(states[k + 1])):
-                status = Status(
-                    Ending.NOT_FINITE,
-                    f"the equations of a step of RATTLE could not be solved at t = {k * h:.6g} s; a shorter step than {abs(h):g} "
-                    "s may do, unless the constraints are singular there",
-                )
-                break
-            done = k + 1
-            now = time.perf_counter()
-            if progress is not None and now - told > _PROGRESS:
-                told = now
-                progress(done / count)
-    except KeyboardInterrupt:
-        status = Status(Ending.INTERRUPTED, f"interrupted at t = {done * h:.6g} s")
-    elapsed = time.perf_counter() - began
-    steps = np.append(np.arange(done) * h, until if done == count else done * h)
-    return _run(kernels, steps, states[: done + 1], samples, parameters, status, (evaluations, elapsed))
+class RattleStepper:
+    """Advances a run like the stepping loop: call it with the address of the block."""
+
+    def __init__(self, method: RATTLE, memory: Memory, loop: Callable[[int], int]) -> None:
+        self._memory, self._loop = memory, loop
+        self._pending = False  # a step was made and not yet taken
+        z, q, v, _, _ = (slot.size for slot in method.drift.inputs)
+        self._given = [np.zeros(size) for size in (z, q, v, 1, len(memory.arrays["parameters"]))]
+        self._given[4][:] = memory.arrays["parameters"]
+        self._end = np.zeros(q), np.zeros(v)
+        self._rates = np.zeros((2, memory.block.states))
+        self._known = -1  # the step at whose end the rate is known
+        self._solution = np.zeros(z)
+        self._drift = _bound(method.drift, self._given, [self._solution])
+        self._kick = _bound(method.kick, self._given, self._end)
+
+    def __call__(self, address: int) -> int:
+        block = self._memory.block
+        budget = int(block.budget)
+        if block.phase != layout.RUNNING:
+            block.budget = 0
+            reason = self._loop(address)
+            if reason != layout.PAUSED:
+                return reason
+            z, n = self._given[0], len(self._given[2])
+            z[:] = 0.0
+            z[:n] = z[n : 2 * n] = self._memory.state[n : 2 * n]
+            self._pending, self._known = False, -1
+        block.budget = 1
+        for _ in range(budget):
+            if block.t == block.end:
+                return layout.REACHED
+            if not self._pending and not self._step():
+                block.bad_time, block.trouble = block.t, layout.DIVERGED
+                return layout.UNSOLVED
+            reason = self._loop(address)
+            self._pending = reason == layout.FULL
+            if reason not in (layout.PAUSED, layout.REACHED):
+                return int(reason)
+        return layout.PAUSED
+
+    def _step(self) -> bool:
+        """One step, put where the loop looks for it; False if its equations have no solution."""
+        block, arrays, state = self._memory.block, self._memory.arrays, self._memory.state
+        _, q, v, h, _ = self._given
+        n = len(q)
+        q[:], v[:], h[0] = state[:n], state[n : 2 * n], block.h
+        self._drift()
+        self._given[0][:] = self._solution
+        self._kick()
+        block.evaluations += 1
+        new = arrays["new_at"]
+        new[: block.states] = state  # further states stay as they are
+        new[:n], new[n : 2 * n] = self._end
+        if not np.isfinite(new[: block.states]).all():
+            return False
+        block.index += 1
+        last = block.index >= block.planned
+        block.given_time = block.end if last else block.origin + block.index * block.h
+        if block.events or self._samples_before(block.given_time):
+            self._interpolate()
+        return True
+
+    def _interpolate(self) -> None:
+        """The cubic polynomial through states and rates."""
+        block, arrays = self._memory.block, self._memory.arrays
+        x, new, f, count = self._memory.state, arrays["new_at"], arrays["dense_at"], block.states
+        if self._known == block.index - 1:
+            self._rates[0] = self._rates[1]
+        else:
+            self._rate(block.t, x, 0)
+        self._rate(block.given_time, new[:count], 1)
+        self._known = int(block.index)
+        rise, first, second = new[:count] - x, block.h * self._rates[0], block.h * self._rates[1]
+        f[:, :count] = 0.0
+        f[0, :count], f[1, :count], f[2, :count] = rise, first - rise, 2.0 * rise - first - second
+
+    def _rate(self, t: float, x: Reals, row: int) -> None:
+        arrays = self._memory.arrays
+        arrays["time_at"][0], arrays["point_at"][: len(x)] = t, x
+        arrays["results"][0] = self._rates[row].ctypes.data
+        KERNEL(self._memory.block.dynamics)(int(arrays["arguments"].ctypes.data), int(arrays["results"].ctypes.data))
+        self._memory.block.evaluations += 1
+
+    def _samples_before(self, time: float) -> bool:
+        block = self._memory.block
+        if block.sampled >= block.samples:
+            return False
+        ahead = time - self._memory.arrays["sample_time_at"][block.sampled]
+        return bool(ahead > 0.0 if block.end >= block.t else ahead < 0.0)
 
 
-def _solved(drift: Kernel, z: Reals, q: Reals, v: Reals, h: float, parameters: Reals) -> tuple[Reals, int]:
-    """Newton's method, until a step of it is rounding, or is no smaller than the last when that was small already."""
-    last = math.inf
-    for k in range(1, _MOST_ITERATIONS + 1):
-        z, (change,) = drift(z, q, v, [h], parameters)
-        size = 1.0 + float(np.max(np.abs(z[: 2 * len(q)])))
-        if change <= _SETTLED * size or (change >= last and last <= 1e4 * _SETTLED * size):
-            return z, k
-        if not math.isfinite(change):
-            return z, _MOST_ITERATIONS
-        last = float(change)
-    return z, _MOST_ITERATIONS
+def _bound(kernel: Kernel, given: list[Reals], taken: list[Reals] | tuple[Reals, ...]) -> Callable[[], None]:
+    """A call of a kernel on arrays that stay where they are."""
+    arguments = (ctypes.c_void_p * len(given))(*[array.ctypes.data for array in given])
+    results = (ctypes.c_void_p * len(taken))(*[array.ctypes.data for array in taken])
+    run, at, to = KERNEL(kernel.address), ctypes.addressof(arguments), ctypes.addressof(results)
+    alive = (kernel, arguments, results)  # what the pointers point to
 
+    def call() -> None:
+        run(at, to)
+        assert alive
 
-def _run(
-    kernels: RattleKernels,
-    steps: Reals,
-    states: Reals,
-    samples: Reals | None,
-    parameters: Reals,
-    status: Status,
-    cost: tuple[int, float],
-) -> Run:
-    times, kept = steps, states
-    if samples is not None:
-        times = samples[np.abs(samples) <= abs(steps[-1])]
-        if not status.complete and (not len(times) or times[-1] != steps[-1]):
-            times = np.append(times, steps[-1])
-        inputs = np.zeros(len(kernels.equations.inputs))
-        (slopes,) = kernels.dynamics.map(steps[:, None], states, inputs, parameters)
-        kept = _between(steps, states, slopes, times)
-    segment = Segment(kernels.equations, times, kept, np.zeros((len(times), len(kernels.equations.inputs))), steps)
-    return Run(
-        segments=(segment,),
-        events=(),
-        status=status,
-        final_time=float(steps[-1]),
-        final_state=states[-1].copy(),
-        evaluations=cost[0],
-        accepted=len(steps) - 1,
-        rejected=0,
-        method=f"RATTLE with a fixed step of {abs(float(steps[1])) if len(steps) > 1 else 0.0:g} s, as asked for",
-        seconds={"integrate": cost[1]},
-    )
-
-
-def _between(steps: Reals, states: Reals, slopes: Reals, times: Reals) -> Reals:
-    """Cubic Hermite polynomials through states and slopes."""
-    if len(steps) == 1:
-        return np.repeat(states, len(times), axis=0)
-    sign = 1.0 if steps[-1] >= steps[0] else -1.0
-    k = np.clip(np.searchsorted(sign * steps, sign * times, side="right") - 1, 0, len(steps) - 2)
-    h = (steps[k + 1] - steps[k])[:, None]
-    s = ((times - steps[k])[:, None]) / h
-    ends = (1 + 2 * s) * (1 - s) ** 2 * states[k] + s**2 * (3 - 2 * s) * states[k + 1]
-    return np.asarray(ends + h * s * (1 - s) * ((1 - s) * slopes[k] - s * slopes[k + 1]))
+    return call

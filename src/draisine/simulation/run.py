@@ -27,7 +27,9 @@ from draisine.simulation.memory import Kernels, Memory
 from draisine.simulation.methods import CVODE, IDA, Auto, Method, SteppingMethod
 from draisine.simulation.names import numbers
 from draisine.simulation.native import KERNEL
+from draisine.simulation.rattle import RATTLE, RattleStepper
 from draisine.simulation.result import Occurrence, Run, Segment
+from draisine.simulation.stiffness import MOST_UNKNOWNS, Calm, Changes, fastest_rate
 from draisine.simulation.stored import stepping_loop
 
 __all__ = ["Occurrence", "Run", "Segment", "integrate"]
@@ -122,6 +124,7 @@ class _Driver:
         self._method: SteppingMethod = chosen.method
         self._account = chosen.account
         self._stiff_since: float | None = None
+        self._changes, self._calm = Changes(), Calm()
         self._span, self._parameters = span, parameters
         self._failure: BaseException | None = None
         self._now = choices.compiled(choices.root.independent)
@@ -137,6 +140,7 @@ class _Driver:
         self._memory = Memory(self._kernels(), self._method, x, inputs, parameters, span, samples, directions, stops)
         block = self._memory.block
         block.threshold = choices.root.residual_limit or projection_threshold(self._method)
+        block.projections = choices.root.projections
         block.limit = choices.root.condition_limit
         block.budget = FIRST_BUDGET
         block.suspect = int(watches_stiffness(self._method))
@@ -158,7 +162,7 @@ class _Driver:
 
             ask = self._command_here if self._callback is not None else None
             return SundialsStepper(self._memory, self._method, self._now, loop, ask)
-        return loop
+        return RattleStepper(self._method, self._memory, loop) if isinstance(self._method, RATTLE) else loop
 
     # ----------------------------------------------------------------------------------------------------- steering
 
@@ -209,6 +213,8 @@ class _Driver:
                     return reason
             elif reason == layout.STIFF:
                 self._meet_stiffness()
+            elif reason == layout.LOOK:
+                self._look_whether_still_stiff()
             elif reason == layout.UNDETERMINED and block.accepted == 0:
                 raise undetermined(self._situation())
             elif reason != layout.PAUSED:
@@ -281,13 +287,32 @@ class _Driver:
         self._stiff_since = float(block.t)
         if self._chosen.if_stiff is None:
             return
-        before, self._method = self._method, self._chosen.if_stiff
-        self._account = (
-            f"{title(before)} up to {moment(block.t)}, then {title(self._method)}: the equations proved stiff, stability and not "
-            f"accuracy limited the steps to {abs(block.h):.2g} s"
-        )
-        self._memory.take(self._kernels(), self._method)
+        self._changes.limited = float(block.h)
+        if self._changes.legs:
+            self._calm.left(block.accepted)
+        self._change_to(self._chosen.if_stiff)
         block.h *= 0.1  # the error estimate of another method may be less pleased with it
+        block.suspect = int(self._now.form.explicit and self._now.form.form.size <= MOST_UNKNOWNS)
+
+    def _look_whether_still_stiff(self) -> None:
+        """Take the explicit method again if stability would not have limited it for a while."""
+        memory, block = self._memory, self._memory.block
+        point = memory.arrays["x_at"][: block.unknowns].copy()
+        rate = fastest_rate(self._now.form, float(block.t), point, memory.inputs, self._parameters)
+        if not self._calm.look(float(block.h), rate):
+            return
+        self._calm.returned(block.accepted)
+        self._change_to(self._chosen.method)
+        block.suspect = 2  # what was stiff may be so again soon
+
+    def _change_to(self, method: SteppingMethod) -> None:
+        """Go on from here with another method."""
+        block = self._memory.block
+        self._changes.add(self._method, float(block.t))
+        self._method = method
+        self._account = self._changes.account(method)
+        self._memory.take(self._kernels(), method)
+        block.stiff_steps, block.calm_steps = 0, 0
         self._advance = self._advancer()
 
     def _differentiate(self) -> None:

@@ -26,7 +26,7 @@ from draisine.program.variational import Direction, slopes, split, state_names, 
 from draisine.results.sensitivity import Sensitivity, concatenated
 from draisine.simulation.account import blocks_of
 from draisine.simulation.choices import Choices, prepare
-from draisine.simulation.control import Control
+from draisine.simulation.control import Control, Recorded
 from draisine.simulation.methods import Auto, Method
 from draisine.simulation.names import unknown_name
 from draisine.simulation.result import Run, Segment
@@ -218,7 +218,7 @@ def integrate_varied(
 ) -> VariedRun:
     """Integrate from (x0, S0), S0 (states, directions), as `integrate` does; `sizes` of what is varied set tolerances of S."""
     x, s = np.asarray(x0, dtype=float), np.asarray(slopes0, dtype=float)
-    if control is not None:
+    if control is not None and not isinstance(control, Recorded):
         raise ValueError("sensitivity: a control in Python cannot be differentiated; write it as an expression in inputs=…")
     count = (len(equations.states), len(directions))
     if s.shape != count:
@@ -233,6 +233,7 @@ def integrate_varied(
         inputs=inputs,
         method=toleranced(method, count[0], scales),
         samples=samples,
+        control=control,
         progress=progress,
     )
     return VariedRun(run, equations, tuple(directions))

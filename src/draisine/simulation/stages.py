@@ -143,7 +143,7 @@ def looks_stiff(s: Any, m: Any, h: float) -> bool:
 
     The two points are the new one and that of the last stage, which lie at the same time.
     """
-    if s.stiff_steps == 0 and s.accepted % LOOK_EVERY != 0:
+    if s.suspect == 1 and s.stiff_steps == 0 and s.accepted % LOOK_EVERY != 0:
         return False
     last = m.stages - 1
     place(s, m, last, h, s.point_at)

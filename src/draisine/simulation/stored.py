@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from draisine.kernels import sparse_qr
@@ -81,16 +82,27 @@ def _key(implicit: bool) -> str:
 
 def compile_loop(implicit: bool = False) -> bytes:
     """Object code of the loop, with one symbol and no need of Numba."""
-    import numba
-    from numba import types
-
     kind, effort = ("implicit", "half a minute") if implicit else ("explicit", "ten seconds")
     logging.getLogger("draisine").info("compiling the loop of %s methods: once on this machine, some %s …", kind, effort)
     _teach_everything()
-    entry = loop.advance if implicit else loop.advance_explicit
+    return machine_code(loop.advance if implicit else loop.advance_explicit)
+
+
+def machine_code(entry: Callable[[int], int]) -> bytes:
+    """Object code, with the one symbol `SYMBOL`, of a function of an address; what it calls must have been taught."""
+    import numba
+    from numba import types
+
     with _unoptimised():
         compiled = numba.cfunc(types.int64(types.int64), **OPTIONS)(entry)
     return compile_ir(_stripped(compiled.inspect_llvm(), compiled.native_name))
+
+
+@cache
+def teach_module(module: ModuleType) -> None:
+    """Let compiled code call the functions of a module, and those of `native`."""
+    _teach_natives()
+    _teach(f for f in vars(module).values() if callable(f) and getattr(f, "__module__", None) == module.__name__)
 
 
 @contextmanager
@@ -142,6 +154,7 @@ def _teach_unless_plain(functions: Iterable[Callable[..., Any]]) -> None:
         overload(function, jit_options=options, strict=False)(lambda s, *rest, f=function: nothing if s == plain else f)
 
 
+@cache
 def _teach_natives() -> None:
     """Numba's version of each function of `native`."""
     import numpy as np

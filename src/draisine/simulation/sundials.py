@@ -26,6 +26,8 @@ Reals = NDArray[np.float64]
 
 # Interpolants are polynomials of degree 5 at most: their values at these fractions of a step and at its ends say everything.
 FRACTIONS = np.array([0.2, 0.4, 0.6, 0.8])
+# Times the tolerance by which projection moves the state before the solver is begun anew.
+RESTART = 30.0
 # Solvers call a failure by numbers; the same ones in CVODE and IDA.
 TOO_MUCH_ACCURACY, ERROR_FAILURES, CONVERGENCE_FAILURES, SETUP_FAILED, SOLVE_FAILED = -2, -3, -4, -6, -7
 
@@ -87,14 +89,21 @@ class SundialsStepper:
                 self._pending = self._pending and reason == layout.FULL
                 return reason
             self._pending = False
-            if not np.array_equal(self._unknowns(), self._last):
-                self._restart()  # projection moved the state
+            if self._moved_far():
+                self._restart()
         return layout.PAUSED
 
     # -------------------------------------------------------------------------------------------------------- steps
 
     def _unknowns(self) -> Reals:
         return self._memory.arrays["x_at"][: self._memory.block.unknowns]
+
+    def _moved_far(self) -> bool:
+        """Whether projection has moved the state so far from the solver's own that this must begin anew. A multistep method loses
+        its past by that; what is below its errors is told to nobody, and the solver goes on from its own state."""
+        n = self._memory.block.states
+        state, own = self._memory.state, self._last[:n]
+        return bool(np.any(np.abs(state - own) > RESTART * (self._method.rtol * np.abs(own) + np.asarray(self._method.atol))))
 
     def _begin(self) -> None:
         self._pending = False
@@ -129,11 +138,11 @@ class SundialsStepper:
         if isinstance(self._method, IDA):
             arrays["k_at"][1, :n] = done.yp
         arrays["dense_at"][:, :n] = 0.0
-        rise = done.y - self._last
+        rise = done.y - self._unknowns()
         arrays["dense_at"][0, :n] = rise
         if block.events or self._samples_before(done.t):
             inner = np.array([self._solver.step(block.t + f * h, "normal").y for f in FRACTIONS])
-            arrays["dense_at"][:5, :n] = self._terms @ np.vstack([inner - self._last, rise])
+            arrays["dense_at"][:5, :n] = self._terms @ np.vstack([inner - self._unknowns(), rise])
         block.h, block.given_time = h, done.t
         self._last, self._pending = done.y, True
         return layout.GO_ON

@@ -12,7 +12,7 @@ from draisine.simulation.methods.settings import check_settings
 
 @dataclass(frozen=True)
 class Auto:
-    """DOP853 for ẋ = f as long as it is not stiff, Radau from there on; Radau for 0 = F(t, x, ẋ). The run tells which, and why.
+    """DOP853 for ẋ = f where it is not stiff, Radau where it is; Radau for 0 = F(t, x, ẋ). The run tells which, and why.
 
     >>> Auto(rtol=1e-6).explicit.order, Auto().implicit.order
     (8, 5)
