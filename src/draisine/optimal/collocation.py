@@ -1,0 +1,297 @@
+"""Direct collocation: states and controls at points of a mesh, tied by the defects of a scheme.
+
+Time is counted from 0 to 1; the duration multiplies the rates. The rows of every scheme are linear in states x and rates F:
+
+    Radau, Gauss:      Σ D_jk x_k − h F_j = 0;   Gauss also x⁺ = x + h Σ b_j F_j
+    trapezoidal:       x⁺ − x − h/2 (F + F⁺) = 0
+    Hermite–Simpson:   x_m − (x + x⁺)/2 − h/8 (F − F⁺) = 0,   x⁺ − x − h/6 (F + 4 F_m + F⁺) = 0
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from draisine.model.errors import ModelError
+
+Reals = NDArray[np.float64]
+Places = NDArray[np.int64]
+Scheme = Literal["radau", "gauss", "hermite-simpson", "trapezoidal"]
+
+
+@dataclass(frozen=True)
+class Collocation:
+    """`degree` counts collocation points per interval of Radau (order 2 d − 1) and Gauss (order 2 d) schemes.
+
+    `intervals` is their number, or the points between them from 0 to 1. With `held` the controls are constant in each interval.
+
+    >>> Collocation("trapezoidal", intervals=4).grid.breaks.tolist()
+    [0.0, 0.25, 0.5, 0.75, 1.0]
+    """
+
+    scheme: Scheme = "radau"
+    degree: int = 3
+    intervals: int | tuple[float, ...] = 60
+    held: bool = False
+
+    def __post_init__(self) -> None:
+        if self.scheme not in get_args(Scheme):
+            raise ModelError(f"Collocation: scheme {self.scheme!r} is unknown; choose one of {', '.join(get_args(Scheme))}")
+        if not 1 <= self.degree <= 12:
+            raise ModelError(f"Collocation: degree counts points per interval, from 1 to 12, got {self.degree!r}")
+        check_breaks("Collocation", self.intervals)
+
+    @cached_property
+    def grid(self) -> Grid:
+        breaks = breaks_of(self.intervals)
+        if self.scheme in ("radau", "gauss"):
+            return _polynomial(breaks, self.degree, self.scheme == "radau", self.held)
+        return _local(breaks, self.scheme == "hermite-simpson", self.held)
+
+    def on(self, breaks: Reals) -> Collocation:
+        """The same scheme on another mesh."""
+        return replace(self, intervals=tuple(float(b) for b in breaks))
+
+    @property
+    def order(self) -> int:
+        """Of the states at the ends of intervals."""
+        fixed = {"hermite-simpson": 4, "trapezoidal": 2, "radau": 2 * self.degree - 1, "gauss": 2 * self.degree}
+        return fixed[self.scheme]
+
+
+def check_breaks(who: str, intervals: int | Sequence[float]) -> None:
+    if isinstance(intervals, int):
+        if intervals < 1:
+            raise ModelError(f"{who}: at least one interval is needed, got {intervals!r}")
+        return
+    breaks = np.asarray(intervals, dtype=float)
+    if breaks.ndim != 1 or len(breaks) < 2 or breaks[0] != 0.0 or breaks[-1] != 1.0 or not (np.diff(breaks) > 0).all():
+        raise ModelError(f"{who}: intervals is a number, or the points between them, increasing from 0 to 1")
+
+
+def breaks_of(intervals: int | Sequence[float]) -> Reals:
+    return np.linspace(0.0, 1.0, intervals + 1) if isinstance(intervals, int) else np.asarray(intervals, dtype=float)
+
+
+@dataclass(frozen=True, eq=False)
+class Grid:
+    """Where states, rates and controls live in [0, 1], and the rows between them.
+
+    A row is given for one state and holds for each: coefficients of states at points (`linear`) and of rates at nodes (`rates`).
+    """
+
+    breaks: Reals
+    points: Reals  # where states are
+    node_point: Places  # the point of each node; at nodes rates are taken
+    node_control: Places  # its control
+    control_times: Reals
+    linear: tuple[Places, Places, Reals]  # row, point, coefficient
+    rates: tuple[Places, Places, Reals]  # row, node, coefficient
+    weights: Reals  # quadrature over the nodes
+    point_local: Reals  # of an interval's points, in [0, 1]
+    point_of: Places  # (intervals, points of one)
+    control_local: Reals
+    control_of: Places  # (intervals, controls of one)
+    node_of: Places  # (intervals, nodes of one)
+    node_local: Reals
+    hermite: bool  # states between points by values and rates at the ends, otherwise by the polynomial through the points
+    start_node: int | None
+    end_node: int | None
+
+    @property
+    def nodes(self) -> Reals:
+        return self.points[self.node_point]
+
+    @property
+    def rows(self) -> int:
+        return int(self.linear[0].max()) + 1
+
+    @property
+    def row_times(self) -> Reals:
+        """The latest point that each row speaks of."""
+        times = np.zeros(self.rows)
+        np.maximum.at(times, self.linear[0], self.points[self.linear[1]])
+        return times
+
+    def place(self, tau: Reals) -> tuple[Places, Reals]:
+        """Interval, and place in it from 0 to 1."""
+        k = np.clip(np.searchsorted(self.breaks, tau, side="right") - 1, 0, len(self.breaks) - 2)
+        return k, (tau - self.breaks[k]) / (self.breaks[k + 1] - self.breaks[k])
+
+    def controls_at(self, tau: Reals, values: Reals) -> Reals:
+        """Controls between their points; values (controls, n)."""
+        k, s = self.place(tau)
+        return np.einsum("ij,ijn->in", lagrange(self.control_local, s), values[self.control_of[k]])
+
+    def states_at(self, tau: Reals, values: Reals, rates: Reals) -> tuple[Reals, Reals]:
+        """States and their slopes d/dτ between points, from values at points and rates at nodes."""
+        k, s = self.place(tau)
+        h = np.diff(self.breaks)[k][:, None]
+        if not self.hermite:
+            local = values[self.point_of[k]]
+            value = np.einsum("ij,ijn->in", lagrange(self.point_local, s), local)
+            return value, np.einsum("ij,ijn->in", lagrange_slope(self.point_local, s), local) / h
+        one, other = values[self.point_of[k, 0]], values[self.point_of[k, -1]]
+        begin, end = h * rates[self.node_of[k, 0]], h * rates[self.node_of[k, -1]]
+        s = s[:, None]
+        value = one + s * begin + s**2 * (3 * (other - one) - 2 * begin - end) + s**3 * (2 * (one - other) + begin + end)
+        slope = begin + 2 * s * (3 * (other - one) - 2 * begin - end) + 3 * s**2 * (2 * (one - other) + begin + end)
+        return value, slope / h
+
+
+# -------------------------------------------------------------------------------------------------------- schemes
+
+
+def _polynomial(breaks: Reals, degree: int, radau: bool, held: bool) -> Grid:
+    """Radau or Gauss: the polynomial through the beginning of an interval and its nodes."""
+    n, d = len(breaks) - 1, degree
+    c = radau_points(d) if radau else gauss_points(d)
+    local = np.concatenate([[0.0], c])
+    derivative, b = lagrange_slope(local, c), quadrature(c)
+    h, stride = np.diff(breaks), d if radau else d + 1
+    first = np.arange(n) * stride
+    point_of = first[:, None] + np.arange(d + 1)
+    points = np.empty(n * stride + 1)
+    points[point_of] = breaks[:-1, None] + h[:, None] * local
+    points[first], points[-1] = breaks[:-1], breaks[-1]
+    node_of = np.arange(n * d).reshape(n, d)
+    row = (np.arange(n)[:, None] * stride + np.arange(d)).ravel()  # Gauss has one more row per interval
+    linear = [(np.repeat(row, d + 1), np.repeat(point_of, d, axis=0).ravel(), np.tile(derivative.ravel(), n))]
+    rates = [(row, node_of.ravel(), -np.repeat(h, d))]
+    if not radau:
+        end = np.arange(n) * stride + d
+        linear += [(end, first + stride, np.ones(n)), (end, first, -np.ones(n))]
+        rates += [(np.repeat(end, d), node_of.ravel(), -(h[:, None] * b).ravel())]
+    node_control, times, control_local, control_of = _controls(breaks, points[point_of[:, 1:]].ravel(), node_of, c, held)
+    return Grid(
+        breaks,
+        points,
+        point_of[:, 1:].ravel(),
+        node_control,
+        times,
+        _joined(linear),
+        _joined(rates),
+        (h[:, None] * b).ravel(),
+        local,
+        point_of,
+        control_local,
+        control_of,
+        node_of,
+        c,
+        False,
+        None,
+        n * d - 1 if radau else None,
+    )
+
+
+def _local(breaks: Reals, simpson: bool, held: bool) -> Grid:
+    """Hermite–Simpson or trapezoidal: nodes at the points, those between intervals shared."""
+    n, h = len(breaks) - 1, np.diff(breaks)
+    stride = 2 if simpson else 1
+    local = np.linspace(0.0, 1.0, stride + 1)
+    point_of = np.arange(n)[:, None] * stride + np.arange(stride + 1)
+    points = np.empty(n * stride + 1)
+    points[point_of] = breaks[:-1, None] + h[:, None] * local
+    points[::stride] = breaks
+    begin, middle, end = point_of[:, 0], point_of[:, 1], point_of[:, -1]
+    row, one = np.arange(n) * stride, np.ones(n)
+    weights = np.zeros(len(points))
+    linear = [(row, end, one), (row, begin, -one)]
+    if simpson:
+        rates = [(row, begin, -h / 6), (row, middle, -4 * h / 6), (row, end, -h / 6)]
+        linear += [(row + 1, middle, one), (row + 1, begin, -one / 2), (row + 1, end, -one / 2)]
+        rates += [(row + 1, begin, -h / 8), (row + 1, end, h / 8)]
+        shares: list[tuple[Places, float]] = [(begin, 1 / 6), (middle, 4 / 6), (end, 1 / 6)]
+    else:
+        rates = [(row, begin, -h / 2), (row, end, -h / 2)]
+        shares = [(begin, 1 / 2), (end, 1 / 2)]
+    for where, share in shares:
+        np.add.at(weights, where, share * h)
+    if held:
+        raise ModelError(
+            "Collocation: controls held in each interval need scheme 'radau' or 'gauss', whose nodes lie in one interval"
+        )
+    nodes = np.arange(len(points))
+    return Grid(
+        breaks,
+        points,
+        nodes,
+        nodes,
+        points,
+        _joined(linear),
+        _joined(rates),
+        weights,
+        local,
+        point_of,
+        local,
+        point_of,
+        point_of,
+        local,
+        True,
+        0,
+        len(points) - 1,
+    )
+
+
+def _controls(breaks: Reals, times: Reals, node_of: Places, c: Reals, held: bool) -> tuple[Places, Reals, Reals, Places]:
+    n, d = node_of.shape
+    if held:
+        return np.repeat(np.arange(n), d), breaks[:-1], np.zeros(1), np.arange(n)[:, None]
+    return np.arange(n * d), times, c, node_of
+
+
+def _joined(parts: Sequence[tuple[Places, Places, Reals]]) -> tuple[Places, Places, Reals]:
+    a, b, c = (np.concatenate(column) for column in zip(*parts, strict=True))
+    return a, b, c
+
+
+# -------------------------------------------------------------------------------------------------------- polynomials
+
+
+def gauss_points(degree: int) -> Reals:
+    """Zeros of Legendre's polynomial, in (0, 1)."""
+    return (np.polynomial.legendre.leggauss(degree)[0] + 1.0) / 2.0
+
+
+def radau_points(degree: int) -> Reals:
+    """Zeros of P_d − P_{d−1}, in (0, 1], the last of them 1."""
+    if degree == 1:
+        return np.ones(1)
+    # P_{d−1} − P_d over (1 − x) is the Jacobi polynomial P^(1,0)_{d−1}; its zeros by its symmetric matrix (Golub & Welsch)
+    k = np.arange(degree - 1)
+    diagonal = -1.0 / ((2 * k + 1) * (2 * k + 3))
+    m = k[1:]
+    beside = np.sqrt(m * (m + 1.0)) / (2 * m + 1)
+    roots = np.linalg.eigvalsh(np.diag(diagonal) + np.diag(beside, 1) + np.diag(beside, -1))
+    return np.concatenate([(np.sort(roots) + 1.0) / 2.0, [1.0]])
+
+
+def quadrature(c: Reals) -> Reals:
+    """Weights of the rule on [0, 1] that is exact for polynomials through the points."""
+    x, w = np.polynomial.legendre.leggauss(len(c) // 2 + 1)
+    return np.asarray((w / 2.0) @ lagrange(c, (x + 1.0) / 2.0))
+
+
+def lagrange(c: Reals, s: Reals) -> Reals:
+    """Values at s (n) of the polynomials that are one at one of the points and zero at the others: (n, points)."""
+    gaps = c[:, None] - c + np.eye(len(c))
+    factors = (s[:, None, None] - c) / gaps  # (n, basis, other)
+    factors[:, np.arange(len(c)), np.arange(len(c))] = 1.0
+    return np.asarray(factors.prod(axis=2))
+
+
+def lagrange_slope(c: Reals, s: Reals) -> Reals:
+    """Their derivatives: (n, points)."""
+    n = len(c)
+    total = np.zeros((len(s), n))
+    for k in range(n):
+        for m in range(n):
+            if m != k:
+                others = [j for j in range(n) if j not in (k, m)]
+                total[:, k] += np.prod((s[:, None] - c[others]) / (c[k] - c[others]), axis=1) / (c[k] - c[m])
+    return total

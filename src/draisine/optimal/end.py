@@ -1,0 +1,126 @@
+"""Conditions at the end: a state that fulfils them, and which of them the others imply.
+
+A bicycle that is upright with its bar straight does not turn: to ask for zero yaw rate as well would make the rows of the problem
+dependent there. Such rows are found at a state that fulfils all conditions, by what constraints and earlier rows span.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import casadi as ca
+import numpy as np
+from numpy.typing import NDArray
+
+from draisine.control.plant import stacked
+from draisine.optimal.phase import independent_rows
+from draisine.optimal.vocabulary import Condition, Vocabulary
+
+Reals = NDArray[np.float64]
+Point = tuple[float, Reals, Reals, Reals, Reals]  # t, y, z, inputs, parameters
+
+MET = 1e-7  # residual at which a condition is fulfilled
+STEPS = 60
+
+
+@dataclass(frozen=True, eq=False)
+class End:
+    """The conditions to be imposed, a state that fulfils them, and those left out with the values they must have."""
+
+    conditions: tuple[Condition, ...]
+    state: Reals
+    dropped: tuple[tuple[str, ca.SX, float], ...]
+    notes: tuple[str, ...]
+
+
+def reachable_end(
+    v: Vocabulary, constraints: Sequence[Condition], values: Sequence[Condition], rates: Sequence[Condition], point: Point
+) -> End:
+    """Constraints hold at the end since they hold at the start; `values` are preferred to `rates` where they say the same."""
+    wanted = [*values, *rates]
+    equations = [c for c in wanted if c.equation]
+    if not equations:
+        return End(tuple(wanted), point[1], (), ())
+    rows = stacked([*(c.value for c in constraints), v.algebraic, *(c.value - c.low for c in equations)])
+    search = _Search(v, rows)
+    solved, residual, slope = search.anywhere(point, np.arange(rows.numel()))
+    first = rows.numel() - len(equations)
+    _, basis = independent_rows(slope[:first], np.zeros((0, slope.shape[1])))
+    kept, _ = independent_rows(slope[first:], basis)
+    doubtful = [i for i in range(len(equations)) if i not in kept]
+    if not np.abs(residual).max() < MET:
+        off = ", ".join(c.name for i, c in enumerate(equations) if abs(residual[first + i]) > MET)
+        note = f"finish: no state was found with all conditions ({off or 'constraints'} missed); they may contradict each other"
+        return End(tuple(wanted), point[1], (), (note,))
+    # dependent to first order here: is it so because the others imply it, or because it is at a turning point?
+    rest = np.concatenate([np.arange(first), first + np.array(kept, dtype=int)])
+    implied = [i for i in doubtful if search.implies(solved, rest, first + i)]
+    notes = [
+        f"finish: {equations[i].name} = {equations[i].low:g} follows from the other conditions and is not imposed again"
+        for i in implied
+    ]
+    notes += [
+        f"finish: {equations[i].name} = {equations[i].low:g} is the most or least that the constraints allow, where small "
+        "changes do not show; say the same by another quantity"
+        for i in doubtful
+        if i not in implied
+    ]
+    left = [equations[i] for i in implied]
+    dropped = tuple((c.name, c.value, c.low) for c in left)
+    return End(tuple(c for c in wanted if c not in left), solved[1], dropped, tuple(notes))
+
+
+class _Search:
+    """Newton's method on some rows, in states, algebraic unknowns and controls; each step of least change."""
+
+    def __init__(self, v: Vocabulary, rows: ca.SX) -> None:
+        plant = v.plant
+        unknown = ca.vertcat(v.y, v.z, plant.u)
+        inputs = [plant.t, v.y, v.z, plant.inputs, plant.p]
+        self._function = ca.Function("end", inputs, [ca.densify(rows), ca.densify(ca.jacobian(rows, unknown))])
+        self._controls = [[q.name for q in v.equations.inputs].index(name) for name in v.controls]
+
+    def _at(self, point: Point) -> tuple[Reals, Reals]:
+        r, slope = self._function(*point)
+        return np.asarray(r.full()).ravel(), np.asarray(slope.full())
+
+    def newton(self, point: Point, take: NDArray[np.int64]) -> tuple[Point, Reals, Reals]:
+        """The point where the rows `take` vanish, or nearly so, with all residuals and slopes there."""
+        residual, slope = self._at(point)
+        for _ in range(STEPS):
+            if not np.isfinite(slope).all() or np.abs(residual[take]).max(initial=0.0) < 1e-12:
+                break
+            step: Reals = np.asarray(np.linalg.lstsq(slope[take], residual[take], rcond=1e-10)[0], dtype=float)
+            point = self._moved(point, -step * min(1.0, 10.0 / max(float(np.abs(step).max()), 1e-30)))
+            residual, slope = self._at(point)
+        return point, residual, slope
+
+    def anywhere(self, point: Point, take: NDArray[np.int64]) -> tuple[Point, Reals, Reals]:
+        """The same from a point, or from beside it where rows may be less singular."""
+        rng, begin = np.random.default_rng(17), point
+        best = self.newton(begin, take)
+        for size in (0.05, 0.1, 0.2, 0.4, 0.8):
+            if np.abs(best[1][take]).max() < MET:
+                break
+            found = self.newton(self._moved(begin, size * rng.uniform(-1, 1, self._size(begin))), take)
+            best = min(best, found, key=lambda f: float(np.nan_to_num(np.abs(f[1][take]).max(), nan=np.inf)))
+        return best
+
+    def _size(self, point: Point) -> int:
+        return len(point[1]) + len(point[2]) + len(self._controls)
+
+    def implies(self, point: Point, others: NDArray[np.int64], row: int) -> bool:
+        """Whether a row vanishes wherever the others do, as far as two places nearby tell."""
+        rng = np.random.default_rng(11)
+        for _ in range(2):
+            _, residual, _ = self.newton(self._moved(point, 0.1 * rng.uniform(-1, 1, self._size(point))), others)
+            if np.abs(residual[others]).max(initial=0.0) < MET and abs(residual[row]) > MET:
+                return False
+        return True
+
+    def _moved(self, point: Point, step: Reals) -> Point:
+        t, y, z, inputs, p = point
+        inputs = inputs.copy()
+        inputs[self._controls] += step[len(y) + len(z) :]
+        return t, y + step[: len(y)], z + step[len(y) : len(y) + len(z)], inputs, p

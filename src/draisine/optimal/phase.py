@@ -1,0 +1,221 @@
+"""One phase of a manoeuvre in symbols: which states it needs, and what holds at its nodes and at its ends."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import casadi as ca
+import numpy as np
+from numpy.typing import NDArray
+
+from draisine.control.plant import stacked
+from draisine.optimal.nodes import Formula
+from draisine.optimal.vocabulary import Condition, Vocabulary
+from draisine.program.equations import Equations
+from draisine.program.implicit import Implicit
+
+Reals = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Phase:
+    """What a transcription needs to know. y are all states of the vocabulary, `kept` those that matter."""
+
+    vocabulary: Vocabulary
+    kept: tuple[str, ...]
+    unknown_parameters: tuple[str, ...]  # of all phases, some of which this model may not have
+    p: Reals
+    inputs: Reals
+    start: Reals  # y
+    start_fixed: bool
+    start_rows: tuple[Condition, ...]
+    end: Reals  # y, a state that the conditions at the end allow
+    ends: tuple[Condition, ...]
+    returns: tuple[tuple[str, ca.SX], ...]
+    path: tuple[Condition, ...]
+    limits: Mapping[str, tuple[float, float]]  # of kept states and controls
+    integrand: ca.SX | None
+    final: ca.SX | None
+    time_weight: float
+    times: tuple[float, float]
+    duration: float  # to begin with
+    dropped: tuple[tuple[str, ca.SX, float], ...]  # conditions at the end that others imply
+    notes: tuple[str, ...]
+
+    # ---------------------------------------------------------------- sizes and symbols
+
+    @property
+    def equations(self) -> Equations:
+        return self.vocabulary.equations
+
+    @property
+    def controls(self) -> tuple[str, ...]:
+        return self.vocabulary.controls
+
+    @cached_property
+    def kept_places(self) -> list[int]:
+        """Among the states y."""
+        place = {name: i for i, name in enumerate(self.vocabulary.state_names)}
+        return [place[name] for name in self.kept]
+
+    @property
+    def algebraic_size(self) -> int:
+        return int(self.vocabulary.z.numel())
+
+    @cached_property
+    def y(self) -> ca.SX:
+        return stacked([self.vocabulary.y[i] for i in self.kept_places])
+
+    @cached_property
+    def _begin(self) -> ca.SX:
+        return ca.SX.sym("t0")
+
+    @cached_property
+    def _length(self) -> ca.SX:
+        return ca.SX.sym("T")
+
+    @cached_property
+    def shared(self) -> ca.SX:
+        """t₀, T and the unknown parameters."""
+        place = {q.name: i for i, q in enumerate(self.equations.parameters)}
+        p = self.vocabulary.plant.p
+        unknown = [p[place[n]] if n in place else ca.SX.sym(n) for n in self.unknown_parameters]
+        return ca.vertcat(self._begin, self._length, *unknown)
+
+    @cached_property
+    def _rest(self) -> tuple[ca.SX, Reals]:
+        """Parameters and inputs that stay as they are: symbols and numbers."""
+        plant, e = self.vocabulary.plant, self.equations
+        known = [i for i, q in enumerate(e.parameters) if q.name not in self.unknown_parameters]
+        held = [i for i, q in enumerate(e.inputs) if q.name not in self.controls]
+        symbols = stacked([*(plant.p[i] for i in known), *(plant.inputs[i] for i in held)])
+        return symbols, np.concatenate([self.p[known], self.inputs[held]])
+
+    # ---------------------------------------------------------------- at the nodes
+
+    @cached_property
+    def node(self) -> Formula:
+        """(y, z, u, shared), (τ, rest) → T f, g, path, T integrand."""
+        return self._at_nodes("node", with_path=True)
+
+    @cached_property
+    def motion(self) -> Formula:
+        """(y, z, u, shared), (τ, rest) → T f, T integrand."""
+        return self._at_nodes("motion", with_path=False)
+
+    @cached_property
+    def watched(self) -> Formula:
+        """(y, z, u, shared), (τ, rest) → path."""
+        return self._formula("path", stacked([c.value for c in self.path]))
+
+    def _at_nodes(self, name: str, with_path: bool) -> Formula:
+        rates = stacked([self.vocabulary.rates[i] for i in self.kept_places])
+        between = [self.vocabulary.algebraic, *(c.value for c in self.path)] if with_path else []
+        integrand = [] if self.integrand is None else [self._length * self.integrand]
+        return self._formula(name, ca.vertcat(self._length * rates, *between, *integrand))
+
+    def _formula(self, name: str, value: ca.SX) -> Formula:
+        tau = ca.SX.sym("tau")
+        plant, symbols = self.vocabulary.plant, self._rest[0]
+        timed = ca.substitute(value, plant.t, self._begin + self._length * tau)
+        arguments = ca.vertcat(self.y, self.vocabulary.z, plant.u, self.shared)
+        return Formula.build(f"{self.equations.name}_{name}", arguments, ca.vertcat(tau, symbols), timed)
+
+    def node_numbers(self, tau: Reals) -> Reals:
+        """(nodes, numbers): τ and what stays as it is."""
+        return np.column_stack([tau, np.tile(self._rest[1], (len(tau), 1))])
+
+    # ---------------------------------------------------------------- at the ends
+
+    @cached_property
+    def ends_use(self) -> bool:
+        """Whether conditions at the end depend on controls or algebraic unknowns there."""
+        values = stacked([*(c.value for c in self.ends), *([] if self.final is None else [self.final])])
+        inner = ca.vertcat(self.vocabulary.z, self.vocabulary.plant.u)
+        return bool(inner.numel()) and bool(values.numel()) and bool(ca.depends_on(values, inner))
+
+    @cached_property
+    def boundary(self) -> Formula | None:
+        """(y₀, y₁, z₁, u₁, shared), rest → rows of the start, rows of the end, what returns, final cost."""
+        plant, v = self.vocabulary.plant, self.vocabulary
+        y0, t1 = ca.SX.sym("start", len(self.kept)), self._begin + self._length
+
+        def at_start(value: ca.SX) -> ca.SX:
+            return ca.substitute(ca.substitute(value, plant.t, self._begin), self.y, y0)
+
+        rows = [at_start(c.value) for c in self.start_rows]
+        rows += [ca.substitute(c.value, plant.t, t1) for c in self.ends]
+        rows += [ca.substitute(value, plant.t, t1) - at_start(value) for _, value in self.returns]
+        rows += [] if self.final is None else [ca.substitute(self.final, plant.t, t1)]
+        if not rows:
+            return None
+        arguments = ca.vertcat(y0, self.y, v.z, plant.u, self.shared)
+        return Formula.build(f"{self.equations.name}_ends", arguments, self._rest[0], stacked(rows))
+
+    def numbers(self) -> Reals:
+        return self._rest[1]
+
+    def evaluator(self, expressions: Mapping[str, ca.SX]) -> ca.Function:
+        """(t, x, z, u, p) → each expression, in CasADi's interpreter."""
+        plant = self.vocabulary.plant
+        return evaluator(self.vocabulary, stacked(list(expressions.values())), plant.t)
+
+    @property
+    def implicit(self) -> bool:
+        return isinstance(self.equations.dynamics, Implicit)
+
+
+def evaluator(vocabulary: Vocabulary, value: ca.SX, t: ca.SX) -> ca.Function:
+    """(t, y, z, u, p) → value."""
+    plant = vocabulary.plant
+    return ca.Function("evaluator", [t, vocabulary.y, vocabulary.z, plant.inputs, plant.p], [ca.densify(value)])
+
+
+def needed_states(
+    vocabulary: Vocabulary, values: Sequence[ca.SX], named: Collection[str], rows: Sequence[ca.SX]
+) -> tuple[str, ...]:
+    """States on which anything asked for depends, now or later. `rows` tie states to each other, if any of them is needed."""
+    y, names = vocabulary.y, vocabulary.state_names
+    if isinstance(vocabulary.equations.dynamics, Implicit):
+        return names  # each unknown has its part in 0 = F
+    needed = {names.index(name) for name in named if name in names}
+    needed |= _columns(stacked([vocabulary.algebraic, *values]), y)
+    pattern = ca.jacobian_sparsity(vocabulary.rates, y)
+    row, column = (np.array(part, dtype=int) for part in pattern.get_triplet())
+    ties = [_columns(r, y) for r in rows]
+    while True:
+        more = set(needed) | {int(c) for r, c in zip(row, column, strict=True) if r in needed}
+        for tie in ties:
+            more |= tie if tie & more else set()
+        if more == needed:
+            return tuple(name for i, name in enumerate(names) if i in needed)
+        needed = more
+
+
+def _columns(value: ca.SX, y: ca.SX) -> set[int]:
+    if not value.numel() or not y.numel():
+        return set()
+    return {int(c) for c in ca.jacobian_sparsity(value, y).get_triplet()[1]}
+
+
+def independent_rows(matrix: Reals, basis: Reals, least: float = 1e-6) -> tuple[list[int], Reals]:
+    """Rows that the basis and earlier rows do not span, and the basis with them."""
+    kept = []
+    for i, row in enumerate(matrix):
+        size = float(np.linalg.norm(row))
+        left = row - basis.T @ (basis @ row)
+        left -= basis.T @ (basis @ left)
+        rest = float(np.linalg.norm(left))
+        # rows that vanish with the constraints (velocities that were eliminated) have round-off alone
+        if size > 1e-9 and rest > least * size:
+            kept.append(i)
+            basis = np.vstack([basis, left / rest])
+    return kept, basis
+
+
+def middle(low: float, high: float) -> float:
+    """A duration between two others."""
+    return math.sqrt(low * high)

@@ -1,0 +1,220 @@
+"""What was found: states, controls and costates at the nodes, how good it is, and the motion that the control really makes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from draisine.model.errors import ModelError
+from draisine.optimal.collocation import Collocation, Grid
+from draisine.optimal.ipopt import Answer, Outcome
+from draisine.optimal.phase import Phase
+from draisine.optimal.shooting import Shooting
+from draisine.optimal.verification import Simulated, trajectory
+from draisine.program.expression import closest
+from draisine.results.status import Ending, Status
+from draisine.results.trajectory import Trajectory
+
+if TYPE_CHECKING:
+    from draisine.optimal.problem import Manoeuvre
+
+Reals = NDArray[np.float64]
+
+COARSE = 0.1  # error of an interval that is worth a word
+
+
+@dataclass(frozen=True, eq=False)
+class PhaseSolution:
+    """One phase at its nodes. Rows are points of the grid for states, its control points for inputs."""
+
+    phase: Phase
+    scheme: Collocation | Shooting
+    begin: float
+    duration: float
+    states: Reals  # (points, kept states)
+    algebraic: Reals  # (nodes, z)
+    controls: Reals  # (control points, controls)
+    rates: Reals  # (nodes, kept states), per unit of the grid's time
+    costates: Reals  # (costate times, kept states)
+    costate_places: Reals  # in [0, 1]
+    errors: Reals  # of the intervals, relative to the states' sizes
+
+    @property
+    def grid(self) -> Grid:
+        return self.scheme.grid
+
+    @property
+    def times(self) -> Reals:
+        """Of the states."""
+        return self.begin + self.duration * self.grid.points
+
+    @property
+    def input_times(self) -> Reals:
+        return self.begin + self.duration * self.grid.control_times
+
+    @property
+    def costate_times(self) -> Reals:
+        return self.begin + self.duration * self.costate_places
+
+    def state(self, name: str) -> Reals:
+        """A state at `times`."""
+        return self.states[:, self._place(name)]
+
+    def costate(self, name: str) -> Reals:
+        """∂(cost to go)/∂(state) at `costate_times`: the Hamiltonian is integrand + costateᵀ rates."""
+        return self.costates[:, self._place(name)]
+
+    def input(self, name: str) -> Reals:
+        """A control at `input_times`."""
+        if name not in self.phase.controls:
+            raise KeyError(f"{name!r} is not among the controls{closest(name, self.phase.controls)}")
+        return self.controls[:, self.phase.controls.index(name)]
+
+    def _place(self, name: str) -> int:
+        if name not in self.phase.kept:
+            left = name in self.phase.vocabulary.state_names
+            why = (
+                "was left out, since nothing depends on it; see the trajectory"
+                if left
+                else f"is no state{closest(name, self.phase.kept)}"
+            )
+            raise KeyError(f"{name!r} {why}")
+        return self.phase.kept.index(name)
+
+    def states_at(self, times: Reals) -> Reals:
+        """Kept states between the points, by the scheme's polynomials."""
+        return self.grid.states_at((np.asarray(times) - self.begin) / self.duration, self.states, self.rates)[0]
+
+    def inputs_at(self, times: Reals) -> Reals:
+        """Controls between their points."""
+        return self.grid.controls_at((np.asarray(times) - self.begin) / self.duration, self.controls)
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """The answer to a manoeuvre.
+
+    `solution["lean"]` is a column of its `trajectory`, the motion simulated with the found control; `solution.phases` has the
+    numbers at the nodes. `discrepancy` is how far the simulation departs from them, relative to the states' sizes.
+    """
+
+    manoeuvre: Manoeuvre
+    phases: tuple[PhaseSolution, ...]
+    answer: Answer
+    parameters: Mapping[str, float]  # those that were optimised
+    simulated: tuple[Simulated, ...]
+    notes: tuple[str, ...]
+    fighting: tuple[str, ...]  # of an infeasible problem: conditions that cannot be met together
+    seconds: Mapping[str, float]
+    rounds: int = 1  # meshes solved on
+
+    @property
+    def outcome(self) -> Outcome:
+        return self.answer.outcome
+
+    @property
+    def solved(self) -> bool:
+        return self.outcome in (Outcome.SOLVED, Outcome.ACCEPTABLE)
+
+    @property
+    def objective(self) -> float:
+        return self.answer.objective
+
+    @property
+    def duration(self) -> float:
+        """Of all phases."""
+        return float(sum(p.duration for p in self.phases))
+
+    @property
+    def kkt_error(self) -> float:
+        """The largest of violation and stationarity, both scaled."""
+        return max(self.answer.violation, self.answer.stationarity)
+
+    @property
+    def error(self) -> float:
+        """The largest estimated error of an interval, relative to the states' sizes."""
+        return max(float(p.errors.max(initial=0.0)) for p in self.phases)
+
+    # ---------------------------------------------------------------- the simulated motion
+
+    @cached_property
+    def _departures(self) -> tuple[float, str, float]:
+        worst = (0.0, "", 0.0)
+        for phase, simulated in zip(self.phases, self.simulated, strict=True):
+            places = [phase.phase.vocabulary.state_places[i] for i in phase.phase.kept_places]
+            found = phase.states[np.searchsorted(phase.grid.points, phase.grid.breaks)]
+            gap = np.abs(simulated.breaks[:, places] - found) / np.maximum(np.abs(found).max(axis=0), 1e-3)
+            gap = np.where(np.isfinite(gap), gap, np.inf)
+            k, i = np.unravel_index(int(np.argmax(gap)), gap.shape) if gap.size else (0, 0)
+            if gap.size and gap[k, i] > worst[0]:
+                worst = (float(gap[k, i]), phase.phase.kept[i], float(phase.begin + phase.duration * phase.grid.breaks[k]))
+        return worst
+
+    @property
+    def discrepancy(self) -> float:
+        """Between the nodes and the simulation with the found control, the largest over states and time."""
+        return self._departures[0]
+
+    @cached_property
+    def status(self) -> Status:
+        """How it went, in words."""
+        a = self.answer
+        size, name, when = self._departures
+        solved = f"{a.objective:.8g} after {a.iterations} iterations" + (f" on {self.rounds} meshes" if self.rounds > 1 else "")
+        if self.solved:
+            text = f"{self.outcome}: minimum {solved}, KKT error {self.kkt_error:.1e}"
+        elif self.fighting:
+            text = f"{self.outcome}: these cannot be met together: {'; '.join(self.fighting)}"
+        else:
+            text = f"{self.outcome}: best so far {solved}, violation {a.violation:.1e} ({a.said})"
+        if self.error > COARSE:
+            text += f"; the mesh is coarse, with errors of {self.error:.1e} in an interval: refine=Refinement(…) makes it finer"
+        text += f"; the simulated motion departs by {size:.1e}" + (f" ({name} at t = {when:.4g} s)" if name else "")
+        kind = Ending.INTERRUPTED if self.outcome is Outcome.INTERRUPTED else self.simulated[-1].status.kind
+        return Status(kind, text)
+
+    @cached_property
+    def trajectory(self) -> Trajectory:
+        """The motion simulated with the found control, with everything the model names."""
+        models = {id(p.phase.equations) for p in self.phases}
+        if len(models) > 1:
+            raise ModelError("the phases are of different models; take solution.trajectories")
+        return self._told(list(self.simulated), [p.phase for p in self.phases])
+
+    @cached_property
+    def trajectories(self) -> tuple[Trajectory, ...]:
+        """One for each phase."""
+        return tuple(self._told([s], [p.phase]) for s, p in zip(self.simulated, self.phases, strict=True))
+
+    def _told(self, simulated: list[Simulated], phases: list[Phase]) -> Trajectory:
+        first = phases[0]
+        values = dict(zip((q.name for q in first.equations.parameters), first.p.tolist(), strict=True))
+        parameters = values | {n: v for n, v in self.parameters.items() if n in values}
+        return trajectory(simulated, phases, self.status, parameters, list(self.notes))
+
+    def __getitem__(self, name: str) -> Reals:
+        return self.trajectory[name]
+
+    @property
+    def time(self) -> Reals:
+        return self.trajectory.time
+
+    # ---------------------------------------------------------------- one phase, directly
+
+    @property
+    def only(self) -> PhaseSolution:
+        """The phase of a manoeuvre that has one."""
+        if len(self.phases) != 1:
+            raise ModelError(f"there are {len(self.phases)} phases; take one of solution.phases")
+        return self.phases[0]
+
+    def costate(self, name: str) -> Reals:
+        return self.only.costate(name)
+
+    def __repr__(self) -> str:
+        return f"<Solution of {self.phases[0].phase.equations.name}: {self.status.message}>"

@@ -1,0 +1,209 @@
+"""A manoeuvre in symbols becomes a large problem in numbers: unknowns, rows and clusters of every phase, joined."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import casadi as ca
+import numpy as np
+from numpy.typing import NDArray
+
+from draisine.control.plant import stacked
+from draisine.model.errors import ModelError
+from draisine.optimal.builder import Builder
+from draisine.optimal.collocation import Collocation, Grid
+from draisine.optimal.guess import Values
+from draisine.optimal.nlp import Large
+from draisine.optimal.nodes import CompiledCluster, Formula, SingleCluster
+from draisine.optimal.phase import Phase
+from draisine.optimal.shooting import MapCluster, Shooting
+from draisine.optimal.vocabulary import Condition
+
+Reals = NDArray[np.float64]
+Places = NDArray[np.int64]
+Joints = Mapping[str, ca.SX]
+
+
+@dataclass(frozen=True, eq=False)
+class Placed:
+    """Where a phase's numbers are among the unknowns and rows."""
+
+    begin: int
+    length: int
+    points: Places  # (points, states)
+    algebraic: Places  # (nodes, z)
+    controls: Places  # (controls, u)
+    defects: Places  # (rows of the grid, states)
+    cluster: CompiledCluster | None  # of nodes; none when shooting
+
+
+@dataclass(frozen=True, eq=False)
+class Transcribed:
+    """The large problem, its guess, and where everything is."""
+
+    large: Large
+    guess: Reals
+    placed: tuple[Placed, ...]
+    parameters: Places
+
+
+def transcribe(
+    phases: Sequence[Phase],
+    schemes: Sequence[Collocation | Shooting],
+    values: Sequence[Values],
+    ranges: Mapping[str, tuple[float, float]],
+    joints: Sequence[Joints],
+) -> Transcribed:
+    """Write down all phases; `joints` gives, for each phase but the first, its first states by those before."""
+    b = Builder()
+    names = phases[0].unknown_parameters
+    first = [_parameter(phases, name) for name in names]
+    sides = np.array([ranges[name] for name in names]).reshape(-1, 2)
+    theta = b.unknowns(names, np.array(first), sides[:, 0], sides[:, 1], np.abs(sides).max(axis=1, initial=1e-12)).ravel()
+    placed = [
+        _phase(b, phase, scheme, v, theta, k) for k, (phase, scheme, v) in enumerate(zip(phases, schemes, values, strict=True))
+    ]
+    for k in range(1, len(phases)):
+        _join(b, phases[k - 1], phases[k], placed[k - 1], placed[k], theta, joints[k - 1], schemes[k - 1].grid)
+    large, guess = b.large()
+    return Transcribed(large, np.clip(guess, large.low, large.high), tuple(placed), theta)
+
+
+def _parameter(phases: Sequence[Phase], name: str) -> float:
+    for phase in phases:
+        for value, q in zip(phase.p, phase.equations.parameters, strict=True):
+            if q.name == name:
+                return float(value)
+    raise AssertionError(name)
+
+
+def _phase(b: Builder, phase: Phase, scheme: Collocation | Shooting, v: Values, theta: Places, number: int) -> Placed:
+    grid, weight = scheme.grid, phase.time_weight
+    begin = b.unknowns(["t0"], np.array([v.begin]), *((0.0, 0.0) if number == 0 else (0.0, np.inf)), max(v.duration, 1.0))[0]
+    low, high = phase.times
+    length = b.unknowns(["duration"], np.array([v.duration]), low, high, v.duration)[0]
+    if weight:
+        b.linear(0, length, weight)
+    points, scale = _states(b, phase, grid, v)
+    z_scale = np.maximum(np.abs(v.algebraic).max(axis=0, initial=0.0), 1.0)
+    labels = [f"algebraic unknown {i}" for i in range(phase.algebraic_size)]
+    algebraic = b.unknowns(labels, v.algebraic, -np.inf, np.inf, z_scale)
+    controls = _controls(b, phase, v)
+    shared = np.concatenate([[begin, length], theta])
+    defects = b.rows([f"motion of {name}" for name in phase.kept], grid.rows, 0.0, 0.0, scale)
+    row, point, coefficient = grid.linear
+    b.linear(defects[row], points[point], coefficient[:, None])
+    cluster = None
+    if isinstance(scheme, Shooting):
+        _shooting(b, phase, scheme, points, controls, shared, defects)
+    else:
+        cluster = _nodes(b, phase, grid, points, algebraic, controls, shared, defects)
+    _ends(b, phase, scheme, points, algebraic, controls, shared)
+    return Placed(int(begin), int(length), points, algebraic, controls, defects, cluster)
+
+
+def _states(b: Builder, phase: Phase, grid: Grid, v: Values) -> tuple[Places, Reals]:
+    sides = np.array([phase.limits.get(name, (-np.inf, np.inf)) for name in phase.kept]).reshape(-1, 2)
+    finite = np.where(np.isfinite(sides), np.abs(sides), 0.0).max(axis=1, initial=0.0)
+    scale = np.maximum(np.abs(v.states).max(axis=0, initial=0.0), np.minimum(finite, 1e3))
+    scale = np.where(scale > 1e-6, scale, 1.0)
+    low, high = (np.tile(sides[:, k], (len(grid.points), 1)) for k in (0, 1))
+    if phase.start_fixed:
+        low[0] = high[0] = phase.start[phase.kept_places]
+    return b.unknowns(phase.kept, v.states, low, high, scale), scale
+
+
+def _controls(b: Builder, phase: Phase, v: Values) -> Places:
+    sides = np.array([phase.limits.get(name, (-np.inf, np.inf)) for name in phase.controls]).reshape(-1, 2)
+    finite = np.where(np.isfinite(sides), np.abs(sides), 0.0).max(axis=1, initial=0.0)
+    scale = np.maximum(np.abs(v.controls).max(axis=0, initial=0.0), finite)
+    return b.unknowns(phase.controls, v.controls, sides[:, 0], sides[:, 1], np.where(scale > 1e-6, scale, 1.0))
+
+
+def _nodes(
+    b: Builder, phase: Phase, grid: Grid, points: Places, z: Places, u: Places, shared: Places, defects: Places
+) -> CompiledCluster:
+    count, nx, nz, nc = len(grid.nodes), len(phase.kept), phase.algebraic_size, len(phase.path)
+    where = np.hstack([points[grid.node_point], z, u[grid.node_control], np.tile(shared, (count, 1))])
+    cluster = CompiledCluster(phase.node, where, phase.node_numbers(grid.nodes))
+    c = b.cluster(cluster)
+    row, node, coefficient = grid.rates
+    b.share(c, defects[row], node[:, None], np.arange(nx), coefficient[:, None])
+    every = np.arange(count)[:, None]
+    algebraic = b.rows([f"equation {i} at a node" for i in range(nz)], count, 0.0, 0.0, 1.0)
+    b.share(c, algebraic, every, nx + np.arange(nz), 1.0)
+    _path_rows(b, c, phase.path, count, nx + nz)
+    if phase.integrand is not None:
+        b.share(c, 0, np.arange(count), nx + nz + nc, grid.weights)
+    return cluster
+
+
+def _path_rows(b: Builder, c: int, path: Sequence[Condition], count: int, offset: int) -> None:
+    sizes = [max(1.0, *(abs(s) for s in (p.low, p.high) if np.isfinite(s))) for p in path]
+    rows = b.rows([p.name for p in path], count, [p.low for p in path], [p.high for p in path], sizes)
+    b.share(c, rows, np.arange(count)[:, None], offset + np.arange(len(path)), 1.0)
+
+
+def _shooting(b: Builder, phase: Phase, scheme: Shooting, points: Places, u: Places, shared: Places, defects: Places) -> None:
+    grid, nx, count = scheme.grid, len(phase.kept), len(points) - 1
+    where = np.hstack([points[:-1], u, np.tile(shared, (count, 1))])
+    c = b.cluster(MapCluster(phase, scheme, where, grid.breaks))
+    b.share(c, defects, np.arange(count)[:, None], np.arange(nx), -1.0)
+    if phase.integrand is not None:
+        b.share(c, 0, np.arange(count), nx, 1.0)
+    if phase.path:
+        control = np.append(np.arange(count), count - 1)
+        place = np.hstack([points, u[control], np.tile(shared, (count + 1, 1))])
+        watched = b.cluster(CompiledCluster(phase.watched, place, phase.node_numbers(grid.breaks)))
+        _path_rows(b, watched, phase.path, count + 1, 0)
+
+
+def _ends(b: Builder, phase: Phase, scheme: Collocation | Shooting, points: Places, z: Places, u: Places, shared: Places) -> None:
+    formula, grid = phase.boundary, scheme.grid
+    if formula is None:
+        return
+    node = grid.end_node
+    if node is None:
+        if phase.ends_use:
+            raise ModelError(
+                f"{phase.equations.name}: a condition or cost at the end depends on controls or forces, which this scheme does "
+                "not have there; use Collocation('radau') or 'hermite-simpson'"
+            )
+        node = len(grid.node_control) - 1
+    last_z = z[node] if len(z) else np.zeros(0, dtype=np.int64)
+    where = np.concatenate([points[0], points[-1], last_z, u[grid.node_control[node]], shared])
+    c = b.cluster(SingleCluster(formula, where, phase.numbers()))
+    starts, ends = phase.start_rows, phase.ends
+    names = (
+        [f"start: {r.name}" for r in starts] + [f"finish: {r.name}" for r in ends] + [f"periodic: {n}" for n, _ in phase.returns]
+    )
+    sides = [(r.low, r.high) for r in (*starts, *ends)] + [(0.0, 0.0)] * len(phase.returns)
+    if names:
+        low, high = np.array(sides).T
+        sizes = np.maximum(np.where(np.isfinite(low), np.abs(low), 1.0), 1.0)
+        rows = b.rows(names, 1, low, high, sizes)
+        b.share(c, rows[0], 0, np.arange(len(names)), 1.0)
+    if phase.final is not None:
+        b.share(c, 0, 0, len(names), 1.0)
+
+
+def _join(b: Builder, one: Phase, other: Phase, first: Placed, second: Placed, theta: Places, joints: Joints, grid: Grid) -> None:
+    """t₀ of a phase is the end of the one before, and so are its states, but for jumps."""
+    row = b.rows(["time between phases"], 1, 0.0, 0.0, 1.0)[0, 0]
+    b.linear([row, row, row], [second.begin, first.begin, first.length], [1.0, -1.0, -1.0])
+    if not joints:
+        return
+    inner = ca.vertcat(one.vocabulary.z, one.vocabulary.plant.u)
+    if inner.numel() and ca.depends_on(stacked(list(joints.values())), inner):
+        raise ModelError(
+            f"{other.equations.name}: a jump depends on controls or forces; write it in states and outputs of motion"
+        )
+    places = {name: i for i, name in enumerate(other.kept)}
+    value = ca.substitute(stacked(list(joints.values())), one.vocabulary.plant.t, one.shared[0] + one.shared[1])
+    formula = Formula.build(f"{one.equations.name}_joint", ca.vertcat(one.y, one.shared), one._rest[0], value)
+    where = np.concatenate([first.points[-1], [first.begin, first.length], theta])
+    c = b.cluster(SingleCluster(formula, where, one.numbers()))
+    rows = b.rows([f"joint: {name}" for name in joints], 1, 0.0, 0.0, 1.0)[0]
+    b.share(c, rows, 0, np.arange(len(joints)), -1.0)
+    b.linear(rows, second.points[0][[places[name] for name in joints]], 1.0)

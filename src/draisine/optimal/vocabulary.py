@@ -1,0 +1,210 @@
+"""The words of a manoeuvre: everything a model names, as expressions of time, states, algebraic unknowns, inputs and parameters.
+
+Every kind of dynamics takes one form here, ẏ = f and 0 = g in (t, y, z, u, p):
+
+- explicit ẋ = f(t, x, u, p): y = x, no z;
+- `Solved`, K z = r and ẋ = f(…, z): y = x, with the accelerations and multipliers z as unknowns and g = K z − r; a few of them
+  can be `eliminated`, for those who need ẏ = f alone;
+- `Implicit`, 0 = F(t, x, ẋ, u, p): y are the unknowns whose derivative enters, z = (ẏ, all others), f = ẏ, g = F.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import casadi as ca
+import numpy as np
+from numpy.typing import NDArray
+
+from draisine.control.plant import Plant, stacked
+from draisine.model.amounts import Amount, amount_in
+from draisine.model.errors import ModelError
+from draisine.program.equations import Equations
+from draisine.program.expression import SX_FUNCTIONS, Call, Expr, closest, evaluate
+from draisine.program.implicit import Implicit
+from draisine.program.program import Program
+from draisine.program.solved import Solved
+from draisine.stability.deviations import attitude
+
+Reals = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Condition:
+    """A named expression between bounds; an equation has equal ones."""
+
+    name: str
+    value: ca.SX
+    low: float
+    high: float
+
+    @property
+    def equation(self) -> bool:
+        return self.low == self.high
+
+
+@dataclass(frozen=True, eq=False)
+class Vocabulary:
+    """The names of a system of equations with the controls that are to be found."""
+
+    equations: Equations
+    controls: tuple[str, ...]
+    eliminated: bool = False  # what `Solved` dynamics solves for is solved for in symbols
+
+    @cached_property
+    def plant(self) -> Plant:
+        return Plant(self.equations, self.controls)
+
+    # ---------------------------------------------------------------- the common form
+
+    @cached_property
+    def _differential(self) -> tuple[bool, ...]:
+        dynamics = self.equations.dynamics
+        return dynamics.differential if isinstance(dynamics, Implicit) else (True,) * len(self.equations.states)
+
+    @cached_property
+    def state_places(self) -> list[int]:
+        """Which of the system's states are y."""
+        return [i for i, moving in enumerate(self._differential) if moving]
+
+    @cached_property
+    def other_places(self) -> list[int]:
+        """Which of the system's states are algebraic."""
+        return [i for i, moving in enumerate(self._differential) if not moving]
+
+    @property
+    def state_names(self) -> tuple[str, ...]:
+        return tuple(self.equations.states[i].name for i in self.state_places)
+
+    @cached_property
+    def y(self) -> ca.SX:
+        return stacked([self.plant.x[i] for i in self.state_places])
+
+    @cached_property
+    def _solved_for(self) -> ca.SX:
+        """What is solved for by `Solved` dynamics, or the rates ẏ of `Implicit` ones."""
+        dynamics = self.equations.dynamics
+        if isinstance(dynamics, Solved):
+            return ca.SX.sym("z", dynamics.size)
+        return ca.SX.sym("rate", len(self.state_places) if isinstance(dynamics, Implicit) else 0)
+
+    @cached_property
+    def _solution(self) -> ca.SX:
+        """What `Solved` dynamics solves for, as an unknown or in symbols."""
+        dynamics = self.equations.dynamics
+        if not self.eliminated:
+            return self._solved_for
+        assert isinstance(dynamics, Solved)
+        matrix, side = dynamics.linear(self.plant.arguments)
+        return ca.solve(matrix, side)
+
+    @cached_property
+    def z(self) -> ca.SX:
+        if self.eliminated:
+            return ca.SX(0, 1)
+        return ca.vertcat(self._solved_for, *[self.plant.x[i] for i in self.other_places])
+
+    @cached_property
+    def rates(self) -> ca.SX:
+        """f."""
+        dynamics = self.equations.dynamics
+        if isinstance(dynamics, Program):
+            return self.plant.rates
+        if isinstance(dynamics, Implicit):
+            return self._solved_for
+        return _slot(dynamics.after, [*self.plant.arguments, self._solution], "xdot")
+
+    @cached_property
+    def algebraic(self) -> ca.SX:
+        """g."""
+        dynamics, plant = self.equations.dynamics, self.plant
+        if self.eliminated:
+            return ca.SX(0, 1)
+        if isinstance(dynamics, Solved):
+            matrix, side = dynamics.linear(plant.arguments, self._solved_for)
+            return matrix @ self._solved_for - side
+        if isinstance(dynamics, Implicit):
+            rates = ca.SX.zeros(len(self._differential))
+            for i, place in enumerate(self.state_places):
+                rates[place] = self._solved_for[i]
+            return dynamics.residual.function.call([plant.t, plant.x, rates, plant.inputs, plant.p])[0]
+        return ca.SX(0, 1)
+
+    def along(self, expression: ca.SX, where: str) -> ca.SX:
+        """The time derivative along the motion."""
+        for held, what in ((self.plant.u, "a control"), (self.z, "an acceleration, a force or an algebraic unknown")):
+            if held.numel() and ca.depends_on(expression, held):
+                raise ModelError(f"{where}: its rate would need the derivative of {what}, which the equations do not have")
+        return ca.jtimes(expression, ca.vertcat(self.plant.t, self.y), ca.vertcat(1, self.rates))
+
+    @cached_property
+    def coordinates(self) -> dict[str, ca.SX]:
+        """Quantities that tell a state, in the order in which they are preferred: angles stand in place of quaternions."""
+        turned = {name for quaternion in self.equations.quaternions for name in quaternion}
+        at = dict(zip(self.state_names, ca.vertsplit(self.y), strict=True)) if self.state_names else {}
+        found: dict[str, ca.SX] = {}
+        for quaternion in self.equations.quaternions:
+            angles = attitude([at[name] for name in quaternion])
+            stem = quaternion[0].removesuffix("_qw")
+            found |= {f"{stem}_{word}": angle for word, angle in zip(("heading", "lean", "pitch"), angles, strict=True)}
+        return {name: symbol for name, symbol in at.items() if name not in turned} | found
+
+    # ---------------------------------------------------------------- names
+
+    @cached_property
+    def _forces(self) -> dict[str, ca.SX]:
+        """Outputs that depend on accelerations, multipliers and energies."""
+        report, arguments = self.equations.report, self.plant.arguments
+        program: Program
+        if isinstance(report, Program):
+            program = report
+        else:
+            dynamics = self.equations.dynamics
+            if not isinstance(dynamics, Solved) or report.system.digest != dynamics.system.digest:
+                return {}
+            program, arguments = report.after, [*arguments, self._solution]
+        told = dict(zip((slot.name for slot in program.outputs), program.function.call(arguments), strict=True))
+        found = {q.name: told["multipliers"][i] for i, q in enumerate(self.equations.multipliers)}
+        labels = program.output("outputs").labels
+        found |= {name: told["outputs"][i] for i, name in enumerate(labels) if name in self.equations.force_outputs}
+        if "energy" in told:
+            found |= {name: told["energy"][i] for i, name in enumerate(("kinetic_energy", "potential_energy"))}
+        return found
+
+    def named(self, word: str, where: str) -> ca.SX:
+        """What a name stands for."""
+        if word in self.plant.values:
+            return self.plant.values[word]
+        if word not in self._forces:
+            known = [*self.plant.values, *self._forces]
+            raise ModelError(f"{self.equations.name}: {where}: nothing is called {word!r}{closest(word, known)}")
+        return self._forces[word]
+
+    def value(self, text: Amount, where: str) -> ca.SX:
+        """An expression of names; text is parsed as data."""
+        return self._evaluated(amount_in(text, None, f"{self.equations.name}: {where}"), where)
+
+    def _evaluated(self, expression: Expr, where: str) -> ca.SX:
+        return ca.SX(evaluate(expression, lambda word: self.named(word, where), SX_FUNCTIONS))
+
+    def condition(self, name: str, text: Amount, where: str) -> Condition:
+        """`left <= right`, `left >= right` or `left = right`."""
+        if isinstance(text, str) and "=" in text.replace("<=", "").replace(">=", ""):
+            sides = text.replace("==", "=").split("=")
+            if len(sides) != 2 or "<" in text or ">" in text:
+                raise ModelError(
+                    f"{where}: {text!r} is no condition; write one relation, left <= right, left >= right or left = right"
+                )
+            return Condition(name, self.value(sides[0].strip(), where) - self.value(sides[1].strip(), where), 0.0, 0.0)
+        expression = amount_in(text, None, f"{self.equations.name}: {where}")
+        if not isinstance(expression, Call) or expression.function not in ("lt", "le", "gt", "ge"):
+            raise ModelError(f"{where}: {text!r} is no condition; write left <= right, left >= right or left = right")
+        left, right = (self._evaluated(side, where) for side in expression.arguments)
+        below = expression.function in ("lt", "le")
+        return Condition(name, left - right, -math.inf if below else 0.0, 0.0 if below else math.inf)
+
+
+def _slot(program: Program, arguments: list[ca.SX], name: str) -> ca.SX:
+    return program.function.call(arguments)[[slot.name for slot in program.outputs].index(name)]

@@ -1,0 +1,122 @@
+"""The large problem's derivatives against differences, on problems that use every kind of row."""
+
+import numpy as np
+import pytest
+import sympy as sp
+
+import draisine as dr
+from draisine.optimal.collocation import Collocation
+from draisine.optimal.guess import guesses
+from draisine.optimal.posing import parameter_ranges, posed
+from draisine.optimal.problem import manoeuvre
+from draisine.optimal.shooting import Shooting
+from draisine.optimal.transcription import transcribe
+
+
+@pytest.fixture(scope="module")
+def stated():
+    """Time enters, a parameter is unknown, and there are costs, conditions and joints of all kinds."""
+    x, v, w, force, a = sp.symbols("x v w force a")
+    t = sp.Symbol("t")
+    system = dr.first_order(
+        "curved",
+        {x: v * sp.cos(w) + sp.sin(t), v: force - a * v**3 * sp.sin(x), w: x * force},
+        inputs=[force],
+        parameters={a: 0.3},
+    )
+    first = (
+        manoeuvre(system)
+        .start(x=0.1, v=0.2, free=["w"])
+        .finish("x*v >= 0.1", w=0.5)
+        .bounds(force=(-3, 3))
+        .along("x**2 + v*force <= 9")
+        .minimise(integral="force**2*cos(x)", final="x*w**2", time=0.5)
+        .optimise(a=(0.1, 0.9))
+        .duration(0.5, 2)
+    )
+    second = manoeuvre(system).finish(x=1).minimise(integral="v**4").duration(0.5, 2)
+    return first.then(second, jump={"v": "-0.8*v*cos(x) + 0.1*t"})
+
+
+SCHEMES = [
+    Collocation("radau", 3, 3),
+    Collocation("gauss", 2, 3),
+    Collocation("hermite-simpson", intervals=3),
+    Collocation("trapezoidal", intervals=4),
+    Shooting(3, 2),
+]
+
+
+def large_of(stated, scheme):
+    posers, phases = posed(stated, [scheme] * len(stated.phases))
+    values = guesses(None, phases, [scheme.grid] * len(phases))
+    joints = [p.joints(f.kept) for p, f in zip(posers[1:], phases[1:], strict=True)]
+    return transcribe(phases, [scheme] * len(phases), values, parameter_ranges(stated), joints)
+
+
+@pytest.mark.parametrize("scheme", SCHEMES, ids=lambda s: getattr(s, "scheme", "shooting"))
+def test_derivatives_agree_with_differences(stated, scheme):
+    made = large_of(stated, scheme)
+    large, rng = made.large, np.random.default_rng(3)
+    n, m = large.unknowns, large.rows
+    w = made.guess + 0.2 * rng.uniform(-1, 1, n)
+    weights = rng.uniform(-1, 1, m)
+
+    def first(at):
+        gradient, entries = large.slopes(at)
+        matrix = np.zeros((m, n))
+        matrix[large.slope_places] = entries
+        return gradient, matrix
+
+    gradient, matrix = first(w)
+    bends = np.zeros((n, n))
+    bends[large.bend_places] = large.bends(w, 0.7, weights)
+    bends = bends + np.triu(bends, 1).T
+    step = 1e-6
+    for j in range(n):
+        e = np.zeros(n)
+        e[j] = step
+        (f1, r1), (f0, r0) = large.values(w + e), large.values(w - e)
+        assert gradient[j] == pytest.approx((f1 - f0) / (2 * step), abs=2e-8 * (1 + abs(gradient[j])))
+        assert matrix[:, j] == pytest.approx((r1 - r0) / (2 * step), abs=2e-8)
+        (g1, m1), (g0, m0) = first(w + e), first(w - e)
+        expected = (0.7 * (g1 - g0) + weights @ (m1 - m0)) / (2 * step)
+        assert bends[:, j] == pytest.approx(expected, abs=5e-8)
+
+
+def test_kernels_of_the_bicycle_agree_with_differences_and_leave_out_what_does_not_matter():
+    stated = (
+        manoeuvre(dr.gallery.bicycle())
+        .start(speed=8)
+        .finish(heading=0.7, lean=0, steer=0, rates=0)
+        .bounds(steer_torque=(-5, 5), pedal_torque=(-30, 30))
+        .minimise("time")
+    )
+    made = large_of(stated, Collocation(intervals=2))
+    large, rng = made.large, np.random.default_rng(5)
+    w = made.guess + 0.02 * rng.uniform(-1, 1, large.unknowns) * large.scale
+    direction, weights = rng.uniform(-1, 1, large.unknowns), rng.uniform(-1, 1, large.rows)
+    step = 1e-6
+
+    def product(at):
+        gradient, entries = large.slopes(at)
+        row, column = large.slope_places
+        return gradient + np.bincount(column, weights=entries * weights[row], minlength=large.unknowns)
+
+    def value(at):
+        objective, rows = large.values(at)
+        return objective + weights @ rows
+
+    slope = (value(w + step * direction) - value(w - step * direction)) / (2 * step)
+    assert product(w) @ direction == pytest.approx(slope, rel=1e-6)
+    one, other = large.bend_places
+    entries = large.bends(w, 1.0, weights)
+    bent = np.bincount(one, entries * direction[other], large.unknowns)
+    off = one != other
+    bent += np.bincount(other[off], (entries * direction[one])[off], large.unknowns)
+    differences = (product(w + step * direction) - product(w - step * direction)) / (2 * step)
+    assert bent == pytest.approx(differences, abs=1e-5 * np.abs(differences).max())
+    _, (phase,) = posed(stated, [Collocation()])
+    assert phase.kept == ("frame_qw", "frame_qx", "frame_qy", "frame_qz", "steer", "frame_wx", "steer_rate", "front_wheel_spin")
+    assert phase.controls == ("steer_torque", "pedal_torque")
+    assert [name for name, _, _ in phase.dropped] == ["steer rate"]  # with the bar straight, no yaw rate means no steer rate
