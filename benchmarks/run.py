@@ -1,8 +1,10 @@
 """All figures in one table: ours, the peer's, their ratio, the target, and whether it is met.
 
 python benchmarks/run.py            # a table
+python benchmarks/run.py --markdown # the same in Markdown
 python benchmarks/run.py --json     # one JSON object
-python benchmarks/run.py --no-peers # ours alone, when PyDy or a C compiler is not there
+python benchmarks/run.py --no-peers # ours alone, when the peers or a C compiler are not there
+python benchmarks/run.py --only mechanisms chains
 """
 
 from __future__ import annotations
@@ -10,7 +12,7 @@ from __future__ import annotations
 import argparse
 import json
 import platform
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib.metadata import version
 from importlib.util import find_spec
 
@@ -20,41 +22,62 @@ from rich.table import Table
 import accuracy
 import chains
 import draisine as dr
+import mechanisms
 import speed
+import stability
 from figure import Figure
 from peers import pydy_bicycle
 
 PREFIXES = ((1.0, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n"))
+PARTS = ("accuracy", "speed", "chains", "mechanisms", "stability")
+PEERS = {"pydy": "pydy", "Cython": "cython", "scipy_dae": "scipy_dae", "exudyn": "exudyn"}  # modules, and what provides them
+HEADINGS = ("figure", "ours", "peer", "ratio", "target", "met")
 
 
 def main() -> None:
     arguments = _arguments()
-    told = Console(stderr=True)
-    peer = quickest = None
-    if not arguments.no_peers:
-        if find_spec("pydy") is None or find_spec("Cython") is None:
-            raise SystemExit("PyDy or Cython is not installed: run `make bench`, or leave the peers out with --no-peers")
-        told.print("[dim]building the peers …[/dim]")
-        peer, quickest = pydy_bicycle.build(), pydy_bicycle.build(solver="sympy:CRAMER")
-        pydy_bicycle.require_correct(peer)
-    told.print("[dim]measuring accuracy …[/dim]")
-    figures = list(accuracy.figures(peer))
-    told.print("[dim]measuring speed …[/dim]")
-    figures += speed.figures(peer, quickest)
-    told.print("[dim]measuring chains …[/dim]")
-    figures += chains.figures()
-    machine = _machine(peers=peer is not None)
+    figures = _measured(arguments.only, peers=not arguments.no_peers)
+    machine = _machine(peers=not arguments.no_peers)
     if arguments.json:
         print(json.dumps({"machine": machine, "figures": [f.as_json() for f in figures]}, indent=1, ensure_ascii=False))
+    elif arguments.markdown:
+        print(_markdown(figures, machine))
     else:
         Console().print(_table(figures, machine))
 
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="Our figures beside those of peers.")
-    parser.add_argument("--json", action="store_true", help="print one JSON object instead of a table")
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="print one JSON object instead of a table")
+    form.add_argument("--markdown", action="store_true", help="print the table in Markdown")
     parser.add_argument("--no-peers", action="store_true", help="do not run the peers")
+    parser.add_argument("--only", nargs="+", choices=PARTS, default=PARTS, help="measure these parts")
     return parser.parse_args()
+
+
+def _measured(parts: Sequence[str], peers: bool) -> list[Figure]:
+    told = Console(stderr=True)
+    missing = [name for module, name in PEERS.items() if find_spec(module) is None]
+    if peers and missing:
+        raise SystemExit(f"{', '.join(missing)} not installed: run `make bench`, or leave the peers out with --no-peers")
+    peer = quickest = None
+    if peers and {"accuracy", "speed"}.intersection(parts):
+        told.print("[dim]building the peers …[/dim]")
+        peer, quickest = pydy_bicycle.build(), pydy_bicycle.build(solver="sympy:CRAMER")
+        pydy_bicycle.require_correct(peer)
+    measure: dict[str, Callable[[], Iterable[Figure]]] = {
+        "accuracy": lambda: accuracy.figures(peer),
+        "speed": lambda: speed.figures(peer, quickest),
+        "chains": chains.figures,
+        "mechanisms": lambda: mechanisms.figures(peers),
+        "stability": stability.figures,
+    }
+    figures: list[Figure] = []
+    for part in parts:
+        told.print(f"[dim]measuring {part} …[/dim]")
+        figures += measure[part]()
+    return figures
 
 
 def _machine(peers: bool) -> dict[str, str]:
@@ -63,26 +86,41 @@ def _machine(peers: bool) -> dict[str, str]:
         "python": platform.python_version(),
         "draisine": dr.__version__,
     }
-    return facts | ({"pydy": version("pydy"), "sympy": version("sympy")} if peers else {})
+    beside = ("pydy", "sympy", "scipy_dae", "casadi", "exudyn") if peers else ()
+    return facts | {name: version(name) for name in beside}
 
 
 def _table(figures: Sequence[Figure], machine: Mapping[str, str]) -> Table:
-    table = Table(title="draisine beside its peers", caption=", ".join(f"{k} {v}" for k, v in machine.items()))
-    table.add_column("figure")
-    for heading in ("ours", "peer", "ratio", "target", "met"):
-        table.add_column(heading, justify="right")
+    table = Table(title="draisine beside its peers", caption=_told(machine))
+    for heading in HEADINGS:
+        table.add_column(heading, justify="left" if heading == "figure" else "right")
+    colours = {"yes": "[green]yes[/green]", "no": "[red]no[/red]"}
     for figure in figures:
-        limit = getattr(figure.target, "limit", None)
-        target = str(figure.target) if limit is None else f"{str(figure.target)[0]} {_quantity(limit, figure.unit)}"
-        table.add_row(
-            figure.name,
-            _quantity(figure.ours, figure.unit),
-            "" if figure.peer is None else _quantity(figure.peer, figure.unit),
-            "" if figure.ratio is None else f"{figure.ratio:.0f} ×",
-            target if figure.target else "",
-            {True: "[green]yes[/green]", False: "[red]no[/red]", None: "–" if figure.target else ""}[figure.met],
-        )
+        *cells, met = _cells(figure)
+        table.add_row(*cells, colours.get(met, met))
     return table
+
+
+def _markdown(figures: Sequence[Figure], machine: Mapping[str, str]) -> str:
+    rows = [HEADINGS, ("---", *["---:"] * (len(HEADINGS) - 1)), *map(_cells, figures)]
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows) + f"\n\n{_told(machine)}"
+
+
+def _told(machine: Mapping[str, str]) -> str:
+    return ", ".join(f"{k} {v}" for k, v in machine.items())
+
+
+def _cells(figure: Figure) -> tuple[str, ...]:
+    limit = getattr(figure.target, "limit", None)
+    target = str(figure.target) if limit is None else f"{str(figure.target)[0]} {_quantity(limit, figure.unit)}"
+    return (
+        figure.name,
+        _quantity(figure.ours, figure.unit),
+        "" if figure.peer is None else _quantity(figure.peer, figure.unit),
+        "" if figure.ratio is None else f"{figure.ratio:.{0 if figure.ratio >= 10 else 1}f} ×",
+        target if figure.target else "",
+        {True: "yes", False: "no", None: "–" if figure.target else ""}[figure.met],
+    )
 
 
 def _quantity(value: float, unit: str) -> str:

@@ -1,0 +1,85 @@
+"""Solvers compared at equal accuracy: for each the cheapest setting that reaches it, told beside its cost."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+Vector = NDArray[np.float64]
+Solve = Callable[[], Vector]  # runs once and gives the coordinates at the end
+
+TOLERANCES = tuple(10.0 ** (-k / 2) for k in range(6, 25))  # relative and absolute alike, by half decades
+
+
+@dataclass(frozen=True)
+class Road:
+    """One way of a solver to a solution, with its settings from cheap to dear.
+
+    `ready` does all that is done once and gives the call that is timed. Where getting ready for the quickest call takes too long
+    to be done for every setting, `quickest` does it for the one that was found.
+    """
+
+    name: str
+    settings: Sequence[float]
+    told: str  # what a setting is, as a format
+    ready: Callable[[float], Solve]
+    quickest: Callable[[float], Solve] | None = None
+    known: dict[float, tuple[float, float]] = field(default_factory=dict)  # error and seconds of settings tried before
+
+    def tried(self, setting: float, exact: Vector) -> tuple[float, float]:
+        """Error and seconds, run once and remembered: the next accuracy asks for the same again."""
+        if setting not in self.known:
+            solve = self.ready(setting)
+            start = time.perf_counter()
+            found = solve()
+            seconds = time.perf_counter() - start
+            self.known[setting] = float(np.abs(found - exact).max()), seconds
+        return self.known[setting]
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The cheapest way found to an accuracy."""
+
+    name: str
+    error: float
+    solve: Solve
+
+
+def cheapest(roads: Sequence[Road], exact: Vector, accuracy: float) -> Choice:
+    """Among all roads and settings, by the clock.
+
+    A setting counts when the next finer one reaches the accuracy as well: an error that changes its sign on the way would let a
+    coarse setting hit by chance.
+    """
+    best, least = None, np.inf
+    for road in roads:
+        found = _first(road, exact, accuracy, patience=1.5 * least)
+        if found is None:
+            continue
+        setting, error, seconds = found
+        if seconds < least:
+            least = seconds
+            best = road, setting, error
+    if best is None:
+        raise RuntimeError(f"no setting of {', '.join(road.name for road in roads)} reaches {accuracy:g}")
+    road, setting, error = best
+    return Choice(f"{road.name}, {road.told.format(setting)}", error, (road.quickest or road.ready)(setting))
+
+
+def _first(road: Road, exact: Vector, accuracy: float, patience: float) -> tuple[float, float, float] | None:
+    """Setting, error and seconds; None where no setting reaches the accuracy, or at more than a cost known."""
+    settings = list(road.settings)
+    for k in range(1, len(settings), 2):  # every other one, and then the one before it
+        error, seconds = road.tried(settings[k], exact)
+        if seconds > patience:
+            return None
+        if error <= accuracy:
+            for i in (k - 1, k):
+                if all(road.tried(s, exact)[0] <= accuracy for s in settings[i : i + 2]):
+                    return settings[i], *road.tried(settings[i], exact)
+    return None
