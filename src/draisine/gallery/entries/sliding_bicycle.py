@@ -98,7 +98,8 @@ def _leans(runs: dict[str, dr.Trajectory]) -> Any:
     with style():
         drawing, (axes,) = panels(1, 0.8 * PAGE, 0.45 * PAGE)
         for name, run in runs.items():
-            axes.plot(run.time, run["lean"], "--" if name == "ideal" else "-", label=name)
+            label = "ideal rolling" if name == "ideal" else f"{float(name.removeprefix('stiffness_')):g} N"
+            axes.plot(run.time, run["lean"], "--" if name == "ideal" else "-", label=label)
         axes.set_xlabel("time [s]")
         axes.set_ylabel("lean [rad]")
         legend_above(axes, 0.8 * PAGE)

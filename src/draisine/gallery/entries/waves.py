@@ -112,10 +112,10 @@ def wheel_over_waves(until: float = 6.0) -> Study:
 def _path(run: dr.Trajectory, by_hand: ByHand) -> Any:
     from draisine.view.canvas import panels
     from draisine.view.labels import legend_above
-    from draisine.view.style import PAGE, style
+    from draisine.view.style import COLOURS, PAGE, style
 
     with style():
-        drawing, (axes,) = panels(1, PAGE, 0.4 * PAGE)
+        drawing, (axes,) = panels(1, PAGE, 0.27 * PAGE)
         x = np.linspace(0.0, 4.0, 400)
         axes.plot(x, by_hand.road(x), color="black", label="road")
         seen = run["along"] < 4.0
@@ -123,7 +123,8 @@ def _path(run: dr.Trajectory, by_hand: ByHand) -> Any:
         place = np.array([0.375, 1.125, 1.875, 2.625])
         angle = np.linspace(0, 2 * math.pi, 200)
         for centre in zip(*by_hand.hub(place), strict=True):
-            axes.plot(centre[0] + by_hand.radius * np.cos(angle), centre[1] + by_hand.radius * np.sin(angle), linewidth=0.7)
+            ring = centre[0] + by_hand.radius * np.cos(angle), centre[1] + by_hand.radius * np.sin(angle)
+            axes.plot(*ring, color=COLOURS[1], linewidth=0.7)
         axes.set_aspect("equal")
         axes.set_xlabel("x [m]")
         axes.set_ylabel("z [m]")

@@ -166,10 +166,11 @@ def _lateral(runs: dict[str, dr.Trajectory]) -> Any:
     with style():
         drawing, all_axes = panels(len(runs), PAGE, 0.3 * PAGE * len(runs))
         for axes, (name, run) in zip(all_axes, runs.items(), strict=True):
-            axes.plot(run.time, 1e3 * run["lateral"])
+            speed, suspension, conicity, _ = RUNS[name]
+            axes.plot(speed * run.time, 1e3 * run["lateral"])
             axes.set_ylabel("lateral [mm]")
-            axes.set_title(name)
-        all_axes[-1].set_xlabel("time [s]")
+            axes.set_title(f"{name}: {speed:g} m/s, {'springs' if suspension else 'no springs'}, conicity {conicity:g}")
+        all_axes[-1].set_xlabel("way [m]")
     return drawing
 
 

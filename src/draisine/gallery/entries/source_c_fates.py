@@ -1,0 +1,132 @@
+"""Four fates of a riderless bicycle after a push on the bar: what Delebecque & Nikoukhah (1992) saw "at lower speeds".
+
+What it shows: the riderless bicycle of that paper (as a graph, with the parameters we chose), the same torque pulse from 0.1 to
+0.3 s at four speeds, followed for two minutes. Nothing takes energy away, nobody steers.
+
+What you should see: at 8 m/s it rights itself and goes straight on. Below 5.94 m/s straight running is unstable, and it runs on
+in a zig-zag that neither grows nor dies, a limit cycle whose leans to the left and right are alike. Below 5.27 m/s that cycle has
+lost its symmetry: it leans further to one side than to the other, and the zig-zag bends into a circle. Below 5.1 m/s it falls.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import draisine as dr
+from draisine.gallery.entries.delebecque_bicycle import delebecque_graph, pulse
+from draisine.gallery.outcome import Study
+
+FATES = {"rights itself": 8.0, "zig-zag": 5.6, "circle": 5.15, "fall": 5.0}
+WHEELS = ("rear_wheel", "front_wheel")
+
+
+def ride(speed: float, until: float) -> dr.Trajectory:
+    """The bicycle after the push, until it has fallen or time is over."""
+    fallen = dr.Event("fell_over", "abs(lean) - 80*pi/180", "stop", about="lean passed 80°")
+    return dr.simulate(
+        delebecque_graph(),
+        until,
+        start={"speed": speed},
+        events=[fallen],
+        control=dr.Sampled(pulse, rate=10.0),
+        method=dr.DOP853(rtol=1e-9, atol=1e-11),
+        samples=int(20 * until) + 1,
+    )
+
+
+def late_swing(run: dr.Trajectory) -> tuple[float, float, float]:
+    """Largest lean to the left and to the right (rad), and mean rate of turn (rad/s), over the second half."""
+    late = run.time >= 0.5 * run.time[-1]
+    turn = run["rear_heading"][late]
+    return (
+        -float(run["lean"][late].min()),
+        float(run["lean"][late].max()),
+        float(turn[-1] - turn[0]) / float(np.ptp(run.time[late])),
+    )
+
+
+def delebecque_fates(until: float = 120.0) -> Study:
+    """A push on the bar at four speeds: the riderless bicycle rights itself, zig-zags, circles, or falls."""
+    runs = {fate: ride(speed, until) for fate, speed in FATES.items()}
+    swings = {fate: late_swing(run) for fate, run in runs.items() if fate != "fall"}
+    for fate in swings:
+        run = runs[fate]
+        assert run.status.complete and run.energy_drift is not None and run.energy_drift < 1e-6, run.status
+        assert min(float(run[f"{wheel}_normal_force"].min()) for wheel in WHEELS) > 0  # no wheel lifts
+    assert max(swings["rights itself"][:2]) < 1e-3
+    left, right, turn = swings["zig-zag"]
+    assert abs(left - right) < 1e-3 * right and right > math.radians(15) and abs(turn) < 0.01
+    left, right, turn = swings["circle"]
+    assert abs(left - right) > math.radians(8) and 0.15 < abs(turn) < 0.2
+    assert [e.name for e in runs["fall"].events] == ["fell_over"]
+
+    speeds = np.linspace(5.1, 6.3, 25)
+    table = np.array([late_swing(ride(float(v), until)) for v in speeds])
+    weave = next(
+        c
+        for c in dr.modes(delebecque_graph(), speed=np.linspace(4, 8, 41), states=("lean", "steer")).critical()
+        if c.kind == "weave"
+    )
+    assert np.all(table[speeds > weave.value + 0.1, :2].max(axis=1) < 0.05)  # slow to die near the critical speed
+    figures = {"paths": _paths(runs), "leans": _leans(runs), "swing": _swing(speeds, table, weave.value)}
+    findings = (
+        f"straight running is stable above {weave.value:.4f} m/s",
+        *(f"{FATES[f]:g} m/s, {f}: {math.degrees(a):.1f}° left, {math.degrees(b):.1f}° right" for f, (a, b, _) in swings.items()),
+        f"the circle's radius is {FATES['circle'] / abs(turn):.0f} m",
+        f"at {FATES['fall']:g} m/s it falls within {runs['fall'].time[-1]:.1f} s",
+    )
+    return Study(
+        "Fates of a riderless bicycle", {f.replace(" ", "_").replace("-", "_"): r for f, r in runs.items()}, figures, findings
+    )
+
+
+def _paths(runs: dict[str, dr.Trajectory]) -> Any:
+    from draisine.view.canvas import Drawing
+    from draisine.view.style import COLOURS, PAGE, style
+
+    with style():
+        drawing = Drawing(figsize=(PAGE, 0.5 * PAGE), layout="constrained")
+        for axes, (k, (fate, run)) in zip(drawing.subplots(1, len(runs)), enumerate(runs.items()), strict=True):
+            shown = run.time <= (60.0 if fate == "circle" else 12.0)
+            axes.plot(run["rear_wheel_contact_x"][shown], run["rear_wheel_contact_y"][shown], color=COLOURS[k], lw=1.0)
+            axes.plot([0], [0], "o", color="0.2", ms=4)
+            axes.set_aspect("equal", adjustable="datalim")
+            axes.set_title(f"{fate}, {FATES[fate]:g} m/s")
+            axes.set_xlabel("x [m]")
+        drawing.axes[0].set_ylabel("y [m]")
+    return drawing
+
+
+def _leans(runs: dict[str, dr.Trajectory]) -> Any:
+    from draisine.view.canvas import panels
+    from draisine.view.style import COLOURS, PAGE, style
+
+    with style():
+        drawing, rows = panels(len(runs), PAGE, 0.8 * PAGE)
+        for axes, (k, (fate, run)) in zip(rows, enumerate(runs.items()), strict=True):
+            shown = run.time <= 30.0
+            axes.plot(run.time[shown], np.degrees(run["lean"][shown]), color=COLOURS[k])
+            axes.set_ylabel("lean [°]")
+            axes.set_title(f"{fate}, {FATES[fate]:g} m/s", loc="left")
+        rows[-1].set_xlabel("time [s]")
+    return drawing
+
+
+def _swing(speeds: NDArray[np.float64], table: NDArray[np.float64], weave: float) -> Any:
+    from draisine.view.canvas import panels
+    from draisine.view.labels import legend_above
+    from draisine.view.style import PAGE, style
+
+    with style():
+        drawing, (axes,) = panels(1, 0.8 * PAGE, 0.45 * PAGE)
+        for column, word in ((0, "to the left"), (1, "to the right")):
+            axes.plot(speeds, np.degrees(table[:, column]), "o-", ms=3, label=f"lean {word}, after a minute")
+        axes.axvline(weave, color="0.5", ls=":", lw=0.8)
+        axes.set_xlabel("speed [m/s]")
+        axes.set_ylabel("largest lean [°]")
+        legend_above(axes, 0.8 * PAGE)
+    return drawing
