@@ -150,3 +150,18 @@ def test_help_loads_nothing_heavy():
     code = "import sys\nfrom draisine.cli import main\ntry:\n main(['--help'])\nexcept SystemExit:\n pass\n"
     code += "sys.exit('numpy' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True).returncode == 0
+
+
+def test_motions_of_stability_commands_by_set_and_at(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["critical", "bicycle", "--json"]) == 0  # speeds are swept where nothing else is said
+    found = {c["kind"]: c["speed"] for c in json.loads(capsys.readouterr().out)}
+    assert found["weave"] == pytest.approx(4.29238253634111, rel=1e-11)
+    assert found["capsize"] == pytest.approx(6.02426201538837, rel=1e-11)
+    values = []
+    for words in (["--at", "speed=5"], ["--set", "speed=5"], ["--speed", "5"], ["--at", "speed=5", "--set", "trail=0.1"]):
+        assert main(["linearize", "bicycle", "--json", *words]) == 0
+        values.append([z["re"] for z in json.loads(capsys.readouterr().out)["eigenvalues"]])
+    assert values[0] == values[1] == values[2]
+    assert abs(values[3][0] - values[0][0]) > 0.1  # the parameter is another
+    assert main(["critical", "cart_pole"]) != 0
+    assert "say what is swept" in capsys.readouterr().err

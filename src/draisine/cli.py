@@ -1,5 +1,5 @@
 """The command line: `draisine list | show | simulate | certify | doctor | export | equations | draw | modes | critical | steady |
-linearize | run`, each followed by a model or a study.
+linearize | continue | turns | atlas | uncertainty | optimise | run`, each followed by a model or a study.
 
 Arguments are parsed before anything heavy is loaded, so that help is immediate. Exit codes: 0 done, 1 the run ended early (the
 status says why), the roads of a certificate disagree or the doctor finds that nothing can move, 2 the call or the model is wrong.
@@ -15,7 +15,19 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from draisine.commands import certify, compare_drift, doctor, draw, equations, export, stability
+from draisine.commands import (
+    certify,
+    compare_drift,
+    continuation,
+    design,
+    doctor,
+    draw,
+    equations,
+    export,
+    optimise,
+    stability,
+    uncertainty,
+)
 
 if TYPE_CHECKING:
     from draisine.model import Model
@@ -29,7 +41,8 @@ METHODS = ("auto", "dop853", "radau", "esdirk23", "gauss", "cvode", "ida", "rk4"
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = _parser()
     given, wishes = parser.parse_known_args(arguments)
-    if wishes and given.command not in ("simulate", "compare-drift", "doctor", "export", "equations", "draw", *stability.TASKS):
+    wishing = ("simulate", "compare-drift", "doctor", "export", "equations", "draw", "lqr", *stability.TASKS, *continuation.TASKS)
+    if wishes and given.command not in wishing:
         parser.error(f"unrecognised: {' '.join(wishes)}")
     _speak()
     try:
@@ -121,7 +134,11 @@ def _parser() -> argparse.ArgumentParser:
     export.add(commands, _export)
     equations.add(commands, _equations)
     draw.add(commands, _draw)
-    stability.add(commands, *(_stability(task) for task in ("modes", "critical", "steady", "linearize")))
+    stability.add(commands, *(_stability(task) for task in ("modes", "critical", "steady", "linearize", "map")))
+    design.add(commands, _lqr)
+    continuation.add(commands, *(_stability(task) for task in ("continue", "turns", "atlas")))
+    uncertainty.add(commands, _uncertainty)
+    optimise.add(commands, _optimise)
 
     run = commands.add_parser("run", help="run a study of the gallery and save its figures")
     run.add_argument("study", metavar="STUDY")
@@ -232,13 +249,37 @@ def _draw(given: argparse.Namespace, extra: list[str]) -> int:
     return DONE
 
 
+def _lqr(given: argparse.Namespace, extra: list[str]) -> int:
+    def numbers(texts: list[str], option: str) -> dict[str, float]:
+        return {name: _number(name, value) for name, value in _pairs(texts, option)}
+
+    design.run(given, _model(given.model), _wishes(extra), numbers)
+    return DONE
+
+
 def _stability(task: str) -> Callable[[argparse.Namespace, list[str]], int]:
     def act(given: argparse.Namespace, extra: list[str]) -> int:
-        parameters = {name: _number(name, value) for name, value in _pairs(given.set, "--set")}
-        stability.TASKS[task](given, _model(given.model), _wishes(extra), parameters)
+        from draisine.program.equations import Equations
+
+        model = _model(given.model)
+        wishes = {**_wishes(extra), **{name: _number(name, value) for name, value in _pairs(given.at, "--at")}}
+        parameters = {}
+        own = {p.name for p in (model if isinstance(model, Equations) else model.freeze()).parameters}
+        for name, value in _pairs(given.set, "--set"):
+            (parameters if name in own else wishes)[name] = _number(name, value)
+        {**stability.TASKS, **continuation.TASKS}[task](given, model, wishes, parameters)
         return DONE
 
     return act
+
+
+def _uncertainty(given: argparse.Namespace, _: list[str]) -> int:
+    uncertainty.run(given)
+    return DONE
+
+
+def _optimise(given: argparse.Namespace, _: list[str]) -> int:
+    return optimise.run(given, _model)
 
 
 def _run(given: argparse.Namespace, _: list[str]) -> int:
@@ -256,9 +297,13 @@ def _run(given: argparse.Namespace, _: list[str]) -> int:
 
 
 def _model(name: str) -> Model | Equations:
-    """A gallery model by name, or a model file by path."""
+    """A gallery model by name, or a model file or bicycle's parameter file by path."""
     from draisine import gallery
 
+    if name.endswith(".txt"):
+        from draisine.measured_bicycle import read_bicycle
+
+        return read_bicycle(name).model()
     if name.endswith(".toml") or "/" in name:
         from draisine.model.files import read_model
 

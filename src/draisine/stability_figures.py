@@ -15,7 +15,10 @@ def _plot_modes(found: Modes, **options: Any) -> Any:
     from draisine.view.eigenvalues import eigenvalues_against
 
     marks = {c.kind: c.value for c in found.critical()}
-    return eigenvalues_against(found.values, found.eigenvalues, found.names, found.over, marks, **options)
+    e = found.family.equations
+    unit = next((q.unit for q in (*e.states, *e.outputs, *e.parameters, *e.inputs) if q.name == found.over), "")
+    label = f"{found.over} [{unit}]" if unit else found.over
+    return eigenvalues_against(found.values, found.eigenvalues, found.names, label, marks, **options)
 
 
 def _plot_map(found: StabilityMap, **options: Any) -> Any:

@@ -42,7 +42,7 @@ def run(given: argparse.Namespace, model: Model | Equations, other: Model | Equa
     from draisine.verbs import certify
 
     certificate = certify(model, other, given.states, names=_names(given.names))
-    print(json.dumps(_finite(certificate.as_data()), ensure_ascii=False, indent=1) if given.json else certificate)
+    print(json.dumps(finite(certificate.as_data()), ensure_ascii=False, indent=1) if given.json else certificate)
     return certificate.passed
 
 
@@ -56,10 +56,10 @@ def _names(texts: list[str]) -> dict[str, str]:
     return found
 
 
-def _finite(data: Any) -> Any:
+def finite(data: Any) -> Any:
     """JSON has no infinity; what is off by that much is told as null."""
     if isinstance(data, dict):
-        return {key: _finite(value) for key, value in data.items()}
+        return {key: finite(value) for key, value in data.items()}
     if isinstance(data, list):
-        return [_finite(value) for value in data]
+        return [finite(value) for value in data]
     return None if isinstance(data, float) and not (abs(data) < float("inf")) else data

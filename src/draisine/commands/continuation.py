@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from draisine.commands.stability import WISHES, names_of, sweep_of
+from draisine.commands.stability import WISHES, add_quantities, names_of, sweep_of
 
 if TYPE_CHECKING:
     from draisine.model import Model
@@ -63,7 +63,7 @@ def _plain(commands: Any, name: str, action: Action, about: str, example: str) -
     text = f"{about[0].upper()}{about[1:]}; {WISHES}."
     parser = commands.add_parser(name, help=about, description=text, epilog=example)
     parser.add_argument("model", metavar="MODEL", help="a name of the gallery, or a model file (.toml)")
-    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="set a parameter")
+    add_quantities(parser)
     parser.add_argument("--plot", type=Path, default=None, metavar="FILE", help="draw it (.png, .pdf, .svg)")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.set_defaults(action=action)

@@ -43,6 +43,9 @@ def run(
     """Design and print; `numbers` reads NAME=VALUE."""
     from draisine.control.design.regulator import lqr
 
+    for option, texts, example in (("--weight", given.weight, "lean=10"), ("--effort", given.effort, "steer_torque=0.1")):
+        if not texts:
+            raise ValueError(f"lqr: give at least one {option} NAME=VALUE, e.g. {option} {example}")
     law = lqr(
         model,
         {**at, **numbers(given.at, "--at")},

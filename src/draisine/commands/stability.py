@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 Action = Callable[[argparse.Namespace, list[str]], int]
 
 WISHES = "further --NAME VALUE are wishes for the motion, as in simulate"
+SPEEDS = "speed=0:12:121"  # swept where nothing else is said, of models that have a speed
 
 
 def add(commands: Any, modes: Action, critical: Action, steady: Action, linearize: Action, map: Action) -> None:
@@ -47,16 +48,23 @@ def add(commands: Any, modes: Action, critical: Action, steady: Action, lineariz
 def _plain(commands: Any, name: str, action: Action, about: str) -> Any:
     parser = commands.add_parser(name, help=about, description=f"{about[0].upper()}{about[1:]}; {WISHES}.")
     parser.add_argument("model", metavar="MODEL", help="a name of the gallery, or a model file (.toml)")
-    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="set a parameter")
+    add_quantities(parser)
     parser.add_argument("--states", default="", metavar="NAMES", help="quantities that tell deviations, with commas between")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.set_defaults(action=action)
     return parser
 
 
+def add_quantities(parser: argparse.ArgumentParser) -> None:
+    """--set and --at: parameters and quantities of the motion."""
+    pair: dict[str, Any] = {"action": "append", "default": [], "metavar": "NAME=VALUE"}
+    parser.add_argument("--set", **pair, help="set a parameter, or a quantity of the motion; may repeat")
+    parser.add_argument("--at", **pair, help="a quantity of the motion, e.g. speed=5 (or --speed 5); may repeat")
+
+
 def _parser(commands: Any, name: str, action: Action, about: str, example: str) -> Any:
     parser = _plain(commands, name, action, about)
-    parser.add_argument("--over", required=True, metavar="NAME=FROM:TO:COUNT", help=f"what is swept, e.g. {example}")
+    parser.add_argument("--over", metavar="NAME=FROM:TO:COUNT", help=f"what is swept, e.g. {example}; by default {SPEEDS}")
     return parser
 
 
@@ -83,10 +91,20 @@ def sweep_of(text: str) -> tuple[str, Any]:
 def _modes(
     given: argparse.Namespace, model: Model | Equations, wishes: Mapping[str, float], parameters: Mapping[str, float]
 ) -> Modes:
-    from draisine.stability.modes import modes
+    from draisine.stability_figures import modes
 
-    name, values = sweep_of(given.over)
+    name, values = sweep_of(given.over or _speeds(model))
     return modes(model, {name: values}, fixed=wishes, parameters=parameters, states=_told(given, model))
+
+
+def _speeds(model: Model | Equations) -> str:
+    """The sweep where none is asked for."""
+    from draisine.stability.linearisation import equations_of
+
+    e = equations_of(model)
+    if "speed" not in {q.name for q in (*e.states, *e.outputs)}:
+        raise ValueError(f"{e.name} has no speed to sweep; say what is swept: --over NAME=FROM:TO:COUNT")
+    return SPEEDS
 
 
 def _told(given: argparse.Namespace, model: Model | Equations) -> tuple[str, ...]:
@@ -107,10 +125,8 @@ def run_modes(
     found = _modes(given, model, wishes, parameters)
     if given.plot is not None:
         from draisine.view.canvas import write
-        from draisine.view.eigenvalues import eigenvalues_against
 
-        marks = {c.kind: c.value for c in found.critical()}
-        write(eigenvalues_against(found.values, found.eigenvalues, found.names, found.over, marks), given.plot)
+        write(found.plot(), given.plot)
     if given.json:
         print(json.dumps(found.as_data(), ensure_ascii=False))
         return

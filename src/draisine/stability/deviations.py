@@ -144,13 +144,13 @@ class Deviations:
     def _naming_over(self) -> OverPoints:
         return OverPoints(self.naming)
 
-    def slopes(self, t: float, x: Array, u: Array, p: Array) -> Slopes:
-        """All derivatives at points: x (n, states), u (n, inputs), p (n, parameters)."""
+    def slopes(self, t: float | Array, x: Array, u: Array, p: Array) -> Slopes:
+        """All derivatives at points: t one for all or (n, 1), x (n, states), u (n, inputs), p (n, parameters)."""
         dynamics, time = self.equations.explicit, np.full((len(x), 1), t)
         if isinstance(dynamics, Program):
             w, by_state, by_input = self._dynamics_over(time, x, u, p)
         else:
-            z = np.array([dynamics.solution([t], *point) for point in zip(x, u, p, strict=True)])
+            z = np.array([dynamics.solution(*point) for point in zip(time, x, u, p, strict=True)])
             w, by_state, by_input, through, matrix, gap_x, gap_u = self._dynamics_over(time, x, u, p, z)
             by_state = by_state + through @ np.linalg.solve(matrix, gap_x)
             by_input = by_input + through @ np.linalg.solve(matrix, gap_u)

@@ -132,7 +132,7 @@ class Branch:
         return {**told, "columns": columns, "unstable": self.unstable.tolist(), "eigenvalues": spectra, "special": special}
 
     def __str__(self) -> str:
-        values = self[self.over]
+        values = np.where(np.abs(self[self.over]) < 1e-12, 0.0, self[self.over])
         lines = [
             f"{self.model}: {len(self)} steady motions, {self.over} from {values.min():.6g} to {values.max():.6g}"
             f"{', a closed curve' if self.closed else ''}"
@@ -141,8 +141,9 @@ class Branch:
         for point in self.special:
             swing = f", {point.frequency:.9g} rad/s" if point.frequency else ""
             lines.append(f"  {point.kind} at {self.over} = {point.value:.12g}{swing}")
+        runs = _runs(self.stable)
         stretches = np.flatnonzero(np.diff(self.stable.astype(int)))
-        lines.append(f"  no mode grows at {int(self.stable.sum())} of {len(self)} points, in {_runs(self.stable)} stretches")
+        lines.append(f"  no mode grows at {int(self.stable.sum())} of {len(self)} points, in {runs} {'stretch' if runs == 1 else 'stretches'}")
         return "\n".join(lines) if len(stretches) or not self.stable.all() else "\n".join([*lines[:-1], "  no mode grows"])
 
 

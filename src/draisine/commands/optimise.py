@@ -1,0 +1,136 @@
+"""`draisine optimise STUDY`: find the control of a manoeuvre, put it to the test, and say how good it is."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from draisine.commands.certify import finite
+
+if TYPE_CHECKING:
+    from draisine.model import Model
+    from draisine.optimal.ipopt import Progress
+    from draisine.optimal.solution import Solution
+    from draisine.program.equations import Equations
+
+SOLVED, UNSOLVED, INFEASIBLE, INTERRUPTED = 0, 1, 3, 130
+EVERY = 25  # iterations between two lines when piped
+
+
+def add(commands: Any, action: Callable[[argparse.Namespace, list[str]], int]) -> None:
+    """Add the command to the parser's."""
+    parser = commands.add_parser(
+        "optimise",
+        help="find the control of a manoeuvre",
+        description="Find the control of a manoeuvre stated in a file (.toml or .json) or in a study of the gallery, simulate with "
+        "it, and report optimality. Exit status: 0 solved; 1 ended without a solution (the best so far is told); 2 the call or the "
+        "file is wrong; 3 infeasible, the conditions that fight are named; 130 interrupted, the best so far is told and written.",
+        epilog="example: draisine optimise turn.toml --plot turn.png --out turn.nc --table torques.csv",
+    )
+    parser.add_argument("study", metavar="STUDY", help="a study of the gallery with a manoeuvre, or a file (.toml, .json)")
+    parser.add_argument("--intervals", type=int, default=None, metavar="N", help="another number of intervals than the file's")
+    parser.add_argument("--plot", type=Path, default=None, metavar="FILE", help="draw controls and switching functions")
+    parser.add_argument("--out", type=Path, default=None, metavar="FILE", help="write motion and costates (.nc)")
+    parser.add_argument("--table", type=Path, default=None, metavar="FILE", help="write the inputs as a table (.csv)")
+    parser.add_argument("--rate", type=float, default=100.0, metavar="HZ", help="rows per second of the table (default 100)")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    parser.set_defaults(action=action)
+
+
+def run(given: argparse.Namespace, model: Callable[[str], Model | Equations]) -> int:
+    """Solve, write, tell; the exit status."""
+    with _progress(given.json) as progress:
+        found = _solved(given, model, progress)
+    written = _written(given, found)
+    told = found.optimality
+    if given.json:
+        print(json.dumps(finite({**_as_data(found), "optimality": told.as_data(), "written": written}), ensure_ascii=False))
+    else:
+        print(found.status)
+        print(told)
+        for note in found.notes:
+            print(f"note: {note}")
+        for path in written:
+            print(f"written: {path}")
+    return _code(found)
+
+
+def _solved(given: argparse.Namespace, model: Callable[[str], Model | Equations], progress: Progress) -> Solution:
+    import draisine.optimal_figures  # solutions draw themselves
+    from draisine.optimal.ipopt import watched
+
+    if Path(given.study).suffix.lower() in (".toml", ".json"):
+        from draisine.optimal.study import read_statement
+
+        stated = read_statement(given.study, model)
+        return (stated if given.intervals is None else stated.on(given.intervals)).solve(progress)
+    if given.intervals is not None:
+        raise ValueError("--intervals: a study of the gallery has its own mesh; write its manoeuvre into a file to change it")
+    from draisine import gallery
+
+    with watched(progress):
+        return gallery.solution(given.study)
+
+
+def _written(given: argparse.Namespace, found: Solution) -> list[str]:
+    if given.out is not None:
+        found.save(given.out)
+    if given.table is not None:
+        found.feedforward.write(given.table, given.rate)
+    if given.plot is not None:
+        from draisine.view import save_figure
+
+        save_figure(found.plot(), given.plot)
+    return [str(path) for path in (given.out, given.table, given.plot) if path is not None]
+
+
+def _code(found: Solution) -> int:
+    from draisine.optimal.ipopt import Outcome
+
+    if found.solved:
+        return SOLVED
+    return {Outcome.INFEASIBLE: INFEASIBLE, Outcome.INTERRUPTED: INTERRUPTED}.get(found.outcome, UNSOLVED)
+
+
+def _as_data(found: Solution) -> dict[str, Any]:
+    return {
+        "outcome": str(found.outcome),
+        "message": found.status.message,
+        "objective": found.objective,
+        "duration": found.duration,
+        "iterations": found.answer.iterations,
+        "kkt_error": found.kkt_error,
+        "mesh_error": found.error,
+        "discrepancy": found.discrepancy,
+        "parameters": dict(found.parameters),
+        "final": {name: float(value) for name, value in found.trajectories[-1].final.items()},
+        "fighting": list(found.fighting),
+        "notes": list(found.notes),
+        "seconds": dict(found.seconds),
+    }
+
+
+@contextmanager
+def _progress(silent: bool) -> Iterator[Progress]:
+    """One line that changes on a terminal, now and then a line when piped, nothing for machines."""
+    if silent or not sys.stderr.isatty():
+
+        def plainly(iteration: int, objective: float, violation: float) -> None:
+            if not silent and iteration % EVERY == 0:
+                print(_line(iteration, objective, violation), file=sys.stderr)
+
+        yield plainly
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status("searching …") as line:
+        yield lambda iteration, objective, violation: line.update(_line(iteration, objective, violation))
+
+
+def _line(iteration: int, objective: float, violation: float) -> str:
+    return f"iteration {iteration}: objective {objective:.8g}, violation {violation:.1e}"
