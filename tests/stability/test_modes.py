@@ -209,3 +209,11 @@ def test_sweep_through_a_singular_configuration(leans):
     # between neighbours no mode crosses the real axis: a column is one mode
     swings = swept.eigenvalues[:3, swept.names.index("heading_rate oscillation")]
     assert np.all(swings.imag > 0) or np.all(swings.imag < 0)
+
+
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_short_sweeps(count: int) -> None:
+    speeds = np.linspace(5.0, 6.0, count)
+    found = dr.modes(dr.gallery.bicycle(), speed=speeds, states=("lean", "steer"))
+    first = dr.linearize(dr.gallery.bicycle(), at={"speed": 5.0}, states=("lean", "steer")).essential().eigenvalues
+    assert np.sort(found.eigenvalues[0].real) == pytest.approx(np.sort(first.real), rel=1e-9)

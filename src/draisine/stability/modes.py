@@ -192,7 +192,7 @@ def _nearest_first(distance: Array) -> NDArray[np.int64]:
     order = np.zeros((count, k), dtype=np.int64)
     every = np.arange(count)
     for _ in range(k):
-        i, j = np.divmod(np.argmin(distance.reshape(count, -1), axis=1), k)
+        i, j = np.divmod(np.argmin(distance.reshape(count, k * k), axis=1), k)
         order[every, i] = j
         distance[every, i, :] = np.inf
         distance[every, :, j] = np.inf
