@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from draisine import draw, gallery
+from draisine import draw, gallery, stability_map
 from draisine.view import save_figure
 
 IMAGES = Path(__file__).parent / "images"
@@ -13,6 +13,7 @@ IMAGES = Path(__file__).parent / "images"
 SHOWN = {
     "bicycle_free_run": ("rates_and_speed", "path"),
     "bicycle_controlled_turn": ("path", "rates_and_speed"),
+    "turning_atlas": ("atlas", "hands_free_families"),
     "rolling_disk_paths": ("disk_slow_path",),
     "rolling_torus_paths": ("torus_flower_path",),
     "sleigh_turns_round": ("path",),
@@ -28,14 +29,39 @@ SHOWN = {
     "car_weaves": ("slalom",),
     "n_pendulum_falls": ("chain", "apart"),
     "ladder_swings": ("ladder",),
-    "shuttle_returns": ("controls",),
+    "wheel_over_waves": ("path",),
+    "wheelset_hunts": ("lateral", "critical_speed"),
+    "bicycle_slides": ("ice",),
+    "shuttle_returns": ("controls", "steps"),
     "bicycle_changes_lane": ("lean_and_steer", "steer_torque"),
+    "lqr_gust": ("lean_and_steer",),
+    "slalom": ("path",),
+    "wheelset_limit_cycles": ("amplitude", "cycles"),
+    "bicycle_weaves": ("amplitude", "knocked"),
+    "schwab_bicycle_responds": ("root_locus", "response_to_lean"),
+    "two_mass_skate_rights_itself": ("negative_trail",),
+    "rider_steers_by_leaning": ("lean_to_the_right",),
+    "wobble_appears": ("wobble",),
+    "why_bicycles_settle": ("energy",),
+    "delebecque_fates": ("paths", "swing"),
+    "trolley_parks": ("phase_plane",),
+    "brachistochrone": ("wire",),
+    "shortest_cars": ("paths",),
+    "rocket_climbs": ("ascent",),
+    "unicycle_countersteers": ("turn", "path"),
+    "simple_bicycle_countersteers": ("turn",),
+    "snakeboard_at_its_best": ("dash", "both"),
+    "swing_ups": ("swing_ups",),
+    "bicycle_designed": ("design",),
+    "shuttle_lands_aside": ("flight",),
 }
 
 
 def main() -> None:
     IMAGES.mkdir(exist_ok=True)
     save_figure(draw(gallery.bicycle()), IMAGES / "bicycle-drawing.svg")
+    over = {"speed": (0, 10, 500), "trail": (-0.05, 0.25, 400)}
+    save_figure(stability_map(gallery.bicycle(), over, states=("lean", "steer")).plot(), IMAGES / "stability-map.png")
     for study, names in SHOWN.items():
         outcome = gallery.study(study)()
         for name in names:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from draisine.gallery.outcome import Study
     from draisine.model import Model
+    from draisine.optimal.solution import Solution
     from draisine.program.equations import Equations
 
 # name → file of the folder `entries` that defines a function of that name
@@ -78,6 +79,18 @@ _MODELS = {
     "shuttle_at_altitude": "shuttle",
     "shuttle_with_path_put_in": "shuttle",
     "free_shuttle": "shuttle",
+    "schwab_bicycle": "schwab_bicycle",
+    "two_mass_skate": "two_mass_skate",
+    "leaning_rider": "leaning_rider",
+    "flexible_frame": "flexible_frame",
+    "double_integrator": "double_integrator",
+    "bead_on_wire": "brachistochrone",
+    "dubins_car": "shortest_cars",
+    "reeds_shepp_car": "shortest_cars",
+    "goddard_rocket": "goddard",
+    "simple_bicycle": "simple_countersteer",
+    "acrobot": "swing_ups",
+    "gliding_shuttle": "shuttle_cross_range",
 }
 _STUDIES = {
     "bicycle_free_run": "bicycle_free_run",
@@ -85,6 +98,7 @@ _STUDIES = {
     "rolling_torus_paths": "torus",
     "unicycle_ride": "unicycle",
     "bicycle_controlled_turn": "bicycle_controlled_turn",
+    "turning_atlas": "turning_atlas",
     "sleigh_turns_round": "sleigh",
     "snakeboard_drive": "snakeboard",
     "sanjuan_bicycle_ride": "sanjuan_bicycle",
@@ -107,6 +121,8 @@ _STUDIES = {
     "car_weaves": "car",
     "wheel_over_waves": "waves",
     "wheelset_hunts": "wheelset",
+    "wheelset_limit_cycles": "hunting",
+    "bicycle_weaves": "weave",
     "bicycle_slides": "sliding_bicycle",
     "three_body_treatments": "three_body",
     "van_der_pol_relaxes": "van_der_pol",
@@ -114,6 +130,35 @@ _STUDIES = {
     "shuttle_poses": "shuttle",
     "shuttle_returns": "shuttle",
     "bicycle_changes_lane": "bicycle_on_path",
+    "schwab_bicycle_responds": "schwab_bicycle",
+    "lqr_gust": "lqr_gust",
+    "slalom": "slalom",
+    "two_mass_skate_rights_itself": "two_mass_skate",
+    "delebecque_fates": "source_c_fates",
+    "why_bicycles_settle": "why_stable",
+    "rider_steers_by_leaning": "leaning_rider",
+    "wobble_appears": "flexible_frame",
+    "trolley_parks": "double_integrator",
+    "brachistochrone": "brachistochrone",
+    "shortest_cars": "shortest_cars",
+    "rocket_climbs": "goddard",
+    "unicycle_countersteers": "unicycle_countersteer",
+    "simple_bicycle_countersteers": "simple_countersteer",
+    "snakeboard_at_its_best": "snakeboard_optimal",
+    "swing_ups": "swing_ups",
+    "bicycle_designed": "bicycle_design",
+    "shuttle_lands_aside": "shuttle_cross_range",
+    "lane_change": "lane_change",
+}
+
+# study → function of the same file that solves its manoeuvre
+_SOLUTIONS = {
+    "trolley_parks": "parked_plainly",
+    "brachistochrone": "quickest",
+    "rocket_climbs": "ascent",
+    "unicycle_countersteers": "quickest_turn",
+    "shuttle_lands_aside": "farthest",
+    "lane_change": "next_lane",
 }
 
 
@@ -136,6 +181,17 @@ def model(name: str) -> Model | Equations:
 def study(name: str) -> Callable[[], Study]:
     """A study by name, as a function that runs it."""
     found: Callable[[], Study] = _function(name, _STUDIES, "study")
+    return found
+
+
+def solution(name: str) -> Solution:
+    """The solution of a study's manoeuvre."""
+    if name not in _SOLUTIONS:
+        from draisine.program.expression import closest
+
+        study(name)  # who misspells is told
+        raise KeyError(f"the study {name!r} has no manoeuvre{closest(name, _SOLUTIONS)}; these have: {', '.join(_SOLUTIONS)}")
+    found: Solution = getattr(import_module(f"draisine.gallery.entries.{_STUDIES[name]}"), _SOLUTIONS[name])()
     return found
 
 
@@ -165,4 +221,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return [*_MODELS, *_STUDIES, "model", "models", "studies", "study"]
+    return [*_MODELS, *_STUDIES, "model", "models", "solution", "studies", "study"]
