@@ -22,6 +22,10 @@ def test_block_runs(block, tmp_path, monkeypatch, capsys):
     exec(compile(block, "README.md", "exec"), names)  # our own README, never text from elsewhere
     run = names["run"]
     assert run.status.complete, run.status  # type: ignore[attr-defined]
+    if "dr.manoeuvre" in block:
+        printed = capsys.readouterr().out
+        assert "('weave', 4.2924), ('capsize', 6.0243)" in printed
+        assert "steers away first" in printed
 
 
 def test_first_block_says_what_it_says(tmp_path, monkeypatch, capsys):
