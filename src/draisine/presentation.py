@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -62,6 +62,22 @@ class Posed:
 def pose(model: Model | System | Equations, at: Mapping[str, float] | None, parameters: Mapping[str, float] | None) -> Posed:
     """A model's scene with its bodies in place, as `draw` shows it."""
     from draisine.view.projection import is_straight
+
+    system, scene, poses = posing(model, parameters)
+    posed = Posed(scene, poses(at or {}))
+    loose = not (system.wheels or system.edges or system.ties)
+    hinges = {
+        c.name: c.default + BEND for j in system.joints for c in j.coordinates if len(j.coordinates) == 1 and c.unit == "rad"
+    }
+    if at is None and loose and hinges and is_straight(scene, posed.poses):
+        return Posed(scene, poses(hinges), f"hinges turned by {BEND:g} rad")
+    return posed
+
+
+def posing(
+    model: Model | System | Equations, parameters: Mapping[str, float] | None = None
+) -> tuple[System, Scene, Callable[[Mapping[str, float]], dict[str, Pose]]]:
+    """A model's scene, and the function that puts its bodies in place as wishes say."""
     from draisine.view.shapes import scene_of
 
     if isinstance(model, Equations):
@@ -83,14 +99,7 @@ def pose(model: Model | System | Equations, at: Mapping[str, float] | None, para
             found[slot.name] = Pose(matrix[:, 3], matrix[:, :3])
         return found
 
-    posed = Posed(scene, poses(at or {}))
-    loose = not (system.wheels or system.edges or system.ties)
-    hinges = {
-        c.name: c.default + BEND for j in system.joints for c in j.coordinates if len(j.coordinates) == 1 and c.unit == "rad"
-    }
-    if at is None and loose and hinges and is_straight(scene, posed.poses):
-        return Posed(scene, poses(hinges), f"hinges turned by {BEND:g} rad")
-    return posed
+    return system, scene, poses
 
 
 # ---------------------------------------------------------------- documents

@@ -11,12 +11,13 @@ from draisine.results import Trajectory
 
 @dataclass(frozen=True)
 class Study:
-    """Findings as text lines, trajectories and figures by name."""
+    """Findings as text lines, trajectories, figures and films by name."""
 
     title: str
     runs: dict[str, Trajectory]
     figures: dict[str, Any] = field(default_factory=dict)  # name → matplotlib Figure
     findings: tuple[str, ...] = ()
+    films: dict[str, Any] = field(default_factory=dict)  # name → Animation
 
     def summary(self) -> str:
         """Title, how each run went, and what was found."""
@@ -26,7 +27,7 @@ class Study:
         return "\n".join([*lines, *self.findings])
 
     def save(self, folder: str | Path) -> list[Path]:
-        """Write every figure (PNG) and every trajectory (NetCDF) into the folder; give the paths."""
+        """Write every figure (PNG), trajectory (NetCDF) and film (HTML) into the folder; give the paths."""
         from draisine.view import save_figure
 
         folder = Path(folder)
@@ -38,4 +39,7 @@ class Study:
         for name, run in self.runs.items():
             written.append(folder / f"{name}.nc")
             run.save(written[-1])
+        for name, film in self.films.items():
+            written.append(folder / f"{name}.html")
+            film.save(written[-1])
         return written

@@ -25,6 +25,7 @@ from draisine.results.trajectory import Trajectory
 MAX_NUMBERS = 2**28  # 2 GiB, about an hour of a bicycle at 1 kHz
 
 _FORMATS = {".nc": netcdf, ".parquet": parquet, ".csv": csv}
+FILMS = (".html", ".htm", ".gif", ".mp4", ".png")  # written by those who show runs; none can be read back
 
 
 class TrajectoryFileError(ValueError):
@@ -75,9 +76,12 @@ def _folded(run: Trajectory) -> Trajectory:
     return replace(run, channels=own, data=run.data[:, :-count], sensitivity=sensitivity)
 
 
-def check_target(path: str | os.PathLike[str]) -> None:
-    """Refuse a path that `save` could not write to, before the work is done."""
-    _format(Path(path))
+def check_target(path: str | os.PathLike[str], *, film: bool = False) -> None:
+    """Refuse a path to which a trajectory, or a film of it, could not be written, before the work is done."""
+    if not film:
+        _format(Path(path))
+    elif Path(path).suffix.lower() not in FILMS:
+        raise ValueError(f"unknown kind of film {Path(path).name!r}: the suffix must be one of {', '.join(FILMS)}")
     _check_place(Path(path).resolve())
 
 

@@ -87,6 +87,7 @@ class Trajectory:
     parameters: Mapping[str, float] = field(default_factory=dict)
     scene: Mapping[str, Any] = field(default_factory=dict)
     sensitivity: Sensitivity | None = None  # if the run was asked for it
+    source: Any = None  # the description it was made of, for pictures; files do not keep it
 
     def __post_init__(self) -> None:
         settle = object.__setattr__
@@ -313,11 +314,19 @@ class Trajectory:
 
         def plot(self, *names: str, **options: Any) -> Any: ...
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the run to `path`: .nc (NetCDF), .parquet or .csv by suffix. `load` gives it back to the last bit."""
-        from draisine.results.files import save
+        def animate(self, **options: Any) -> Any: ...
 
-        save(self, path)
+    def save(self, path: str | os.PathLike[str], **film: Any) -> None:
+        """Write the run to `path`, by suffix: .nc (NetCDF), .parquet or .csv, from which `load` gives it back to the last bit;
+        or as a film, .html, .gif, .mp4 or .png, with the options of `animate`: `run.save("ride.html", charts=["lean"])`."""
+        from draisine.results.files import FILMS, save
+
+        if os.path.splitext(path)[1].lower() in FILMS:
+            self.animate(**film, show=False).save(path)
+        elif film:
+            raise TypeError(f"{', '.join(film)}: options of films ({', '.join(FILMS)}), but {os.fspath(path)!r} is none")
+        else:
+            save(self, path)
 
     def summary(self) -> str:
         """A short text: what ran, how it ended, the outputs at the end, errors, cost."""

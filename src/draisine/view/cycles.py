@@ -1,11 +1,12 @@
 """Forks and frames of single-track vehicles: what a body looks like that stands between a wheel and a steer axis.
 
-A fork is a body that turns about a steep axis and carries a wheel. The body behind it that carries another wheel is a frame: tubes
+A fork is a body that turns about a steep axis and carries a wheel. The body behind it with another wheel is a frame: tubes
 of the proportions of a safety bicycle, fitted to hubs, wheels and steer axis as the description has them.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -67,7 +68,8 @@ def forks(scene: Scene, poses: Poses) -> dict[str, Fork]:
             forward = np.cross(axles[0].along, hinge.child_axis)
             forward *= np.sign(pose.turned(forward) @ (pose.of(axles[0].hub) - rest)) or 1.0
             found[hinge.child] = Fork(hinge.child, axles[0], hinge, float(np.sign(rise)), forward / np.linalg.norm(forward))
-    return found
+    holders = [fork.hinge.body for fork in found.values()]
+    return {body: fork for body, fork in found.items() if holders.count(fork.hinge.body) == 1}  # a car steers two wheels
 
 
 def axles_of(scene: Scene, body: str) -> list[Axle]:
@@ -107,7 +109,9 @@ def fork_solids(fork: Fork, colour: str) -> list[Solid]:
     solids.append(Tube(fork.body, np.array([ends[0], bends[0], bar, bends[1], ends[1]]), _STAY * r, METAL))
     for end, bend in zip(ends, bends, strict=True):
         solids.append(Tube(fork.body, np.array([end, end + 0.55 * (bend - end)]), _STAY * 1.6 * r, DARK))
-    solids.append(Tube(fork.body, np.array([axle.hub - 1.4 * spread * sideways, axle.hub + 1.4 * spread * sideways]), 0.02 * r, METAL))
+    solids.append(
+        Tube(fork.body, np.array([axle.hub - 1.4 * spread * sideways, axle.hub + 1.4 * spread * sideways]), 0.02 * r, METAL)
+    )
     return solids
 
 
@@ -122,17 +126,18 @@ class Backbone:
     head: tuple[Array, Array]  # lower and upper end
 
 
-def frame_solids(body: str, axle: Axle, fork: Fork, line: tuple[Array, Array], colour: str) -> list[Solid]:
-    """A frame: main tubes, stays on both sides of the wheel, saddle, chain ring with cranks.
+def frame_solids(
+    body: str, axle: Axle, fork: Fork, line: tuple[Array, Array], vertical: Array, holds: Sequence[Array], colour: str
+) -> list[Solid]:
+    """A frame: main tubes, stays on both sides of the wheel, saddle, chain ring with cranks, and posts to other things it holds.
 
-    `line` is the steer axis, a place of it and its direction upwards, in the axes of the body; the place corresponds to `at` of the
-    fork's hinge.
+    `line` is the steer axis, a place of it and its direction upwards, in the axes of the body; the place is that of `at` of the
+    fork's hinge. `vertical` is the world's, where the vehicle stands.
     """
-    corners = _corners(axle, fork, line)
+    corners = _corners(axle, fork, line, vertical)
     r, sideways = axle.radius, axle.along
     low, high = corners.head
-    forward = _forward(low - corners.hub, sideways)
-    up = _upward(forward, sideways, line[1])
+    forward, up = _level(axle, vertical, low - corners.hub)
     solids: list[Solid] = []
 
     def tube(a: Array, b: Array, size: float, paint: str = colour) -> None:
@@ -150,16 +155,17 @@ def frame_solids(body: str, axle: Axle, fork: Fork, line: tuple[Array, Array], c
             tube(corner + side, corners.hub + side, _STAY)
             tube(corner, corner + side, _STAY)
     tube(corners.hub - 1.4 * spread * sideways, corners.hub + 1.4 * spread * sideways, 0.02, METAL)
+    for place in holds:
+        tube(corners.saddle, place, 2 * _STAY, METAL)
     solids += _saddle(body, corners.saddle, forward, up, sideways, r)
     solids += _drive(body, corners.bottom, forward, up, sideways, spread, r)
     return solids
 
 
-def _corners(axle: Axle, fork: Fork, line: tuple[Array, Array]) -> Backbone:
+def _corners(axle: Axle, fork: Fork, line: tuple[Array, Array], vertical: Array) -> Backbone:
     at, direction = line
     low, high = (at + fork.up * place * direction for place in (fork.crown, fork.top))
-    forward = _forward(low - axle.hub, axle.along)
-    up = _upward(forward, axle.along, direction)
+    forward, up = _level(axle, vertical, low - axle.hub)
     base = float((low - axle.hub) @ forward)
     # clear of the wheel, and a little below the hub, as bottom brackets are
     bottom = axle.hub + max(0.44 * base, 1.12 * axle.radius) * forward - 0.1 * axle.radius * up
@@ -170,8 +176,18 @@ def _corners(axle: Axle, fork: Fork, line: tuple[Array, Array]) -> Backbone:
 
 
 def _saddle(body: str, at: Array, forward: Array, up: Array, sideways: Array, r: float) -> list[Solid]:
-    back = Ellipsoid(body, at - 0.12 * r * forward + 0.03 * r * up, np.column_stack([0.24 * r * forward, 0.26 * r * sideways, 0.06 * r * up]), LEATHER)
-    nose = Ellipsoid(body, at + 0.16 * r * forward + 0.03 * r * up, np.column_stack([0.34 * r * forward, 0.09 * r * sideways, 0.05 * r * up]), LEATHER)
+    back = Ellipsoid(
+        body,
+        at - 0.12 * r * forward + 0.03 * r * up,
+        np.column_stack([0.24 * r * forward, 0.26 * r * sideways, 0.06 * r * up]),
+        LEATHER,
+    )
+    nose = Ellipsoid(
+        body,
+        at + 0.16 * r * forward + 0.03 * r * up,
+        np.column_stack([0.34 * r * forward, 0.09 * r * sideways, 0.05 * r * up]),
+        LEATHER,
+    )
     return [back, nose]
 
 
@@ -193,13 +209,9 @@ def _drive(body: str, at: Array, forward: Array, up: Array, sideways: Array, spr
     return solids
 
 
-def _forward(ahead: Array, sideways: Array) -> Array:
-    """The part of `ahead` that stands on the axle, of length one."""
-    left = ahead - (ahead @ sideways) * sideways
-    return np.asarray(left / np.linalg.norm(left))
-
-
-def _upward(forward: Array, sideways: Array, axis: Array) -> Array:
-    up = np.cross(forward, sideways)
-    return up if up @ axis > 0 else -up
-
+def _level(axle: Axle, vertical: Array, ahead: Array) -> tuple[Array, Array]:
+    """Forward and up, across the axle: level and upright where the vehicle stands upright."""
+    up = vertical - (vertical @ axle.along) * axle.along
+    up /= np.linalg.norm(up)
+    forward = np.cross(axle.along, up)
+    return forward * (np.sign(forward @ ahead) or 1.0), up

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.results.files import replacing
 from draisine.view.scene import Poses, Scene
 from draisine.view.style import COLOURS, COLUMN, style
 
@@ -79,8 +78,7 @@ def film(
         raise ValueError(f"unknown kind of film {target.name!r}: the suffix must be .gif")
     if not frames:
         raise ValueError("a film needs at least one frame")
-    from PIL import Image
-
+    from draisine.view.gif import write_gif
     from draisine.view.sketch import sketch
 
     every = np.concatenate([scene.points(poses) for poses in frames])
@@ -90,8 +88,5 @@ def film(
         drawing = sketch(scene, poses, views=[view], labels=False, width=width, remark=said, holding=every)
         buffer = io.BytesIO()
         drawing.savefig(buffer, format="png", dpi=dpi)
-        buffer.seek(0)
-        pictures.append(Image.open(buffer).convert("P", palette=Image.Palette.ADAPTIVE, colors=64))
-    each = max(20, round(1000 * seconds / len(frames) / 10) * 10)  # GIF counts in hundredths
-    with replacing(target) as draft:
-        pictures[0].save(draft, format="GIF", save_all=True, append_images=pictures[1:], duration=each, loop=0)
+        pictures.append(buffer.getvalue())
+    write_gif(pictures, target, seconds / len(frames), colours=64)

@@ -14,7 +14,7 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Circle, Ellipse, Polygon, Wedge
 
 from draisine.view.labels import words
-from draisine.view.projection import View, ground_axes
+from draisine.view.projection import View, ground_axes, round_length
 from draisine.view.scene import (
     Array,
     Ball,
@@ -32,7 +32,7 @@ from draisine.view.scene import (
     Wheel,
     across,
 )
-from draisine.view.style import COLOURS, FAINT, INK
+from draisine.view.style import FAINT, INK, body_colours
 
 _TYRE, _SPOKE, _GROUND = "#3A3A3A", "#C4C4C4", "#9A9A9A"
 _PAPER, _LOW, _LINES, _JOINTS, _TOP = 0.5, 1.0, 3.0, 5.0, 7.0  # layers
@@ -47,8 +47,7 @@ class Pen:
         self.axes, self.view, self.scale = axes, view, scale
         self.scene, self.poses = scene, poses
         self.centres = [poses[s.body].of(s.at) for s in scene.shapes if isinstance(s, Centre)]
-        colours = [c for c in COLOURS if c not in ("#000000", "#F0E442")]
-        self.colour = {body: colours[k % len(colours)] for k, body in enumerate(scene.bodies)} | {"ground": INK}
+        self.colour = body_colours(scene.bodies) | {"ground": INK}
         self.filled: list[Array] = []  # places on the paper where a name would be in the way
         self.written: list[tuple[Array, float, float]] = []  # names, by the middle and size of their boxes
 
@@ -137,7 +136,7 @@ class Pen:
         basis = np.column_stack(ground_axes(normal))
         self.axes.add_patch(Polygon(self.view.flat(patch), facecolor="#F4F4F2", edgecolor="none", zorder=_PAPER))
         low, high = patch[0] @ basis, patch[2] @ basis
-        step = _round(0.3 * float((high - low).max()))
+        step = round_length(0.3 * float((high - low).max()))
         for k in (0, 1):
             for place in np.arange(np.ceil(low[k] / step) * step, high[k], step):
                 ends = np.array([low, high])
@@ -160,7 +159,7 @@ class Pen:
 
     def _ruler(self) -> None:
         """How long a round number of metres is, in the lower right corner."""
-        length = _round(self._size(54))
+        length = round_length(self._size(54))
         right, low = self.axes.get_xlim()[1] - self._size(6), self.axes.get_ylim()[0] + self._size(24)
         self.axes.plot([right - length, right], [low, low], color=FAINT, linewidth=1.0, solid_capstyle="butt", clip_on=False)
         for end in (right - length, right):
@@ -364,9 +363,3 @@ class Pen:
             abs(middle[0] - other[0]) < (width + wide) / 2 and abs(middle[1] - other[1]) < (height + high) / 2
             for other, wide, high in self.written
         )
-
-
-def _round(length: float) -> float:
-    """The nearest of 1, 2 and 5 times a power of ten, from below."""
-    power = 10.0 ** np.floor(np.log10(length))
-    return float(power * max(step for step in (1.0, 2.0, 5.0) if step * power <= length * (1 + 1e-9)))

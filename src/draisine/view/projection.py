@@ -81,6 +81,16 @@ def telling(scene: Scene, poses: Poses) -> list[View]:
     return chosen(("front" if from_front > from_side else "side", "three-quarter"))
 
 
+def round_length(length: float) -> float:
+    """The nearest of 1, 2 and 5 times a power of ten, from below.
+
+    >>> round_length(0.7), round_length(3.0)
+    (0.5, 2.0)
+    """
+    power = 10.0 ** np.floor(np.log10(length))
+    return float(power * max(step for step in (1.0, 2.0, 5.0) if step * power <= length * (1 + 1e-9)))
+
+
 def is_straight(scene: Scene, poses: Poses) -> bool:
     """Whether everything lies on one line, as an arm does that is stretched out."""
     points = scene.skeleton.points(poses)

@@ -63,7 +63,7 @@ class Blob:
 
 @dataclass(frozen=True, eq=False)
 class Wheel:
-    """A circle, or the circle of a tube's centres. `hinged`: it turns on an axle rather than being a body by itself."""
+    """A circle, or the circle of a tube's centres. `hinged`: another body carries it; else it rolls by itself."""
 
     name: str
     body: str
@@ -90,7 +90,10 @@ class Wheel:
 
 @dataclass(frozen=True, eq=False)
 class Hinge:
-    """An axis, in the axes of the joint's parent; parent and child hold it at `ends`, places along it."""
+    """An axis, in the axes of the joint's parent; parent and child hold it at `ends`, places along it.
+
+    `child_at` and `child_axis` are the same place and direction in the axes of the child.
+    """
 
     name: str
     body: str
@@ -98,6 +101,9 @@ class Hinge:
     axis: Array
     ends: tuple[float, float]
     of_wheel: bool
+    child: str
+    child_at: Array
+    child_axis: Array
 
     def held(self, pose: Pose) -> Array:
         """The two places where it is held, in the world."""
@@ -153,14 +159,31 @@ class Mark:
 
 @dataclass(frozen=True, eq=False)
 class Cord:
-    """Something that runs from place to place and has no mass: a tie, or a spring."""
+    """Something that runs from place to place and has no mass: a tie, or a spring.
+
+    The multiplier of the row named, times the factor, is the thrust with which it keeps its ends apart.
+    """
 
     name: str
     places: tuple[tuple[str, Array], ...]  # body and point
     is_spring: bool
+    row: str = ""
+    factor: float = 0.0
 
 
-Shape = Link | Centre | Blob | Wheel | Hinge | Ball | Slide | Support | Blade | Mark | Cord
+@dataclass(frozen=True, eq=False)
+class Closing:
+    """A point of a body held at a place of another; multipliers of the rows named are the force on it, in the other's frame."""
+
+    name: str
+    body: str
+    at: Array
+    holder: str
+    axes: Array  # columns: directions of the rows, in the holder's axes
+    rows: tuple[str, ...]
+
+
+Shape = Link | Centre | Blob | Wheel | Hinge | Ball | Slide | Support | Blade | Mark | Cord | Closing
 
 
 @dataclass(frozen=True, eq=False)

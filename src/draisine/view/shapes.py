@@ -14,7 +14,7 @@ import numpy as np
 from draisine.model import items
 from draisine.model.items import GROUND, System
 from draisine.model.ties import pairs
-from draisine.program.expression import Call, Expr, Name, evaluate_number, names, walk
+from draisine.program.expression import Call, Expr, ExpressionError, Name, evaluate_number, names, walk
 from draisine.program.tables import Table
 from draisine.view.scene import (
     Array,
@@ -22,6 +22,7 @@ from draisine.view.scene import (
     Blade,
     Blob,
     Centre,
+    Closing,
     Cord,
     Hinge,
     Link,
@@ -58,7 +59,7 @@ class _Seat:
 class _Maker:
     def __init__(self, system: System, values: Mapping[str, float]) -> None:
         self.system, self.values = system, values
-        self.tables = {table.name: _reading(table) for table in system.tables}
+        self.tables = {table.name: reading(table) for table in system.tables}
         self.centre = {b.name: self._vector(b.centre) for b in system.bodies} | {GROUND: np.zeros(3)}
         self.ports: dict[str, list[Array]] = {name: [] for name in self.centre}
         self.shapes: list[Shape] = []
@@ -136,7 +137,7 @@ class _Maker:
         if seat.turn is not None:
             axis, own_axis = seat.before.turned(seat.turn), seat.after.turned(seat.turn)
             ends = (_along(here, axis, self._middle(joint.parent, here)), _along(there, own_axis, self.centre[joint.child]))
-            self.shapes.append(Hinge(joint.name, joint.parent, here, axis, ends, of_wheel))
+            self.shapes.append(Hinge(joint.name, joint.parent, here, axis, ends, of_wheel, joint.child, there, own_axis))
             here, there = here + ends[0] * axis, there + ends[1] * own_axis
         elif seat.slide is not None:
             self.shapes.append(Slide(joint.name, joint.parent, here, seat.before.turned(seat.slide), joint.child, there))
@@ -155,7 +156,7 @@ class _Maker:
     def _wheel(self, wheel: items.Wheel) -> None:
         centre = self._vector(wheel.centre)
         joint = next(j for j in self.system.joints if j.child == wheel.body)
-        hinged = self._seat(joint).turn is not None
+        hinged = self._seat(joint).turn is not None or joint.parent != GROUND
         self.ports[wheel.body].append(centre)
         size = (self._number(wheel.radius), self._number(wheel.tube))
         self.shapes.append(Wheel(wheel.name, wheel.body, centre, _unit(wheel.axis), *size, hinged))
@@ -196,7 +197,10 @@ class _Maker:
     def _cords(self) -> None:
         for tie in self.system.ties:
             for a, b in dict.fromkeys(pair for _, residual in tie.residuals for pair in pairs(residual)):
-                self.shapes.append(Cord(tie.name, (self._place(a), self._place(b)), False))
+                rows = [(row, self._factor(residual, a, b)) for row, residual in tie.residuals]
+                row, factor = next(((row, factor) for row, factor in rows if factor), ("", 0.0))
+                self.shapes.append(Cord(tie.name, (self._place(a), self._place(b)), False, row, factor))
+            self.shapes += self._closings(tie)
         for potential in self.system.potentials:
             for a, b in dict.fromkeys(_distances(potential.energy)):
                 self.shapes.append(Cord(potential.name, (self._place(a), self._place(b)), True))
@@ -204,6 +208,41 @@ class _Maker:
             for body, at in cord.places:
                 self.ports[body].append(at)
                 self.shapes += [Support(at)] if body == GROUND else []
+
+    def _factor(self, residual: Expr, a: str, b: str) -> float:
+        """How much a residual grows with the distance of two points; zero if other measures enter, or if it varies."""
+        places = {name: float(k) for k, name in enumerate(sorted({n for pair in _distances(residual) for n in pair}))}
+        if not {a, b} <= set(places):
+            return 0.0
+
+        def at(far: float) -> float:
+            def distance(i: float, j: float) -> float:
+                return far if (i, j) == (places[a], places[b]) else 1.0
+
+            return evaluate_number(residual, {**self.values, "t": 0.0, **places}, {**self.tables, "distance": distance})
+
+        try:
+            slopes = [at(far + 1.0) - at(far) for far in (1.0, 2.0)]
+        except ExpressionError:
+            return 0.0
+        return slopes[0] if abs(slopes[1] - slopes[0]) < _SAME else 0.0
+
+    def _closings(self, tie: items.Tie) -> list[Shape]:
+        """Points that a tie holds together: rows that are offsets, by the pair of points."""
+        held: dict[tuple[str, str], list[tuple[str, str]]] = {}
+        for row, residual in tie.residuals:
+            if isinstance(residual, Call) and residual.function.startswith("offset_"):
+                a, b = residual.arguments
+                if isinstance(a, Name) and isinstance(b, Name):
+                    held.setdefault((a.identifier, b.identifier), []).append((residual.function[-1], row))
+        found: list[Shape] = []
+        for (first, second), rows in held.items():
+            point = next((p for p in self.system.points if p.name == first), None)
+            turned = self._frame(point.turned if point is not None else ()).rotation
+            directions = np.column_stack([turned @ _unit(axis) for axis, _ in rows])
+            holder, (body, at) = self._place(first)[0], self._place(second)
+            found.append(Closing(tie.name, body, at, holder, directions, tuple(row for _, row in rows)))
+        return found
 
     def _place(self, name: str) -> tuple[str, Array]:
         """Body and place of a named point; a body's own name means its origin."""
@@ -245,7 +284,8 @@ def _distances(expression: Expr) -> list[tuple[str, str]]:
     return found
 
 
-def _reading(table: Table) -> Callable[..., float]:
+def reading(table: Table) -> Callable[..., float]:
+    """A table as a function of numbers."""
     return lambda *arguments: float(table.at(*arguments))
 
 

@@ -5,7 +5,7 @@ Settings hold inside `with style():` only; the user's Matplotlib keeps its own.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -17,6 +17,12 @@ COLUMN, PAGE = 3.5, 7.2
 # M. Okabe and K. Ito, Color Universal Design (2008); yellow last, since it is faint on white.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#F0E442")
 INK, FAINT = "#222222", "#8A8A8A"
+
+
+def body_colours(bodies: Sequence[str]) -> dict[str, str]:
+    """A colour for each body: neither black, which is that of lines, nor yellow, which is faint."""
+    colours = [c for c in COLOURS if c not in ("#000000", "#F0E442")]
+    return {body: colours[k % len(colours)] for k, body in enumerate(bodies)}
 
 
 def _look() -> dict[str, Any]:

@@ -46,4 +46,5 @@ def bicycle_free_run(until: float = 5.0) -> Study:
         f"heading at the end: {math.degrees(run['heading'][-1]):.1f}°",
         f"largest lean {math.degrees(abs(run['lean']).max()):.1f}°, largest steer {math.degrees(abs(run['steer']).max()):.1f}°",
     )
-    return Study("Free run of the benchmark bicycle", {"bicycle_free_run": run}, figures, findings)
+    films = {"ride": run.animate(charts=("lean", "steer", "speed"), show=False)}
+    return Study("Free run of the benchmark bicycle", {"bicycle_free_run": run}, figures, findings, films)

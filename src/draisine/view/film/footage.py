@@ -1,0 +1,242 @@
+"""What a film shows: solids, poses of their bodies at even instants, tracks, forces, and named quantities beside them.
+
+`shoot` makes it from a run and the poses of its bodies; nothing here knows a solver, a page or a picture.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from draisine.results.trajectory import Trajectory
+from draisine.view.dressing import dressed, spans_of
+from draisine.view.scene import Array, Blade, Closing, Cord, Pose, Scene, Wheel
+from draisine.view.solids import Mesh, Solid, joined
+
+_FORCE = 0.8  # of its extent: how long the arrow of a usual force is
+
+
+@dataclass(frozen=True, eq=False)
+class Force:
+    """A force of the ground, or of a tie: where it acts and what it is, in the world, at each instant."""
+
+    name: str
+    at: Array  # (n, 3)
+    vector: Array  # (n, 3), N
+
+
+@dataclass(frozen=True, eq=False)
+class Quantity:
+    """A channel as a chart shows it."""
+
+    name: str
+    unit: str
+    values: Array  # (n,)
+
+
+@dataclass(frozen=True, eq=False)
+class Ground:
+    """A surface by heights over a grid: `heights[i, j]` at `x[i]`, `y[j]`; a plane has two by two."""
+
+    x: Array
+    y: Array
+    heights: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Footage:
+    """One run, ready to be filmed."""
+
+    label: str
+    scene: Scene
+    solids: tuple[Solid, ...]
+    times: Array  # (n,), evenly spaced
+    positions: Mapping[str, Array]  # by body and "ground": (n, 3)
+    rotations: Mapping[str, Array]  # (n, 3, 3)
+    tracks: Mapping[str, Array]  # where wheels and blades touch: (n, 3)
+    forces: tuple[Force, ...]
+    charts: tuple[Quantity, ...]
+    ground: Ground | None
+
+    @cached_property
+    def meshes(self) -> list[Mesh]:
+        return joined([solid.mesh() for solid in self.solids])
+
+    def poses(self, k: int) -> dict[str, Pose]:
+        """Where the bodies are at the k-th instant."""
+        return {body: Pose(self.positions[body][k], self.rotations[body][k]) for body in self.positions}
+
+    @cached_property
+    def centre(self) -> Array:
+        """The middle of the mechanism at each instant, (n, 3)."""
+        return np.asarray(np.mean([self.positions[body] for body in self.scene.bodies], axis=0))
+
+    @cached_property
+    def extent(self) -> float:
+        """How far the mechanism reaches from its middle, over the run."""
+        some = np.unique(np.linspace(0, len(self.times) - 1, 12).astype(int))
+        far = [self.scene.points(self.poses(k)) - self.centre[k] for k in some]
+        return max(max(float(np.linalg.norm(points, axis=1).max()) for points in far if len(points)), 1e-3)
+
+    @cached_property
+    def quaternions(self) -> Mapping[str, Array]:
+        """Rotations as unit quaternions, scalar first, which do not jump from one instant to the next; (n, 4)."""
+        return {body: continuous(quaternions_of(r)) for body, r in self.rotations.items()}
+
+
+def shoot(
+    run: Trajectory,
+    scene: Scene,
+    times: Array,
+    matrices: Mapping[str, Array],
+    *,
+    charts: Sequence[str] = (),
+    shapes: Mapping[str, Sequence[Solid]] | None = None,
+    ground: Ground | None = None,
+    label: str = "",
+) -> Footage:
+    """The footage of a run at some instants; `matrices` are poses [R | r] by body, (n, 3, 4)."""
+    count = len(times)
+    positions = {body: m[:, :, 3] for body, m in matrices.items()} | {"ground": np.zeros((count, 3))}
+    rotations = {body: m[:, :, :3] for body, m in matrices.items()} | {"ground": np.tile(np.eye(3), (count, 1, 1))}
+    values = run.at(times)
+    start = {body: Pose(positions[body][0], rotations[body][0]) for body in positions}
+    fitted = scene.fitted(start)
+    return Footage(
+        label or run.model,
+        fitted,
+        tuple(dressed(fitted, start, spans_of(scene, positions, rotations), shapes)),
+        np.asarray(times, dtype=float),
+        positions,
+        rotations,
+        _tracks(scene, values, positions, rotations),
+        _forces(scene, values, positions, rotations),
+        tuple(Quantity(name, run.channel(name).unit, values[name]) for name in charts),
+        ground,
+    )
+
+
+def instants(run: Trajectory, rate: float) -> Array:
+    """Even instants of a run, about `rate` per second, with both ends."""
+    start, end = float(run.time[0]), float(run.time[-1])
+    count = max(2, round(abs(end - start) * rate) + 1)
+    low, high = min(start, end), max(start, end)
+    return np.clip(np.linspace(start, end, count), low, high)
+
+
+# ---------------------------------------------------------------- tracks and forces
+
+
+def _stems(values: Mapping[str, Array], what: str) -> list[str]:
+    """Names of contacts of which the run tells all three components of something."""
+    suffix = f"_{what}_x"
+    stems = [name.removesuffix(suffix) for name in values if name.endswith(suffix)]
+    return [stem for stem in stems if all(f"{stem}_{what}_{axis}" in values for axis in "xyz")]
+
+
+def _vector(values: Mapping[str, Array], stem: str) -> Array:
+    return np.column_stack([values[f"{stem}_{axis}"] for axis in "xyz"])
+
+
+def _tracks(
+    scene: Scene, values: Mapping[str, Array], positions: Mapping[str, Array], rotations: Mapping[str, Array]
+) -> dict[str, Array]:
+    found = {stem: _vector(values, f"{stem}_contact") for stem in _stems(values, "contact")}
+    for shape in scene.shapes:
+        if isinstance(shape, Blade):
+            found[shape.name] = np.einsum("nij,j->ni", rotations[shape.body], shape.at) + positions[shape.body]
+        elif isinstance(shape, Wheel) and shape.name not in found and scene.normal is not None:
+            poses = (Pose(p, r) for p, r in zip(positions[shape.body], rotations[shape.body], strict=True))
+            found[shape.name] = np.array([shape.contact(pose, scene.normal) for pose in poses])
+    return found
+
+
+def _forces(
+    scene: Scene, values: Mapping[str, Array], positions: Mapping[str, Array], rotations: Mapping[str, Array]
+) -> tuple[Force, ...]:
+    """Of the ground on wheels and on surfaces that touch, as the run tells them; on blades from their multipliers."""
+    contacts = _stems(values, "contact")
+    found = [
+        Force(stem, _vector(values, f"{stem}_contact"), _vector(values, f"{stem}_force"))
+        for stem in _stems(values, "force")
+        if stem in contacts
+    ]
+    for blade in (s for s in scene.shapes if isinstance(s, Blade)):
+        if f"{blade.name}_force_across" not in values or scene.normal is None:
+            continue
+        at = np.einsum("nij,j->ni", rotations[blade.body], blade.at) + positions[blade.body]
+        along = np.einsum("nij,j->ni", rotations[blade.body], blade.along)
+        across = np.cross(scene.normal, along)  # to the left, in the ground
+        across /= np.linalg.norm(across, axis=1)[:, None]
+        vector = values[f"{blade.name}_force_across"][:, None] * across
+        if f"{blade.name}_normal_force" in values:
+            vector = vector + values[f"{blade.name}_normal_force"][:, None] * scene.normal
+        found.append(Force(blade.name, at, vector))
+    return (*found, *_tie_forces(scene, values, positions, rotations))
+
+
+def _tie_forces(
+    scene: Scene, values: Mapping[str, Array], positions: Mapping[str, Array], rotations: Mapping[str, Array]
+) -> list[Force]:
+    """Of closings on the point held; of rods and cables on both ends, but for the ground's."""
+
+    def world(body: str, at: Array) -> Array:
+        return np.asarray(np.einsum("nij,j->ni", rotations[body], at) + positions[body])
+
+    found = []
+    for shape in scene.shapes:
+        if isinstance(shape, Closing) and all(f"{row}_multiplier" in values for row in shape.rows):
+            size = np.column_stack([values[f"{row}_multiplier"] for row in shape.rows])
+            vector = np.einsum("nij,nj->ni", rotations[shape.holder], size @ shape.axes.T)
+            found.append(Force(shape.name, world(shape.body, shape.at), vector))
+        elif isinstance(shape, Cord) and shape.factor and f"{shape.row}_multiplier" in values:
+            first, second = (world(*place) for place in shape.places)
+            apart = second - first
+            apart = apart / np.maximum(np.linalg.norm(apart, axis=1), 1e-12)[:, None]
+            thrust = shape.factor * values[f"{shape.row}_multiplier"][:, None] * apart
+            ends = ((shape.places[0][0], first, -thrust), (shape.places[1][0], second, thrust))
+            found += [Force(shape.name, at, vector) for body, at, vector in ends if body != "ground"]
+    return found
+
+
+def force_scale(takes: Sequence[Footage]) -> float:
+    """Metres of arrow for a newton, so that the larger ones of usual forces are about as long as the mechanism."""
+    sizes = [np.linalg.norm(force.vector, axis=1) for take in takes for force in take.forces]
+    finite = np.concatenate(sizes)[np.isfinite(np.concatenate(sizes))] if sizes else np.zeros(0)
+    usual = float(np.quantile(finite, 0.9)) if finite.size else 0.0
+    return _FORCE * takes[0].extent / usual if usual > 0 else 0.0
+
+
+# ---------------------------------------------------------------- rotations
+
+
+def quaternions_of(rotations: Array) -> Array:
+    """Unit quaternions (scalar first) of rotation matrices, (n, 3, 3) → (n, 4), by the largest of four ways (Shepperd 1978).
+
+    >>> import numpy as np
+    >>> quaternions_of(np.array([[[0.0, -1, 0], [1, 0, 0], [0, 0, 1]]])).round(6).tolist()
+    [[0.707107, 0.0, 0.0, 0.707107]]
+    """
+    r = np.asarray(rotations, dtype=float)
+    trace = np.trace(r, axis1=1, axis2=2)
+    # row k of `four` is q_k times the whole quaternion, times four
+    skew = np.stack([r[:, 2, 1] - r[:, 1, 2], r[:, 0, 2] - r[:, 2, 0], r[:, 1, 0] - r[:, 0, 1]], axis=1)
+    four = np.empty((len(r), 4, 4))
+    four[:, 0, 0] = 1 + trace
+    four[:, 0, 1:] = four[:, 1:, 0] = skew
+    four[:, 1:, 1:] = r + np.swapaxes(r, 1, 2)
+    for k in range(3):
+        four[:, k + 1, k + 1] = 1 - trace + 2 * r[:, k, k]
+    best = np.argmax(np.einsum("nkk->nk", four), axis=1)
+    row = four[np.arange(len(r)), best]
+    return np.asarray(row / np.linalg.norm(row, axis=1)[:, None])
+
+
+def continuous(quaternions: Array) -> Array:
+    """The same rotations, each quaternion on the side of the one before."""
+    turns = np.sum(quaternions[1:] * quaternions[:-1], axis=1) < 0
+    signs = np.cumprod(np.where(np.concatenate([[False], turns]), -1.0, 1.0))
+    return quaternions * signs[:, None]

@@ -1,0 +1,178 @@
+"""One HTML file that plays a film by itself: no network, no other files, nothing but data of ours in its data.
+
+Names come from descriptions and may hold anything; they enter as JSON in which `<`, `>` and `&` are escaped, and the page
+shows them as text. A content-security policy forbids the page to ask anybody for anything.
+"""
+
+from __future__ import annotations
+
+import base64
+import html
+import json
+import re
+from collections.abc import Sequence
+from importlib.resources import files
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from draisine.view.film.footage import Footage, Ground, force_scale
+from draisine.view.labels import pretty_unit, words
+from draisine.view.projection import round_length
+from draisine.view.scene import Array, Centre, Cord, Hinge
+from draisine.view.style import COLOURS
+
+_GHOSTS = ("#CC79A7", "#E69F00", "#009E73", "#56B4E9", "#D55E00")
+_FAR = 3.0  # of its extent: what travels farther stays in the middle of the picture
+_LINES = 160  # of a grid, at most
+
+ESCAPES = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
+
+
+def page(takes: Sequence[Footage], title: str, layers: Sequence[str] = ()) -> str:
+    """The text of a page that plays the first take, with the others beside it as ghosts."""
+    parts = {
+        "title": html.escape(title),
+        "style": _web("style.css"),
+        "data": as_script(film_data(takes, layers)),
+        "licence": _web("three.LICENSE.txt"),
+        "three": _web("three.min.js"),
+        "player": _web("player.js"),
+    }
+    # one pass: what is put in is not looked through again
+    return re.sub(r"@@(\w+)@@", lambda match: parts[match[1]], _web("page.html"))
+
+
+def as_script(value: Any) -> str:
+    """JSON that can stand inside a script element, whatever its texts are.
+
+    >>> as_script({"name": "</script><b>"})
+    '{"name":"\\\\u003c/script\\\\u003e\\\\u003cb\\\\u003e"}'
+    """
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return re.sub(r"[<>&\u2028\u2029]", lambda match: ESCAPES[match[0]], text)
+
+
+def film_data(takes: Sequence[Footage], layers: Sequence[str] = ()) -> dict[str, Any]:
+    """Everything the player needs, as plain data."""
+    main = takes[0]
+    low, high = _bounds(takes)
+    span = float(np.linalg.norm(high - low)) / 2
+    travelled = float(np.ptp(main.centre, axis=0).max())
+    return {
+        "size": main.extent,
+        "span": span,
+        "middle": ((low + high) / 2).tolist(),
+        "travels": travelled > _FAR * main.extent,
+        "layers": list(layers),
+        "force_scale": force_scale(takes),
+        "charts": [
+            {"label": f"{words(q.name)} [{pretty_unit(q.unit)}]" if q.unit else words(q.name), "unit": pretty_unit(q.unit)}
+            for q in main.charts
+        ],
+        "ground": _ground(main, low, high),
+        "casts": [_cast(take) for take in takes],
+        "runs": [_run(take, rank) for rank, take in enumerate(takes)],
+    }
+
+
+def _run(take: Footage, rank: int) -> dict[str, Any]:
+    bodies = _bodies(take)
+    poses = np.concatenate([np.hstack([take.positions[b], take.quaternions[b]]) for b in bodies], axis=1)
+    step = float(take.times[1] - take.times[0]) if len(take.times) > 1 else 1.0
+    return {
+        "label": take.label,
+        "colour": _GHOSTS[(rank - 1) % len(_GHOSTS)] if rank else COLOURS[0],
+        "cast": rank,
+        "start": float(take.times[0]),
+        "step": step,
+        "count": len(take.times),
+        "poses": _floats(poses),
+        "centre": _floats(take.centre),
+        "tracks": [
+            {"name": name, "colour": COLOURS[k % 6], "points": _floats(points)}
+            for k, (name, points) in enumerate(take.tracks.items())
+        ],
+        "forces": [{"name": force.name, "at": _floats(force.at), "vector": _floats(force.vector)} for force in take.forces],
+        "charts": [_floats(quantity.values) for quantity in take.charts],
+    }
+
+
+def _cast(take: Footage) -> dict[str, Any]:
+    """What does not move by itself: shapes in the axes of their bodies."""
+    bodies = _bodies(take)
+    shapes = take.scene.shapes
+    reach = 0.35 * take.extent
+    return {
+        "bodies": bodies,
+        "meshes": [
+            {
+                "body": bodies.index(mesh.body),
+                "colour": mesh.colour,
+                "vertices": _floats(mesh.vertices),
+                "triangles": _encoded(np.asarray(mesh.triangles, dtype="<u4")),
+            }
+            for mesh in take.meshes
+        ],
+        "centres": [{"body": bodies.index(s.body), "at": s.at.tolist()} for s in shapes if isinstance(s, Centre)],
+        "axes": [
+            {"body": bodies.index(s.body), "ends": (s.at + np.outer([min(s.ends) - reach, max(s.ends) + reach], s.axis)).tolist()}
+            for s in shapes
+            if isinstance(s, Hinge)
+        ],
+        "cords": [
+            {"spring": s.is_spring, "ends": [{"body": bodies.index(body), "at": at.tolist()} for body, at in s.places]}
+            for s in shapes
+            if isinstance(s, Cord)
+        ],
+    }
+
+
+def _bodies(take: Footage) -> list[str]:
+    return [*take.scene.bodies, "ground"]
+
+
+def _bounds(takes: Sequence[Footage]) -> tuple[Array, Array]:
+    """A box in which everything happens."""
+    low = np.min([take.centre.min(axis=0) - take.extent for take in takes], axis=0)
+    high = np.max([take.centre.max(axis=0) + take.extent for take in takes], axis=0)
+    return low, high
+
+
+def _ground(take: Footage, low: Array, high: Array) -> dict[str, Any]:
+    """The ground that is touched, or a floor a little below what touches none."""
+    around = 6 * take.extent + 0.5 * float((high - low)[:2].max())
+    step = round_length(0.5 * take.extent)
+    while float((high - low)[:2].max() + 2 * around) / step > _LINES:
+        step = round_length(2.5 * step)
+    found = take.ground
+    if found is None:
+        x, y = (np.array([low[k] - around, high[k] + around]) for k in (0, 1))
+        floor = min(
+            float(take.scene.points(take.poses(k))[:, 2].min()) for k in range(0, len(take.times), max(1, len(take.times) // 60))
+        )
+        found = Ground(x, y, np.full((2, 2), floor - 0.05 * take.extent))
+    elif found.heights.shape == (2, 2):  # a plane goes on
+        found = _extended(found, low[:2] - around, high[:2] + around)
+    return {"x": found.x.tolist(), "y": found.y.tolist(), "heights": found.heights.ravel().tolist(), "step": step}
+
+
+def _extended(plane: Ground, low: Array, high: Array) -> Ground:
+    (x0, x1), (y0, y1), h = plane.x, plane.y, plane.heights
+    along, across = (h[1, 0] - h[0, 0]) / (x1 - x0), (h[0, 1] - h[0, 0]) / (y1 - y0)
+    x, y = np.array([low[0], high[0]]), np.array([low[1], high[1]])
+    return Ground(x, y, h[0, 0] + along * (x - x0)[:, None] + across * (y - y0)[None, :])
+
+
+def _floats(values: Array) -> str:
+    """Single precision: a millimetre in ten kilometres."""
+    return _encoded(np.asarray(values, dtype="<f4"))
+
+
+def _encoded(values: NDArray[Any]) -> str:
+    return base64.b64encode(np.ascontiguousarray(values).tobytes()).decode("ascii")
+
+
+def _web(name: str) -> str:
+    return (files("draisine.view.film") / "web" / name).read_text(encoding="utf-8")

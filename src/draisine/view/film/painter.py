@@ -1,0 +1,181 @@
+"""Footage drawn by Matplotlib, without a screen: triangles in perspective, the far ones first, lit by one lamp.
+
+Imported where a picture is drawn, since it needs Matplotlib.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection, PolyCollection
+from matplotlib.colors import to_rgb
+
+from draisine.view.film.footage import Footage, force_scale
+from draisine.view.projection import ground_axes, round_length
+from draisine.view.scene import Array, Cord
+from draisine.view.style import COLOURS
+
+_LAMP = np.array([0.35, -0.5, 0.79])
+_SHADOW, _GROUND, _GRID, _FORCE = "#CFCEC8", "#EFEEEA", "#D3D2CC", "#C2185B"
+_AROUND = 30.0  # of the extent: ground that is drawn
+_NEAR = 0.05
+
+
+@dataclass(frozen=True, eq=False)
+class Camera:
+    """A place to look from, a place to look at, and how much is seen: the tangent of half the angle upwards."""
+
+    eye: Array
+    target: Array
+    half: float = 0.27
+
+    @property
+    def axes(self) -> Array:
+        """Rows: right, up, towards the reader."""
+        towards = (self.eye - self.target) / np.linalg.norm(self.eye - self.target)
+        right = np.cross([0.0, 0.0, 1.0], towards)
+        right /= np.linalg.norm(right)
+        return np.array([right, np.cross(towards, right), towards])
+
+    def flat(self, points: Array) -> tuple[Array, Array]:
+        """Places on the picture, whose height goes from −1 to 1, and distances before the eye."""
+        seen = (points - self.eye) @ self.axes.T
+        depth = -seen[..., 2]
+        return seen[..., :2] / (self.half * np.maximum(depth, _NEAR))[..., None], depth
+
+    @staticmethod
+    def beside(take: Footage, k: int) -> Camera:
+        """Three-quarter from the front, moving along with the mechanism where it travels."""
+        travels = float(np.ptp(take.centre, axis=0).max()) > 3 * take.extent
+        middle = take.centre[k] if travels else (take.centre.min(axis=0) + take.centre.max(axis=0)) / 2
+        reach = take.extent if travels else take.extent + float(np.ptp(take.centre, axis=0).max()) / 2
+        middle = middle + [0.0, 0.0, 0.1 * reach]  # wheels weigh more than what stands above them
+        way = np.array([0.62, -1.0, 0.42])
+        return Camera(middle + 4.2 * reach * way / np.linalg.norm(way), middle)
+
+
+def paint(axes: Axes, takes: tuple[Footage, ...], k: int, camera: Camera, layers: tuple[str, ...] = ()) -> None:
+    """Draw the takes at their k-th instant; axes from −aspect to aspect and −1 to 1."""
+    main = takes[0]
+    ground, scale = _plane(main), force_scale(takes)
+    _draw_ground(axes, main, camera, ground)
+    _shadow(axes, main, k, camera, ground)
+    for rank, take in enumerate(takes):
+        at = min(k, len(take.times) - 1)
+        for j, track in enumerate(take.tracks.values()):
+            colour = COLOURS[j % 6] if rank == 0 else "#B9A3B3"
+            _line(axes, camera, track[: at + 1], colour, 1.6 if rank == 0 else 1.0)
+    for rank, take in reversed(list(enumerate(takes))):
+        at = min(k, len(take.times) - 1)
+        _solids(axes, take, at, camera, ghost=rank > 0)
+        _cords(axes, take, at, camera, 0.35 if rank else 1.0)
+        if "forces" in layers:
+            _forces(axes, take, at, camera, scale, 0.35 if rank else 1.0)
+
+
+def _plane(take: Footage) -> tuple[Array, Array]:
+    """A point and the unit normal of the ground; of a floor below, where nothing is touched."""
+    if take.ground is not None:
+        g = take.ground
+        along = (g.heights[-1, 0] - g.heights[0, 0]) / (g.x[-1] - g.x[0])
+        across = (g.heights[0, -1] - g.heights[0, 0]) / (g.y[-1] - g.y[0])
+        normal = np.array([-along, -across, 1.0])
+        return np.array([g.x[0], g.y[0], g.heights[0, 0]]), normal / np.linalg.norm(normal)
+    some = range(0, len(take.times), max(1, len(take.times) // 40))
+    low = min(float(take.scene.points(take.poses(j))[:, 2].min()) for j in some)
+    return np.array([0.0, 0.0, low - 0.05 * take.extent]), np.array([0.0, 0.0, 1.0])
+
+
+def _draw_ground(axes: Axes, take: Footage, camera: Camera, ground: tuple[Array, Array]) -> None:
+    lines: list[Array] = []
+    if take.ground is not None and take.ground.heights.shape != (2, 2):
+        g = take.ground
+        surface = np.stack([*np.meshgrid(g.x, g.y, indexing="ij"), g.heights], axis=-1)
+        every = max(1, len(g.x) // 40)
+        lines = [*surface[::every], *np.swapaxes(surface, 0, 1)[::every]]
+    else:
+        at, normal = ground
+        first, second = ground_axes(normal)
+        foot = camera.target - ((camera.target - at) @ normal) * normal
+        basis = np.column_stack([first, second])
+        step, reach = round_length(0.6 * take.extent), _AROUND * take.extent
+        middle = np.round((foot @ basis) / step) * step
+        origin = foot - basis @ (foot @ basis)
+        places = np.arange(-reach, reach + step, step)
+        fine = np.linspace(-reach, reach, 40)
+        for place in places:
+            for a, b in ((np.full_like(fine, place), fine), (fine, np.full_like(fine, place))):
+                lines.append(origin + np.column_stack([middle[0] + a, middle[1] + b]) @ basis.T)
+    shown = []
+    for line in lines:
+        flat, depth = camera.flat(line)
+        before = depth > _NEAR
+        shown += [flat[before]] if np.count_nonzero(before) > 1 else []
+    axes.set_facecolor(_GROUND)
+    axes.add_collection(LineCollection(shown, colors=_GRID, linewidths=0.6, zorder=1))
+
+
+def _world(take: Footage, k: int) -> tuple[Array, Array]:
+    """Corners of all triangles, (m, 3, 3), and their colours, (m, 3)."""
+    corners, colours = [], []
+    for mesh in take.meshes:
+        points = mesh.vertices @ take.rotations[mesh.body][k].T + take.positions[mesh.body][k]
+        corners.append(points[mesh.triangles])
+        colours.append(np.tile(to_rgb(mesh.colour), (len(mesh.triangles), 1)))
+    return (np.concatenate(corners), np.concatenate(colours)) if corners else (np.zeros((0, 3, 3)), np.zeros((0, 3)))
+
+
+def _shadow(axes: Axes, take: Footage, k: int, camera: Camera, ground: tuple[Array, Array]) -> None:
+    if take.ground is not None and take.ground.heights.shape != (2, 2):
+        return
+    corners, _ = _world(take, k)
+    lit = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]) @ _LAMP > 0  # the rest falls on the same place
+    corners = corners[lit]
+    at, normal = ground
+    height = (corners - at) @ normal
+    fallen = corners - (height / (_LAMP @ normal))[..., None] * _LAMP
+    flat, _ = camera.flat(fallen)
+    axes.add_collection(PolyCollection(list(flat), facecolors=_SHADOW, linewidths=0, antialiaseds=False, zorder=2))
+
+
+def _solids(axes: Axes, take: Footage, k: int, camera: Camera, *, ghost: bool) -> None:
+    corners, colours = _world(take, k)
+    normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    size = np.linalg.norm(normals, axis=1)
+    facing = np.einsum("mi,mi->m", normals, camera.eye - corners.mean(axis=1)) > 0
+    kept = facing & (size > 0)
+    corners, colours, normals = corners[kept], colours[kept], normals[kept] / size[kept, None]
+    light = 0.62 + 0.38 * np.clip(normals @ _LAMP, -0.6, 1.0)
+    flat, depth = camera.flat(corners)
+    order = np.argsort(-depth.mean(axis=1))
+    shade = np.clip(colours * light[:, None] + 0.04, 0, 1)
+    if ghost:
+        shade = 0.35 * np.array(to_rgb("#CC79A7")) + 0.65 * np.array(to_rgb(_GROUND)) + 0 * shade
+    paint = shade[order]
+    axes.add_collection(
+        PolyCollection(list(flat[order]), facecolors=paint, edgecolors=paint, linewidths=0.25, zorder=4 if ghost else 5)
+    )
+
+
+def _line(axes: Axes, camera: Camera, points: Array, colour: str, width: float, alpha: float = 1.0, layer: float = 3) -> None:
+    flat, depth = camera.flat(points)
+    flat = np.where((depth > _NEAR)[:, None], flat, np.nan)
+    axes.plot(*flat.T, color=colour, linewidth=width, alpha=alpha, zorder=layer, solid_capstyle="round")
+
+
+def _cords(axes: Axes, take: Footage, k: int, camera: Camera, alpha: float) -> None:
+    for cord in (s for s in take.scene.shapes if isinstance(s, Cord)):
+        ends = np.array([take.rotations[body][k] @ at + take.positions[body][k] for body, at in cord.places])
+        _line(axes, camera, ends, "#6B7077", 1.4, alpha, 5.5)
+
+
+def _forces(axes: Axes, take: Footage, k: int, camera: Camera, scale: float, alpha: float) -> None:
+    for force in take.forces if scale > 0 else ():
+        ends = np.array([force.at[k], force.at[k] + scale * force.vector[k]])
+        if not np.isfinite(ends).all():
+            continue
+        flat, _ = camera.flat(ends)
+        arrow = {"arrowstyle": "-|>,head_width=0.25,head_length=0.5", "color": _FORCE, "linewidth": 2.0, "alpha": alpha}
+        axes.annotate("", flat[1], flat[0], arrowprops={**arrow, "shrinkA": 0.0, "shrinkB": 0.0}, zorder=6)

@@ -1,0 +1,129 @@
+"""Pictures of a film one after the other: a figure of one instant, numbered .png files, .gif and .mp4. No screen is needed."""
+
+from __future__ import annotations
+
+import io
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from draisine.results.files import replacing
+from draisine.view.gif import write_gif
+from draisine.view.labels import with_unit, words
+from draisine.view.style import COLOURS, FAINT, INK, PAGE, style
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from draisine.view.film.animation import Animation
+
+RATES = {".gif": 20.0, ".mp4": 25.0, ".png": 25.0}  # pictures per second; GIF counts in hundredths
+_DPI = 120
+_HIGH = 0.56  # of the width
+
+
+def write(film: Animation, target: Path) -> None:
+    """Write the film by its suffix; see `Animation.save`."""
+    suffix = target.suffix.lower()
+    if suffix == ".mp4" and shutil.which("ffmpeg") is None:
+        raise OSError("writing .mp4 needs the program ffmpeg, which is not installed; install it, or save as .gif, .png or .html")
+    {".gif": _gif, ".mp4": _mp4, ".png": _sequence}[suffix](film, target)
+
+
+def picture(film: Animation, time: float, *, width: float = PAGE) -> Figure:
+    """One instant of the film as a figure; `draisine.view.save_figure` writes it, also as vectors."""
+    take = film.takes[0]
+    low, high = sorted((float(take.times[0]), float(take.times[-1])))
+    if not low <= time <= high:
+        raise ValueError(f"the film of {film.title!r} covers {low:g} s to {high:g} s; {time:g} s is not inside")
+    return _figure(film, int(np.argmin(np.abs(take.times - time))), width)
+
+
+def _figure(film: Animation, k: int, width: float) -> Figure:
+    take = film.takes[0]
+    with style():
+        from draisine.view.canvas import Drawing
+        from draisine.view.film.painter import Camera, paint
+
+        height = _HIGH * width
+        drawing = Drawing(figsize=(width, height))
+        share = 0.66 if take.charts else 1.0
+        axes = drawing.add_axes((0.0, 0.0, share, 1.0))
+        aspect = share * width / height
+        axes.set(xlim=(-aspect, aspect), ylim=(-1.0, 1.0), xticks=[], yticks=[])
+        axes.grid(False)
+        for spine in axes.spines.values():
+            spine.set_visible(False)
+        paint(axes, film.takes, k, Camera.beside(take, k), film.layers)
+        axes.set(xlim=(-aspect, aspect), ylim=(-1.0, 1.0))
+        axes.text(0.02, 0.97, f"{take.times[k]:.2f} s", transform=axes.transAxes, va="top", fontsize=9, color=INK)
+        _charts(drawing, film, k, share)
+    return drawing
+
+
+def _charts(drawing: Any, film: Animation, k: int, share: float) -> None:
+    take = film.takes[0]
+    count = len(take.charts)
+    for i, quantity in enumerate(take.charts):
+        high = 0.84 / count
+        axes = drawing.add_axes((share + 0.085, 0.12 + (count - 1 - i) * high, 1 - share - 0.105, 0.74 * high))
+        for rank, other in reversed(list(enumerate(film.takes))):
+            colour, width = (COLOURS[0], 1.4) if rank == 0 else ("#CC79A7", 1.0)
+            axes.plot(other.times, other.charts[i].values, color=colour, linewidth=width)
+        axes.axvline(float(take.times[k]), color=FAINT, linewidth=0.9)
+        axes.plot([take.times[k]], [quantity.values[k]], "o", color=COLOURS[0], markersize=4)
+        axes.set_title(with_unit(words(quantity.name), quantity.unit), fontsize=8, loc="left", pad=3)
+        axes.tick_params(labelsize=7)
+        axes.set_xlim(*sorted((float(take.times[0]), float(take.times[-1]))))
+        if i < count - 1:
+            axes.set_xticklabels([])
+        else:
+            axes.set_xlabel("time [s]", fontsize=8)
+
+
+# ---------------------------------------------------------------- many of them
+
+
+def _instants(film: Animation, rate: float) -> list[int]:
+    """Which instants of the footage are shown, at so many pictures per second."""
+    times = film.takes[0].times
+    count = max(2, round(float(np.ptp(times)) * rate) + 1)
+    return [int(k) for k in np.round(np.linspace(0, len(times) - 1, count))]
+
+
+def _pictures(film: Animation, rate: float) -> Iterator[bytes]:
+    for k in _instants(film, rate):
+        buffer = io.BytesIO()
+        _figure(film, k, PAGE).savefig(buffer, format="png", dpi=_DPI)
+        yield buffer.getvalue()
+
+
+def _gif(film: Animation, target: Path) -> None:
+    write_gif(_pictures(film, RATES[".gif"]), target, 1 / RATES[".gif"], colours=128)
+
+
+def _sequence(film: Animation, target: Path) -> None:
+    """ride.png → ride-0000.png, ride-0001.png, …"""
+    for number, png in enumerate(_pictures(film, RATES[".png"])):
+        with replacing(target.with_name(f"{target.stem}-{number:04d}.png")) as draft:
+            draft.write_bytes(png)
+
+
+def _mp4(film: Animation, target: Path) -> None:
+    with tempfile.TemporaryDirectory(prefix="draisine-") as folder:
+        for number, png in enumerate(_pictures(film, RATES[".mp4"])):
+            (Path(folder) / f"{number:06d}.png").write_bytes(png)
+        # H.264 wants even sizes, and players want 4:2:0
+        fit = "scale=trunc(iw/2)*2:trunc(ih/2)*2,format=yuv420p"
+        given = ["-loglevel", "error", "-y", "-framerate", f"{RATES['.mp4']:g}", "-i", str(Path(folder) / "%06d.png"), "-vf", fit]
+        with replacing(target) as draft:
+            done = subprocess.run(
+                ["ffmpeg", *given, "-movflags", "+faststart", str(draft)], capture_output=True, text=True, check=False
+            )
+            if done.returncode:
+                raise OSError(f"ffmpeg could not write {target.name!r}: {done.stderr.strip()[-400:]}")
