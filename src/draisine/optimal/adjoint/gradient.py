@@ -1,0 +1,182 @@
+"""The gradient of a cost by everything it depends on, at a small multiple of the price of one simulation.
+
+>>> import sympy as sp
+>>> import draisine as dr
+>>> x, v, force, mass = sp.symbols("x v force mass")
+>>> cart = dr.first_order("cart", {x: v, v: force / mass}, inputs=[force], parameters={mass: 2.0})
+>>> far = dr.manoeuvre(cart).start(x=0, v=0).minimise(final="x")
+>>> found = gradient(far, {"force": [1.0, 1.0]}, duration=2.0)
+>>> round(found.value, 9), found.controls["force"].round(9).tolist()
+(1.0, [0.75, 0.25])
+>>> round(found.duration, 9), round(found.parameters["mass"], 9), round(found.start["v"], 9)
+(1.0, -0.5, 2.0)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from draisine.model.errors import ModelError
+from draisine.model.items import System
+from draisine.model.model import Model
+from draisine.optimal.adjoint.functional import Functional
+from draisine.optimal.adjoint.method import Adjoint
+from draisine.optimal.posing import Poser, posed
+from draisine.optimal.problem import Manoeuvre
+from draisine.program.equations import Equations
+from draisine.program.variational import Direction
+from draisine.simulation import StartProblem, consistent_start
+from draisine.simulation.sensitivity import initial_slopes
+from draisine.simulation.start.wishes import Near
+
+Reals = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Gradient:
+    """A cost and its derivatives, by name.
+
+    `controls` by the value in each piece; `duration`; `parameters`, with what they do to the start; `start` by each state at the
+    start, the others held, and `wishes` by each quantity that the start was asked for. `costates` are derivatives by the states
+    at `times`, the ends of pieces.
+    """
+
+    value: float
+    controls: Mapping[str, Reals]
+    duration: float
+    parameters: Mapping[str, float]
+    start: Mapping[str, float]
+    wishes: Mapping[str, float]
+    times: Reals
+    costates: Mapping[str, Reals]
+    steps: int  # of integration in each piece
+
+    def switching(self, name: str) -> Reals:
+        """∂H/∂u of a control, averaged over each piece: its gradient by the length of the piece."""
+        return self.controls[name] / np.diff(self.times)
+
+
+def gradient(
+    cost: Manoeuvre,
+    controls: Mapping[str, ArrayLike],
+    *,
+    duration: float | None = None,
+    breaks: Sequence[float] | None = None,
+    method: Adjoint | None = None,
+) -> Gradient:
+    """The gradient of what a manoeuvre minimises, along the motion that given controls make.
+
+    - `controls`: for each input to be varied its values, one for each of equally long pieces, or one number for all.
+    - `duration` in seconds; not needed where the manoeuvre has a fixed one.
+    - `breaks`: points between pieces from 0 to 1, if they are not equally long.
+    - `method`: `Adjoint(steps=…, order=…, accuracy=…)`.
+
+    The steps made forward are differentiated exactly, backward; all derivatives together take a few times as long as the motion,
+    however many there are. Conditions at the end and bounds of the manoeuvre play no part. The first call makes and compiles the
+    programs; later calls with the same manoeuvre and as many pieces go straight to the sweeps.
+    """
+    ready = _prepared(cost, _snapshot(cost.model), tuple(controls), _on_pieces(cost, controls, breaks, method))
+    poser, p = ready.poser, ready.poser.p
+    functional = replace(ready.functional)  # with memory of its own: several threads may ask
+    values = _values(controls, functional)
+    lasts = _duration(cost, duration)
+    functional = functional.settled(lasts, values, p)
+    motion = functional.run(lasts, values, p)
+    if motion is None:
+        raise ModelError(f"{poser.equations.name}: with these controls the motion does not stay finite until t = {lasts:g} s")
+    found = functional.slopes(motion, lasts, values, p, np.zeros(0))
+    states, parameters = [q.name for q in poser.equations.states], [q.name for q in poser.equations.parameters]
+    at_start = found.costates[0]
+    through_start = at_start @ ready.start_slopes
+    costates = functional.at_breaks(found.costates)
+    return Gradient(
+        motion.cost,
+        {name: found.inputs[:, i] for i, name in enumerate(functional.phase.controls)},
+        found.duration,
+        dict(zip(parameters, (found.parameters + through_start[: len(parameters)]).tolist(), strict=True)),
+        dict(zip(states, at_start.tolist(), strict=True)),
+        dict(zip(poser.stated.wishes, through_start[len(parameters) :].tolist(), strict=True)),
+        lasts * functional.method.breaks,
+        dict(zip(states, costates.T, strict=True)),
+        functional.steps,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Prepared:
+    """A manoeuvre looked up, its programs compiled: the same for all values of the controls."""
+
+    poser: Poser
+    functional: Functional
+
+    @cached_property
+    def start_slopes(self) -> Reals:
+        """∂(states at the start)/∂(all parameters, all wishes)."""
+        e, inputs = self.poser.equations, self.poser.inputs
+        wishes: dict[str, float | Near] = dict(self.poser.stated.wishes)
+        directions = [Direction(q.name, "p", i) for i, q in enumerate(e.parameters)] + [Direction(name, "x") for name in wishes]
+        problem = StartProblem(e)
+        begin = consistent_start(problem, wishes, self.poser.p, inputs=inputs)
+        return initial_slopes(problem, wishes, begin, e, directions)
+
+
+def _snapshot(model: Model | System | Equations) -> System | Equations:
+    """A model as it is now."""
+    return model.freeze() if isinstance(model, Model) else model
+
+
+def _on_pieces(
+    cost: Manoeuvre, controls: Mapping[str, ArrayLike], breaks: Sequence[float] | None, method: Adjoint | None
+) -> Adjoint:
+    if len(cost.phases) > 1:
+        raise ModelError(f"gradient: the manoeuvre has {len(cost.phases)} phases; take one of them")
+    if not controls:
+        raise ModelError("gradient: give at least one control with its values")
+    count = max(np.size(value) for value in controls.values())
+    return replace(method or Adjoint(), pieces=count if breaks is None else tuple(float(b) for b in breaks))
+
+
+@lru_cache(maxsize=8)
+def _prepared(cost: Manoeuvre, model: System | Equations, controls: tuple[str, ...], method: Adjoint) -> _Prepared:
+    held = {name: value for name, value in cost.held_inputs.items() if name not in controls}
+    alone = replace(
+        cost,
+        model=model,
+        chosen_controls=controls,
+        held_inputs=held,
+        ends=(),
+        end_rates=(),
+        limits=(),
+        path=(),
+        unknown_parameters=(),
+        period=None,
+        start_free=(),
+    )
+    (poser,), (phase,) = posed(alone, [method])
+    return _Prepared(poser, Functional.of(phase, poser.start, method, tuple(q.name for q in poser.equations.parameters)))
+
+
+def _values(controls: Mapping[str, ArrayLike], functional: Functional) -> Reals:
+    pieces = len(functional.method.breaks) - 1
+    columns = []
+    for name in functional.phase.controls:
+        value = np.asarray(controls[name], dtype=float)
+        if value.shape not in ((), (pieces,)):
+            raise ModelError(f"gradient: control {name!r} has {value.size} values for {pieces} pieces")
+        columns.append(np.broadcast_to(value, (pieces,)))
+    return np.column_stack(columns)
+
+
+def _duration(cost: Manoeuvre, given: float | None) -> float:
+    low, high = cost.times
+    if given is None and low < high:
+        raise ModelError("gradient: say how long it lasts, duration=…; the manoeuvre leaves it free")
+    lasts = low if given is None else float(given)
+    if not 0.0 < lasts < np.inf:
+        raise ModelError(f"gradient: duration is a positive number of seconds, got {given!r}")
+    return lasts

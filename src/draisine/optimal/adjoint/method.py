@@ -1,0 +1,87 @@
+"""How the adjoint road works: the grid of controls, the steps in between, and the search."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from draisine.model.errors import ModelError
+from draisine.optimal.collocation import Grid, breaks_of, check_breaks
+from draisine.optimal.shooting import Shooting
+from draisine.simulation.methods import dop853, rk4
+from draisine.simulation.methods.scheme import Scheme
+
+Reals = NDArray[np.float64]
+
+MOST_STEPS = 64  # in a piece, when their number is found
+SCHEMES: dict[int, Scheme] = {4: rk4.SCHEME, 8: dop853.SCHEME}
+
+
+@dataclass(frozen=True)
+class Descent:
+    """Settings of the search: a bounded quasi-Newton method (L-BFGS-B) inside, an augmented Lagrangian around it.
+
+    `tolerance` of the conditions at the end, relative to their sizes, and of the projected gradient; `rounds` of multipliers,
+    each of `iterations` at most; `memory` pairs of the quasi-Newton method.
+    """
+
+    tolerance: float = 1e-6
+    rounds: int = 40
+    iterations: int = 1000
+    memory: int = 20
+    penalty: float = 100.0  # to begin with
+
+    def __post_init__(self) -> None:
+        if not (0.0 < self.tolerance < 1.0):
+            raise ModelError(f"Descent: tolerance must lie between 0 and 1, got {self.tolerance!r}")
+        for name in ("rounds", "iterations", "memory", "penalty"):
+            if not getattr(self, name) > 0:
+                raise ModelError(f"Descent: {name} must be positive, got {getattr(self, name)!r}")
+
+
+@dataclass(frozen=True)
+class Adjoint:
+    """Controls constant in each of the `pieces` (their number, or the points between them from 0 to 1).
+
+    In each piece `steps` of a Runge–Kutta method of `order` 8 or 4 are made; without a number, as many as keep the error of the
+    motion below `accuracy`.
+
+    >>> Adjoint(pieces=4).breaks.tolist()
+    [0.0, 0.25, 0.5, 0.75, 1.0]
+    """
+
+    pieces: int | tuple[float, ...] = 60
+    steps: int | None = None
+    order: Literal[4, 8] = 8
+    accuracy: float = 1e-10
+    descent: Descent = field(default_factory=Descent)
+
+    def __post_init__(self) -> None:
+        check_breaks("Adjoint", self.pieces)
+        if self.steps is not None and self.steps < 1:
+            raise ModelError(f"Adjoint: at least one step per piece is needed, got {self.steps!r}")
+        if self.order not in SCHEMES:
+            raise ModelError(f"Adjoint: order is 4 or 8, got {self.order!r}")
+
+    @property
+    def breaks(self) -> Reals:
+        return breaks_of(self.pieces)
+
+    @property
+    def scheme(self) -> Scheme:
+        return SCHEMES[self.order]
+
+    @cached_property
+    def grid(self) -> Grid:
+        """States at the ends of pieces, controls constant in between."""
+        return Shooting(self.pieces).grid
+
+    def fractions(self, steps: int) -> Reals:
+        """Ends of all steps, in [0, 1]."""
+        inside = np.arange(steps) / steps
+        b = self.breaks
+        return np.append((b[:-1, None] + np.diff(b)[:, None] * inside).ravel(), 1.0)

@@ -1,0 +1,178 @@
+"""A manoeuvre solved by the adjoint road: pose, guess, descend, tell, simulate."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+from numpy.typing import NDArray
+
+from draisine.model.errors import ModelError
+from draisine.optimal.adjoint.descent import Found, Search, Unknowns
+from draisine.optimal.adjoint.functional import Functional, apart
+from draisine.optimal.adjoint.method import Adjoint
+from draisine.optimal.guess import Guess, guesses
+from draisine.optimal.ipopt import Answer, Outcome, Progress
+from draisine.optimal.necessary import Kkt, Necessary
+from draisine.optimal.phase import Phase
+from draisine.optimal.posing import Poser, parameter_ranges, posed
+from draisine.optimal.problem import Manoeuvre
+from draisine.optimal.solution import PhaseSolution, Solution
+from draisine.optimal.solve import doubts
+from draisine.optimal.verification import simulate_phase
+
+Reals = NDArray[np.float64]
+
+
+def solve_by_adjoint(
+    manoeuvre: Manoeuvre, method: Adjoint, *, guess: Guess | None = None, progress: Progress | None = None
+) -> Solution:
+    """See `Manoeuvre.solve`. The guess gives controls and duration; the motion always is that of the equations."""
+    began = time.perf_counter()
+    if len(manoeuvre.phases) > 1:
+        raise ModelError(f"Adjoint: the manoeuvre has {len(manoeuvre.phases)} phases, and it knows one; use Collocation")
+    (poser,), (phase,) = posed(manoeuvre, [method])
+    _check(poser, phase)
+    seconds = {"pose": time.perf_counter() - began}
+    (values,) = guesses(guess, (phase,), [method.grid])
+    functional = Functional.of(phase, poser.start, method, phase.unknown_parameters)
+    compiling = time.perf_counter()
+    _ = functional.motion.kernels
+    seconds["compile"] = time.perf_counter() - compiling
+    functional = functional.settled(values.duration, values.controls, phase.p)
+    unknowns = Unknowns.of(functional, values.duration, parameter_ranges(manoeuvre))
+    search = Search(functional, unknowns, phase.p, method.descent, progress)
+    first = [phase.p[i] for i in functional.motion.varied_places]
+    found = search.run(unknowns.packed(values.controls, values.duration, np.array(first)))
+    return _Telling(manoeuvre, poser, functional, search, found).solution(seconds, began)
+
+
+def restored_by_adjoint(manoeuvre: Manoeuvre, method: Adjoint, answer: Answer) -> Solution:
+    """The solution that an answer to this manoeuvre was, run and simulated again; nothing is searched for."""
+    began = time.perf_counter()
+    (poser,), (phase,) = posed(manoeuvre, [method])
+    _check(poser, phase)
+    functional = Functional.of(phase, poser.start, method, phase.unknown_parameters)
+    count = (len(method.breaks) - 1) * len(phase.controls)
+    given, own = (len(answer.w), len(answer.row_multipliers)), (count + 1 + len(phase.unknown_parameters), len(phase.ends))
+    if given != own:
+        raise ModelError(
+            f"{phase.equations.name}: the stored answer has {given[0]} unknowns and {given[1]} conditions, this manoeuvre "
+            f"{own[0]} and {own[1]}; state the manoeuvre that was solved"
+        )
+    unknowns = Unknowns.of(functional, float(answer.w[count]), parameter_ranges(manoeuvre))
+    w = answer.w / unknowns.sizes
+    controls, duration, values = unknowns.unpacked(w)
+    search = Search(functional, unknowns, phase.p, method.descent, None)
+    functional = functional.settled(duration, controls, search.parameters(values))
+    told = answer.objective, answer.violation, answer.stationarity, answer.outcome, answer.said, answer.iterations
+    found = Found(w, answer.row_multipliers, *told, 0, {})
+    return _Telling(manoeuvre, poser, functional, search, found).solution({}, began)
+
+
+def _check(poser: Poser, phase: Phase) -> None:
+    """Refuse what only a transcription of states can hold."""
+    name, why = phase.equations.name, "the adjoint road knows bounds of controls and conditions at the end; use Collocation"
+    if not poser.start_fixed:
+        raise ModelError(f"{name}: the start is partly free, or depends on parameters to be found; {why}")
+    if phase.returns:
+        raise ModelError(f"{name}: the motion is to be periodic; {why}")
+    held = [c.name for c in phase.path] + [n for n in phase.limits if n not in phase.controls]
+    if held:
+        raise ModelError(f"{name}: {', '.join(held)} must hold all the way; {why}")
+
+
+class _Telling:
+    """What was found, as a solution."""
+
+    def __init__(self, manoeuvre: Manoeuvre, poser: Poser, functional: Functional, search: Search, found: Found) -> None:
+        self._manoeuvre, self._poser, self._functional, self._found = manoeuvre, poser, functional, found
+        self._phase, self._unknowns = functional.phase, search.unknowns
+        self._fighting = search.broken(found.w) if found.ending is Outcome.INFEASIBLE else ()
+        self._controls, self._duration, values = search.unknowns.unpacked(found.w)
+        self._parameters = dict(zip(functional.motion.varied, values.tolist(), strict=True))
+        self._p = search.parameters(values)
+
+    def solution(self, seconds: dict[str, float], began: float) -> Solution:
+        found, phase = self._found, self._phase
+        solved = self._at_pieces()
+        started = time.perf_counter()
+        seconds |= {name: spent for name, spent in found.seconds.items() if name != "prepare"}
+        simulated = simulate_phase(phase, solved.grid, 0.0, self._duration, self._poser.start, self._controls, self._p)
+        seconds["simulate"] = time.perf_counter() - started
+        seconds["total"] = time.perf_counter() - began
+        notes = (*phase.notes, *doubts(solved, self._p), *self._steps_note(solved))
+        bounds = -self._slope
+        answer = Answer(
+            found.w * self._unknowns.sizes,
+            found.multipliers,
+            np.where(self._unknowns.free(found.w, self._slope), 0.0, bounds) / self._unknowns.sizes,
+            found.cost,
+            found.ending,
+            found.said,
+            found.iterations,
+            found.violation,
+            found.stationarity,
+            found.seconds,
+        )
+        held = (simulated,), notes, self._fighting, seconds
+        return Solution(self._manoeuvre, (solved,), answer, self._parameters, *held, kkt=self._kkt())
+
+    def _at_pieces(self) -> PhaseSolution:
+        """States, costates and controls at the ends of pieces."""
+        f, phase, method = self._functional, self._phase, self._functional.method
+        motion = f.run(self._duration, self._controls, self._p)
+        if motion is None:
+            raise ModelError(
+                f"{phase.equations.name}: the motion does not stay finite; give another guess of controls and duration"
+            )
+        slopes = f.slopes(motion, self._duration, self._controls, self._p, self._found.multipliers)
+        self._slope = self._unknowns.slopes(slopes)
+        states, costates = f.at_breaks(motion.states), f.at_breaks(slopes.costates)
+        inputs = f.inputs(self._controls)
+        times = self._duration * method.breaks
+        ends = np.vstack([inputs, inputs[-1:]])
+        rates, told = f.motion.kernels[0].map(times[:, None], states, ends, self._p)
+        lasting = self._duration * np.diff(method.breaks)[:, None]
+        watched = np.zeros((len(times), 0))
+        hamiltonian = (costates * rates[:, :-1]).sum(axis=1) + rates[:, -1]
+        necessary = Necessary(hamiltonian, slopes.inputs / lasting, watched, watched, method.breaks)
+        kept = [phase.vocabulary.state_places[i] for i in phase.kept_places]
+        return PhaseSolution(
+            phase,
+            method,
+            0.0,
+            self._duration,
+            states[:, kept],
+            told[:-1],
+            self._controls,
+            self._duration * rates[:-1, kept],
+            costates[:, kept],
+            method.breaks,
+            self._errors(),
+            necessary,
+        )
+
+    def _errors(self) -> Reals:
+        """Of the pieces: by how much twice as many steps change the motion."""
+        f = self._functional
+        coarse, fine = (g.run(self._duration, self._controls, self._p) for g in (f, f.finer))
+        if coarse is None or fine is None:
+            return np.full(len(self._controls), np.inf)
+        return apart(coarse, fine)[1:].reshape(len(self._controls), -1).max(axis=1)
+
+    def _steps_note(self, solved: PhaseSolution) -> list[str]:
+        worst, asked = float(solved.errors.max()), self._functional.method.accuracy
+        if self._functional.method.steps is not None or worst < 100 * asked:
+            return []
+        return [
+            f"{self._functional.steps} steps in a piece, chosen at the guess, leave errors of {worst:.1e} here; "
+            f"give Adjoint(steps={2 * self._functional.steps})"
+        ]
+
+    def _kkt(self) -> Kkt:
+        found, phase = self._found, self._phase
+        pulls = np.abs(np.clip(found.w - self._slope, self._unknowns.low, self._unknowns.high) - found.w)
+        names = [*phase.controls] * len(self._controls) + ["duration", *self._parameters]
+        moving = names[int(pulls.argmax())]
+        return Kkt(found.violation, "conditions at the end" if phase.ends else "", found.stationarity, moving, 0.0, "")

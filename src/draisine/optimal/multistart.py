@@ -1,0 +1,164 @@
+"""Several searches from several guesses: local minima side by side, the best one kept.
+
+>>> import sympy as sp
+>>> import draisine as dr
+>>> place, push = sp.symbols("place push")
+>>> hills = dr.first_order("hills", {place: push}, inputs=[push])
+>>> down = dr.manoeuvre(hills).start(place=0).bounds(push=(-2, 2)).duration(1).minimise(final="cos(3*place) + 0.1*place")
+>>> found = multistart(down, [dr.Held(inputs={"push": p}) for p in (-1.0, 1.0)], method=dr.Adjoint(pieces=2))
+>>> [round(a.objective, 3) for a in found.minima]
+[-1.105, -0.896]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from draisine.model.errors import ModelError
+from draisine.optimal.guess import Held, OneGuess, Shaken, Straight
+from draisine.optimal.ipopt import Outcome
+
+if TYPE_CHECKING:
+    from draisine.optimal.adjoint.method import Adjoint
+    from draisine.optimal.ipopt import Ipopt
+    from draisine.optimal.problem import Manoeuvre, Transcription
+    from draisine.optimal.solution import Solution
+    from draisine.results.trajectory import Trajectory
+
+Watch = Callable[[int, int, "Attempt"], None]
+
+LONGER = 1.5  # durations of random starts lie between the first one divided and multiplied by this
+
+
+@dataclass(frozen=True, eq=False)
+class Attempt:
+    """One search: where it began and what it found."""
+
+    number: int  # in the order tried
+    guess: OneGuess
+    solution: Solution
+
+    @property
+    def objective(self) -> float:
+        return self.solution.objective
+
+    @property
+    def solved(self) -> bool:
+        return self.solution.solved
+
+
+@dataclass(frozen=True, eq=False)
+class Searches:
+    """All attempts, the solved ones first and the lowest cost before all."""
+
+    attempts: tuple[Attempt, ...]
+    apart: float  # relative difference of costs that makes two minima
+
+    @property
+    def best(self) -> Solution:
+        return self.attempts[0].solution
+
+    @property
+    def minima(self) -> tuple[Attempt, ...]:
+        """One attempt for each local minimum, the best first."""
+        found: list[Attempt] = []
+        for attempt in self.attempts:
+            if attempt.solved and not any(self._same(attempt, other) for other in found):
+                found.append(attempt)
+        return tuple(found)
+
+    def _same(self, one: Attempt, other: Attempt) -> bool:
+        return abs(one.objective - other.objective) <= self.apart * max(abs(one.objective), abs(other.objective), 1e-12)
+
+    def leading_to(self, minimum: Attempt) -> tuple[int, ...]:
+        """Numbers of the attempts that ended there."""
+        return tuple(sorted(a.number for a in self.attempts if a.solved and self._same(a, minimum)))
+
+    def __str__(self) -> str:
+        minima = self.minima
+        lost = sum(not a.solved for a in self.attempts)
+        kinds = "local minimum" if len(minima) == 1 else "local minima"
+        lines = [f"{len(self.attempts)} starts, {len(minima)} {kinds}" + (f", {lost} led nowhere" if lost else "")]
+        for m in minima:
+            above = m.objective - minima[0].objective
+            share = f", {above / max(abs(minima[0].objective), 1e-12):+.2%}" if above else ""
+            numbers = ", ".join(str(n + 1) for n in self.leading_to(m))
+            lines.append(f"  {m.objective:.6g}{share}, from start {numbers}")
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True)
+class Starts:
+    """`count` guesses: `first` as it is, then shaken by `amplitude`, with durations up to half as long again or shorter."""
+
+    count: int = 8
+    first: Straight | Held | Trajectory = field(default_factory=Straight)
+    seed: int = 0
+    amplitude: float = 0.5
+
+    def guesses(self, duration: float | None) -> list[OneGuess]:
+        """With the duration that the first one has."""
+        rng = np.random.default_rng(self.seed)
+        made: list[OneGuess] = [self.first]
+        for _ in range(self.count - 1):
+            of, factor = self.first, LONGER ** rng.uniform(-1.0, 1.0)
+            if isinstance(of, Straight | Held) and duration is not None:
+                of = type(of)(duration=duration * factor, inputs=of.inputs)
+            made.append(Shaken(of, int(rng.integers(2**31)), self.amplitude))
+        return made
+
+
+def multistart(
+    manoeuvre: Manoeuvre,
+    starts: int | Starts | Sequence[OneGuess] = 8,
+    *,
+    method: Transcription | Adjoint | None = None,
+    solver: Ipopt | None = None,
+    seed: int = 0,
+    apart: float = 1e-4,
+    progress: Watch | None = None,
+) -> Searches:
+    """Solve a manoeuvre from several starts, keep the best and list the other local minima.
+
+    - `starts`: how many (the straight guess and random ones around it, the same for the same `seed`), `Starts(…)`, or guesses.
+    - `method`, `solver`: as in `solve`.
+    - `apart`: relative difference of costs above which two minima are not the same.
+    - `progress`: called with (how many are done, of how many, the attempt). An interruption keeps what there is.
+    """
+    if len(manoeuvre.phases) > 1:
+        raise ModelError(
+            f"multistart: the manoeuvre has {len(manoeuvre.phases)} phases; start each of them from guesses of its own"
+        )
+    guesses = _guesses(manoeuvre, starts, seed)
+    attempts: list[Attempt] = []
+    try:
+        for number, guess in enumerate(guesses):
+            solution = manoeuvre.solve(method, guess=guess, solver=solver)
+            attempts.append(Attempt(number, guess, solution))
+            if progress is not None:
+                progress(number + 1, len(guesses), attempts[-1])
+            if solution.outcome is Outcome.INTERRUPTED:
+                break
+    except KeyboardInterrupt:
+        if not attempts:
+            raise
+    ranked = sorted(attempts, key=lambda a: (not a.solved, a.objective if a.solved else a.solution.answer.violation))
+    return Searches(tuple(ranked), apart)
+
+
+def _guesses(manoeuvre: Manoeuvre, starts: int | Starts | Sequence[OneGuess], seed: int) -> list[OneGuess]:
+    if isinstance(starts, int):
+        starts = Starts(starts, seed=seed)
+    if isinstance(starts, Starts):
+        if starts.count < 1:
+            raise ModelError(f"multistart: at least one start is needed, got {starts.count!r}")
+        own = starts.first.duration if isinstance(starts.first, Straight | Held) else None
+        low, high = manoeuvre.times
+        return starts.guesses(own if own is not None else float(np.sqrt(low * high)))
+    if not starts:
+        raise ModelError("multistart: give at least one guess")
+    return list(starts)

@@ -1,0 +1,59 @@
+"""Several starts on a cost with several minima that are known."""
+
+import math
+
+import pytest
+import sympy as sp
+
+import draisine as dr
+from draisine.model.errors import ModelError
+
+
+@pytest.fixture(scope="module")
+def down():
+    """Where to stand after a second, |place| ≤ 4: cos 3x + x/10 is lowest where sin 3x = 1/30, at three places within reach."""
+    place, push = sp.symbols("place push")
+    hills = dr.first_order("hills", {place: push}, inputs=[push])
+    return dr.manoeuvre(hills).start(place=0).bounds(push=(-4, 4)).duration(1).minimise(final="cos(3*place) + 0.1*place")
+
+
+def valley(turn):
+    x = (math.pi * (1 + 2 * turn) - math.asin(1 / 30)) / 3
+    return math.cos(3 * x) + 0.1 * x
+
+
+def test_minima_are_listed_and_the_best_kept(down):
+    told = []
+    guesses = [dr.Held(inputs={"push": p}) for p in (1.0, -1.0, 3.1, -3.1, 0.9)]
+    found = dr.multistart(down, guesses, method=dr.Adjoint(pieces=1), progress=lambda *seen: told.append(seen))
+    assert [a.objective for a in found.minima] == pytest.approx([valley(-2), valley(-1), valley(0), valley(1)], abs=1e-6)
+    assert [found.leading_to(m) for m in found.minima] == [(3,), (1,), (0, 4), (2,)]
+    assert found.best.objective == found.minima[0].objective
+    assert [(done, of) for done, of, _ in told] == [(k, 5) for k in range(1, 6)]
+    assert "5 starts, 4 local minima" in str(found)
+    assert "from start 1, 5" in str(found)
+
+
+def test_random_starts_are_the_same_for_the_same_seed(down):
+    one, again, other = (dr.multistart(down, 4, seed=seed, method=dr.Adjoint(pieces=2)) for seed in (1, 1, 2))
+    assert [a.objective for a in one.attempts] == [a.objective for a in again.attempts]
+    assert [a.guess for a in one.attempts] == [a.guess for a in again.attempts]
+    assert {a.guess.seed for a in one.attempts if a.number} != {a.guess.seed for a in other.attempts if a.number}
+
+
+def test_interruption_keeps_what_there_is(down):
+    def stop(done, of, attempt):
+        if done == 2:
+            raise KeyboardInterrupt
+
+    found = dr.multistart(down, 5, method=dr.Adjoint(pieces=2), progress=stop)
+    assert len(found.attempts) == 2
+
+
+def test_refusals(down):
+    with pytest.raises(ModelError, match="at least one start"):
+        dr.multistart(down, 0)
+    with pytest.raises(ModelError, match="at least one guess"):
+        dr.multistart(down, [])
+    with pytest.raises(ModelError, match="2 phases"):
+        dr.multistart(down.then(down))
