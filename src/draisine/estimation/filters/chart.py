@@ -1,0 +1,141 @@
+"""States that keep the constraints, in coordinates about one of them.
+
+About a state x on the constraints c = 0 let T be an orthonormal basis of the tangent space, ∂c/∂x T = 0, and N one of the normal
+space. The state with coordinates ξ is
+
+    y = x + T ξ + N μ,    c(y) = 0,    and so    ξ = Tᵀ(y − x),
+
+one the exact inverse of the other; a unit quaternion is met on its sphere, and no angle is singular anywhere. Where another
+state x' takes over as origin, small changes are mapped by dξ = (Tᵀ T') dξ'. Without constraints T = 1.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+
+import casadi as ca
+import numpy as np
+from numpy.typing import NDArray
+
+from draisine.kernels.kernel import Kernel, compile
+from draisine.model.errors import ModelError
+from draisine.program.equations import Equations
+from draisine.program.program import Program
+from draisine.stability.deviations import deviations_of
+
+Reals = NDArray[np.float64]
+
+ROUNDS = 20  # of Newton's method back to the constraints
+SETTLED = 1e-13  # residual, in units of its gradient, at which it ends
+DEPENDENT = 1e-7  # share below which a constraint's gradient says nothing that others do not
+
+
+@dataclass(frozen=True, eq=False)
+class Chart:
+    """Coordinates about a state."""
+
+    t: float
+    x: Reals  # (states,)
+    tangent: Reals  # T, (states, coordinates)
+    normal: Reals  # N, (states, constraints)
+
+    def coordinates(self, y: Reals) -> Reals:
+        """ξ of a state, or of states (points, states)."""
+        return np.asarray((y - self.x) @ self.tangent)
+
+    def onto(self, other: Chart) -> Reals:
+        """∂ξ'/∂ξ at the origin of the other chart."""
+        return np.asarray(np.linalg.inv(self.tangent.T @ other.tangent))
+
+    def carried(self, covariance: Reals, other: Chart) -> Reals:
+        """A covariance told in the coordinates of the other chart."""
+        if other is self:
+            return covariance
+        map_ = self.onto(other)
+        return symmetric(map_ @ covariance @ map_.T)
+
+
+@lru_cache(maxsize=32)
+def _keeping(equations: Equations) -> Kernel | None:
+    """(t, x, u, p) → residuals of the constraints and their gradient by coordinates and independent velocities."""
+    if not equations.constraints:
+        return None
+    d = deviations_of(equations)
+    own = d._x[: len(equations.coordinates) + len(equations.independent)]
+    inputs = {"t": d._t, "x": d._x, "u": d._u, "p": d._p}
+    results = {"residuals": d._motion[0], "gradient": ca.jacobian(d._motion[0], own)}
+    return compile(Program.build(f"{equations.name}_constraints", inputs, results))
+
+
+@dataclass(frozen=True, eq=False)
+class Manifold:
+    """All states that keep the constraints, for given parameters."""
+
+    equations: Equations
+    p: Reals
+
+    @cached_property
+    def _own(self) -> int:
+        """States that count: bookkeeping such as the work done so far has no deviations."""
+        return len(self.equations.coordinates) + len(self.equations.independent)
+
+    def _constraints(self, t: float, x: Reals, u: Reals) -> tuple[Reals, Reals]:
+        """Residuals (points, rows) and gradients (points, rows, own states), in units of the gradients' lengths."""
+        kernel = _keeping(self.equations)
+        if kernel is None:
+            return np.zeros((len(x), 0)), np.zeros((len(x), 0, self._own))
+        r, g = kernel.map([t], x, u, self.p)
+        residuals, gradient = r.reshape(len(x), -1), np.asarray(g).reshape(len(x), -1, self._own)
+        lengths = np.linalg.norm(gradient, axis=2)
+        counts = lengths > 1e-9  # rates of eliminated velocities have round-off alone
+        scale = np.where(counts, 1.0 / np.where(counts, lengths, 1.0), 0.0)
+        return residuals * scale, gradient * scale[..., None]
+
+    def chart(self, t: float, x: Reals, u: Reals) -> Chart:
+        """The chart about a state on the constraints."""
+        _, (gradient,) = self._constraints(t, x[None], u)
+        if not np.isfinite(x).all() or not np.isfinite(gradient).all():
+            raise ModelError(
+                f"{self.equations.name}: the constraints are not finite at t = {t:g} s; the motion is singular there"
+            )
+        own, states = self._own, len(x)
+        rank, rows = 0, np.eye(own)
+        if len(gradient):
+            _, sizes, rows = np.linalg.svd(gradient)
+            rank = int(np.count_nonzero(sizes > DEPENDENT * max(float(sizes[0]), 1e-300)))
+        wide = np.zeros((states, own))
+        wide[:own] = rows.T
+        return Chart(float(t), np.array(x), wide[:, rank:], wide[:, :rank])
+
+    def points(self, chart: Chart, changes: Reals, u: Reals) -> Reals:
+        """The states with coordinates ξ, (points, coordinates)."""
+        y = chart.x + changes @ chart.tangent.T
+        if not chart.normal.shape[1]:
+            return y
+        for _ in range(ROUNDS):
+            residuals, gradients = self._constraints(chart.t, y, u)
+            if np.abs(residuals).max(initial=0.0) < SETTLED:
+                return y
+            through = gradients @ chart.normal[: self._own]
+            # rows may repeat each other: least squares on what is consistent
+            step = np.linalg.pinv(through, rcond=DEPENDENT) @ residuals[..., None]
+            y = y - step[..., 0] @ chart.normal.T
+            if not np.isfinite(y).all():
+                break
+        worst = float(np.abs(residuals).max())
+        if np.isfinite(worst) and worst < 100 * SETTLED:
+            return y
+        raise ModelError(
+            f"{self.equations.name}: at t = {chart.t:g} s the estimate is so uncertain that states within its spread cannot "
+            "keep the constraints; give a smaller spread at the start, or less process noise"
+        )
+
+    def point(self, chart: Chart, change: Reals, u: Reals) -> Reals:
+        """The state with coordinates ξ."""
+        return self.points(chart, change[None], u)[0]
+
+
+def symmetric(matrix: Reals) -> Reals:
+    """Without the asymmetry of rounding."""
+    return np.asarray(0.5 * (matrix + np.swapaxes(matrix, -1, -2)))
