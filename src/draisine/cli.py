@@ -1,5 +1,5 @@
 """The command line: `draisine list | show | simulate | certify | doctor | export | equations | draw | modes | critical | steady |
-linearize | continue | turns | atlas | uncertainty | optimise | run`, each followed by a model or a study.
+linearize | continue | turns | atlas | uncertainty | estimate | optimise | run`, each followed by a model or a study.
 
 Arguments are parsed before anything heavy is loaded, so that help is immediate. Exit codes: 0 done, 1 the run ended early (the
 status says why), the roads of a certificate disagree or the doctor finds that nothing can move, 2 the call or the model is wrong.
@@ -23,6 +23,7 @@ from draisine.commands import (
     doctor,
     draw,
     equations,
+    estimate,
     export,
     optimise,
     stability,
@@ -125,6 +126,12 @@ def _parser() -> argparse.ArgumentParser:
         "--samples", type=int, default=None, metavar="N", help="how many instants to keep (default 100 per second)"
     )
     simulate.add_argument("--out", type=Path, default=None, metavar="FILE", help="write the trajectory: .nc, .parquet or .csv")
+    simulate.add_argument(
+        "--save", type=Path, default=None, metavar="FILM", help="write a film: .html (plays in any browser), .gif, .mp4 or .png"
+    )
+    simulate.add_argument(
+        "--charts", default="", metavar="NAMES", help="quantities drawn beside the film, with commas between: lean,steer"
+    )
     simulate.add_argument("--json", action="store_true", help="print one JSON object")
     simulate.set_defaults(action=_simulate)
 
@@ -138,6 +145,7 @@ def _parser() -> argparse.ArgumentParser:
     design.add(commands, _lqr)
     continuation.add(commands, *(_stability(task) for task in ("continue", "turns", "atlas")))
     uncertainty.add(commands, _uncertainty)
+    estimate.add(commands, _estimate)
     optimise.add(commands, _optimise)
 
     run = commands.add_parser("run", help="run a study of the gallery and save its figures")
@@ -185,13 +193,16 @@ def _show(given: argparse.Namespace, _: list[str]) -> int:
 
 
 def _simulate(given: argparse.Namespace, extra: list[str]) -> int:
+    from draisine.results.files import check_target
     from draisine.verbs import simulate
 
     model = _model(given.model)
     if given.out is not None:
-        from draisine.results.files import check_target
-
         check_target(given.out)  # before the work, not after it
+    if given.save is not None:
+        check_target(given.save, film=True)
+    elif given.charts:
+        raise ValueError("--charts draws beside a film; name its file: --save ride.html")
     progress = None if given.json else _Progress()
     run = simulate(
         model,
@@ -207,13 +218,16 @@ def _simulate(given: argparse.Namespace, extra: list[str]) -> int:
         progress.close()
     if given.out is not None:
         run.save(given.out)
+    if given.save is not None:
+        run.save(given.save, charts=[word.strip() for word in given.charts.split(",") if word.strip()])
     if given.json:
-        print(json.dumps(_as_data(run, given.out), ensure_ascii=False))
+        print(json.dumps(_as_data(run, given.out, given.save), ensure_ascii=False))
     else:
         print(run.scene["start"])
         print(run.summary())
-        if given.out is not None:
-            print(f"written: {given.out}")
+        for path in (given.out, given.save):
+            if path is not None:
+                print(f"written: {path}")
     return DONE if run.status.complete else ENDED_EARLY
 
 
@@ -263,7 +277,7 @@ def _stability(task: str) -> Callable[[argparse.Namespace, list[str]], int]:
 
         model = _model(given.model)
         wishes = {**_wishes(extra), **{name: _number(name, value) for name, value in _pairs(given.at, "--at")}}
-        parameters = {}
+        parameters: dict[str, float] = {}
         own = {p.name for p in (model if isinstance(model, Equations) else model.freeze()).parameters}
         for name, value in _pairs(given.set, "--set"):
             (parameters if name in own else wishes)[name] = _number(name, value)
@@ -271,6 +285,11 @@ def _stability(task: str) -> Callable[[argparse.Namespace, list[str]], int]:
         return DONE
 
     return act
+
+
+def _estimate(given: argparse.Namespace, _: list[str]) -> int:
+    estimate.run(given, _model)
+    return DONE
 
 
 def _uncertainty(given: argparse.Namespace, _: list[str]) -> int:
@@ -376,7 +395,7 @@ def _method(given: argparse.Namespace) -> Any:
     return controlled[given.method](rtol=given.tolerance, atol=given.tolerance * 1e-2)
 
 
-def _as_data(run: Trajectory, out: Path | None) -> dict[str, Any]:
+def _as_data(run: Trajectory, out: Path | None, film: Path | None) -> dict[str, Any]:
     return {
         "status": str(run.status.kind),
         "message": run.status.message,
@@ -388,6 +407,7 @@ def _as_data(run: Trajectory, out: Path | None) -> dict[str, Any]:
         "events": [{"name": e.name, "time": e.time} for e in run.events],
         "seconds": dict(run.seconds),
         **({"written": str(out)} if out is not None else {}),
+        **({"film": str(film)} if film is not None else {}),
     }
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import draisine as dr
-from draisine.mode_pictures import _displacements
+from draisine.drawn.modes import _displacements
 from draisine.stability.modes import Modes
 
 

@@ -106,7 +106,7 @@ def _values(texts: list[str], option: str) -> dict[str, float]:
 def run_continue(
     given: argparse.Namespace, model: Model | Equations, wishes: Mapping[str, float], parameters: Mapping[str, float]
 ) -> None:
-    from draisine.branching import Branch, continuation
+    from draisine.drawn.steady import Branch, continuation
 
     name, sign, limits = given.over.partition("=")
     branch = continuation(
@@ -129,7 +129,7 @@ def run_continue(
 def run_turns(
     given: argparse.Namespace, model: Model | Equations, wishes: Mapping[str, float], parameters: Mapping[str, float]
 ) -> None:
-    from draisine.branching import hands_free_turns
+    from draisine.drawn.steady import hands_free_turns
 
     if wishes:
         raise ValueError(f"draisine turns finds all families and takes no wishes; leave out --{next(iter(wishes))}")
@@ -154,7 +154,7 @@ def _tell(given: argparse.Namespace, branches: Mapping[str, Any], names: tuple[s
 def run_atlas(
     given: argparse.Namespace, model: Model | Equations, wishes: Mapping[str, float], parameters: Mapping[str, float]
 ) -> None:
-    from draisine.branching import turning_atlas
+    from draisine.drawn.steady import turning_atlas
     from draisine.stability.continuation.atlas import HOLDING
 
     hold = HOLDING if given.hold is None else names_of(given.hold)

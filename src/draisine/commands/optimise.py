@@ -27,9 +27,10 @@ def add(commands: Any, action: Callable[[argparse.Namespace, list[str]], int]) -
     parser = commands.add_parser(
         "optimise",
         help="find the control of a manoeuvre",
-        description="Find the control of a manoeuvre stated in a file (.toml or .json) or in a study of the gallery, simulate with "
-        "it, and report optimality. Exit status: 0 solved; 1 ended without a solution (the best so far is told); 2 the call or the "
-        "file is wrong; 3 infeasible, the conditions that fight are named; 130 interrupted, the best so far is told and written.",
+        description="Find the control of a manoeuvre stated in a file (.toml or .json) or in a study of the gallery, simulate "
+        "with it, and report optimality. Exit status: 0 solved; 1 ended without a solution (the best so far is told); 2 the call "
+        "or the file is wrong; 3 infeasible, the conditions that fight are named; 130 interrupted, the best so far is told and "
+        "written.",
         epilog="example: draisine optimise turn.toml --plot turn.png --out turn.nc --table torques.csv",
     )
     parser.add_argument("study", metavar="STUDY", help="a study of the gallery with a manoeuvre, or a file (.toml, .json)")
@@ -61,7 +62,6 @@ def run(given: argparse.Namespace, model: Callable[[str], Model | Equations]) ->
 
 
 def _solved(given: argparse.Namespace, model: Callable[[str], Model | Equations], progress: Progress) -> Solution:
-    import draisine.optimal_figures  # solutions draw themselves
     from draisine.optimal.ipopt import watched
 
     if Path(given.study).suffix.lower() in (".toml", ".json"):
@@ -83,9 +83,10 @@ def _written(given: argparse.Namespace, found: Solution) -> list[str]:
     if given.table is not None:
         found.feedforward.write(given.table, given.rate)
     if given.plot is not None:
+        from draisine.optimal_figures import plot_solution
         from draisine.view import save_figure
 
-        save_figure(found.plot(), given.plot)
+        save_figure(plot_solution(found), given.plot)
     return [str(path) for path in (given.out, given.table, given.plot) if path is not None]
 
 

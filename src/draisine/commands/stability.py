@@ -91,7 +91,7 @@ def sweep_of(text: str) -> tuple[str, Any]:
 def _modes(
     given: argparse.Namespace, model: Model | Equations, wishes: Mapping[str, float], parameters: Mapping[str, float]
 ) -> Modes:
-    from draisine.stability_figures import modes
+    from draisine.drawn.stability import modes
 
     name, values = sweep_of(given.over or _speeds(model))
     return modes(model, {name: values}, fixed=wishes, parameters=parameters, states=_told(given, model))
@@ -183,7 +183,7 @@ def run_linearize(
 def run_map(
     given: argparse.Namespace, model: Model | Equations, wishes: Mapping[str, float], parameters: Mapping[str, float]
 ) -> None:
-    from draisine.stability_figures import stability_map
+    from draisine.drawn.stability import stability_map
 
     over = dict(sweep_of(text) for text in given.over)
     with _bar() as progress:

@@ -131,7 +131,7 @@ class StabilityMap:
         made["kind"].attrs |= {"flag_values": list(range(len(self.kinds))), "flag_meanings": "; ".join(self.kinds)}
         return made
 
-    if TYPE_CHECKING:  # attached by `draisine.stability_figures`, since stability knows no pictures
+    if TYPE_CHECKING:  # attached by `draisine.drawn.stability`, since stability knows no pictures
 
         def plot(self, **options: Any) -> Any: ...
 

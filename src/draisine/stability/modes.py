@@ -67,7 +67,7 @@ class Modes:
         """At which values every mode decays."""
         return np.asarray(np.nanmax(self.eigenvalues.real, axis=1) < 0)
 
-    if TYPE_CHECKING:  # attached by `draisine.stability_figures`, since stability knows no pictures
+    if TYPE_CHECKING:  # attached by `draisine.drawn.stability`, since stability knows no pictures
 
         def plot(self, **options: Any) -> Any: ...
 

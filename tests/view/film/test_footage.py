@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import draisine as dr
-from draisine.filming import footage
+from draisine.drawn.films import footage
 from draisine.model.errors import ModelError
 from draisine.program.expression import evaluate_number
 from draisine.view.film.footage import continuous, quaternions_of

@@ -1,0 +1,35 @@
+"""Parameters from data, with pictures of fits: here estimation and view meet."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from draisine.estimation.coverage import Coverage, coverage
+from draisine.estimation.estimate import MultiStart, estimate, identifiability
+from draisine.estimation.fit import Fit
+
+__all__ = ["Coverage", "Fit", "MultiStart", "coverage", "estimate", "identifiability"]
+
+
+def _plot_fit(found: Fit, **options: Any) -> Any:
+    """Measured and predicted channels over time, residuals beside them; see `draisine.view.fits`."""
+    from draisine.view.fits import measured_and_predicted
+
+    panels = [
+        (recording.name, channel.column, channel.unit, recording.times, recording.values[:, i], predicted[:, i], residuals[:, i])
+        for recording, predicted, residuals in zip(found.posed.recordings, found.outcome.predicted, found.residuals, strict=True)
+        for i, channel in enumerate(recording.channels)
+    ]
+    return measured_and_predicted(panels, **options)
+
+
+def _plot_intervals(found: Fit, truth: dict[str, float] | None = None, **options: Any) -> Any:
+    """95 % intervals of the unknowns, relative to their values; see `draisine.view.fits`."""
+    from draisine.view.fits import intervals
+
+    rows = [(name, found[name], *found.interval(name)) for name in found.names]
+    return intervals(rows, truth or {}, **options)
+
+
+Fit.plot = _plot_fit  # type: ignore[assignment,method-assign]
+Fit.plot_intervals = _plot_intervals  # type: ignore[assignment,method-assign]
