@@ -37,7 +37,8 @@ def eigenvalues_against(
             _draw_mode(axes, values, eigenvalues[:, j], name, COLOURS[modes.index(name.rstrip("*")) % len(COLOURS)])
         for kind, place in (critical or {}).items():
             axes.axvline(place, color="0.5", lw=0.8, ls=":")
-            axes.annotate(kind, (place, 0.02), xycoords=("data", "axes fraction"), rotation=90, va="bottom", ha="right", fontsize=8)
+            low = (place, 0.02)
+            axes.annotate(kind, low, xycoords=("data", "axes fraction"), rotation=90, va="bottom", ha="right", fontsize=8)
         axes.axhline(0.0, color="0.3", lw=0.8)
         axes.set_xlabel(over)
         axes.set_ylabel("eigenvalue (1/s)")

@@ -143,7 +143,8 @@ class Branch:
             lines.append(f"  {point.kind} at {self.over} = {point.value:.12g}{swing}")
         runs = _runs(self.stable)
         stretches = np.flatnonzero(np.diff(self.stable.astype(int)))
-        lines.append(f"  no mode grows at {int(self.stable.sum())} of {len(self)} points, in {runs} {'stretch' if runs == 1 else 'stretches'}")
+        word = "stretch" if runs == 1 else "stretches"
+        lines.append(f"  no mode grows at {int(self.stable.sum())} of {len(self)} points, in {runs} {word}")
         return "\n".join(lines) if len(stretches) or not self.stable.all() else "\n".join([*lines[:-1], "  no mode grows"])
 
 
