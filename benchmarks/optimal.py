@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -26,6 +27,7 @@ STEPS = 500  # of integration, the same for all
 MOST = 10.0  # runs forward that a gradient may cost
 
 
+ROUNDS = 3
 PATIENCE = 1200.0  # s for the plain transcription
 
 
@@ -36,10 +38,11 @@ def figures(peers: bool = True) -> Iterator[Figure]:
 
 def _solved(peers: bool) -> Iterator[Figure]:
     """From statement to verified solution: in a process and on a machine that see the problem for the first time, and again."""
-    with tempfile.TemporaryDirectory() as cache:
-        _ours("loop", cache)
-        first, again = _ours("turn", cache), _ours("turn", cache)
-        other_first, other_again = _ours("countersteer", cache), _ours("countersteer", cache)
+    with tempfile.TemporaryDirectory() as folder:
+        prepared = Path(folder) / "loop"
+        _ours("loop", prepared)
+        first, again = _twice("turn", prepared)
+        other_first, other_again = _twice("countersteer", prepared)
     what = "π/4 turn of the bicycle, 60 intervals, from statement to verified solution"
     yield Figure(f"{what}, compiled for the first time", first["seconds"], "s", AtMost(10.0))
     if peers:
@@ -61,8 +64,19 @@ def _solved(peers: bool) -> Iterator[Figure]:
         yield Figure(f"{name}, compiled before", other_again["seconds"], "s", Faster(1), peer)
 
 
-def _ours(what: str, cache: str) -> dict[str, float]:
-    environment = os.environ | {"DRAISINE_CACHE_DIR": cache}
+def _twice(what: str, prepared: Path) -> tuple[dict[str, float], dict[str, float]]:
+    """Compiled for the first time, and compiled before; the least of some, since others' work on the machine only adds."""
+    first, again = [], []
+    for k in range(ROUNDS):
+        cache = prepared.parent / f"{what}_{k}"
+        shutil.copytree(prepared, cache)
+        first.append(_ours(what, cache))
+        again.append(_ours(what, cache))
+    return min(first, key=lambda told: told["seconds"]), min(again, key=lambda told: told["seconds"])
+
+
+def _ours(what: str, cache: Path) -> dict[str, float]:
+    environment = os.environ | {"DRAISINE_CACHE_DIR": str(cache)}
     script = Path(manoeuvres.__file__)
     done = subprocess.run([sys.executable, script, what], capture_output=True, text=True, check=True, env=environment)
     told: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
@@ -75,11 +89,14 @@ def _opty(backend: str) -> tuple[float, str]:
         if find_spec(module) is None:
             return float("nan"), f"{module} is not installed"
     script = Path(__file__).parent / "peers" / "opty_countersteer.py"
-    done = subprocess.run([sys.executable, script, backend], capture_output=True, text=True, check=False)
-    if done.returncode:
-        return float("nan"), f"it did not run: {done.stderr.strip().splitlines()[-1][:80]}"
-    told = json.loads(done.stdout.splitlines()[-1])
-    return told["set_up"] + told["solve"], ""
+    least = float("inf")
+    for _ in range(ROUNDS if backend == "numpy" else 1):
+        done = subprocess.run([sys.executable, script, backend], capture_output=True, text=True, check=False)
+        if done.returncode:
+            return float("nan"), f"it did not run: {done.stderr.strip().splitlines()[-1][:80]}"
+        told = json.loads(done.stdout.splitlines()[-1])
+        least = min(least, told["set_up"] + told["solve"])
+    return least, ""
 
 
 def _gradients() -> Iterator[Figure]:

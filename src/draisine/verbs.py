@@ -61,8 +61,16 @@ def _plot(run: Trajectory, *names: str, **options: Any) -> Any:
     return plot(run, *names, **options)
 
 
+def _animate(run: Trajectory, **options: Any) -> Any:
+    """The run as a moving picture; see `draisine.animate`."""
+    from draisine.drawn.films import animate
+
+    return animate(run, **options)
+
+
 # Results know no pictures and pictures no solvers; here, where everything meets, a trajectory learns to draw itself.
 Trajectory.plot = _plot  # type: ignore[assignment,method-assign]
+Trajectory.animate = _animate  # type: ignore[assignment,method-assign]
 
 SAMPLES_PER_SECOND = 100
 MOST_SAMPLES = 20_000
@@ -208,6 +216,7 @@ def simulate(
         sensitivity=sensitivity,
     )
     made = _trajectory(moved.run, moved.parameters, moved.clock, moved.equations, moved.start)
+    made = replace(made, source=model.freeze() if isinstance(model, Model) else model)
     if moved.varied is None:
         return made
     units = {q.name: q.unit for q in (*moved.equations.outputs, *moved.equations.states)}

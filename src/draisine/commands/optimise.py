@@ -83,7 +83,7 @@ def _written(given: argparse.Namespace, found: Solution) -> list[str]:
     if given.table is not None:
         found.feedforward.write(given.table, given.rate)
     if given.plot is not None:
-        from draisine.optimal_figures import plot_solution
+        from draisine.drawn.optimal import plot_solution
         from draisine.view import save_figure
 
         save_figure(plot_solution(found), given.plot)

@@ -7,7 +7,8 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from contextvars import ContextVar
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
@@ -19,6 +20,9 @@ from draisine.optimal.nlp import Large
 
 Reals = NDArray[np.float64]
 Progress = Callable[[int, float, float], None]
+
+# who watches searches that were started without a progress of their own, within `watched`
+_WATCHING: ContextVar[Progress | None] = ContextVar("watching", default=None)
 
 FEASIBLE = 1e-6  # scaled violation below which an iterate counts as feasible
 
@@ -75,57 +79,98 @@ class Answer:
     seconds: Mapping[str, float]
 
 
+@contextmanager
+def watched(progress: Progress) -> Iterator[None]:
+    """Searches in this block that have no progress of their own are told to this one."""
+    token = _WATCHING.set(progress)
+    try:
+        yield
+    finally:
+        _WATCHING.reset(token)
+
+
+def watching(progress: Progress | None) -> Progress | None:
+    """The progress given, or that of the block which is watched."""
+    return progress or _WATCHING.get()
+
+
+@contextmanager
+def interruptible(stop: Callable[[], None]) -> Iterator[None]:
+    """Ctrl-C calls `stop` instead of breaking off."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, lambda *_: stop())
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
 def solve_large(
     large: Large, guess: Reals, solver: Ipopt, progress: Progress | None = None, earlier: Answer | None = None
 ) -> Answer:
     """The nearest minimum. `earlier` gives multipliers to begin with."""
     began = time.perf_counter()
-    calls = _Calls(large, progress)
-    made = ca.nlpsol("manoeuvre", "ipopt", calls.problem, calls.options(solver, earlier is not None))
-    scale, rows = large.scale, large.row_scale
-    given: dict[str, Any] = {
-        "x0": guess / scale,
-        "lbx": large.low / scale,
-        "ubx": large.high / scale,
-        "lbg": large.row_low / rows,
-        "ubg": large.row_high / rows,
-    }
-    if earlier is not None:
-        given |= {"lam_x0": earlier.bound_multipliers * scale, "lam_g0": earlier.row_multipliers * rows}
+    search = Search(large, solver, earlier is not None, progress)
     ready = time.perf_counter()
-    with calls.interruptible():
-        found = made(**given)
-    stats = made.stats()
-    said = str(stats["return_status"])
-    outcome = _OUTCOMES.get(said, Outcome.FAILED)
-    x, lam_g, lam_x = (np.array(found[name].full()).ravel() for name in ("x", "lam_g", "lam_x"))
-    if outcome not in (Outcome.SOLVED, Outcome.ACCEPTABLE) and calls.best is not None:
-        x, lam_g, lam_x = calls.best[2]
-    seconds = {"prepare": ready - began, "solve": time.perf_counter() - ready, "evaluate": calls.seconds}
-    violation, stationarity, objective = calls.quality(x, lam_g, lam_x)
-    return Answer(
-        x * scale,
-        lam_g / rows,
-        lam_x / scale,
-        objective,
-        outcome,
-        said,
-        int(stats["iter_count"]),
-        violation,
-        stationarity,
-        seconds,
-    )
+    answer = search(guess, earlier)
+    return replace(answer, seconds={**answer.seconds, "prepare": ready - began})
+
+
+class Search:
+    """IPOPT made ready for one large problem, whose bounds may change from call to call; with `warm` it begins near the guess."""
+
+    def __init__(self, large: Large, solver: Ipopt, warm: bool = False, progress: Progress | None = None) -> None:
+        self._large = large
+        self._calls = _Calls(large, progress)
+        self._made = ca.nlpsol("manoeuvre", "ipopt", self._calls.problem, self._calls.options(solver, warm))
+
+    def __call__(self, guess: Reals, earlier: Answer | None = None) -> Answer:
+        """The nearest minimum. `earlier` gives multipliers to begin with."""
+        large, calls = self._large, self._calls
+        scale, rows = large.scale, large.row_scale
+        given: dict[str, Any] = {
+            "x0": guess / scale,
+            "lbx": large.low / scale,
+            "ubx": large.high / scale,
+            "lbg": large.row_low / rows,
+            "ubg": large.row_high / rows,
+        }
+        if earlier is not None:
+            given |= {"lam_x0": earlier.bound_multipliers * scale, "lam_g0": earlier.row_multipliers * rows}
+        began = time.perf_counter()
+        calls.begin()
+        with interruptible(calls.stop):
+            found = self._made(**given)
+        stats = self._made.stats()
+        said = str(stats["return_status"])
+        outcome = _OUTCOMES.get(said, Outcome.FAILED)
+        x, lam_g, lam_x = (np.array(found[name].full()).ravel() for name in ("x", "lam_g", "lam_x"))
+        if outcome not in (Outcome.SOLVED, Outcome.ACCEPTABLE) and calls.best is not None:
+            x, lam_g, lam_x = calls.best[2]
+        seconds = {"solve": time.perf_counter() - began, "evaluate": calls.seconds}
+        violation, stationarity, objective = calls.quality(x, lam_g, lam_x)
+        return Answer(
+            x * scale,
+            lam_g / rows,
+            lam_x / scale,
+            objective,
+            outcome,
+            said,
+            int(stats["iter_count"]),
+            violation,
+            stationarity,
+            seconds,
+        )
 
 
 class _Calls:
     """The functions that IPOPT calls, in scaled unknowns and rows."""
 
     def __init__(self, large: Large, progress: Progress | None) -> None:
-        self._large, self._progress = large, progress
-        self._stop = False
-        self._seen = 0
-        self.seconds = 0.0
-        self.best: tuple[float, float, tuple[Reals, Reals, Reals]] | None = None
+        self._large, self._progress = large, watching(progress)
+        self.begin()
         n, m = large.unknowns, large.rows
         row, column = large.slope_places
         self._slope_scale = large.scale[column] / large.row_scale[row]
@@ -150,6 +195,13 @@ class _Calls:
         outs += [("lam_x", dense(n, 1)), ("lam_g", dense(m, 1)), ("lam_p", dense(0, 1))]
         self._watch = _Call("watch", outs, [("ret", dense(1, 1))], self._look)
         self._last: tuple[bytes, tuple[Reals, Reals]] | None = None
+
+    def begin(self) -> None:
+        """Forget the search before."""
+        self._stop = False
+        self._seen = 0
+        self.seconds = 0.0
+        self.best: tuple[float, float, tuple[Reals, Reals, Reals]] | None = None
 
     def options(self, solver: Ipopt, warm: bool) -> dict[str, Any]:
         own: dict[str, Any] = {"tol": solver.tolerance, "max_iter": solver.iterations, "print_level": 0, "sb": "yes"}
@@ -243,21 +295,9 @@ class _Calls:
         stationarity = np.abs(np.where(fixed, 0.0, lagrangian)).max(initial=0.0)
         return self._violation(x, rows), float(stationarity), float(objective)
 
-    @contextmanager
-    def interruptible(self) -> Iterator[None]:
-        """Ctrl-C ends the search after the iteration under way."""
-
-        def note(*_: object) -> None:
-            self._stop = True
-
-        if threading.current_thread() is not threading.main_thread():
-            yield
-            return
-        before = signal.signal(signal.SIGINT, note)
-        try:
-            yield
-        finally:
-            signal.signal(signal.SIGINT, before)
+    def stop(self) -> None:
+        """End the search after the iteration under way."""
+        self._stop = True
 
 
 class _Call(ca.Callback):

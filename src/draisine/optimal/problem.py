@@ -15,6 +15,7 @@ A `Manoeuvre` never changes; each word gives a new one.
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
@@ -23,6 +24,7 @@ from draisine.model.amounts import Amount
 from draisine.model.errors import ModelError
 from draisine.model.items import System
 from draisine.model.model import Model
+from draisine.optimal.adjoint.method import Adjoint
 from draisine.optimal.collocation import Collocation
 from draisine.optimal.shooting import Shooting
 from draisine.program.equations import Equations
@@ -180,7 +182,7 @@ class Manoeuvre:
 
     def solve(
         self,
-        method: Transcription | Sequence[Transcription] | None = None,
+        method: Transcription | Adjoint | Sequence[Transcription] | None = None,
         *,
         guess: Guess | None = None,
         solver: Ipopt | None = None,
@@ -189,7 +191,7 @@ class Manoeuvre:
     ) -> Solution:
         """Find the control.
 
-        - `method`: `Collocation(…)` or `Shooting(…)`; one for all phases, or one for each.
+        - `method`: `Collocation(…)` or `Shooting(…)`, one for all phases, or one for each; or `Adjoint(…)`.
         - `guess`: `Straight(…)`, `Held(…)`, `Shaken(…)`, a `Trajectory`, an earlier `Solution`; one for all phases, or for each.
         - `solver`: `Ipopt(tolerance, iterations)`.
         - `refine`: `Refinement(tolerance)` solves again on finer meshes until the error is below it.
@@ -197,9 +199,20 @@ class Manoeuvre:
 
         The solution's `status` says how it went; an interruption gives the best that was found so far.
         """
+        from draisine.optimal.adjoint.solve import solve_by_adjoint
         from draisine.optimal.solve import solve
 
+        if isinstance(method, Adjoint):
+            if solver is not None or refine is not None:
+                raise ModelError("Adjoint: it takes no solver= and no refine=; say Adjoint(pieces, steps, descent=Descent(…))")
+            return solve_by_adjoint(self, method, guess=guess, progress=progress)
         return solve(self, method or Collocation(), guess=guess, solver=solver, refine=refine, progress=progress)
+
+    def load(self, path: str | os.PathLike[str]) -> Solution:
+        """The solution of this manoeuvre that `solution.save(path)` wrote; it is simulated again, not searched for."""
+        from draisine.optimal.files import load
+
+        return load(self, path)
 
 
 def manoeuvre(model: Model | System | Equations) -> Manoeuvre:

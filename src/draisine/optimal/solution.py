@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from draisine.model.errors import ModelError
+from draisine.optimal.adjoint.method import Adjoint
 from draisine.optimal.collocation import Collocation, Grid
 from draisine.optimal.ipopt import Answer, Outcome
+from draisine.optimal.necessary import Kkt, Necessary
 from draisine.optimal.phase import Phase
 from draisine.optimal.shooting import Shooting
 from draisine.optimal.verification import Simulated, trajectory
@@ -21,6 +24,8 @@ from draisine.results.status import Ending, Status
 from draisine.results.trajectory import Trajectory
 
 if TYPE_CHECKING:
+    from draisine.optimal.feedforward import Feedforward
+    from draisine.optimal.optimality import Optimality
     from draisine.optimal.problem import Manoeuvre
 
 Reals = NDArray[np.float64]
@@ -33,7 +38,7 @@ class PhaseSolution:
     """One phase at its nodes. Rows are points of the grid for states, its control points for inputs."""
 
     phase: Phase
-    scheme: Collocation | Shooting
+    scheme: Collocation | Shooting | Adjoint
     begin: float
     duration: float
     states: Reals  # (points, kept states)
@@ -43,6 +48,7 @@ class PhaseSolution:
     costates: Reals  # (costate times, kept states)
     costate_places: Reals  # in [0, 1]
     errors: Reals  # of the intervals, relative to the states' sizes
+    necessary: Necessary | None = None  # Pontryagin's conditions
 
     @property
     def grid(self) -> Grid:
@@ -112,6 +118,7 @@ class Solution:
     fighting: tuple[str, ...]  # of an infeasible problem: conditions that cannot be met together
     seconds: Mapping[str, float]
     rounds: int = 1  # meshes solved on
+    kkt: Kkt | None = None
 
     @property
     def outcome(self) -> Outcome:
@@ -139,6 +146,34 @@ class Solution:
     def error(self) -> float:
         """The largest estimated error of an interval, relative to the states' sizes."""
         return max(float(p.errors.max(initial=0.0)) for p in self.phases)
+
+    @cached_property
+    def optimality(self) -> Optimality:
+        """KKT, Hamiltonian, switching functions against the controls, and what holds the motion back; worth printing."""
+        from draisine.optimal.optimality import optimality
+
+        return optimality(self)
+
+    @cached_property
+    def feedforward(self) -> Feedforward:
+        """The found control as a table of inputs: for `simulate(…, inputs=solution.feedforward)`, and for CSV files."""
+        from draisine.optimal.feedforward import feedforward
+
+        return feedforward(self.phases)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write a NetCDF file: `draisine.load` reads the motion, `manoeuvre.load` the whole solution."""
+        from draisine.optimal.files import save
+
+        save(self, path)
+
+    def animate(self, **options: Any) -> Any:
+        """The simulated motion as a film; see `Trajectory.animate`."""
+        return self.trajectory.animate(**{"model": self.manoeuvre.model, **options})
+
+    if TYPE_CHECKING:  # attached by `draisine.drawn.optimal`, since optimal knows no pictures
+
+        def plot(self, *names: str, **options: Any) -> Any: ...
 
     # ---------------------------------------------------------------- the simulated motion
 

@@ -14,6 +14,7 @@ from draisine.optimal.collocation import Collocation
 from draisine.optimal.elastic import fighting
 from draisine.optimal.guess import Guess, Shaken, guesses
 from draisine.optimal.ipopt import Answer, Ipopt, Outcome, Progress, solve_large
+from draisine.optimal.necessary import kkt, necessary
 from draisine.optimal.nodes import CompiledCluster
 from draisine.optimal.phase import Phase
 from draisine.optimal.posing import Poser, parameter_ranges, posed
@@ -61,14 +62,25 @@ def solve(
         found = task.once(schemes, found.phases, solver, progress, seconds)
         rounds += 1
     names = fighting(found.transcribed.large, found.answer.w, solver) if found.answer.outcome is Outcome.INFEASIBLE else ()
-    started = time.perf_counter()
-    simulated = task.simulated(found)
-    seconds["simulate"] = time.perf_counter() - started
-    seconds["total"] = time.perf_counter() - began
-    notes = [note for phase in phases for note in phase.notes] + task.doubts(found)
-    notes += [f"the straight guess led nowhere, Shaken(seed={shaken - 1}) did better"] if shaken and not names else []
-    parameters = dict(zip(phases[0].unknown_parameters, found.answer.w[found.transcribed.parameters].tolist(), strict=True))
-    return Solution(manoeuvre, found.phases, found.answer, parameters, simulated, tuple(notes), names, seconds, rounds)
+    more = [f"the straight guess led nowhere, Shaken(seed={shaken - 1}) did better"] if shaken and not names else []
+    return task.solution(found, names, more, seconds, rounds, began)
+
+
+def restored(
+    manoeuvre: Manoeuvre, schemes: list[Transcription], answer: Answer, fighting: tuple[str, ...], rounds: int
+) -> Solution:
+    """The solution that an answer to this manoeuvre was, simulated again; nothing is searched for."""
+    began = time.perf_counter()
+    posers, phases = posed(manoeuvre, schemes)
+    task = _Task(manoeuvre, posers, phases)
+    made = task.transcribed(schemes, None)
+    if not _alike(answer, made):
+        raise ModelError(
+            f"{phases[0].equations.name}: the stored answer has {len(answer.bound_multipliers)} unknowns and "
+            f"{len(answer.row_multipliers)} conditions, this manoeuvre {made.large.unknowns} and {made.large.rows}; "
+            "state the manoeuvre that was solved"
+        )
+    return task.solution(task.found(schemes, made, answer), fighting, [], {}, rounds, began)
 
 
 def _each(method: Transcription | Sequence[Transcription], count: int) -> list[Transcription]:
@@ -109,9 +121,7 @@ class _Task:
     ) -> _Found:
         """Solve on one mesh."""
         started = time.perf_counter()
-        values = guesses(guess, self.posed, [s.grid for s in schemes])
-        joints = [poser.joints(phase.kept) for poser, phase in zip(self.posers[1:], self.posed[1:], strict=True)]
-        made = transcribe(self.posed, schemes, values, parameter_ranges(self.manoeuvre), joints)
+        made = self.transcribed(schemes, guess)
         compiling = time.perf_counter()
         for share in made.large.shares:
             share.cluster.compile()
@@ -125,11 +135,36 @@ class _Task:
             ("evaluate", answer.seconds["evaluate"]),
         ):
             seconds[name] = seconds.get(name, 0.0) + spent
+        return self.found(schemes, made, answer)
+
+    def transcribed(self, schemes: list[Transcription], guess: Guess | None) -> Transcribed:
+        values = guesses(guess, self.posed, [s.grid for s in schemes])
+        joints = [poser.joints(phase.kept) for poser, phase in zip(self.posers[1:], self.posed[1:], strict=True)]
+        return transcribe(self.posed, schemes, values, parameter_ranges(self.manoeuvre), joints)
+
+    def found(self, schemes: list[Transcription], made: Transcribed, answer: Answer) -> _Found:
         phases = tuple(
             self._phase(phase, scheme, placed, made, answer)
             for phase, scheme, placed in zip(self.posed, schemes, made.placed, strict=True)
         )
         return _Found(schemes, made, answer, phases)
+
+    def solution(
+        self, found: _Found, fighting: tuple[str, ...], notes: list[str], seconds: dict[str, float], rounds: int, began: float
+    ) -> Solution:
+        """The answer put to the test, with all that can be said of it."""
+        started = time.perf_counter()
+        simulated = self.simulated(found)
+        seconds["simulate"] = time.perf_counter() - started
+        answer, made = found.answer, found.transcribed
+        told = [note for phase in self.posed for note in phase.notes]
+        told += [note for p in found.phases for note in doubts(p, self._parameters(p.phase, found))] + notes
+        parameters = dict(zip(self.posed[0].unknown_parameters, answer.w[made.parameters].tolist(), strict=True))
+        conditions = kkt(made.large, answer)
+        seconds["total"] = time.perf_counter() - began
+        return Solution(
+            self.manoeuvre, found.phases, answer, parameters, simulated, tuple(told), fighting, seconds, rounds, conditions
+        )
 
     def _phase(self, phase: Phase, scheme: Transcription, placed: Placed, made: Transcribed, answer: Answer) -> PhaseSolution:
         w, grid, nx = answer.w, scheme.grid, len(phase.kept)
@@ -157,6 +192,7 @@ class _Task:
             costates,
             places,
             interval_errors(phase, scheme, placed, w, rates, shared),
+            necessary(phase, scheme, placed, made, answer),
         )
 
     def simulated(self, found: _Found) -> tuple[Simulated, ...]:
@@ -181,31 +217,26 @@ class _Task:
             end = begin + solution.duration
         return tuple(made)
 
-    def doubts(self, found: _Found) -> list[str]:
-        """Conditions at the end that were thought to follow from others, and do not."""
-        notes = []
-        for phase, solution in zip(self.posed, found.phases, strict=True):
-            if not phase.dropped:
-                continue
-            y = phase.start.copy()
-            y[phase.kept_places] = solution.states[-1]
-            z = solution.algebraic[-1] if len(solution.algebraic) else np.zeros(0)
-            values = phase.evaluator({n: e for n, e, _ in phase.dropped})(
-                solution.begin + solution.duration, y, z, self._inputs(phase, solution), self._parameters(phase, found)
-            ).full()
-            for (name, _, wanted), value in zip(phase.dropped, values.ravel(), strict=True):
-                if abs(value - wanted) > 1e-5:
-                    notes.append(
-                        f"finish: {name} was left out as a consequence of the others, but is {value:.3g} instead of {wanted:g}"
-                    )
-        return notes
-
     def _parameters(self, phase: Phase, found: _Found) -> Reals:
         """All parameters, the chosen ones among them."""
         theta = dict(zip(phase.unknown_parameters, found.answer.w[found.transcribed.parameters], strict=True))
         return np.array([theta.get(q.name, value) for q, value in zip(phase.equations.parameters, phase.p, strict=True)])
 
-    def _inputs(self, phase: Phase, solution: PhaseSolution) -> Reals:
-        u, names = phase.inputs.copy(), [q.name for q in phase.equations.inputs]
-        u[[names.index(name) for name in phase.controls]] = solution.controls[-1]
-        return u
+
+def doubts(solution: PhaseSolution, p: Reals) -> list[str]:
+    """Conditions at the end that were thought to follow from others, and do not."""
+    phase = solution.phase
+    if not phase.dropped:
+        return []
+    y, u = phase.start.copy(), phase.inputs.copy()
+    y[phase.kept_places] = solution.states[-1]
+    names = [q.name for q in phase.equations.inputs]
+    u[[names.index(name) for name in phase.controls]] = solution.controls[-1]
+    z = solution.algebraic[-1] if len(solution.algebraic) else np.zeros(0)
+    told = phase.evaluator({n: e for n, e, _ in phase.dropped})
+    values = told(solution.begin + solution.duration, y, z, u, p).full().ravel()
+    return [
+        f"finish: {name} was left out as a consequence of the others, but is {value:.3g} instead of {wanted:g}"
+        for (name, _, wanted), value in zip(phase.dropped, values, strict=True)
+        if abs(value - wanted) > 1e-5
+    ]

@@ -35,6 +35,7 @@ class Placed:
     algebraic: Places  # (nodes, z)
     controls: Places  # (controls, u)
     defects: Places  # (rows of the grid, states)
+    watched: Places  # (nodes, or points when shooting; path conditions)
     cluster: CompiledCluster | None  # of nodes; none when shooting
 
 
@@ -96,11 +97,11 @@ def _phase(b: Builder, phase: Phase, scheme: Collocation | Shooting, v: Values, 
     b.linear(defects[row], points[point], coefficient[:, None])
     cluster = None
     if isinstance(scheme, Shooting):
-        _shooting(b, phase, scheme, points, controls, shared, defects)
+        watched = _shooting(b, phase, scheme, points, controls, shared, defects)
     else:
-        cluster = _nodes(b, phase, grid, points, algebraic, controls, shared, defects)
+        cluster, watched = _nodes(b, phase, grid, points, algebraic, controls, shared, defects)
     _ends(b, phase, scheme, points, algebraic, controls, shared)
-    return Placed(int(begin), int(length), points, algebraic, controls, defects, cluster)
+    return Placed(int(begin), int(length), points, algebraic, controls, defects, watched, cluster)
 
 
 def _states(b: Builder, phase: Phase, grid: Grid, v: Values) -> tuple[Places, Reals]:
@@ -123,7 +124,7 @@ def _controls(b: Builder, phase: Phase, v: Values) -> Places:
 
 def _nodes(
     b: Builder, phase: Phase, grid: Grid, points: Places, z: Places, u: Places, shared: Places, defects: Places
-) -> CompiledCluster:
+) -> tuple[CompiledCluster, Places]:
     count, nx, nz, nc = len(grid.nodes), len(phase.kept), phase.algebraic_size, len(phase.path)
     where = np.hstack([points[grid.node_point], z, u[grid.node_control], np.tile(shared, (count, 1))])
     cluster = CompiledCluster(phase.node, where, phase.node_numbers(grid.nodes))
@@ -133,19 +134,20 @@ def _nodes(
     every = np.arange(count)[:, None]
     algebraic = b.rows([f"equation {i} at a node" for i in range(nz)], count, 0.0, 0.0, 1.0)
     b.share(c, algebraic, every, nx + np.arange(nz), 1.0)
-    _path_rows(b, c, phase.path, count, nx + nz)
+    watched = _path_rows(b, c, phase.path, count, nx + nz)
     if phase.integrand is not None:
         b.share(c, 0, np.arange(count), nx + nz + nc, grid.weights)
-    return cluster
+    return cluster, watched
 
 
-def _path_rows(b: Builder, c: int, path: Sequence[Condition], count: int, offset: int) -> None:
+def _path_rows(b: Builder, c: int, path: Sequence[Condition], count: int, offset: int) -> Places:
     sizes = [max(1.0, *(abs(s) for s in (p.low, p.high) if np.isfinite(s))) for p in path]
     rows = b.rows([p.name for p in path], count, [p.low for p in path], [p.high for p in path], sizes)
     b.share(c, rows, np.arange(count)[:, None], offset + np.arange(len(path)), 1.0)
+    return rows
 
 
-def _shooting(b: Builder, phase: Phase, scheme: Shooting, points: Places, u: Places, shared: Places, defects: Places) -> None:
+def _shooting(b: Builder, phase: Phase, scheme: Shooting, points: Places, u: Places, shared: Places, defects: Places) -> Places:
     grid, nx, count = scheme.grid, len(phase.kept), len(points) - 1
     where = np.hstack([points[:-1], u, np.tile(shared, (count, 1))])
     c = b.cluster(MapCluster(phase, scheme, where, grid.breaks))
@@ -156,7 +158,8 @@ def _shooting(b: Builder, phase: Phase, scheme: Shooting, points: Places, u: Pla
         control = np.append(np.arange(count), count - 1)
         place = np.hstack([points, u[control], np.tile(shared, (count + 1, 1))])
         watched = b.cluster(CompiledCluster(phase.watched, place, phase.node_numbers(grid.breaks)))
-        _path_rows(b, watched, phase.path, count + 1, 0)
+        return _path_rows(b, watched, phase.path, count + 1, 0)
+    return np.zeros((count + 1, 0), dtype=np.int64)
 
 
 def _ends(b: Builder, phase: Phase, scheme: Collocation | Shooting, points: Places, z: Places, u: Places, shared: Places) -> None:

@@ -86,15 +86,18 @@ class Recorded(Sampled):
     """
 
     times: Reals = field(default_factory=lambda: np.zeros(1))
+    rows: Reals = field(default_factory=lambda: np.zeros((1, 0)))
 
     @staticmethod
     def of(times: Reals, rows: Reals) -> Recorded:
         """Rows (instants, inputs) from each of the instants on, which increase."""
+        made = Recorded(lambda t, _: made.row(t), 1.0, times, rows)
+        return made
 
-        def held(t: float, _: State) -> Reals:
-            return rows[max(int(np.searchsorted(times, t, side="right")) - 1, 0)]
-
-        return Recorded(held, 1.0, times)
+    def row(self, t: float) -> Reals:
+        """The inputs at an instant, those of an edge being the new ones."""
+        found: Reals = self.rows[max(int(self.times.searchsorted(t, side="right")) - 1, 0)]
+        return found
 
     def instants(self, start: float, until: float) -> Reals:
         return np.concatenate([[start], self.times[(self.times > start) & (self.times < until)]])

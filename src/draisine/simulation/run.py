@@ -21,7 +21,7 @@ from draisine.results.status import Ending, Status
 from draisine.simulation import layout
 from draisine.simulation.choices import Choices, CompiledEquations, prepare
 from draisine.simulation.choosing import Chosen, check_tolerance, choose, projection_threshold, title, watches_stiffness
-from draisine.simulation.control import Asker, Control, EveryStage, Sampled
+from draisine.simulation.control import Asker, Control, EveryStage, Recorded, Sampled
 from draisine.simulation.ending import Situation, describe, moment, undetermined
 from draisine.simulation.memory import Kernels, Memory
 from draisine.simulation.methods import CVODE, IDA, Auto, Method, SteppingMethod
@@ -233,6 +233,9 @@ class _Driver:
 
     def _ask(self, t: float) -> bool:
         """Set the inputs by a sampled control."""
+        if isinstance(self._control, Recorded):
+            self._memory.inputs[:] = self._control.row(t)
+            return True
         assert self._asker is not None
         try:
             self._memory.inputs[:] = self._asker(t, self._memory.state)

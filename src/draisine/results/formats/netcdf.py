@@ -17,7 +17,7 @@ from draisine.results.trajectory import Trajectory
 _METADATA = "_draisine"
 
 
-def _engine(purpose: str) -> Literal["h5netcdf", "netcdf4"]:
+def engine(purpose: str) -> Literal["h5netcdf", "netcdf4"]:
     """The library that reads and writes NetCDF-4 for xarray: h5netcdf, or netCDF4 where that is what people have."""
     if find_spec("h5netcdf") and find_spec("h5py"):
         return "h5netcdf"
@@ -28,23 +28,23 @@ def _engine(purpose: str) -> Literal["h5netcdf", "netcdf4"]:
 
 def write(run: Trajectory, path: Path) -> None:
     needed("xarray", "saving .nc")
-    engine = _engine("saving .nc")
+    library = engine("saving .nc")
     if _METADATA in run:
         raise ValueError(
             f"a channel is called {_METADATA!r}, which .nc files use for metadata; rename it or save as .parquet or .csv"
         )
     dataset = run.to_xarray().assign({_METADATA: ((), encode(describe(run)))})
     plain = {"_FillValue": None}  # NaN is a value here, not a gap
-    dataset.to_netcdf(path, engine=engine, format="NETCDF4", encoding={name: plain for name in ("time", *run.names())})
+    dataset.to_netcdf(path, engine=library, format="NETCDF4", encoding={name: plain for name in ("time", *run.names())})
 
 
 def read(path: Path, limit: int) -> tuple[Any, NDArray[np.float64], NDArray[np.float64]]:
     """Metadata, instants and table; at most `limit` numbers."""
     xarray = needed("xarray", "loading .nc")
-    engine = _engine("loading .nc")
+    library = engine("loading .nc")
     try:
         # without indexes nothing is read before the sizes are checked
-        with xarray.open_dataset(path, engine=engine, decode_cf=False, create_default_indexes=False) as dataset:
+        with xarray.open_dataset(path, engine=library, decode_cf=False, create_default_indexes=False) as dataset:
             return _read_open(dataset, limit)
     except (Malformed, MemoryError):
         raise

@@ -1,0 +1,286 @@
+"""Is it a minimum? What Karush, Kuhn and Tucker and what Pontryagin ask for, along a solution, in words and numbers.
+
+>>> import sympy as sp
+>>> import draisine as dr
+>>> x, v, force = sp.symbols("x v force")
+>>> mass = dr.first_order("mass", {x: v, v: force}, inputs=[force])
+>>> there = dr.manoeuvre(mass).start(x=0, v=0).finish(x=1, v=0).bounds(force=(-1, 1)).minimise("time")
+>>> told = optimality(there.solve(dr.Collocation(intervals=20, held=True)))
+>>> told.switching[0].crossings.round(4).tolist(), round(told.hamiltonian[0].mean, 6)
+([1.0], -1.0)
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import casadi as ca
+import numpy as np
+from numpy.typing import NDArray
+
+from draisine.control.plant import stacked
+from draisine.model.errors import ModelError
+from draisine.optimal.necessary import Kkt
+from draisine.optimal.phase import Phase
+
+if TYPE_CHECKING:
+    from draisine.optimal.solution import PhaseSolution, Solution
+
+Reals = NDArray[np.float64]
+
+AT_BOUND = 1e-3  # of the range between bounds: nearer than that a control is at its bound
+ROUNDING = 1e-6  # ∂H/∂u times the range between bounds that counts as none
+PRICED = 1e-4  # of a condition's largest price: cheaper than that it does not hold back
+CLEAR = 0.05  # of its largest value: a switching function above that has a sign
+
+
+@dataclass(frozen=True, eq=False)
+class Switching:
+    """An input between bounds: where ∂H/∂u is positive it should be at its lower bound, where negative at its upper one.
+
+    `crossings` are the zeros of ∂H/∂u, `switches` the instants at which the control changes from one half of its range to the
+    other; both come from straight lines between control points. `resolution` is the longest time between two of these points.
+    """
+
+    phase: int
+    name: str
+    times: Reals
+    values: Reals  # ∂H/∂u
+    control: Reals
+    low: float
+    high: float
+    crossings: Reals
+    switches: Reals
+    resolution: float
+
+    @property
+    def bounded(self) -> float:
+        """Share of the control points at one of the bounds."""
+        near = AT_BOUND * (self.high - self.low)
+        return float(np.mean((self.control < self.low + near) | (self.control > self.high - near)))
+
+    @property
+    def agreeing(self) -> float:
+        """Share of the points with a clear sign of ∂H/∂u at which the control is at the bound that it asks for."""
+        clear = np.abs(self.values) > max(CLEAR * np.abs(self.values).max(initial=0.0), ROUNDING / (self.high - self.low))
+        near = AT_BOUND * (self.high - self.low)
+        right = np.where(self.values > 0, self.control < self.low + near, self.control > self.high - near)
+        return float(np.mean(right[clear])) if clear.any() else 1.0
+
+    @property
+    def apart(self) -> float:
+        """The longest time from a switch of the control to the nearest zero of ∂H/∂u; infinite if there is none."""
+        if not len(self.switches):
+            return 0.0
+        if not len(self.crossings):
+            return math.inf
+        return float(np.abs(self.switches[:, None] - self.crossings).min(axis=1).max())
+
+    def __str__(self) -> str:
+        text = (
+            f"{self.name}: at a bound {self.bounded:.0%} of the way, where ∂H/∂u asks for it at {self.agreeing:.0%} of the points"
+        )
+        if len(self.switches) or len(self.crossings):
+            text += f"; switches at {_list(self.switches)}, ∂H/∂u is zero at {_list(self.crossings)}"
+        if len(self.switches) and len(self.crossings):
+            text += f", at most {self.apart:.2g} s apart (control points {self.resolution:.2g} s)"
+        return text
+
+
+@dataclass(frozen=True, eq=False)
+class Hamiltonian:
+    """H = integrand + costateᵀ rates of a phase. It is constant when nothing depends on time itself; `expected` is its value when
+    the duration is free and alone has a price: −1 for the shortest time."""
+
+    phase: int
+    times: Reals
+    values: Reals
+    constant: bool
+    expected: float | None
+
+    @property
+    def mean(self) -> float:
+        return float(self.values.mean())
+
+    @property
+    def spread(self) -> float:
+        """The largest departure from its mean; next to a switch within an interval it is large."""
+        return float(np.abs(self.values - self.mean).max(initial=0.0))
+
+    @property
+    def typical(self) -> float:
+        """The median departure from its mean."""
+        return float(np.median(np.abs(self.values - self.mean)))
+
+    def __str__(self) -> str:
+        if not self.constant:
+            return f"H goes from {self.values[0]:.6g} to {self.values[-1]:.6g}; the equations depend on time"
+        wanted = "" if self.expected is None else f", {self.expected:g} expected"
+        return f"H = {self.mean:.8g}{wanted}; departs by {self.typical:.1e} as a rule, {self.spread:.1e} at most"
+
+
+@dataclass(frozen=True)
+class Active:
+    """A bound or path condition that holds back: the share of the way on which it does, and from when to when."""
+
+    phase: int
+    name: str
+    side: str
+    share: float
+    begin: float
+    end: float
+
+    def __str__(self) -> str:
+        text = f"{self.name}: at its {self.side} side {self.share:.0%} of the way"
+        return f"{text}, first at {self.begin:.4g} s, last at {self.end:.4g} s"
+
+
+@dataclass(frozen=True, eq=False)
+class Optimality:
+    """All that is necessary for a minimum."""
+
+    model: str
+    outcome: str
+    kkt: Kkt
+    hamiltonian: tuple[Hamiltonian, ...]
+    switching: tuple[Switching, ...]
+    active: tuple[Active, ...]
+
+    def __getitem__(self, name: str) -> Switching:
+        """The switching function of an input, in the first phase that has it."""
+        for each in self.switching:
+            if each.name == name:
+                return each
+        known = ", ".join(dict.fromkeys(s.name for s in self.switching)) or "none"
+        raise KeyError(f"{name!r} has no switching function; inputs between bounds: {known}")
+
+    def as_data(self) -> dict[str, Any]:
+        """Plain numbers and texts, for JSON."""
+        return {
+            "outcome": self.outcome,
+            "kkt": dict(vars(self.kkt)),
+            "hamiltonian": [
+                {"mean": h.mean, "typical": h.typical, "spread": h.spread, "expected": h.expected} for h in self.hamiltonian
+            ],
+            "switching": [
+                {
+                    "phase": s.phase,
+                    "input": s.name,
+                    "at_bounds": s.bounded,
+                    "agreeing": s.agreeing,
+                    "switches": s.switches.tolist(),
+                    "crossings": s.crossings.tolist(),
+                }
+                for s in self.switching
+            ],
+            "active": [dict(vars(a)) for a in self.active],
+        }
+
+    def __str__(self) -> str:
+        k, several = self.kkt, len(self.hamiltonian) > 1
+        lines = [f"{self.model}: {self.outcome}"]
+        for what, value, name in (
+            ("violation", k.violation, k.violated),
+            ("stationarity", k.stationarity, k.moving),
+            ("complementarity", k.complementarity, k.loose),
+        ):
+            lines.append(f"  {what:<15} {value:.1e}" + (f" ({name})" if name else ""))
+        parts: list[Hamiltonian | Switching | Active] = [*self.hamiltonian, *self.switching, *self.active]
+        for part in parts:
+            lines.append(f"  {f'phase {part.phase + 1}: ' if several else ''}{part}")
+        return "\n".join(lines)
+
+
+def optimality(solution: Solution) -> Optimality:
+    """What is necessary for a minimum, along a solution: KKT, Hamiltonian, switching functions, what holds it back."""
+    if solution.kkt is None or any(p.necessary is None for p in solution.phases):
+        raise ModelError("this solution has no multipliers: it was not found by collocation or shooting")
+    phases = list(enumerate(solution.phases))
+    return Optimality(
+        solution.phases[0].phase.equations.name,
+        str(solution.outcome),
+        solution.kkt,
+        tuple(_hamiltonian(k, p) for k, p in phases),
+        tuple(s for k, p in phases for s in _switching(k, p)),
+        tuple(a for k, p in phases for a in _active(k, p)),
+    )
+
+
+def _hamiltonian(number: int, found: PhaseSolution) -> Hamiltonian:
+    assert found.necessary is not None
+    phase, constant = found.phase, not _depends_on_time(found.phase)
+    low, high = phase.times
+    inside = low * (1 + 1e-6) < found.duration < high * (1 - 1e-6)
+    expected = -phase.time_weight if constant and inside and phase.final is None else None
+    return Hamiltonian(number, found.costate_times, found.necessary.hamiltonian, constant, expected)
+
+
+def _depends_on_time(phase: Phase) -> bool:
+    v = phase.vocabulary
+    kept = [v.rates[i] for i in phase.kept_places]
+    values = stacked(
+        [*kept, v.algebraic, *(c.value for c in phase.path), *([] if phase.integrand is None else [phase.integrand])]
+    )
+    return bool(ca.depends_on(values, v.plant.t))
+
+
+def _switching(number: int, found: PhaseSolution) -> list[Switching]:
+    assert found.necessary is not None
+    made = []
+    grid = found.grid
+    held = len(grid.control_local) == 1  # a value that lasts a whole interval has the mean of ∂H/∂u there
+    places = 0.5 * (grid.breaks[1:] + grid.breaks[:-1]) if held else grid.control_times
+    times = found.begin + found.duration * places
+    for j, name in enumerate(found.phase.controls):
+        low, high = found.phase.limits.get(name, (-math.inf, math.inf))
+        if not (math.isfinite(low) and math.isfinite(high) and low < high):
+            continue
+        control, values = found.controls[:, j], found.necessary.switching[:, j]
+        edges = np.concatenate([times, [found.begin + found.duration]])
+        crossings = _zeros(times, np.where(np.abs(values) > ROUNDING / (high - low), values, 0.0))
+        switches = _zeros(times, control - 0.5 * (low + high))
+        longest = float(np.diff(edges).max())
+        made.append(Switching(number, name, times, values, control, low, high, crossings, switches, longest))
+    return made
+
+
+def _zeros(times: Reals, values: Reals) -> Reals:
+    """Where the straight lines between points pass zero."""
+    used = values != 0.0
+    t, y = times[used], values[used]
+    k = np.flatnonzero(np.sign(y[:-1]) * np.sign(y[1:]) < 0)
+    return np.asarray(t[k] + (t[k + 1] - t[k]) * y[k] / (y[k] - y[k + 1]))
+
+
+def _active(number: int, found: PhaseSolution) -> list[Active]:
+    """Bounds of states that are reached, and path conditions that are reached and have a price."""
+    assert found.necessary is not None
+    phase, told, made = found.phase, found.necessary, []
+    rows = [
+        (c.name, told.watched[:, i], np.abs(told.prices[:, i]), told.watched_places, c.low, c.high)
+        for i, c in enumerate(phase.path)
+        if not c.equation
+    ]
+    rows += [
+        (name, found.state(name), np.ones(len(found.states)), found.grid.points, low, high)
+        for name, (low, high) in phase.limits.items()
+        if name in phase.kept
+    ]
+    for name, values, prices, places, low, high in rows:
+        size = max(float(np.abs(values).max()), *(abs(s) for s in (low, high) if math.isfinite(s)))
+        dear = prices > PRICED * prices.max(initial=0.0)
+        for side, limit in (("lower", low), ("upper", high)):
+            reached = dear & (np.abs(values - limit) < AT_BOUND * size) if math.isfinite(limit) else np.zeros_like(dear)
+            if reached.any():
+                when = found.begin + found.duration * places[reached]
+                made.append(Active(number, name, side, float(reached.mean()), float(when[0]), float(when[-1])))
+    return made
+
+
+def _list(times: Reals) -> str:
+    if not len(times):
+        return "no time"
+    shown = ", ".join(f"{t:.4g}" for t in times[:8])
+    return f"{shown}{', …' if len(times) > 8 else ''} s"

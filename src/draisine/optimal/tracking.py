@@ -1,0 +1,284 @@
+"""A controller that keeps a mechanism on a found motion: linear, its gains changing in time.
+
+Deviations ζ from the motion are told by names and keep the constraints (`stability.deviations`); along the motion
+δζ̇ = A(t) δζ + B(t) δu exactly. The law δu = −K(t) δζ that makes ∫ δζᵀQ δζ + δuᵀR δu least has K = R⁻¹BᵀP with
+
+    −Ṗ = AᵀP + PA − PBR⁻¹BᵀP + Q,
+
+solved backwards by P = Y X⁻¹ with the exponential of [A, −BR⁻¹Bᵀ; −Q, −Aᵀ] from sample to sample. Beyond the end the motion is
+taken to go on for `beyond` seconds as it is there, which gives P a value to begin with.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import casadi as ca
+import numpy as np
+from numpy.typing import NDArray
+
+from draisine.control.design.closing import Named, closed
+from draisine.control.plant import Plant
+from draisine.model.amounts import Amount
+from draisine.model.errors import ModelError
+from draisine.model.items import System
+from draisine.model.model import Model
+from draisine.optimal.feedforward import Feedforward
+from draisine.optimal.solution import Solution
+from draisine.program.equations import Equations, Quantity
+from draisine.program.expression import Expr, Name, closest, evaluate_number, names, parse
+from draisine.program.tables import Table
+from draisine.results.trajectory import Trajectory
+from draisine.simulation.control import Sampled, State
+from draisine.stability.deviations import Deviations, Naming, Slopes, attitude_texts, deviations_of
+
+Reals = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Tracking:
+    """u = u₀(t) − K(t) (ζ − ζ₀(t)); after the end, its last values. `states` name ζ, `gains` is (times, inputs, states)."""
+
+    model: Model | System | Equations
+    states: tuple[str, ...]
+    times: Reals
+    reference: Reals  # (times, states)
+    gains: Reals
+    feedforward: Feedforward
+    formulas: Mapping[str, Expr]
+    turning: frozenset[str]  # angles told between −π and π
+    limits: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+
+    # ---------------------------------------------------------------- in the loop, compiled
+
+    @property
+    def controls(self) -> tuple[str, ...]:
+        return self.feedforward.inputs
+
+    @property
+    def own_states(self) -> tuple[Quantity, ...]:
+        return ()
+
+    def commands(self, plant: Plant, own: Mapping[str, ca.SX]) -> list[ca.SX]:
+        """The controls in symbols of the plant; gains and reference are tables of t."""
+        named = Named(plant)
+        apart = []
+        for j, name in enumerate(self.states):
+            told = self._table(f"reference_{j}", self.reference[:, j])(plant.t)
+            gap = named.value(self.formulas.get(name, Name(name)), f"deviation of {name!r}") - told
+            apart.append(ca.atan2(ca.sin(gap), ca.cos(gap)) if name in self.turning else gap)
+        found = []
+        for i, name in enumerate(self.controls):
+            total = named.value(self.feedforward[name], f"law of input {name!r}")
+            for j, gap in enumerate(apart):
+                if np.abs(self.gains[:, i, j]).max() > 0.0:
+                    total -= self._table(f"gain_{i}_{j}", self.gains[:, i, j])(plant.t) * gap
+            low, high = self.limits.get(name, (-np.inf, np.inf))
+            found.append(ca.fmin(ca.fmax(total, low), high))
+        return found
+
+    def rates(self, plant: Plant, own: Mapping[str, ca.SX], commands: Sequence[ca.SX]) -> list[ca.SX]:
+        return []
+
+    def _table(self, name: str, values: Reals) -> Table:
+        return Table(name, self.times, values, outside="hold")
+
+    def on(self, model: Model | System | Equations | None = None, inputs: Mapping[str, Amount] | None = None) -> Equations:
+        """The nonlinear equations with this law compiled in, of the manoeuvre's model or of another one with the same names;
+        `inputs` are laws of inputs that the law does not set."""
+        return closed(self.model if model is None else model, self, inputs)
+
+    # ---------------------------------------------------------------- in the loop, sampled
+
+    def sampled(self, rate: float) -> Sampled:
+        """The same law asked `rate` times per second and held in between, for `simulate(…, control=…)`."""
+        formulas = [self.formulas.get(name, Name(name)) for name in self.states]
+        used = [tuple(names(f)) for f in formulas]
+
+        def command(t: float, x: State) -> dict[str, float]:
+            at = [evaluate_number(f, {n: x[n] for n in words}) for f, words in zip(formulas, used, strict=True)]
+            return self.command(t, np.array(at))
+
+        return Sampled(command, rate)
+
+    def command(self, t: float, at: Reals) -> dict[str, float]:
+        """Inputs at a time, from the values of the `states`."""
+        gap = at - self._held(t, self.reference)
+        for j, name in enumerate(self.states):
+            if name in self.turning:
+                gap[j] = np.arctan2(np.sin(gap[j]), np.cos(gap[j]))
+        u = self.feedforward.at([t])[0] - self._held(t, self.gains) @ gap
+        sides = [self.limits.get(name, (-np.inf, np.inf)) for name in self.controls]
+        return {n: float(np.clip(value, *pair)) for n, value, pair in zip(self.controls, u, sides, strict=True)}
+
+    def _held(self, t: float, values: Reals) -> Reals:
+        place = float(np.clip(np.interp(t, self.times, np.arange(len(self.times))), 0, len(self.times) - 1))
+        k = min(int(place), len(self.times) - 2)
+        return np.asarray(values[k] + (place - k) * (values[k + 1] - values[k]))
+
+    def __repr__(self) -> str:
+        end = self.times[-1]
+        return f"<Tracking: {', '.join(self.controls)} from {', '.join(self.states)}, {self.times[0]:g} to {end:.4g} s>"
+
+
+def tracking(
+    solution: Solution,
+    *,
+    weights: Mapping[str, float],
+    effort: Mapping[str, float],
+    limits: Mapping[str, float | tuple[float, float]] | None = None,
+    beyond: float | None = None,
+) -> Tracking:
+    """The time-varying linear-quadratic regulator about a solution's motion: ∫ Σ w (deviation)² + Σ r (change of input)² least.
+
+    - `weights`: w by name of states or outputs of motion; what they depend on is fed back too, the rest is left alone.
+    - `effort`: r by name of the controls, all of them.
+    - `limits`: greatest amounts of inputs, or pairs; leave some room beyond the bounds of the manoeuvre, since a control at its
+      bound has nothing to answer with on that side.
+    - `beyond`: seconds for which the motion is thought to go on after its end (default: its duration again).
+
+        law = dr.tracking(found, weights={"lean": 100, "steer": 10, "heading": 100}, effort={"steer_torque": 1})
+        run = dr.simulate(law.on(), found.duration, start={"speed": 8, "lean": 0.05})
+    """
+    phase, run = solution.phases[0].phase, solution.trajectory
+    e, controls = phase.equations, phase.controls
+    _check(e, controls, weights, effort)
+    deviations = deviations_of(e, tuple(weights))
+    along = _Along(deviations, run)
+    naming = deviations.choose(along.slopes)
+    kept = _needed(naming, along.matrices(naming)[0], tuple(weights))
+    place = [naming.names.index(name) for name in kept]
+    a, b = along.matrices(naming)
+    into = [[q.name for q in e.inputs].index(name) for name in controls]
+    a, b = a[:, place][:, :, place], b[:, place][:, :, into]
+    if not (np.isfinite(a).all() and np.isfinite(b).all()):
+        raise ModelError(f"{e.name}: {', '.join(kept)} do not tell deviations all along this motion; weigh other quantities")
+    q = np.diag([float(weights.get(name, 0.0)) for name in kept])
+    r = np.diag([float(effort[name]) for name in controls])
+    gains = _riccati(along.times, a, b, q, r, solution.duration if beyond is None else float(beyond))
+    turned = {n: parse(text) for n, text in attitude_texts(e).items() if n in kept}
+    states = {s.name for s in e.states}
+    told = {s.name for s in e.outputs if s.unit == "rad" and s.name not in states}
+    sides = {n: v if isinstance(v, tuple) else (-abs(v), abs(v)) for n, v in (limits or {}).items()}
+    reference = along.slopes.values[:, [naming.chosen[i] for i in place]]
+    turning = frozenset(name for name in kept if name in told or name in turned)
+    for j, name in enumerate(kept):
+        if name in turning:
+            reference[:, j] = np.unwrap(reference[:, j])
+    return Tracking(solution.manoeuvre.model, kept, along.times, reference, gains, solution.feedforward, turned, turning, sides)
+
+
+@dataclass(frozen=True, eq=False)
+class _Along:
+    """Derivatives along a run."""
+
+    deviations: Deviations
+    run: Trajectory
+
+    @cached_property
+    def _rows(self) -> NDArray[np.int64]:
+        """Samples, of an instant that occurs twice the later one."""
+        later = np.append(np.diff(self.run.time) > 0, True)
+        return np.flatnonzero(later)
+
+    @property
+    def times(self) -> Reals:
+        return np.asarray(self.run.time[self._rows])
+
+    @cached_property
+    def slopes(self) -> Slopes:
+        e, rows = self.deviations.equations, self._rows
+        x = np.column_stack([_channel(self.run, q.name) for q in e.states])[rows]
+        u = np.column_stack([_channel(self.run, q.name) for q in e.inputs])[rows] if e.inputs else np.zeros((len(rows), 0))
+        p = np.tile([self.run.parameters[q.name] for q in e.parameters], (len(rows), 1)).reshape(len(rows), -1)
+        return self.deviations.slopes(self.times[:, None], x, u, p)
+
+    def matrices(self, naming: Naming) -> tuple[Reals, Reals]:
+        try:
+            return naming.matrices(self.slopes)
+        except np.linalg.LinAlgError:
+            name = self.deviations.equations.name
+            raise ModelError(f"{name}: {', '.join(naming.names)} do not tell deviations all along this motion") from None
+
+
+def _channel(run: Trajectory, name: str) -> Reals:
+    for word in (name, f"coordinates.{name}", f"velocities.{name}", f"inputs.{name}"):
+        if word in run:
+            return run[word]
+    raise ModelError(f"the motion of {run.model!r} has no {name!r}{closest(name, run.names())}")
+
+
+def _needed(naming: Naming, a: Reals, weighed: tuple[str, ...]) -> tuple[str, ...]:
+    """What the weighed deviations depend on, now or later."""
+    size = np.abs(a).max(axis=0)
+    linked = size > 1e-9 * max(float(size.max()), 1e-300)
+    wanted = {naming.names.index(name) for name in weighed}
+    while True:
+        more = wanted | {int(j) for i in wanted for j in np.flatnonzero(linked[i])}
+        if more == wanted:
+            return tuple(name for i, name in enumerate(naming.names) if i in wanted)
+        wanted = more
+
+
+def _riccati(times: Reals, a: Reals, b: Reals, q: Reals, r: Reals, beyond: float) -> Reals:
+    """K at every time, from the end backwards."""
+    n, inverse = a.shape[1], np.linalg.inv(r)
+    # the last step is the one after the end, as often as it fits
+    steps = np.append(np.diff(times), np.median(np.diff(times)))
+    mean_a = 0.5 * (a + np.concatenate([a[1:], a[-1:]]))
+    mean_b = 0.5 * (b + np.concatenate([b[1:], b[-1:]]))
+    matrix = np.zeros((len(times), 2 * n, 2 * n))
+    matrix[:, :n, :n], matrix[:, n:, n:] = mean_a, -mean_a.transpose(0, 2, 1)
+    matrix[:, :n, n:], matrix[:, n:, :n] = -mean_b @ inverse @ mean_b.transpose(0, 2, 1), -q
+    back = _exponentials(-steps[:, None, None] * matrix)
+
+    def before(p: Reals, k: int) -> Reals:
+        x, y = back[k, :n, :n] + back[k, :n, n:] @ p, back[k, n:, :n] + back[k, n:, n:] @ p
+        made = np.linalg.solve(x.T, y.T).T
+        return np.asarray(0.5 * (made + made.T))
+
+    last = len(times) - 1
+    p = np.zeros((n, n))
+    for _ in range(round(beyond / float(steps[-1]))):
+        p = before(p, last)
+    gains = np.empty((len(times), b.shape[2], n))
+    gains[last] = inverse @ b[last].T @ p
+    for k in range(last - 1, -1, -1):
+        p = before(p, k)
+        gains[k] = inverse @ b[k].T @ p
+    return gains
+
+
+def _exponentials(matrices: Reals) -> Reals:
+    """e^M of many small matrices at once: Padé's approximant of order (6, 6) of M/2ˢ, squared s times."""
+    largest = float(np.abs(matrices).sum(axis=2).max(initial=0.0))
+    squarings = max(0, int(np.ceil(np.log2(max(largest, 1e-300)))) + 1)
+    m = matrices / 2.0**squarings
+    one = np.broadcast_to(np.eye(m.shape[1]), m.shape)
+    top, bottom, power, factor = one.copy(), one.copy(), one, 1.0
+    for k in range(1, 7):
+        factor *= (7 - k) / (k * (13 - k))
+        power = power @ m
+        top = top + factor * power
+        bottom = bottom + (-1) ** k * factor * power
+    found = np.linalg.solve(bottom, top)
+    for _ in range(squarings):
+        found = found @ found
+    return np.asarray(found)
+
+
+def _check(e: Equations, controls: Sequence[str], weights: Mapping[str, float], effort: Mapping[str, float]) -> None:
+    if not weights:
+        raise ModelError(f"{e.name}: nothing has a weight; give weights={{name: w}} for what shall be held")
+    for what, given in (("weight", weights), ("effort", effort)):
+        for name, value in given.items():
+            if not (np.isfinite(value) and value > 0):
+                raise ModelError(f"{e.name}: the {what} of {name!r} is {value!r}; it must be a positive number")
+    for name in effort:
+        if name not in controls:
+            raise ModelError(f"{e.name}: {name!r} is not among the controls of the manoeuvre{closest(name, controls)}")
+    missing = [name for name in controls if name not in effort]
+    if missing:
+        raise ModelError(f"{e.name}: give the effort of {missing[0]!r} too: effort={{…, {missing[0]!r}: r}}")

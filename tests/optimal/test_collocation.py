@@ -1,0 +1,88 @@
+"""Schemes: exactness of their polynomials, order of what they integrate, meshes."""
+
+import math
+
+import numpy as np
+import pytest
+import sympy as sp
+
+import draisine as dr
+from draisine.model.errors import ModelError
+from draisine.optimal.collocation import gauss_points, lagrange, lagrange_slope, quadrature, radau_points
+
+
+@pytest.mark.parametrize("degree", range(1, 8))
+def test_quadrature_is_exact_to_its_degree(degree):
+    for points, best in ((radau_points(degree), 2 * degree - 2), (gauss_points(degree), 2 * degree - 1)):
+        weights = quadrature(points)
+        for power in range(best + 1):
+            assert weights @ points**power == pytest.approx(1 / (power + 1), abs=1e-13)
+        assert abs(weights @ points ** (best + 1) - 1 / (best + 2)) > 1e-9  # and not beyond
+    assert radau_points(degree)[-1] == 1.0
+
+
+def test_radau_of_three_points_is_the_published_one():
+    assert radau_points(3) == pytest.approx([(4 - math.sqrt(6)) / 10, (4 + math.sqrt(6)) / 10, 1], abs=1e-15)
+
+
+def test_interpolation_and_its_slope():
+    c, s = np.array([0.0, 0.2, 0.7, 1.0]), np.linspace(-0.1, 1.1, 7)
+    values = 2 - c + 3 * c**3
+    assert lagrange(c, s) @ values == pytest.approx(2 - s + 3 * s**3)
+    assert lagrange_slope(c, s) @ values == pytest.approx(-1 + 9 * s**2)
+
+
+SCHEMES = [
+    (dr.Collocation("radau", 1), 1),
+    (dr.Collocation("radau", 2), 3),
+    (dr.Collocation("radau", 3), 5),
+    (dr.Collocation("gauss", 1), 2),
+    (dr.Collocation("gauss", 2), 4),
+    (dr.Collocation("hermite-simpson"), 4),
+    (dr.Collocation("trapezoidal"), 2),
+    (dr.Shooting(steps=1), 4),
+]
+
+
+@pytest.mark.parametrize(("scheme", "order"), SCHEMES, ids=str)
+def test_states_at_the_end_converge_with_the_order(scheme, order):
+    """ẋ = x cos t from 1: x(1) = exp(sin 1). Nothing is to be chosen; the problem is square."""
+    x, t = sp.symbols("x t")
+    system = dr.first_order("growth", {x: x * sp.cos(t)})
+    stated = dr.manoeuvre(system).start(x=1).duration(1).minimise(final="x")
+    counts = (4, 8) if order > 3 else (16, 32)
+    errors = [abs(stated.solve(scheme.on(np.linspace(0, 1, n + 1))).objective - math.exp(math.sin(1))) for n in counts]
+    assert scheme.order == order
+    assert math.log2(errors[0] / errors[1]) == pytest.approx(order, abs=0.35)
+
+
+def test_meshes_are_checked():
+    for wrong in (0, (0.0, 0.5), (0.0, 0.6, 0.4, 1.0), (0.1, 1.0)):
+        with pytest.raises(ModelError):
+            dr.Collocation(intervals=wrong)
+        with pytest.raises(ModelError):
+            dr.Shooting(intervals=wrong)
+    with pytest.raises(ModelError, match="choose one of"):
+        dr.Collocation("simpson")
+    with pytest.raises(ModelError, match="degree"):
+        dr.Collocation(degree=0)
+
+
+def test_refinement_splits_where_the_error_is():
+    scheme = dr.Collocation(intervals=4)
+    finer = dr.Refinement(1e-6).finer(scheme, np.array([1e-7, 1e-5, 1e-7, 1.0]))
+    assert finer.grid.breaks.tolist() == [0, 0.25, 0.375, 0.5, 0.75, 0.8125, 0.875, 0.9375, 1]
+    assert dr.Refinement(1e-6).finer(scheme, np.full(4, 1e-7)) is None
+    assert dr.Refinement(1e-6, most=5).finer(scheme, np.ones(4)) is None
+
+
+def test_estimated_errors_are_of_the_size_of_the_true_ones():
+    x, v, push = sp.symbols("x v push")
+    swing = dr.first_order("swing", {x: v, v: push - sp.sin(x)}, inputs=[push])
+    stated = dr.manoeuvre(swing).start(x=0, v=0).finish(x=2, v=0).duration(3).minimise(integral="push**2")
+    for scheme in (dr.Collocation(degree=2, intervals=15), dr.Shooting(15, 1)):
+        found = stated.solve(scheme)
+        assert found.discrepancy / 30 < found.error < 300 * found.discrepancy
+        fine = stated.solve(scheme, refine=dr.Refinement(found.error / 50))
+        assert fine.error <= found.error / 50
+        assert fine.discrepancy < found.discrepancy / 3
