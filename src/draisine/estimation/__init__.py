@@ -1,0 +1,1 @@
+"""Parameters from data, with their uncertainty."""

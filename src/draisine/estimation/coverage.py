@@ -1,0 +1,85 @@
+"""Whether intervals hold what they promise: many data sets simulated with known parameters, and how often intervals hold them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from draisine.estimation.fit import Fit
+
+Reals = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Coverage:
+    """Over many data sets: estimates and standard deviations, (sets, names), and which intervals hold the truth."""
+
+    names: tuple[str, ...]
+    level: float
+    truth: Reals
+    estimates: Reals
+    deviations: Reals
+    held: NDArray[np.bool_]
+
+    @property
+    def sets(self) -> int:
+        return len(self.estimates)
+
+    @property
+    def shares(self) -> dict[str, float]:
+        """How often the interval of each parameter holds the truth."""
+        return dict(zip(self.names, self.held.mean(axis=0).tolist(), strict=True))
+
+    @property
+    def bias(self) -> dict[str, float]:
+        """Mean of (estimate − truth) over its standard deviation."""
+        return dict(zip(self.names, ((self.estimates - self.truth) / self.deviations).mean(axis=0).tolist(), strict=True))
+
+    def limits(self, chance: float = 0.01) -> tuple[float, float]:
+        """Between which shares lie, but for this chance, where intervals are right."""
+        from scipy.stats import binom
+
+        low, high = binom.ppf([chance / 2, 1 - chance / 2], self.sets, self.level)
+        return float(low) / self.sets, float(high) / self.sets
+
+    def __str__(self) -> str:
+        width = max(len(n) for n in self.names)
+        lines = [f"{100 * self.level:g} % intervals over {self.sets} data sets hold the truth"]
+        lines += [f"  {n:<{width}}  {100 * s:5.1f} %   bias {self.bias[n]:+.3f} deviations" for n, s in self.shares.items()]
+        return "\n".join(lines)
+
+
+def coverage(
+    fit: Callable[[np.random.Generator], Fit],
+    truth: Mapping[str, float],
+    sets: int = 1000,
+    *,
+    seed: int = 0,
+    level: float = 0.95,
+    progress: Callable[[str], None] | None = None,
+) -> Coverage:
+    """Call `fit` with a random generator per data set: it makes data with the true parameters, and estimates these from them.
+
+    >>> import numpy as np, sympy as sp, draisine as dr
+    >>> x, k = sp.symbols("x k")
+    >>> decay = dr.first_order("decay", {x: -k * x}, parameters={k: 1.0}, start={x: 1.0})
+    >>> t = np.linspace(0.0, 2.0, 11)
+    >>> def fit(random):
+    ...     return dr.estimate(decay, {"time": t, "x": np.exp(-t) + 0.01 * random.normal(size=11)}, ["k"], {"x": ("x", 0.01)})
+    >>> dr.coverage(fit, {"k": 1.0}, 20).shares["k"] > 0.7
+    True
+    """
+    names = tuple(truth)
+    wanted = np.array([truth[n] for n in names])
+    estimates, deviations, held = [], [], []
+    for k, child in enumerate(np.random.SeedSequence(seed).spawn(sets)):
+        found = fit(np.random.default_rng(child))
+        estimates.append([found[n] for n in names])
+        deviations.append([found.deviations[n] for n in names])
+        held.append([low <= truth[n] <= high for n in names for low, high in [found.interval(n, level)]])
+        if progress is not None:
+            progress(f"set {k + 1} of {sets}")
+    return Coverage(names, level, wanted, np.array(estimates), np.array(deviations), np.array(held, dtype=bool))

@@ -1,0 +1,250 @@
+"""Recorded experiments: named columns over time, from tables, files and runs.
+
+Whatever is given becomes `Experiment`s: time in seconds from the first sample, columns in SI units, NaN where a sample is
+missing. Units stand in headers, "lean [deg]", or in a table's attributes; a column without one is taken to be in SI units.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from draisine.model.units import Unit, UnitError, parse_unit
+from draisine.program.expression import closest
+from draisine.results import Trajectory
+
+Reals = NDArray[np.float64]
+
+TIMES = ("time", "t", "timestamp", "time_stamp", "datetime", "seconds")  # names under which time is looked for
+_HEADER = re.compile(r"^\s*(?P<name>.*?)\s*(?:\[(?P<square>[^\]]*)\]|\((?P<round>[^)]*)\))?\s*$")
+
+
+class DataError(ValueError):
+    """Something in the data is wrong; the message names the column and the cure."""
+
+
+@dataclass(frozen=True, eq=False)
+class Experiment:
+    """One recording: columns over time, in SI units, NaN where a sample is missing.
+
+    - `start`: wishes for the start of this experiment, before those given to `estimate`.
+
+    >>> import numpy as np
+    >>> e = Experiment.of({"time [ms]": [0, 10, 30], "lean [deg]": [0.0, float("nan"), 180.0]}, "first")
+    >>> e.time.tolist(), e.columns["lean"].round(4).tolist(), e.units["lean"]
+    ([0.0, 0.01, 0.03], [0.0, nan, 3.1416], 'deg')
+    """
+
+    name: str
+    time: Reals
+    columns: Mapping[str, Reals]
+    units: Mapping[str, str] = field(default_factory=dict)
+    start: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        time = np.asarray(self.time, dtype=float)
+        if time.ndim != 1 or time.size < 2:
+            raise DataError(f"{self.name}: an experiment needs two samples or more, got {time.size}")
+        if not np.isfinite(time).all():
+            raise DataError(f"{self.name}: {np.count_nonzero(~np.isfinite(time))} time stamps are missing; drop these rows")
+        back = np.flatnonzero(np.diff(time) <= 0.0)
+        if back.size:
+            k = int(back[0])
+            what = "stands still" if time[k + 1] == time[k] else "runs backwards"
+            raise DataError(
+                f"{self.name}: time {what} after sample {k + 1}: {time[k]:g} s is followed by {time[k + 1]:g} s; sort the rows, "
+                "drop repeated ones, or give separate recordings as separate experiments"
+            )
+        columns = {name: np.asarray(values, dtype=float) for name, values in self.columns.items()}
+        for name, values in columns.items():
+            if values.shape != time.shape:
+                raise DataError(f"{self.name}: column {name!r} has {values.size} samples, time has {time.size}")
+        object.__setattr__(self, "time", time - time[0])
+        object.__setattr__(self, "columns", columns)
+
+    @staticmethod
+    def of(data: Any, name: str = "experiment", start: Mapping[str, Any] | None = None) -> Experiment:
+        """An experiment from a table (pandas, xarray, mapping of columns), a trajectory, or a file (CSV, Parquet, NetCDF)."""
+        if isinstance(data, Experiment):
+            return replace(data, start={**data.start, **(start or {})})
+        headers, columns, units = _table(data, name)
+        time, values, known = _sorted_out(headers, columns, units, name)
+        return Experiment(name, time, values, known, dict(start or {}))
+
+    def column(self, name: str) -> Reals:
+        """A column by name, or a complaint that names the closest one."""
+        if name not in self.columns:
+            raise DataError(f"{self.name}: the data have no column {name!r}{closest(name, list(self.columns))}")
+        _unit(self.units.get(name, ""), name, self.name)  # one that nobody knows matters where the column does
+        return self.columns[name]
+
+    def part(self, begin: float, end: float) -> Experiment:
+        """The samples with begin ≤ time ≤ end; its time begins at zero again, and wishes for the start are left out."""
+        keep = (self.time >= begin) & (self.time <= end)
+        columns = {name: values[keep] for name, values in self.columns.items()}
+        return Experiment(f"{self.name} from {begin:g} s", self.time[keep], columns, self.units)
+
+    def with_columns(self, columns: Mapping[str, Reals]) -> Experiment:
+        """The same experiment with some columns replaced or added."""
+        return replace(self, columns={**self.columns, **columns})
+
+
+def experiments_of(data: Any) -> tuple[Experiment, ...]:
+    """One experiment or several: a list of whatever is one, or a mapping of their names."""
+    if isinstance(data, Mapping) and not _has_time(data) and not any(_numeric(v) for v in data.values()):
+        made = tuple(Experiment.of(value, name) for name, value in data.items())
+    elif isinstance(data, Sequence) and not isinstance(data, str):
+        made = tuple(
+            Experiment.of(one, one.name if isinstance(one, Experiment) else f"experiment {i + 1}") for i, one in enumerate(data)
+        )
+    else:
+        made = (Experiment.of(data, data.name if isinstance(data, Experiment) else _called(data)),)
+    if not made:
+        raise DataError("no data: give a table, a file, a trajectory, or a list of them")
+    return made
+
+
+# ------------------------------------------------------------------------------------------------------------- reading
+
+
+def _has_time(data: Mapping[Any, Any]) -> bool:
+    return any(_split(str(header))[0].lower() in TIMES for header in data)
+
+
+def _numeric(value: Any) -> bool:
+    return isinstance(value, list | tuple | np.ndarray) and np.asarray(value).dtype.kind in "fiubM"
+
+
+def _called(data: Any) -> str:
+    return Path(data).stem if isinstance(data, str | os.PathLike) else "experiment"
+
+
+def _split(header: str) -> tuple[str, str]:
+    """Name and unit of a header: "lean [deg]" → ("lean", "deg")."""
+    found = _HEADER.match(header)
+    assert found is not None  # the pattern matches every text
+    return found["name"], (found["square"] if found["square"] is not None else found["round"] or "").strip()
+
+
+def _table(data: Any, name: str) -> tuple[list[str], list[Any], dict[str, str]]:
+    """Headers, columns, and units that stand beside the table."""
+    if isinstance(data, str | os.PathLike):
+        return _table(_read(Path(data)), name)
+    if isinstance(data, Trajectory):
+        keep = np.append(True, np.diff(data.time) > 0)  # an instant occurs twice where segments meet
+        columns = [data.time[keep], *(column[keep] for column in data.data.T)]
+        return ["time", *data.names()], columns, {c.name: c.unit for c in data.channels}
+    if hasattr(data, "data_vars"):  # xarray
+        over = [str(d) for d in data.dims]
+        timed = [d for d in over if d.lower() in TIMES] or over[:1]
+        variables = {str(k): v for k, v in data.data_vars.items() if v.dims == (timed[0],)}
+        units = {k: str(v.attrs["units"]) for k, v in variables.items() if v.attrs.get("units")}
+        units |= {timed[0]: str(data[timed[0]].attrs["units"])} if data[timed[0]].attrs.get("units") else {}
+        return [timed[0], *variables], [data[timed[0]].values, *(v.values for v in variables.values())], units
+    if hasattr(data, "columns") and hasattr(data, "index"):  # pandas
+        headers, columns = [str(c) for c in data.columns], [data[c].to_numpy() for c in data.columns]
+        if not any(_split(h)[0].lower() in TIMES for h in headers):
+            headers, columns = ["time" if data.index.name is None else str(data.index.name), *headers], [data.index, *columns]
+            if data.index.name is None and data.index.dtype.kind not in "fM":
+                raise DataError(
+                    f"{name}: the table has no column of time; name one of {headers[1:]} 'time', or make it the index"
+                )
+        return headers, columns, dict(data.attrs.get("units", {}))
+    if isinstance(data, Mapping):
+        return [str(k) for k in data], list(data.values()), {}
+    raise DataError(
+        f"{name}: {type(data).__name__} is no data; give a pandas or xarray table, a mapping of columns, a trajectory, or the "
+        "path of a CSV, Parquet or NetCDF file"
+    )
+
+
+def _read(path: Path) -> Any:
+    """The table in a file."""
+    import pandas
+
+    if not path.exists():
+        raise DataError(f"there is no file {path}")
+    kind = path.suffix.lower()
+    if kind in (".csv", ".txt", ".log"):
+        return pandas.read_csv(path, comment="#", skipinitialspace=True, encoding="utf-8-sig", sep=None, engine="python")
+    if kind == ".parquet":
+        return pandas.read_parquet(path)
+    if kind in (".nc", ".h5"):
+        import xarray
+
+        with xarray.open_dataset(path, engine="h5netcdf", decode_times=False) as opened:
+            return opened.load()
+    raise DataError(f"{path.name}: files of kind {kind or 'none'} are not read; write .csv, .parquet or .nc")
+
+
+def _sorted_out(
+    headers: Sequence[str], columns: Sequence[Any], units: Mapping[str, str], name: str
+) -> tuple[Reals, dict[str, Reals], dict[str, str]]:
+    """Time in seconds, columns in SI, units as they were written."""
+    found: dict[str, Reals] = {}
+    written: dict[str, str] = {}
+    time: Reals | None = None
+    for header, values in zip(headers, columns, strict=True):
+        title, unit = _split(header)
+        title, unit = (title, unit) if title else (header, "")
+        unit = unit or units.get(header, "")
+        if title in found:
+            raise DataError(f"{name}: there are two columns {title!r}; rename one")
+        if title.lower() in TIMES and time is None:
+            time = _seconds(values, unit, title, name)
+            continue
+        numbers = _numbers(values)
+        if numbers is None:
+            continue  # remarks and the like: nobody asked for it yet
+        found[title], written[title] = numbers * (_unit(unit, title, name).scale if _known(unit) else 1.0), unit
+    if time is None:
+        raise DataError(f"{name}: there is no column of time among {', '.join(headers)}; call it 'time', or 'time [ms]'")
+    return time, found, written
+
+
+def _unit(text: str, column: str, name: str) -> Unit:
+    try:
+        return parse_unit(text) if text else Unit()
+    except UnitError as problem:
+        raise DataError(f"{name}: the unit of column {column!r} is not known: {problem}") from None
+
+
+def _known(unit: str) -> bool:
+    try:
+        return not unit or parse_unit(unit) is not None
+    except UnitError:
+        return False
+
+
+def _numbers(values: Any) -> Reals | None:
+    array = np.asarray(values)
+    if array.dtype.kind in "fiub":
+        return array.astype(float)
+    import pandas
+
+    made = np.asarray(pandas.to_numeric(pandas.Series(array), errors="coerce"), dtype=float)
+    return made if np.isfinite(made).any() else None
+
+
+def _seconds(values: Any, unit: str, column: str, name: str) -> Reals:
+    """Time in seconds: numbers in their unit, or time stamps since the first."""
+    array = np.asarray(values)
+    if array.dtype.kind in "fiu":
+        made = _unit(unit or "s", column, name)
+        if made.dimension != parse_unit("s").dimension:
+            raise DataError(f"{name}: the column of time {column!r} is in {unit}, which is no time; write s, ms, min or h")
+        return array.astype(float) * made.scale
+    import pandas
+
+    stamps = pandas.to_datetime(pandas.Series(array), errors="coerce", format="ISO8601" if array.dtype.kind in "OU" else None)
+    if stamps.isna().all():
+        raise DataError(f"{name}: the column of time {column!r} has neither numbers nor time stamps, but {array[0]!r}")
+    elapsed = (stamps - stamps.iloc[0]).dt.total_seconds()
+    return np.asarray(elapsed, dtype=float)

@@ -1,0 +1,100 @@
+"""Profile likelihood: how the sum of squares grows along one unknown while all others are fitted anew."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from draisine.estimation.losses import Loss
+from draisine.estimation.posing import Posed
+from draisine.estimation.solving import Outcome, Shooting, fixed_at, solve
+
+Reals = NDArray[np.float64]
+
+NARROW = 1e-3  # of a standard deviation, by which an unknown is held
+ROUNDS = 8  # of the search for a side
+CLOSE = 1e-3  # of the quantile
+
+
+@dataclass(frozen=True, eq=False)
+class Profile:
+    """Values of an unknown and the root of the growth of the sum of squares there, signed; `low` and `high` bound the interval.
+
+    A straight line says that linearisation serves; a bend shows by how much it does not.
+    """
+
+    name: str
+    values: Reals
+    roots: Reals
+    low: float
+    high: float
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        return self.low, self.high
+
+
+def profile(
+    posed: Posed,
+    method: Shooting,
+    best: Outcome,
+    sigmas: Reals,
+    loss: Loss | None,
+    name: str,
+    deviation: float,
+    quantile: float,
+) -> Profile:
+    """Search on both sides for where the root of the growth is the quantile."""
+    if not np.isfinite(deviation):
+        raise ValueError(f"{name}: the data do not tell it, so that its likelihood has no sides")
+    at = posed.names.index(name)
+    points: dict[float, float] = {float(best.unknowns[at]): 0.0}
+    sides = []
+    for sign in (-1.0, 1.0):
+        sides.append(_side(posed, method, best, sigmas, loss, at, sign * deviation, quantile, points))
+    order = sorted(points)
+    return Profile(name, np.array(order), np.array([points[v] for v in order]), min(sides), max(sides))
+
+
+def _side(
+    posed: Posed,
+    method: Shooting,
+    best: Outcome,
+    sigmas: Reals,
+    loss: Loss | None,
+    at: int,
+    step: float,
+    quantile: float,
+    points: dict[float, float],
+) -> float:
+    """Secant steps on the signed root, which is nearly linear."""
+    centre = float(best.unknowns[at])
+    low, high = posed.sides[0][at], posed.sides[1][at]
+    near, near_root = centre, 0.0
+    value, held = centre + quantile * step, best
+    for _ in range(ROUNDS):
+        value = float(np.clip(value, low, high))
+        held = solve(fixed_at(posed, posed.names[at], value, NARROW * abs(step)), method, sigmas, loss, _moved(held, at, value))
+        there = float(held.unknowns[at])
+        miss = (there - value) / (NARROW * abs(step))
+        root = float(np.sqrt(max(held.squares - miss**2 - best.squares, 0.0)))
+        points[there] = float(np.sign(step)) * root
+        if abs(root - quantile) <= CLOSE * quantile or (value in (low, high) and root < quantile):
+            return there
+        if root == near_root:
+            return float("inf") * np.sign(step)
+        following = there + (quantile - root) * (there - near) / (root - near_root)
+        near, near_root = there, root
+        # no further than thrice the way so far: a flat profile must not lead out of the model's world
+        value = centre + float(np.clip((following - centre) / step, 0.1, 3.0 * max(abs((there - centre) / step), 1.0))) * step
+    return there
+
+
+def _moved(outcome: Outcome, at: int, value: float) -> Outcome:
+    from dataclasses import replace
+
+    unknowns = outcome.unknowns.copy()
+    unknowns[at] = value
+    return replace(outcome, unknowns=unknowns)

@@ -1,0 +1,109 @@
+"""Estimations written in a file (TOML): model, unknowns, what is measured, what drives it, how to shoot.
+
+    model = "bicycle"
+    window = "0.2 s"            # multiple shooting; left out: one run from the start
+    loss = "huber"              # or "soft_l1", "cauchy"; left out: squares
+    starts = 8                  # left out: one, from the guess
+
+    [unknown]
+    trail = [0.0, 0.3]          # sides, or [] for none
+    [measured]
+    roll_gyro = ["roll_rate", "0.01 rad/s"]   # column = quantity, or quantity and noise
+    [inputs]
+    steer_torque = ["torque", "0.05 N*m"]     # input = column, or column and noise, or a number
+    [start]
+    speed = "2 m/s"
+
+Further tables: guess, parameters, relations, priors.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from draisine.estimation.estimate import MultiStart, estimate
+from draisine.estimation.fit import Fit
+from draisine.estimation.losses import Cauchy, Huber, Loss, SoftL1
+from draisine.estimation.multiple import MultipleShooting
+from draisine.estimation.single import SingleShooting
+from draisine.estimation.solving import Progress, Shooting
+from draisine.model.errors import ModelError
+from draisine.model.units import quantity
+from draisine.program.expression import closest
+
+LOSSES: Mapping[str, type[Huber] | type[SoftL1] | type[Cauchy]] = {"huber": Huber, "soft_l1": SoftL1, "cauchy": Cauchy}
+TABLES = ("unknown", "measured", "inputs", "start", "guess", "parameters", "relations", "priors")
+WORDS = ("model", "window", "loss", "starts", *TABLES)
+
+
+@dataclass(frozen=True)
+class EstimationStudy:
+    """An estimation but for its data."""
+
+    model: str
+    unknown: Mapping[str, Any]
+    measured: Mapping[str, Any]
+    given: Mapping[str, Any] = field(default_factory=dict)
+    method: Shooting = field(default_factory=SingleShooting)
+    loss: Loss | None = None
+    starts: MultiStart | None = None
+
+    def fit(self, model: Any, data: Any, *, progress: Progress | None = None, **changed: Any) -> Fit:
+        """The estimation with a model and data; what is `changed` replaces what the file says, e.g. loss=None."""
+        told = {**self.given, "method": self.method, "loss": self.loss, "starts": self.starts, "progress": progress, **changed}
+        return estimate(model, data, dict(self.unknown), dict(self.measured), **told)
+
+
+def read_study(path: str | Path) -> EstimationStudy:
+    """Read an estimation from a TOML file."""
+    place = Path(path)
+    try:
+        said = tomllib.loads(place.read_text(encoding="utf-8"))
+    except tomllib.TOMLDecodeError as problem:
+        raise ModelError(f"{place.name}: {problem}") from None
+    for word in said:
+        if word not in WORDS:
+            raise ModelError(f"{place.name}: nothing is called {word!r} in an estimation{closest(word, WORDS)}")
+    for word in ("model", "unknown", "measured"):
+        if not said.get(word):
+            raise ModelError(f"{place.name}: {word!r} is missing; an estimation needs a model, [unknown] and [measured]")
+    if said.get("loss") is not None and said["loss"] not in LOSSES:
+        raise ModelError(f"{place.name}: loss {said['loss']!r} is none of {', '.join(LOSSES)}")
+    tables = {name: {k: _plain(v) for k, v in said[name].items()} for name in TABLES if name in said}
+    unknown = {k: tuple(v) if v else (float("-inf"), float("inf")) for k, v in tables.pop("unknown").items()}
+    measured = tables.pop("measured")
+    return EstimationStudy(
+        str(said["model"]),
+        unknown,
+        {k: tuple(v) if isinstance(v, list) else v for k, v in measured.items()},
+        {name: {k: tuple(v) if isinstance(v, list) else v for k, v in table.items()} for name, table in _numbers(tables).items()},
+        MultipleShooting(_number(said["window"])) if "window" in said else SingleShooting(),
+        LOSSES[said["loss"]]() if "loss" in said else None,
+        MultiStart(int(said["starts"])) if "starts" in said else None,
+    )
+
+
+def _plain(value: Any) -> Any:
+    """Sides with units as numbers: ["1 cm", "30 cm"]."""
+    if isinstance(value, list) and value and all(isinstance(v, str) and quantity(v) is not None for v in value):
+        return [_number(v) for v in value]
+    return value
+
+
+def _numbers(tables: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
+    """Amounts with units as numbers, where a table holds amounts."""
+    amounts = ("start", "guess", "parameters")
+    return {name: {k: _number(v) if name in amounts else v for k, v in table.items()} for name, table in tables.items()}
+
+
+def _number(value: Any) -> float:
+    if isinstance(value, str):
+        found = quantity(value)
+        if found is None:
+            raise ModelError(f"{value!r} is no amount; write a number, or a number with a unit")
+        return found[0]
+    return float(value)

@@ -1,0 +1,122 @@
+"""What data can and cannot tell: singular values of the root of the information, in terms of relative changes of parameters.
+
+With R the root of the information and D the sizes of the unknowns, R D = U S Vᵀ. A column v of V is a combination of relative
+changes; data tell it to within 1/s. Where that is more than the unknowns themselves, the combination cannot be told.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+Reals = NDArray[np.float64]
+
+VAGUE = 1.0  # relative standard deviation from which on a combination cannot be told
+WELL = 0.1  # and up to which an unknown is told well
+NONE = 1e-9  # relative effect below which there is none
+LOST = 1e-11  # of the best told combination: below, there is rounding alone
+SHOWN = 0.1  # least share of a combination that is told
+
+
+@dataclass(frozen=True)
+class Combination:
+    """A combination of relative changes, `shares` by name, which data tell to within the relative `deviation`."""
+
+    shares: dict[str, float]
+    deviation: float
+
+    def __str__(self) -> str:
+        largest = max(self.shares.values(), key=abs)
+        parts = sorted(self.shares.items(), key=lambda item: -abs(item[1]))
+        told = ", ".join(f"{name} {100 * share / largest:+.3g} %" for name, share in parts if abs(share / largest) >= SHOWN)
+        return f"{told}: to within a factor of {self.deviation:.2g}" if np.isfinite(self.deviation) else f"{told}: not at all"
+
+
+@dataclass(frozen=True, eq=False)
+class Telling:
+    """What data tell about unknowns, at given values of these.
+
+    - `deviations`: relative standard deviation of every unknown, whatever the others are; infinite where nothing is told.
+    - `alone`: the same if all others were known.
+    - `untold`: combinations that data do not tell.
+    """
+
+    names: tuple[str, ...]
+    root: Reals
+    sizes: Reals
+
+    @cached_property
+    def _scaled(self) -> tuple[Reals, Reals]:
+        """Singular values, and combinations as rows."""
+        matrix = self.root * self.sizes
+        _, values, axes = np.linalg.svd(matrix, full_matrices=True)
+        padded = np.zeros(len(self.names))
+        padded[: len(values)] = values
+        return padded, axes
+
+    @cached_property
+    def without_effect(self) -> tuple[str, ...]:
+        """Unknowns on which nothing that is measured depends."""
+        effect = np.linalg.norm(self.root * self.sizes, axis=0)
+        return tuple(
+            n for n, e in zip(self.names, effect, strict=True) if not e > NONE * max(float(effect.max(initial=0.0)), 1e-300)
+        )
+
+    @cached_property
+    def alone(self) -> dict[str, float]:
+        effect = np.linalg.norm(self.root * self.sizes, axis=0)
+        return {n: 1.0 / float(e) if e > 0.0 else np.inf for n, e in zip(self.names, effect, strict=True)}
+
+    @cached_property
+    def deviations(self) -> dict[str, float]:
+        found = np.sqrt(np.diag(self.covariance)) / self.sizes
+        return dict(zip(self.names, found.tolist(), strict=True))
+
+    @cached_property
+    def covariance(self) -> Reals:
+        """Of the unknowns; infinite on the diagonal where a combination that includes one is not told at all."""
+        values, axes = self._scaled
+        told = values > LOST * max(float(values.max(initial=0.0)), 1e-300)
+        inverse = (axes[told].T / values[told] ** 2) @ axes[told]
+        lost = (np.abs(axes[~told]) > 1e-6).any(axis=0) if (~told).any() else np.zeros(len(self.names), dtype=bool)
+        covariance = inverse * np.outer(self.sizes, self.sizes)
+        covariance[lost, lost] = np.inf
+        return np.asarray(covariance)
+
+    @cached_property
+    def combinations(self) -> tuple[Combination, ...]:
+        """All combinations, those told worst first."""
+        values, axes = self._scaled
+        found = []
+        for value, axis in sorted(zip(values, axes, strict=True), key=lambda pair: pair[0]):
+            shares = dict(zip(self.names, axis.tolist(), strict=True))
+            found.append(Combination(shares, 1.0 / float(value) if value > LOST * float(values.max()) else np.inf))
+        return tuple(found)
+
+    @property
+    def untold(self) -> tuple[Combination, ...]:
+        return tuple(c for c in self.combinations if c.deviation > VAGUE)
+
+    @property
+    def well(self) -> tuple[str, ...]:
+        """Unknowns that are told to within a tenth of their size, whatever the others are."""
+        return tuple(n for n, d in self.deviations.items() if d <= WELL)
+
+    def __str__(self) -> str:
+        width = max(len(n) for n in self.names)
+        lines = ["what the data tell (relative standard deviations)", f"  {'':<{width}}  with the others unknown   alone"]
+        for name in sorted(self.names, key=lambda n: self.deviations[n]):
+            lines.append(f"  {name:<{width}}  {_share(self.deviations[name]):>23}   {_share(self.alone[name])}")
+        if self.without_effect:
+            lines.append(f"no effect on what is measured: {', '.join(self.without_effect)}")
+        if self.untold:
+            lines.append("combinations that cannot be told:")
+            lines += [f"  {c}" for c in self.untold]
+        return "\n".join(lines)
+
+
+def _share(value: float) -> str:
+    return "—" if not np.isfinite(value) else f"{100 * value:.3g} %"

@@ -1,0 +1,111 @@
+"""Recorded data: every way in gives the same experiment, and what is wrong is named."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+import sympy as sp
+
+import draisine as dr
+from draisine.estimation.data import DataError, Experiment, experiments_of
+
+TIME = np.array([0.0, 0.1, 0.25, 0.3])
+LEAN = np.array([1.0, np.nan, 3.0, -2.0])
+
+
+@pytest.fixture(scope="module")
+def decay() -> dr.Equations:
+    x, k, idle, u = sp.symbols("x k idle u")
+    return dr.first_order(
+        "decay",
+        {x: -k * x + u + 0 * idle},
+        parameters={k: 1.0, idle: 2.0},
+        inputs=[u],
+        start={x: 1.0},
+        outputs={"level": x},
+        units={x: "m", "level": "m"},
+    )
+
+
+def _same(found: Experiment) -> None:
+    np.testing.assert_allclose(found.time, TIME, atol=1e-12)
+    np.testing.assert_allclose(found.columns["lean"], np.radians(LEAN))
+
+
+def test_every_table_gives_the_same_experiment(tmp_path):
+    frame = pd.DataFrame({"time [s]": TIME + 5.0, "lean [deg]": LEAN, "remark": ["a", "b", "c", "d"]})
+    frame.to_csv(tmp_path / "log.csv", index=False)
+    frame.to_parquet(tmp_path / "log.parquet")
+    stamped = pd.DataFrame({"timestamp": pd.Timestamp("2024-03-01T12:00:00Z") + pd.to_timedelta(TIME, "s"), "lean (deg)": LEAN})
+    stamped.to_csv(tmp_path / "stamped.csv", index=False)
+    (tmp_path / "german.csv").write_text("time [ms]; lean [deg]\n0;1\n100;\n250;3\n300;-2\n", encoding="utf-8")
+    indexed = pd.DataFrame({"lean": LEAN}, index=pd.Index(TIME, name="time"))
+    indexed.attrs["units"] = {"lean": "deg"}
+    labelled = indexed.to_xarray()
+    labelled["lean"].attrs["units"] = "deg"
+    plain = {"t": TIME, "lean [deg]": LEAN}
+    files = [tmp_path / f for f in ("log.csv", "log.parquet", "stamped.csv", "german.csv")]
+    for data in (frame, stamped, indexed, labelled, plain, *files):
+        _same(Experiment.of(data))
+
+
+def test_netcdf_files(tmp_path):
+    pytest.importorskip("h5py")
+    labelled = pd.DataFrame({"lean": LEAN}, index=pd.Index(TIME, name="time")).to_xarray()
+    labelled["lean"].attrs["units"] = "deg"
+    labelled.to_netcdf(tmp_path / "log.nc", engine="h5netcdf")
+    _same(Experiment.of(tmp_path / "log.nc"))
+
+
+def test_trajectories_and_several_experiments(decay, tmp_path):
+    run = dr.simulate(decay, 1.0, samples=11)
+    (one,) = experiments_of(run)
+    np.testing.assert_array_equal(one.columns["level"], run["level"])
+    run.save(tmp_path / "run.csv")
+    np.testing.assert_array_equal(experiments_of(tmp_path / "run.csv")[0].columns["level"], run["level"])
+    assert [e.name for e in experiments_of([run, run])] == ["experiment 1", "experiment 2"]
+    assert [e.name for e in experiments_of({"wet": run, "dry": {"time": TIME, "level": TIME}})] == ["wet", "dry"]
+
+
+@pytest.mark.parametrize(
+    ("columns", "said"),
+    [
+        ({"time": [0.0, 2.0, 1.0], "x": [1, 2, 3]}, "time runs backwards after sample 2: 2 s is followed by 1 s"),
+        ({"time": [0.0, 1.0, 1.0], "x": [1, 2, 3]}, "time stands still"),
+        ({"x": [1, 2, 3], "y": [1, 2, 3]}, "no column of time among x, y"),
+        ({"time [m]": [0.0, 1.0], "x": [1, 2]}, "is in m, which is no time"),
+        ({"time": [0.0, 1.0], "x [furlongs]": [1, 2]}, "unit of column 'x' is not known"),
+        ({"time": [0.0, np.nan], "x": [1, 2]}, "1 time stamps are missing"),
+        ({"time": [0.0, 1.0], "x": [1, 2, 3]}, "column 'x' has 3 samples, time has 2"),
+    ],
+)
+def test_bad_tables_are_named(columns, said):
+    with pytest.raises(DataError, match=said):
+        Experiment.of(columns).column("x")
+
+
+@pytest.mark.parametrize(
+    ("data", "given", "error", "said"),
+    [
+        ({"levl": TIME}, {}, DataError, "no column 'level'; did you mean 'levl'"),
+        ({"level [kg]": TIME}, {}, DataError, "column 'level' is in kg, but 'level' is in m"),
+        ({"level": np.full(4, np.nan)}, {}, DataError, "column 'level' has no sample that is a number"),
+        ({"level": TIME}, {"measured": {"level": "lvel"}}, dr.ModelError, "no quantity 'lvel'; did you mean 'level'"),
+        ({"level": TIME}, {"unknown": ["kk"]}, dr.ModelError, "no parameter 'kk'"),
+        ({"level": TIME}, {"unknown": ["k", "idle"]}, DataError, "idle: what is measured .level. does not depend on it"),
+        ({"level": TIME}, {"unknown": {"k": (2.0, 1.0)}}, dr.ModelError, "sides must be .low, high."),
+        ({"level": TIME}, {"inputs": {"v": "level"}}, dr.ModelError, "no input 'v'"),
+        ({"level": TIME}, {"inputs": {"u": "torque"}}, DataError, "no column 'torque'"),
+        ({"level": TIME}, {"priors": {"x": (1.0, 1.0)}}, dr.ModelError, "priors: 'x' is not among the unknowns"),
+        ({"level": TIME}, {"relations": {"k": "2*idle"}}, dr.ModelError, "'k' follows from a relation"),
+        ({"level": TIME}, {"unknown": ["start.x", "k"]}, dr.ModelError, "does not mention 'x'"),
+        ({"level": TIME}, {"measured": {"level": ("level", "3 kg")}}, DataError, "noise of column 'level'"),
+        ({"level": TIME}, {"measured": {"level": ("level", -1.0)}}, DataError, "standard deviation is a positive number"),
+        ({"level": [1.0, np.nan, np.nan, np.nan]}, {"unknown": ["k", "start.x"], "start": {"x": 1.0}}, DataError, "2 unknowns"),
+    ],
+)
+def test_bad_wishes_are_named(decay, data, given, error, said):
+    wanted = {"unknown": ["k"], "measured": {"level": "level"}, **given}
+    with pytest.raises(error, match=said):
+        dr.estimate(decay, {"time": TIME, **data}, **wanted)

@@ -1,0 +1,71 @@
+"""Vehicles identified: the unstable bicycle by windows, the wheelset through its creep forces."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import draisine as dr
+from draisine.gallery.entries import bicycle_identified as bicycle
+from draisine.gallery.entries import wheelset_identified as wheelset
+from draisine.stability.linearisation import equations_of
+
+
+@pytest.fixture(scope="module")
+def model():
+    return equations_of(bicycle.bicycle())
+
+
+@pytest.fixture(scope="module")
+def ridden():
+    return bicycle.ride(10.0)
+
+
+@pytest.fixture(scope="module")
+def fit(model, ridden):
+    return bicycle.identify(bicycle.recorded(ridden), model=model)
+
+
+def test_one_run_from_the_start_is_refused(model, ridden):
+    with pytest.raises(dr.ModelError, match=r"fell_over.*use method=MultipleShooting"):
+        bicycle.identify(bicycle.recorded(ridden), {"trail": (0.0, 0.3)}, method=dr.SingleShooting(), model=model)
+
+
+def test_windows_identify_the_bicycle(fit):
+    for name, value in bicycle.TRUTH.items():
+        assert abs(fit[name] - value) < 3.0 * fit.deviations[name], name
+        assert fit.deviations[name] < 0.02 * value
+    assert 1e-3 < fit.probability < 0.999
+    # lean, steer, their rates and the speed matter; where the bicycle is and heads to does not
+    names = fit.outcome.chains[0].windows.tangent.names
+    assert set(names) == {"steer", "frame_lean", "frame_wx", "steer_rate", "front_wheel_spin"}
+
+
+def test_derivatives_of_a_window_are_those_of_differences(model, fit):
+    """∂(measured, end)/∂(start, parameters) of one window, against central differences of runs on the constraints."""
+    chain = fit.outcome.chains[0]
+    windows, tangent = chain.windows, chain.windows.tangent
+    p, _ = fit.posed.parameters(fit.outcome.unknowns)
+    i, x = 7, chain.states[7]
+    t, u = windows.edges[i : i + 1], windows.inputs[i : i + 1]
+    here, zeta = windows.passage(i, x, p), tangent.values(t, x[None], u, p)
+    for j, name in enumerate((*tangent.names, *bicycle.TRUTH)):
+        found = []
+        place = [q.name for q in model.parameters].index(name) if name in bicycle.TRUTH else None
+        size = 1e-5 * (p[place] if place is not None else 1.0)
+        for sign in (1.0, -1.0):
+            moved, wanted = p.copy(), zeta.copy()
+            if place is None:
+                wanted[0, j] += sign * size
+            else:
+                moved[place] += sign * size
+            begun = tangent.settled(t, x[None], u, moved, wanted)
+            passage = windows.passage(i, begun[0], moved)
+            found.append(np.concatenate([passage.values.ravel(), passage.end]))
+        slope = (found[0] - found[1]) / (2 * size)
+        exact = np.concatenate([here.by[..., j].ravel(), here.end_by[:, j]])
+        np.testing.assert_allclose(exact, slope, atol=2e-4 * max(1.0, float(np.abs(exact).max())), err_msg=name)
+
+
+def test_wheelset_from_lateral_displacement():
+    assert "conicity" in wheelset.wheelset_identified().findings[0]

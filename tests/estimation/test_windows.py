@@ -1,0 +1,118 @@
+"""Multiple shooting: elimination against dense least squares, windows against one run, and what one run cannot do."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import sympy as sp
+
+import draisine as dr
+from draisine.estimation.elimination import Rows, eliminate
+from draisine.gallery.entries.draining_tank import draining_tank, experiment
+
+
+@pytest.mark.parametrize("known", [False, True])
+def test_elimination_is_least_squares(known):
+    random = np.random.default_rng(2)
+    windows, d, k = 4, 3, 2
+    chain, dense = [], []
+    count = windows * d - (d if known else 0)
+    for i in range(windows):
+        own = 0 if known and i == 0 else d
+        after = 0 if i == windows - 1 else d
+        rows = Rows(*(random.normal(size=(9, n)) for n in (own, after, k)), random.normal(size=9))
+        chain.append(rows)
+        line = np.zeros((9, count + k))
+        first = i * d - (d if known else 0)
+        line[:, max(first, 0) : max(first, 0) + own] = rows.own
+        line[:, first + d : first + d + after] = rows.after
+        line[:, count:] = rows.common
+        dense.append((line, rows.side))
+    matrix, side = np.vstack([a for a, _ in dense]), np.concatenate([b for _, b in dense])
+    whole = np.linalg.lstsq(matrix, -side, rcond=None)[0]
+    found = eliminate(chain)
+    change = np.linalg.lstsq(found.common, -found.side, rcond=None)[0]
+    np.testing.assert_allclose(change, whole[count:], atol=1e-12)
+    np.testing.assert_allclose(np.concatenate(found.starts(change)), whole[:count], atol=1e-12)
+    marginal = np.linalg.inv(matrix.T @ matrix)[count:, count:]
+    np.testing.assert_allclose(np.linalg.inv(found.common.T @ found.common), marginal, atol=1e-12)
+
+
+@pytest.mark.parametrize("window", [1.0, 5.0, 20.0])
+def test_windows_and_one_run_agree(window):
+    """The same minimum, covariance and degrees of freedom, however the time is cut."""
+    tank, data = draining_tank(), experiment(1e-3, seed=4)
+    given = {"measured": {"outflow": ("q", 1e-3)}, "start": {"h": 1.1}, "inputs": {"u": "inflow"}}
+    one = dr.estimate(tank, data, ["theta", "start.h"], **given)
+    many = dr.estimate(tank, data, ["theta"], **given, method=dr.MultipleShooting(window))
+    assert abs(many["theta"] - one["theta"]) < 1e-3 * one.deviations["theta"]
+    np.testing.assert_allclose(many.deviations["theta"], one.deviations["theta"], rtol=1e-3)
+    np.testing.assert_allclose(many.chi_square, one.chi_square, rtol=1e-5)
+    assert many.freedom == one.freedom
+
+
+@pytest.fixture(scope="module")
+def inverted() -> dr.Equations:
+    """A stick balanced by a torque: it falls as e^(4 t)."""
+    angle, rate, stiffness, gain, u = sp.symbols("angle rate stiffness gain u")
+    return dr.first_order(
+        "inverted",
+        {angle: rate, rate: stiffness * angle + gain * u},
+        parameters={stiffness: 16.0, gain: 1.0},
+        inputs=[u],
+        units={angle: "rad", rate: "rad/s"},
+    )
+
+
+def _balanced(model: dr.Equations, noise: float, seed: int) -> dict[str, np.ndarray]:
+    random = np.random.default_rng(seed)
+    law = "-40*angle - 8*rate + 4*sin(3*t) + 3*cos(7*t)"
+    run = dr.simulate(model, 8.0, inputs={"u": law}, start={"angle": 0.1}, parameters={"gain": 1.2}, samples=401)
+    return {
+        "time": run.time,
+        "angle": run["angle"] + 0.002 * random.normal(size=401),
+        "torque": run["u"] + noise * random.normal(size=401),
+    }
+
+
+def test_unstable_motion_is_refused_or_windowed(inverted):
+    """With the recorded torque alone the pendulum leaves the data: one run is refused, windows find the gain."""
+    data = _balanced(inverted, 0.05, 1)
+    given = {"measured": {"angle": ("angle", 0.002)}, "inputs": {"u": ("torque", 0.05)}, "start": {"angle": 0.1}}
+    with pytest.raises(dr.ModelError, match=r"start.angle grow .* use method=MultipleShooting"):
+        dr.estimate(inverted, data, ["gain", "start.angle"], **given)
+    found = dr.estimate(inverted, data, ["gain", "stiffness"], **given, method=dr.MultipleShooting(0.4))
+    for name, value in (("gain", 1.2), ("stiffness", 16.0)):
+        assert abs(found[name] - value) < 3.5 * found.deviations[name], name
+        assert found.deviations[name] < 0.02 * value
+    assert 1e-3 < found.probability < 0.999
+    again = dr.estimate(inverted, data, ["gain", "stiffness"], **given, method=dr.MultipleShooting(0.2))
+    assert abs(again["gain"] - found["gain"]) < 0.1 * found.deviations["gain"]
+    np.testing.assert_allclose(again.deviations["gain"], found.deviations["gain"], rtol=0.03)
+
+
+def test_noise_of_inputs_belongs_to_the_interval(inverted):
+    """Where the torque's noise is left out, the model does not fit, and says so."""
+    data = _balanced(inverted, 0.5, 2)
+    given = {"measured": {"angle": ("angle", 0.002)}, "start": {"angle": 0.1}, "method": dr.MultipleShooting(0.4)}
+    honest = dr.estimate(inverted, data, ["gain"], inputs={"u": ("torque", 0.5)}, **given)
+    proud = dr.estimate(inverted, data, ["gain"], inputs={"u": "torque"}, **given)
+    assert honest.probability > 1e-3 and not any("does not fit" in w for w in honest.warnings)
+    assert any("does not fit" in w for w in proud.warnings)
+    assert honest.deviations["gain"] > 2.0 * proud.deviations["gain"]
+
+
+def test_starts_and_noise_must_be_said_once(inverted):
+    data = _balanced(inverted, 0.05, 1)
+    with pytest.raises(dr.ModelError, match="start of every window is found anyway"):
+        dr.estimate(
+            inverted,
+            data,
+            ["gain", "start.angle"],
+            {"angle": ("angle", 0.002)},
+            inputs={"u": "torque"},
+            start={"angle": 0.1},
+            method=dr.MultipleShooting(0.4),
+        )
+    with pytest.raises(dr.DataError, match="give both"):
+        dr.estimate(inverted, data, ["gain"], {"angle": "angle"}, inputs={"u": ("torque", 0.05)}, method=dr.MultipleShooting(0.4))
