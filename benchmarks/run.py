@@ -22,14 +22,17 @@ from rich.table import Table
 import accuracy
 import chains
 import draisine as dr
+import ensembles
+import estimation
 import mechanisms
+import optimal
 import speed
 import stability
 from figure import Figure
 from peers import pydy_bicycle
 
 PREFIXES = ((1.0, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n"))
-PARTS = ("accuracy", "speed", "chains", "mechanisms", "stability")
+PARTS = ("accuracy", "speed", "chains", "mechanisms", "stability", "optimal", "estimation", "ensembles")
 PEERS = {"pydy": "pydy", "Cython": "cython", "scipy_dae": "scipy_dae", "exudyn": "exudyn"}  # modules, and what provides them
 HEADINGS = ("figure", "ours", "peer", "ratio", "target", "met")
 
@@ -62,7 +65,7 @@ def _measured(parts: Sequence[str], peers: bool) -> list[Figure]:
     if peers and missing:
         raise SystemExit(f"{', '.join(missing)} not installed: run `make bench`, or leave the peers out with --no-peers")
     peer = quickest = None
-    if peers and {"accuracy", "speed"}.intersection(parts):
+    if peers and {"accuracy", "speed", "estimation"}.intersection(parts):
         told.print("[dim]building the peers …[/dim]")
         peer, quickest = pydy_bicycle.build(), pydy_bicycle.build(solver="sympy:CRAMER")
         pydy_bicycle.require_correct(peer)
@@ -72,6 +75,9 @@ def _measured(parts: Sequence[str], peers: bool) -> list[Figure]:
         "chains": chains.figures,
         "mechanisms": lambda: mechanisms.figures(peers),
         "stability": stability.figures,
+        "optimal": lambda: optimal.figures(peers),
+        "ensembles": ensembles.figures,
+        "estimation": lambda: estimation.figures(peer),
     }
     figures: list[Figure] = []
     for part in parts:

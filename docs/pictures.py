@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from draisine import draw, gallery, stability_map
+from draisine import draw, gallery, simulate, stability_map
 from draisine.view import save_figure
 
 IMAGES = Path(__file__).parent / "images"
@@ -48,18 +48,33 @@ SHOWN = {
     "brachistochrone": ("wire",),
     "shortest_cars": ("paths",),
     "rocket_climbs": ("ascent",),
+    "minimum_time_turn": ("path", "torques"),
+    "lane_change": ("limits", "lane_path"),
     "unicycle_countersteers": ("turn", "path"),
     "simple_bicycle_countersteers": ("turn",),
     "snakeboard_at_its_best": ("dash", "both"),
     "swing_ups": ("swing_ups",),
     "bicycle_designed": ("design",),
     "shuttle_lands_aside": ("flight",),
+    "tank_outlet_found": ("fit",),
+    "bicycle_identified": ("fit", "intervals"),
+    "logger_file_fitted": ("fit",),
+    "state_estimation": ("lean_and_steer",),
 }
+
+
+def film_still() -> None:
+    """The benchmark bicycle on its way, as `run.save("ride.html")` shows it."""
+    run = simulate(gallery.bicycle(), 5.0, start={"speed": 4.6, "roll_rate": 0.5})
+    figure = run.animate(charts=["lean", "steer"], layers=["forces"], show=False).picture(1.9)
+    figure.set_dpi(110)
+    save_figure(figure, IMAGES / "bicycle-ride.png")
 
 
 def main() -> None:
     IMAGES.mkdir(exist_ok=True)
     save_figure(draw(gallery.bicycle()), IMAGES / "bicycle-drawing.svg")
+    film_still()
     over = {"speed": (0, 10, 500), "trail": (-0.05, 0.25, 400)}
     save_figure(stability_map(gallery.bicycle(), over, states=("lean", "steer")).plot(), IMAGES / "stability-map.png")
     for study, names in SHOWN.items():

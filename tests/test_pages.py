@@ -10,7 +10,22 @@ import pytest
 DOCS = Path(__file__).parents[1] / "docs"
 
 
-@pytest.mark.parametrize("page", ["equations", "interop", "starts"])
+@pytest.mark.parametrize(
+    "page",
+    [
+        "equations",
+        "interop",
+        "starts",
+        "steady",
+        "stability",
+        "periodic",
+        "bicycles",
+        "optimal",
+        "estimation",
+        "filtering",
+        "animation",
+    ],
+)
 def test_its_python_runs(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     blocks = re.findall(r"```python\n(.*?)```", (DOCS / f"{page}.md").read_text(encoding="utf-8"), flags=re.DOTALL)

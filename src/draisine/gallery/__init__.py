@@ -91,6 +91,8 @@ _MODELS = {
     "simple_bicycle": "simple_countersteer",
     "acrobot": "swing_ups",
     "gliding_shuttle": "shuttle_cross_range",
+    "draining_tank": "draining_tank",
+    "damped_pendulum": "logger_file",
 }
 _STUDIES = {
     "bicycle_free_run": "bicycle_free_run",
@@ -142,6 +144,7 @@ _STUDIES = {
     "brachistochrone": "brachistochrone",
     "shortest_cars": "shortest_cars",
     "rocket_climbs": "goddard",
+    "minimum_time_turn": "minimum_time_turn",
     "unicycle_countersteers": "unicycle_countersteer",
     "simple_bicycle_countersteers": "simple_countersteer",
     "snakeboard_at_its_best": "snakeboard_optimal",
@@ -149,6 +152,13 @@ _STUDIES = {
     "bicycle_designed": "bicycle_design",
     "shuttle_lands_aside": "shuttle_cross_range",
     "lane_change": "lane_change",
+    "tank_outlet_found": "draining_tank",
+    "bicycle_identified": "bicycle_identified",
+    "wheelset_identified": "wheelset_identified",
+    "double_pendulum_tracked": "double_pendulum_tracked",
+    "logger_file_fitted": "logger_file",
+    "state_estimation": "state_estimation",
+    "basins": "basins",
 }
 
 # study → function of the same file that solves its manoeuvre
@@ -159,6 +169,10 @@ _SOLUTIONS = {
     "unicycle_countersteers": "quickest_turn",
     "shuttle_lands_aside": "farthest",
     "lane_change": "next_lane",
+    "minimum_time_turn": "fastest",
+    "simple_bicycle_countersteers": "quickest",
+    "snakeboard_at_its_best": "gait",
+    "swing_ups": "acrobot_up",
 }
 
 

@@ -1,0 +1,14 @@
+"""Many runs of one model: different parameters, inputs and starts, on all cores, reduced as they are made.
+
+`posing` sorts names, `lane_values` gives the numbers of each run, `starts` solves for all starts at once, `lanes` and `stepping`
+run them in compiled code, `block` takes them from start to end, `keep` says what stays, `moments` and `folder` gather it,
+`conducting` hands out the work.
+"""
+
+from draisine.ensembles.conducting import ensemble
+from draisine.ensembles.keep import Extremes, Final, Happenings, Snapshots
+from draisine.ensembles.lane_values import Normal, Uniform
+from draisine.ensembles.progress import Progress
+from draisine.ensembles.result import Ensemble
+
+__all__ = ["Ensemble", "Extremes", "Final", "Happenings", "Normal", "Progress", "Snapshots", "Uniform", "ensemble"]

@@ -1,0 +1,265 @@
+"""A block of lanes from start to end, on one thread: runs, changes of velocities, and the lanes that must be run alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from threading import Lock
+
+import numpy as np
+from numpy.typing import NDArray
+
+from draisine.ensembles.lanes import BEGINS, GOES_ON, LEFT_OUT, UNFINISHED
+from draisine.ensembles.outputs import Reporter
+from draisine.ensembles.starts import Asked, Begun, begin_all
+from draisine.ensembles.stepping import ENDINGS, Integers, Moved, Reals, Stepper, lane_code, steps_in_lanes, wide_dynamics
+from draisine.kernels.kernel import Kernel
+from draisine.kernels.wide import WideKernel
+from draisine.program.equations import Equations
+from draisine.results.status import Ending
+from draisine.simulation import layout
+from draisine.simulation.choices import Choices, best_for
+from draisine.simulation.choosing import Chosen
+from draisine.simulation.methods import Method
+from draisine.simulation.run import HOPELESS, integrate
+from draisine.simulation.start import InconsistentStart, Near, StartProblem, consistent_start
+
+NO_START = "NO_START"  # the wishes of a lane contradict each other or the constraints
+Choice = tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Shared:
+    """What all blocks and threads share."""
+
+    choices: Choices
+    starts: StartProblem
+    method: Method | None
+    chosen: Chosen
+    until: float
+    samples: Reals
+    reporter: Reporter
+    stop: Integers  # one word, not 0 when the work is to be left
+    velocities: dict[Choice, Kernel] = field(default_factory=dict)  # (t, x, u, p) → all velocities
+    monitors: dict[Choice, Kernel | None] = field(default_factory=dict)
+    wide: dict[Choice, WideKernel | None] = field(default_factory=dict)  # the dynamics of several lanes
+    side_by_side: bool = True
+    lock: Lock = field(default_factory=Lock)  # single runs may compile and interpret, which is for one thread at a time
+
+    @property
+    def equations(self) -> Equations:
+        return self.choices.root
+
+    def ready(self, first: Asked) -> None:
+        """Compile all that blocks will call, before threads begin: they then only read. `first` is one lane, tried."""
+        root, in_lanes = self.equations, steps_in_lanes(self.equations, self.chosen)
+        for choice in (root.independent, *self.choices.others(root.independent)):
+            compiled = self.choices.compiled(choice)
+            self.monitors[choice] = compiled.monitor
+            if in_lanes:
+                self.wide[choice] = wide_dynamics(compiled.equations, self.chosen) if self.side_by_side else None
+                lane_code(self.wide[choice] is not None)
+            self.velocities[choice] = self.reporter.all_velocities(compiled.equations)
+            self.reporter.prepare(compiled.equations)
+        begin_all(self.starts, first)
+
+
+@dataclass(frozen=True, eq=False)
+class Finished:
+    """A block of lanes at its end."""
+
+    values: Reals  # (lanes, samples + 1, outputs): at the samples, and at the end; NaN where a lane did not come
+    status: list[str]
+    event: list[str]  # that stopped it, or ""
+    first: Reals  # (lanes, e)
+    count: Integers
+    ended: Reals
+    steps: Integers
+    evaluations: Integers
+
+
+class Worker:
+    """Runs blocks on one thread."""
+
+    def __init__(self, shared: Shared) -> None:
+        self._shared = shared
+        self._steppers: dict[Choice, Stepper] = {}
+
+    def __call__(self, asked: Asked) -> Finished | None:
+        """Run a block; None if it was told to stop."""
+        s = self._shared
+        begun = begin_all(s.starts, asked)
+        lanes = np.arange(len(asked))
+        x, choice_of = self._choices_to_begin(begun, asked)
+        moved = Moved.of(x, asked.inputs, asked.parameters, len(s.samples), len(s.equations.event_list))
+        values = np.full((len(asked), len(s.samples) + 1, len(s.reporter.names)), np.nan)
+        alone = ~begun.settled
+        if not steps_in_lanes(s.equations, s.chosen):
+            alone[:] = True
+        wanted = np.where(alone, LEFT_OUT, BEGINS).astype(np.int64)
+        while wanted.any():
+            told = moved.sampled.copy()
+            for choice in sorted({choice_of[i] for i in lanes[wanted != LEFT_OUT]}):
+                own = np.array([c == choice for c in choice_of])
+                self._stepper(choice)(moved, np.where(own, wanted, LEFT_OUT).astype(np.int64))
+            if s.stop[0]:
+                return None
+            self._report(moved, values, choice_of, told, lanes[wanted != LEFT_OUT])
+            wanted = self._onwards(moved, choice_of, wanted)
+        status, event = self._ends(moved)
+        alone |= np.array([one == "" for one in status])
+        finished = Finished(
+            values, status, event, moved.first, moved.count, moved.ended, moved.accepted + moved.rejected, moved.evaluations
+        )
+        for lane in np.flatnonzero(alone):
+            if s.stop[0]:
+                return None
+            with s.lock:
+                self._alone(asked, int(lane), finished)
+        return finished
+
+    def _stepper(self, choice: Choice) -> Stepper:
+        if choice not in self._steppers:
+            s = self._shared
+            compiled = s.choices.compiled(choice)
+            self._steppers[choice] = Stepper(compiled, s.chosen, s.until, s.samples, s.stop, s.wide[choice])
+        return self._steppers[choice]
+
+    # --------------------------------------------------------------------------------------------------- choices
+
+    def _condition(self, choice: Choice, t: Reals, x: Reals, u: Reals, p: Reals) -> Reals:
+        monitor = self._shared.monitors[choice]
+        if monitor is None:
+            return np.ones(len(x))
+        found = monitor.map(t[:, None], x, u, p)[0][:, 0]
+        return np.where(np.isfinite(found), found, np.inf)
+
+    def _choices_to_begin(self, begun: Begun, asked: Asked) -> tuple[Reals, list[Choice]]:
+        """The equations' own choice, or a better one where that is ill conditioned: `best_for` over lanes."""
+        s = self._shared
+        root, t = s.equations, np.zeros(len(asked))
+        x = begun.states(root)
+        choice_of = [root.independent] * len(asked)
+        lowest = self._condition(root.independent, t, x, asked.inputs, asked.parameters)
+        poor = begun.settled & (lowest > root.condition_limit)
+        for other in s.choices.others(root.independent) if poor.any() else ():
+            there = begun.states(s.choices.equations(other))
+            condition = self._condition(other, t, there, asked.inputs, asked.parameters)
+            better = np.flatnonzero(poor & (condition < lowest))
+            x[better], lowest[better] = there[better], condition[better]
+            for lane in better:
+                choice_of[lane] = other
+        return x, choice_of
+
+    def _onwards(self, moved: Moved, choice_of: list[Choice], wanted: Integers) -> Integers:
+        """Give lanes that lost their conditioning another choice of velocities, or let them bear with the present one."""
+        s = self._shared
+        asking = np.flatnonzero((wanted != LEFT_OUT) & (moved.reason == layout.SWITCH))
+        again = np.full(len(wanted), LEFT_OUT, dtype=np.int64)
+        condition = np.where(np.isfinite(moved.condition), moved.condition, np.inf)
+        old = [choice_of[i] for i in asking]
+        for choice in sorted(set(old)):
+            own = np.array([i for i, c in zip(asking, old, strict=True) if c == choice], dtype=np.intp)
+            best, state, lowest = self._best_other(choice, moved, own)
+            for k, lane in enumerate(own):
+                other = best[k]
+                if other is not None and lowest[k] < condition[lane]:
+                    choice_of[lane], moved.x[lane] = other, state[k]
+                    moved.reals[lane, 2:] = max(s.equations.condition_limit, 2.0 * lowest[k]), 1e-4
+                    again[lane] = GOES_ON
+                elif condition[lane] <= HOPELESS * s.equations.condition_limit:
+                    moved.x[lane] = moved.states[lane, -1]
+                    moved.reals[lane, 2] = 2.0 * condition[lane]
+                    again[lane] = GOES_ON
+        return again
+
+    def _best_other(self, choice: Choice, moved: Moved, own: NDArray[np.intp]) -> tuple[list[Choice | None], Reals, Reals]:
+        """Of each lane the choice with the lowest condition where it stands, and its state in terms of that."""
+        s = self._shared
+        e = s.choices.equations(choice)
+        t, x, u, p = moved.ended[own], moved.states[own, -1], moved.inputs[own], moved.parameters[own]
+        v = s.velocities[choice].map(t[:, None], x, u, p)[0]
+        place = {velocity.name: i for i, velocity in enumerate(e.velocities)}
+        q, r = len(e.coordinates), len(e.independent)
+        best: list[Choice | None] = [None] * len(own)
+        state, lowest = x.copy(), np.full(len(own), np.inf)
+        for other in s.choices.others(choice):
+            there = np.column_stack([x[:, :q], v[:, [place[name] for name in other]], x[:, q + r :]])
+            condition = self._condition(other, t, there, u, p)
+            better = np.flatnonzero((condition < lowest) & np.isfinite(there).all(axis=1))
+            state[better], lowest[better] = there[better], condition[better]
+            for k in better:
+                best[k] = other
+        return best, state, lowest
+
+    # ---------------------------------------------------------------------------------------------------- results
+
+    def _report(self, moved: Moved, values: Reals, choice_of: Sequence[Choice], told: Integers, lanes: NDArray[np.intp]) -> None:
+        """Outputs at the samples reached since `told`, and where the lanes stand."""
+        s = self._shared
+        count = len(s.samples)
+        rows = np.arange(count)
+        fresh = (rows >= told[lanes, None]) & (rows < moved.sampled[lanes, None])
+        times = np.broadcast_to(s.samples, fresh.shape)
+        for choice in sorted({choice_of[i] for i in lanes}):
+            own = np.array([choice_of[i] == choice for i in lanes])
+            e = s.choices.equations(choice)
+            lane, sample = np.nonzero(fresh & own[:, None])
+            at = lanes[lane]
+            if at.size:
+                values[at, sample] = s.reporter(
+                    e, times[lane, sample], moved.states[at, sample], moved.inputs[at], moved.parameters[at]
+                )
+            last = lanes[own]
+            values[last, count] = s.reporter(
+                e, moved.ended[last], moved.states[last, count], moved.inputs[last], moved.parameters[last]
+            )
+
+    def _ends(self, moved: Moved) -> tuple[list[str], list[str]]:
+        """How lanes ended; "" for those that are left to the driver of single runs."""
+        events = [event.name for event in self._shared.equations.event_list]
+        status, event = [], []
+        for reason, happening in zip(moved.reason.tolist(), moved.happening.tolist(), strict=True):
+            ending = ENDINGS.get(reason, Ending.SINGULAR if reason == layout.SWITCH else "")
+            status.append(str(ending) if reason != UNFINISHED else "")
+            event.append(events[happening] if ending == Ending.EVENT else "")
+        return status, event
+
+    # ----------------------------------------------------------------------------------------------- single lanes
+
+    def _alone(self, asked: Asked, lane: int, into: Finished) -> None:
+        """One lane as `simulate` would run it."""
+        s = self._shared
+        e, u, p = s.equations, asked.inputs[lane], asked.parameters[lane]
+        wishes: dict[str, float | Near] = {name: Near(value) for name, value in asked.near.items()}
+        wishes |= {name: float(column[lane]) for name, column in asked.wishes.items()}
+        into.values[lane] = np.nan
+        try:
+            begin = consistent_start(s.starts, wishes, p, inputs=u)
+        except InconsistentStart:
+            into.status[lane], into.ended[lane] = NO_START, 0.0
+            return
+        extra = begin.x[len(begin.x) - len(e.extra_states) :]
+        fitting, x0 = best_for(e, begin.q, begin.v, extra, (0.0, u, p))
+        choices = s.choices if fitting is e else Choices(fitting)
+        run = integrate(choices, x0, s.until, parameters=p, inputs=u, method=s.method, samples=s.samples)
+        names = [event.name for event in e.event_list]
+        into.first[lane], into.count[lane] = np.nan, 0
+        for occurrence in run.events:
+            k = names.index(occurrence.name)
+            into.first[lane, k] = np.fmin(into.first[lane, k], occurrence.time)
+            into.count[lane, k] += 1
+        stopped = run.status.kind == Ending.EVENT
+        into.status[lane], into.event[lane] = str(run.status.kind), run.events[-1].name if stopped else ""
+        into.ended[lane], into.steps[lane] = run.final_time, run.accepted + run.rejected
+        into.evaluations[lane] = run.evaluations
+        done = 0
+        for segment in run.segments:
+            known = np.isin(segment.times, s.samples)
+            count = int(np.count_nonzero(known))
+            told = s.reporter(segment.equations, segment.times, segment.states, segment.inputs, np.tile(p, (len(known), 1)))
+            into.values[lane, done : done + count] = told[known]
+            done += count
+        last = run.segments[-1].equations
+        one = np.array([run.final_time]), run.final_state[None, :], u[None, :], p[None, :]
+        into.values[lane, -1] = s.reporter(last, *one)[0]

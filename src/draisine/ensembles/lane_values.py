@@ -1,0 +1,170 @@
+"""What lanes differ in: grids, tables and random draws, given out as they are needed."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Reals = NDArray[np.float64]
+
+PAGE = 1024  # lanes whose random numbers are drawn together; their numbers depend on seed, name and page alone
+
+
+class Distribution(Protocol):
+    """Numbers to draw."""
+
+    def draw(self, random: np.random.Generator, count: int) -> Reals: ...
+
+
+@dataclass(frozen=True)
+class Uniform:
+    """Numbers between `low` and `high`, all as likely."""
+
+    low: float
+    high: float
+
+    def __post_init__(self) -> None:
+        if not self.low < self.high:
+            raise ValueError(f"Uniform: low must be below high, got {self.low!r} and {self.high!r}")
+
+    def draw(self, random: np.random.Generator, count: int) -> Reals:
+        return random.uniform(self.low, self.high, count)
+
+
+@dataclass(frozen=True)
+class Normal:
+    """Numbers about `mean` with the standard deviation `deviation`."""
+
+    mean: float
+    deviation: float
+
+    def __post_init__(self) -> None:
+        if not self.deviation > 0:
+            raise ValueError(f"Normal: the deviation must be positive, got {self.deviation!r}")
+
+    def draw(self, random: np.random.Generator, count: int) -> Reals:
+        return random.normal(self.mean, self.deviation, count)
+
+
+class LaneValues(Protocol):
+    """Names, and their values lane by lane."""
+
+    @property
+    def names(self) -> tuple[str, ...]: ...
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Of the grid, or the number of lanes."""
+
+    def values(self, begin: int, end: int) -> dict[str, Reals]:
+        """Those of the lanes from `begin` to before `end`."""
+
+    def told(self) -> str:
+        """All that decides the values, for fingerprints."""
+
+
+@dataclass(frozen=True, eq=False)
+class Grid:
+    """All combinations of values; the last name changes quickest."""
+
+    axes: dict[str, Reals]
+
+    @staticmethod
+    def of(over: Mapping[str, ArrayLike | tuple[float, float, int]]) -> Grid:
+        return Grid({name: _axis(name, given) for name, given in over.items()})
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(self.axes)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return tuple(len(axis) for axis in self.axes.values())
+
+    def values(self, begin: int, end: int) -> dict[str, Reals]:
+        places = np.unravel_index(np.arange(begin, end), self.shape)
+        return {name: axis[place] for (name, axis), place in zip(self.axes.items(), places, strict=True)}
+
+    def told(self) -> str:
+        return f"grid {[(name, _digest(axis)) for name, axis in self.axes.items()]}"
+
+
+@dataclass(frozen=True, eq=False)
+class Drawn:
+    """Columns of numbers, and columns to draw."""
+
+    count: int
+    columns: dict[str, Reals]
+    distributions: dict[str, Distribution]
+    seed: int
+
+    @staticmethod
+    def of(samples: Any, runs: int | None, seed: int) -> Drawn:
+        """From a table (a mapping of columns, or a DataFrame) of arrays and distributions."""
+        columns: dict[str, Reals] = {}
+        drawn: dict[str, Distribution] = {}
+        for name in list(samples):
+            given = samples[name]
+            if hasattr(given, "draw"):
+                drawn[str(name)] = given
+            else:
+                columns[str(name)] = _column(str(name), given)
+        lengths = {name: len(column) for name, column in columns.items()}
+        if len({*lengths.values(), *([runs] if runs is not None else [])}) > 1:
+            listed = ", ".join(f"{name!r} has {n}" for name, n in lengths.items())
+            raise ValueError(f"samples: all columns need as many numbers as there are runs; {listed}; runs = {runs}")
+        if not lengths and runs is None:
+            raise ValueError("samples: say how many to draw, e.g. runs=1000")
+        count = next(iter(lengths.values())) if lengths else int(runs or 0)
+        if count < 1:
+            raise ValueError(f"samples: at least one run is needed, got {count}")
+        return Drawn(count, columns, drawn, seed)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return (*self.columns, *self.distributions)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return (self.count,)
+
+    def values(self, begin: int, end: int) -> dict[str, Reals]:
+        found = {name: column[begin:end] for name, column in self.columns.items()}
+        for name, distribution in self.distributions.items():
+            first, last = begin // PAGE, -(-end // PAGE)
+            pages = [distribution.draw(self._random(name, page), PAGE) for page in range(first, last)]
+            found[name] = np.concatenate([np.zeros(0), *pages])[begin - first * PAGE : end - first * PAGE]
+        return found
+
+    def _random(self, name: str, page: int) -> np.random.Generator:
+        own = int.from_bytes(hashlib.sha256(name.encode()).digest()[:4], "little")
+        return np.random.Generator(np.random.PCG64(np.random.SeedSequence(self.seed, spawn_key=(own, page))))
+
+    def told(self) -> str:
+        columns = [(name, _digest(column)) for name, column in self.columns.items()]
+        return f"{self.count} lanes, {columns}, {self.distributions!r}, seed {self.seed if self.distributions else None}"
+
+
+def _axis(name: str, given: ArrayLike | tuple[float, float, int]) -> Reals:
+    if isinstance(given, tuple) and len(given) == 3 and isinstance(given[2], int):
+        return np.linspace(float(given[0]), float(given[1]), given[2])
+    return _column(name, given)
+
+
+def _column(name: str, given: Any) -> Reals:
+    column = np.asarray(given, dtype=float)
+    if column.ndim > 1 or not column.size:
+        raise ValueError(f"{name!r}: give a list of numbers, one per run, or (first, last, count); got shape {column.shape}")
+    column = np.atleast_1d(column)
+    if not np.isfinite(column).all():
+        worst = int(np.flatnonzero(~np.isfinite(column))[0])
+        raise ValueError(f"{name!r}: all values must be finite; that of run {worst} is {column[worst]!r}")
+    return column
+
+
+def _digest(column: Reals) -> str:
+    return hashlib.sha256(np.ascontiguousarray(column).tobytes()).hexdigest()

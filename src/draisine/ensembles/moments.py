@@ -1,0 +1,84 @@
+"""Statistics over lanes, gathered chunk by chunk: counts, means, deviations and extremes.
+
+Two parts are merged as by T. F. Chan, G. H. Golub and R. J. LeVeque (1983). Chunks are merged in their order, whoever
+computed them and when, so that the last bit does not depend on threads or on interruptions.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True)
+class Moments:
+    """One column: how many numbers there were (NaN left out), their mean, standard deviation, least and greatest."""
+
+    count: int = 0
+    mean: float = math.nan
+    squares: float = 0.0  # Σ (x − mean)²
+    least: float = math.nan
+    greatest: float = math.nan
+
+    @staticmethod
+    def of(column: NDArray[np.float64]) -> Moments:
+        known = column[~np.isnan(column)]
+        if not known.size:
+            return Moments()
+        with np.errstate(all="ignore"):
+            mean = float(known.mean())
+            return Moments(known.size, mean, float(((known - mean) ** 2).sum()), float(known.min()), float(known.max()))
+
+    @property
+    def deviation(self) -> float:
+        return math.sqrt(self.squares / (self.count - 1)) if self.count > 1 else math.nan
+
+    def merged(self, other: Moments) -> Moments:
+        """Of both together."""
+        if not self.count or not other.count:
+            return self if self.count else other
+        count, apart = self.count + other.count, other.mean - self.mean
+        return Moments(
+            count,
+            self.mean + apart * (other.count / count),
+            self.squares + other.squares + apart * apart * (self.count * other.count / count),
+            min(self.least, other.least),
+            max(self.greatest, other.greatest),
+        )
+
+
+@dataclass(frozen=True)
+class Tally:
+    """What is known of some lanes together: moments by column, and how many ended in which way."""
+
+    moments: Mapping[str, Moments]
+    statuses: Mapping[str, int]
+
+    @staticmethod
+    def of(columns: Mapping[str, NDArray[np.float64]], statuses: list[str]) -> Tally:
+        ends = {status: statuses.count(status) for status in sorted(set(statuses))}
+        return Tally({name: Moments.of(column) for name, column in columns.items()}, ends)
+
+    def merged(self, other: Tally) -> Tally:
+        ends = {k: self.statuses.get(k, 0) + other.statuses.get(k, 0) for k in sorted({*self.statuses, *other.statuses})}
+        names = dict.fromkeys((*self.moments, *other.moments))
+        return Tally({n: self.moments.get(n, Moments()).merged(other.moments.get(n, Moments())) for n in names}, ends)
+
+    def as_text(self) -> str:
+        """Exact: numbers as hexadecimal."""
+        moments = {
+            name: [m.count, *(float(x).hex() for x in (m.mean, m.squares, m.least, m.greatest))]
+            for name, m in self.moments.items()
+        }
+        return json.dumps({"moments": moments, "statuses": dict(self.statuses)})
+
+    @staticmethod
+    def from_text(text: str) -> Tally:
+        read = json.loads(text)
+        moments = {name: Moments(int(n), *(float.fromhex(x) for x in rest)) for name, (n, *rest) in read["moments"].items()}
+        return Tally(moments, read["statuses"])

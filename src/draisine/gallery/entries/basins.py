@@ -1,0 +1,77 @@
+"""Which knocks a riderless bicycle survives: an ensemble of some thousand rides, speed against the size of the knock.
+
+What it shows: a basin of attraction, drawn by running every point of it. The benchmark bicycle rolls straight and upright at
+some speed and gets a knock, a roll rate; nobody steers. Each run ends when the lean passes 80° or when ten seconds are over; of
+every run is kept how it ended and how far it leaned, and no trajectory.
+
+What you should see: a picture that is its own mirror image, left knocks and right ones. Between the weave speed, 4.292 m/s, and
+the capsize speed, 6.024 m/s, gentle knocks die away, and the faster the bicycle the harder they may be. Below about 3.3 m/s the
+weave throws it down after the slightest knock; from there to the weave speed it staggers on for these ten seconds. Above the
+capsize speed a knocked bicycle does not fall in ten seconds but leans into an ever tighter turn. The border is ragged: near it a
+hair decides.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import draisine as dr
+from draisine.gallery.entries.bicycle import bicycle
+from draisine.gallery.outcome import Study
+
+WEAVE, CAPSIZE = 4.292382536, 6.024262015  # m/s, Meijaard et al. (2007), table 2
+HARDEST = 4.0  # rad/s
+
+
+def basins(points: int = 41, until: float = 10.0) -> Study:
+    """Which knocks (roll rate × speed) a riderless bicycle survives, from an ensemble of runs."""
+    bike = bicycle()
+    over = {"speed": (2.5, 8.0, points), "roll_rate": (-HARDEST, HARDEST, points | 1)}
+    found = dr.ensemble(bike, over, until=until, outputs=["lean"], tolerance=1e-8, keep=[dr.Final(), dr.Extremes(200)])
+
+    ended, lean = found.grid("ended"), found.grid("lean.end")
+    fallen = found.grid("status") == "EVENT"
+    assert set(found.statuses) <= {"EVENT", "FINISHED"}, found.statuses
+    mirrored = np.mean(fallen == fallen[:, ::-1])  # on the border a hair decides, and rounding is one
+    assert mirrored > 0.95, mirrored
+    speed, knock = found.grid("speed")[:, 0], found.grid("roll_rate")[0]
+    self_stable, gentle = (speed > WEAVE + 0.4) & (speed < CAPSIZE - 0.4), (np.abs(knock) > 0) & (np.abs(knock) <= 1.0)
+    most = np.maximum(found.grid("lean.max"), -found.grid("lean.min"))
+    calmed = np.abs(lean)[np.ix_(self_stable, gentle)] < 0.4 * most[np.ix_(self_stable, gentle)]
+    assert calmed.all() and not fallen[np.ix_(self_stable, gentle)].any()
+    hard = np.abs(knock) >= 0.4 * HARDEST
+    assert fallen[np.ix_(speed < 3.0, hard)].all()
+
+    survives = [float(np.min(np.abs(knock)[row], initial=HARDEST)) for row in fallen]
+    findings = (
+        f"{len(found):,} runs of {until:g} s: {np.count_nonzero(fallen):,} fell, on average after {ended[fallen].mean():.1f} s",
+        *(f"{v:.2f} m/s: falls from {least:.1f} rad/s on" for v, least in zip(speed, survives, strict=True) if least < HARDEST),
+    )
+    return Study("Basins of a riderless bicycle", {}, {"basins": _picture(speed, knock, ended, fallen, lean, until)}, findings)
+
+
+def _picture(speed: Any, knock: Any, ended: Any, fallen: Any, lean: Any, until: float) -> Any:
+    """How soon it falls, and where it does not, how far it leans in the end."""
+    from draisine.view.style import PAGE, style
+
+    with style():
+        from matplotlib.figure import Figure
+
+        drawing = Figure(figsize=(PAGE, 0.5 * PAGE), layout="constrained")
+        axes = drawing.subplots(1, 2, sharey=True)
+        panels = (
+            (axes[0], np.where(fallen, ended, np.nan), "it falls after [s]", "magma", (0.0, until)),
+            (axes[1], np.where(fallen, np.nan, np.degrees(np.abs(lean))), f"lean after {until:g} s [°]", "viridis", (0.0, 45.0)),
+        )
+        for panel, values, title, colours, (low, high) in panels:
+            drawn = panel.pcolormesh(
+                speed, knock, values.T, cmap=colours, vmin=low, vmax=high, shading="nearest", rasterized=True
+            )
+            drawing.colorbar(drawn, ax=panel, label=title)
+            for border in (WEAVE, CAPSIZE):
+                panel.axvline(border, color="black", linewidth=0.8, linestyle="--")
+            panel.set_xlabel("speed [m/s]")
+        axes[0].set_ylabel("roll rate of the knock [rad/s]")
+    return drawing

@@ -1,0 +1,124 @@
+"""Kernels of several lanes at once: the same straight line of code on vectors of doubles.
+
+    void kernel(const double* const* arg, double* const* res)
+
+as in `llvm`, but every number is `LANES` numbers side by side: entry i of lane k lies at place LANES · i + k. Each instruction of
+the scalar text has its counterpart on vectors, so that the text is taken over with other types; lanes never meet, and each gets
+what the scalar kernel would give it, bit by bit. Programs that call, look up tables, or need functions that have no vector
+instruction are left to the scalar kernel.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+import casadi as ca
+
+from draisine.kernels.cache import cached_object, host_key
+from draisine.kernels.engine import LoadedObject, compile_ir, load_object
+from draisine.kernels.llvm import SYMBOL, functions_of
+from draisine.kernels.operations import COMPARISONS, INFIX, INTRINSICS, LOGIC
+from draisine.kernels.straight import CONSTANT, INPUT, SELECT, straighten
+from draisine.kernels.trigonometry import NAME as PAIR_NAME
+from draisine.program.program import Program
+
+LANES = 4  # doubles in a register of AVX2; wider registers take two instructions' work at once, narrower ones split it
+MOST_VALUES = 4000  # longer programs are cut into pieces, which is not done here
+
+_CODE_VERSION = 1
+_VECTOR = f"<{LANES} x double>"
+_SIMPLE = frozenset(
+    {INPUT, CONSTANT, SELECT, *COMPARISONS, *LOGIC, *INTRINSICS}
+    | (set(INFIX) - {ca.OP_FMOD})
+    | {ca.OP_NOT, ca.OP_IF_ELSE_ZERO, ca.OP_NEG, ca.OP_SQ, ca.OP_TWICE, ca.OP_INV, ca.OP_SIGN, ca.OP_SIN, ca.OP_COS}
+)
+
+
+@dataclass(frozen=True, eq=False)
+class WideKernel:
+    """Machine code for `LANES` lanes; it stays loaded as long as this object lives."""
+
+    address: int
+    code: LoadedObject
+
+
+def can_be_wide(program: Program) -> bool:
+    """Whether every operation of a program has its counterpart on vectors."""
+    unit = straighten(program.tape)
+    return len(unit.values) <= MOST_VALUES and not unit.callees and {value.kind for value in unit.values} <= _SIMPLE
+
+
+def compile_wide(program: Program) -> WideKernel:
+    """Machine code of a program over lanes, from the cache on disk if it was compiled before."""
+    key = f"wide kernel of {LANES}, code {_CODE_VERSION}; {program.digest}; {host_key()}"
+    loaded = load_object(cached_object(key, lambda: compile_ir(wide_text(program), optimisation=1)), SYMBOL)
+    return WideKernel(loaded.address, loaded)
+
+
+def wide_text(program: Program) -> str:
+    """The module as text."""
+    _, functions = functions_of({SYMBOL: program})
+    trigonometry = [text for text in functions if f"@{PAIR_NAME}(double %x)" in text.splitlines()[0]]
+    (kernel,) = [text for text in functions if text not in trigonometry]
+    parts = [_widened(kernel)]
+    if trigonometry:
+        parts += [trigonometry[0], _wide_trigonometry(trigonometry[0])]
+    text = "\n".join(parts)
+    return "\n".join([*_declarations(text), text])
+
+
+def _widened(text: str) -> str:
+    """Doubles, truth values and numbers of a straight line as vectors of them."""
+    wide = re.sub(r"\bdouble\b", _VECTOR, text)
+    wide = re.sub(r"\bi1\b", f"<{LANES} x i1>", wide)
+    wide = re.sub(r"\btrue\b", f"<{', '.join(['i1 true'] * LANES)}>", wide)
+    wide = re.sub(r"\b0x[0-9A-F]{16}\b", lambda found: _repeated("double", found[0]), wide)
+    wide = re.sub(r"@(llvm\.\w+)\.f64\(", rf"@\1.v{LANES}f64(", wide)
+    return wide.replace(f"@{PAIR_NAME}(", f"@wide_{PAIR_NAME}(")
+
+
+def _repeated(kind: str, value: str) -> str:
+    return f"<{', '.join([f'{kind} {value}'] * LANES)}>"
+
+
+def _wide_trigonometry(scalar: str) -> str:
+    """Sine and cosine of all lanes by the same polynomials; where any is very large, lane by lane by the scalar function."""
+    near = scalar[scalar.index("here:\n") + len("here:\n") : scalar.rindex("\n}")]
+    near = re.sub(r"(i64 %\w+, )(-?\d+)", lambda found: found[1] + _repeated("i64", found[2]), near)
+    near = _widened(re.sub(r"\bi64\b(?! -?\d)", f"<{LANES} x i64>", near))
+    far = re.search(r"%far = fcmp ogt double %size, (0x[0-9A-F]+)", scalar)
+    assert far is not None, "the scalar function says from where on the library is asked"
+    pair, scalar_pair = f"{{ {_VECTOR}, {_VECTOR} }}", "{ double, double }"
+    lines = [
+        f"define internal {pair} @wide_{PAIR_NAME}({_VECTOR} %x) nounwind noinline {{",
+        f"%size = call {_VECTOR} @llvm.fabs.v{LANES}f64({_VECTOR} %x)",
+        f"%far = fcmp ogt {_VECTOR} %size, {_repeated('double', far[1])}",
+        f"%bits = bitcast <{LANES} x i1> %far to i{LANES}",
+        f"%any = icmp ne i{LANES} %bits, 0",
+        "br i1 %any, label %library, label %here",
+        "library:",
+    ]
+    sine = cosine = "undef"
+    for k in range(LANES):
+        lines += [
+            f"%x_{k} = extractelement {_VECTOR} %x, i32 {k}",
+            f"%pair_{k} = call {scalar_pair} @{PAIR_NAME}(double %x_{k})",
+            f"%s_{k} = extractvalue {scalar_pair} %pair_{k}, 0",
+            f"%c_{k} = extractvalue {scalar_pair} %pair_{k}, 1",
+            f"%sines_{k} = insertelement {_VECTOR} {sine}, double %s_{k}, i32 {k}",
+            f"%cosines_{k} = insertelement {_VECTOR} {cosine}, double %c_{k}, i32 {k}",
+        ]
+        sine, cosine = f"%sines_{k}", f"%cosines_{k}"
+    lines += [f"%one = insertvalue {pair} undef, {_VECTOR} {sine}, 0", f"%both = insertvalue {pair} %one, {_VECTOR} {cosine}, 1"]
+    return "\n".join([*lines, f"ret {pair} %both", "here:", near, "}"])
+
+
+def _declarations(text: str) -> list[str]:
+    """Intrinsics that the text calls, on vectors and on single numbers."""
+    called = set(re.findall(r"call (<\d+ x double>|double) @(llvm\.[\w.]+)\(", text))
+    two = ("copysign", "minnum", "maxnum")
+    return [
+        f"declare {kind} @{name}({', '.join([kind] * (2 if any(word in name for word in two) else 1))}) nounwind"
+        for kind, name in sorted(called)
+    ]
