@@ -22,8 +22,7 @@ from draisine.equations.treatment import Treatment
 from draisine.equations.typed.driven import with_laws
 from draisine.kernels import Kernel
 from draisine.model import Model, System
-from draisine.model.amounts import amount_in
-from draisine.model.errors import ModelError
+from draisine.model.amounts import laws_and_constants
 from draisine.model.validate import check_numbers
 from draisine.program.equations import Equations, Event
 from draisine.program.expression import Expr
@@ -76,6 +75,7 @@ SAMPLES_PER_SECOND = 100
 MOST_SAMPLES = 20_000
 
 Law = Expr | str | float | int
+FUNCTIONS = "pass a Python function as control=Sampled(function, rate) or control=EveryStage(function)"
 
 
 def compile(
@@ -255,7 +255,7 @@ def compute(
 ) -> Computed:
     """What `simulate` does before it makes a trajectory of it; without `times` the run keeps its own steps."""
     clock = Clock()
-    laws, constants = _split_inputs(inputs or {})
+    laws, constants = laws_and_constants(inputs or {}, FUNCTIONS)
     if isinstance(drift, Baumgarte) and None in (drift.alpha, drift.beta, drift.gamma):
 
         def pilot(seconds: float) -> int:
@@ -398,22 +398,6 @@ class Clock:
         now = time.perf_counter()
         self.seconds[stage] = now - self._last
         self._last = now
-
-
-def _split_inputs(inputs: Mapping[str, Law]) -> tuple[dict[str, Expr], dict[str, float]]:
-    """Laws to compile in, and constants."""
-    laws: dict[str, Expr] = {}
-    constants: dict[str, float] = {}
-    for name, value in inputs.items():
-        if isinstance(value, Expr | str):
-            laws[name] = amount_in(value, None, f"law of input {name!r}")
-        elif callable(value):
-            raise ModelError(
-                f"input {name!r}: pass a Python function as control=Sampled(function, rate) or control=EveryStage(function)"
-            )
-        else:
-            constants[name] = float(value)
-    return laws, constants
 
 
 def _equations(model: Model | System | Equations, laws: Mapping[str, Expr], events: tuple[Event, ...], driven: bool) -> Equations:

@@ -14,11 +14,9 @@ from draisine.ensembles.starts import Asked
 from draisine.equations import derive
 from draisine.equations.typed.driven import with_laws
 from draisine.model import Model, System
-from draisine.model.amounts import Amount, amount_in
-from draisine.model.errors import ModelError
+from draisine.model.amounts import Amount, laws_and_constants
 from draisine.model.validate import check_numbers
 from draisine.program.equations import Equations, Event
-from draisine.program.expression import Expr
 from draisine.program.implicit import Implicit
 from draisine.simulation.names import numbers, unknown_name
 from draisine.simulation.start import Near, StartProblem
@@ -88,7 +86,9 @@ def pose(
     events: tuple[Event, ...],
 ) -> Posed:
     """Refuses names that do not exist and values that are given twice."""
-    laws, constants = _split(inputs)
+    laws, constants = laws_and_constants(
+        inputs, "an ensemble runs no Python functions; give a law as text, with parameters that runs differ in"
+    )
     fixed = {name: home for home in ("parameter", "input") for name in (parameters if home == "parameter" else constants)}
     driven = bool(inputs) or any(_is_input(model, name) for name in lanes.names)
     if isinstance(model, Equations):
@@ -113,21 +113,6 @@ def pose(
 def _is_input(model: Model | System | Equations, name: str) -> bool:
     described = model.freeze() if isinstance(model, Model) else model
     return name in {q.name for q in described.inputs}
-
-
-def _split(inputs: Mapping[str, Amount]) -> tuple[dict[str, Expr], dict[str, float]]:
-    laws: dict[str, Expr] = {}
-    constants: dict[str, float] = {}
-    for name, value in inputs.items():
-        if isinstance(value, Expr | str):
-            laws[name] = amount_in(value, None, f"law of input {name!r}")
-        elif callable(value):
-            raise ModelError(
-                f"input {name!r}: an ensemble runs no Python functions; give a law as text, with parameters that runs differ in"
-            )
-        else:
-            constants[name] = float(value)
-    return laws, constants
 
 
 def _home(e: Equations, starts: StartProblem, name: str) -> tuple[str, str]:

@@ -29,7 +29,7 @@ from draisine.simulation.choices import CompiledEquations
 from draisine.simulation.choosing import Chosen, projection_threshold, watches_stiffness
 from draisine.simulation.memory import Memory
 from draisine.simulation.methods.scheme import Scheme
-from draisine.simulation.stored import MODULES, SYMBOL, _teach_everything, machine_code, teach_module
+from draisine.simulation.stored import MODULES, SYMBOL, machine_code, teach_everything, teach_module
 
 Reals = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -240,7 +240,7 @@ def lane_code(side_by_side: bool) -> LaneCode:
 
 def _compiled(side_by_side: bool) -> bytes:
     logging.getLogger("draisine").info("compiling the loop over lanes: once on this machine, some ten seconds …")
-    _teach_everything()
+    teach_everything()
     teach_module(code)
     teach_module(groups)
     return machine_code(groups.advance_groups if side_by_side else code.advance_lanes)

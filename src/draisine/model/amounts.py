@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from draisine.model.errors import ModelError
 from draisine.program.expression import Expr, ExpressionError, Number, as_expr
 
@@ -39,3 +41,17 @@ def amount_in(value: Amount, unit: str | None, where: str) -> Expr:
 def expression_of(value: Amount) -> Expr:
     """A number, a text or an expression as an expression; nothing is said about its unit."""
     return amount_in(value, None, "expression")
+
+
+def laws_and_constants(inputs: Mapping[str, Amount], instead: str) -> tuple[dict[str, Expr], dict[str, float]]:
+    """Inputs given as laws to compile in, and those given as numbers; `instead` says what to do with a Python function."""
+    laws: dict[str, Expr] = {}
+    constants: dict[str, float] = {}
+    for name, value in inputs.items():
+        if isinstance(value, Expr | str):
+            laws[name] = amount_in(value, None, f"law of input {name!r}")
+        elif callable(value):
+            raise ModelError(f"input {name!r}: {instead}")
+        else:
+            constants[name] = float(value)
+    return laws, constants

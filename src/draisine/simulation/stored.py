@@ -84,7 +84,7 @@ def compile_loop(implicit: bool = False) -> bytes:
     """Object code of the loop, with one symbol and no need of Numba."""
     kind, effort = ("implicit", "half a minute") if implicit else ("explicit", "ten seconds")
     logging.getLogger("draisine").info("compiling the loop of %s methods: once on this machine, some %s …", kind, effort)
-    _teach_everything()
+    teach_everything()
     return machine_code(loop.advance if implicit else loop.advance_explicit)
 
 
@@ -121,7 +121,7 @@ def _unoptimised() -> Iterator[None]:
 
 
 @cache
-def _teach_everything() -> None:
+def teach_everything() -> None:
     _teach_natives()
     _teach(sparse_qr.NUMERIC)
     for module in MODULES:
