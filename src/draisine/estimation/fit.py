@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -246,10 +246,7 @@ class Fit:
             "warnings": list(self.warnings),
         }
 
-    def plot(self, **options: Any) -> Any:
-        """Measured and predicted channels, residuals below; see `draisine.view.fits`."""
-        raise NotImplementedError("figures are attached where everything meets: use draisine.estimate")
+    if TYPE_CHECKING:  # given by draisine.drawn
 
-    def plot_intervals(self, truth: dict[str, float] | None = None, **options: Any) -> Any:
-        """Intervals of the unknowns, relative to their values; see `draisine.view.fits`."""
-        raise NotImplementedError("figures are attached where everything meets: use draisine.estimate")
+        def plot(self, **options: Any) -> Any: ...
+        def plot_intervals(self, truth: dict[str, float] | None = None, **options: Any) -> Any: ...

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -175,9 +175,9 @@ class Filtered:
         squares = self.best.nees(truth, names)
         return Squares.of(squares, np.full(len(squares), len(names)), level)
 
-    def plot(self, *names: str, truth: Trajectory | None = None, **options: Any) -> Any:
-        """Estimates of named quantities over time with 95 % bands; a truth, where known, beside them."""
-        raise NotImplementedError("figures are attached where everything meets: use draisine.filter")
+    if TYPE_CHECKING:  # given by draisine.drawn
+
+        def plot(self, *names: str, truth: Trajectory | None = None, **options: Any) -> Any: ...
 
     def to_dict(self) -> Mapping[str, Any]:
         """The verdict in numbers, as JSON takes it."""
