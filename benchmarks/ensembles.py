@@ -13,40 +13,48 @@ import numpy as np
 import draisine as dr
 from draisine.simulation import StartProblem, consistent_start, integrate, prepare
 from figure import AtLeast, AtMost, Figure
+from peers import pydy_bicycle
+from peers.pydy_bicycle import Peer
 
 UNTIL, METHOD = 5.0, dr.DOP853(rtol=1e-6, atol=1e-6)
-SINGLE, MANY = 200, 16384
+SINGLE, MANY = 200, 16_384
+ALL = 100_000  # of the figure asked for; its memory is that of a process of its own
 KNOCKS = {"roll_rate": dr.Uniform(-0.5, 0.5), "speed": dr.Uniform(4.5, 6.0)}
 
 MEMORY = """
 from pathlib import Path
 import draisine as dr
 knocks = {"roll_rate": dr.Uniform(-0.5, 0.5), "speed": dr.Uniform(4.5, 6.0)}
-dr.ensemble(dr.gallery.bicycle(), samples=knocks, runs=RUNS, until=5.0, outputs=["lean", "steer"], tolerance=1e-6)
+found = dr.ensemble(dr.gallery.bicycle(), samples=knocks, runs=RUNS, until=5.0, outputs=["lean", "steer"], tolerance=1e-6)
 # the peak since this program began; what getrusage tells includes the parent's before it
 (peak,) = [line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM")]
-print(int(peak.split()[1]) / 1024)
+print(int(peak.split()[1]) / 1024, found.seconds)
 """
 
 
-def figures(rounds: int = 3) -> Iterator[Figure]:
-    """Interleaved: single runs on one core, then the ensemble on all of them."""
+def figures(peer: Peer | None = None, quickest: Peer | None = None, rounds: int = 3) -> Iterator[Figure]:
+    """Interleaved: single runs on one core, the peers', then the ensemble on all of them."""
     bike = dr.gallery.bicycle()
     drawn = _ensemble(bike, SINGLE, 1)
     agreed = _check(bike, drawn)
     stepped, whole, together, alone = [], [], [], []
+    theirs: dict[str, list[float]] = {}
+    peers = {"as it comes": peer, "solving by Cramer's rule": quickest}
     for _ in range(rounds):
         seconds, starts = _single_runs(bike, drawn)
         stepped.append(SINGLE / seconds)
         whole.append(SINGLE / (seconds + starts))
+        for name, one in peers.items():
+            if one is not None:
+                theirs.setdefault(name, []).append(pydy_rate(one, drawn))
         together.append(_rate(_ensemble(bike, MANY, None)))
         alone.append(_rate(_ensemble(bike, MANY, 1)))
-    rate, one = float(np.median(together)), float(np.median(alone))
+    rate, single = float(np.median(together)), float(np.median(alone))
     yield Figure(
         "bicycles × 5 s at 1e-6: ensemble against single runs, largest difference of the lean", agreed, "rad", AtMost(1e-8)
     )
     yield Figure("the same, runs per second on all cores", rate)
-    yield Figure("the same, runs per second on one core", one)
+    yield Figure("the same, runs per second on one core", single)
     yield Figure(
         "throughput against one-at-a-time compiled runs on one core, starts counted",
         rate / float(np.median(whole)),
@@ -54,12 +62,17 @@ def figures(rounds: int = 3) -> Iterator[Figure]:
         AtLeast(4),
     )
     yield Figure("the same, starts of the single runs not counted", rate / float(np.median(stepped)))
-    for runs in (4_096, 32_768):
+    for name, rates in theirs.items():
+        ratio, target = rate / float(np.median(rates)), AtLeast(100) if name == "as it comes" else None
+        yield Figure(f"throughput against PyDy/Cython {name} and odeint, starts not counted there", ratio, "", target)
+    for runs in (4_096, ALL):
         code = MEMORY.replace("RUNS", str(runs))
         if not Path("/proc/self/status").exists():
             continue
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-        yield Figure(f"memory of a process with {runs:,} bicycles, MiB", float(done.stdout), "", AtMost(1024))
+        memory, seconds = (float(word) for word in done.stdout.split())
+        yield Figure(f"memory of a process with {runs:,} bicycles, MiB", memory, "", AtMost(1024))
+        yield Figure(f"{runs:,} bicycles × 5 s at 1e-6, in a process of their own", seconds, "s")
 
 
 def _ensemble(bike: dr.Model, runs: int, threads: int | None) -> dr.Ensemble:
@@ -85,6 +98,19 @@ def _single_runs(bike: dr.Model, drawn: dr.Ensemble) -> tuple[float, float]:
         integrate(choices, begin.x, UNTIL, method=METHOD, samples=samples)
         starting, stepping = starting + then - now, stepping + time.perf_counter() - then
     return stepping, starting
+
+
+def pydy_rate(peer: Peer, drawn: dr.Ensemble, count: int = 20) -> float:
+    """Runs per second of PyDy's right-hand side with `odeint` at the same tolerances and from the same starts, not counted."""
+    from scipy.integrate import odeint
+
+    begins = [
+        pydy_bicycle.consistent(peer, float(drawn["speed"][k]), lean_rate=float(drawn["roll_rate"][k])) for k in range(count)
+    ]
+    now = time.perf_counter()
+    for begin in begins:
+        odeint(peer.rhs, begin, [0.0, UNTIL], args=(peer.constants,), rtol=METHOD.rtol, atol=METHOD.atol)
+    return count / (time.perf_counter() - now)
 
 
 def _check(bike: dr.Model, drawn: dr.Ensemble) -> float:

@@ -177,7 +177,8 @@ def test_draws_depend_on_seed_and_name_alone(oscillator: dr.Equations) -> None:
     assert abs(first.mean() - 4.0) < 4 * 0.1 / np.sqrt(1500) and abs(first.std() / 0.1 - 1.0) < 0.08
 
 
-def test_interrupted_and_resumed_is_the_same(oscillator: dr.Equations, tmp_path: Path) -> None:
+@pytest.mark.parametrize("form", ["", ".zarr"])
+def test_interrupted_and_resumed_is_the_same(oscillator: dr.Equations, tmp_path: Path, form: str) -> None:
     problem = {"samples": {"k": dr.Uniform(1.0, 9.0)}, "runs": 50, "seed": 4, "until": 1.0, "outputs": ["x"], "chunk": 10}
     seen: list[Progress] = []
 
@@ -186,13 +187,13 @@ def test_interrupted_and_resumed_is_the_same(oscillator: dr.Equations, tmp_path:
         if progress.done >= 20:
             raise KeyboardInterrupt
 
-    whole = dr.ensemble(oscillator, **problem, out=tmp_path / "whole")
-    part = dr.ensemble(oscillator, **problem, out=tmp_path / "part", progress=impatient)
+    whole = dr.ensemble(oscillator, **problem, out=tmp_path / f"whole{form}")
+    part = dr.ensemble(oscillator, **problem, out=tmp_path / f"part{form}", progress=impatient)
     assert not part.complete and len(part) == 20 == len(part["x.end"])
     with pytest.raises(ValueError, match="interrupted after 20 runs"):
         part.grid("x.end")
     seen.clear()
-    resumed = dr.ensemble(oscillator, **problem, out=tmp_path / "part", progress=seen.append)
+    resumed = dr.ensemble(oscillator, **problem, out=tmp_path / f"part{form}", progress=seen.append)
     assert resumed.complete and [p.done for p in seen] == [30, 40, 50] and seen[0].resumed == 20
     assert resumed.frame().equals(whole.frame())
     assert resumed.statistics == whole.statistics and resumed.statuses == whole.statuses
@@ -200,21 +201,23 @@ def test_interrupted_and_resumed_is_the_same(oscillator: dr.Equations, tmp_path:
     assert in_memory.frame().equals(whole.frame()) and in_memory.statistics == whole.statistics
 
 
-def test_a_folder_of_another_problem_is_refused(oscillator: dr.Equations, tmp_path: Path) -> None:
-    dr.ensemble(oscillator, {"k": [1.0]}, until=0.1, outputs=["x"], out=tmp_path / "a")
+@pytest.mark.parametrize("form", ["", ".zarr"])
+def test_a_folder_of_another_problem_is_refused(oscillator: dr.Equations, tmp_path: Path, form: str) -> None:
+    dr.ensemble(oscillator, {"k": [1.0]}, until=0.1, outputs=["x"], out=tmp_path / f"a{form}")
     with pytest.raises(ValueError, match=r"another problem \(they differ in until\)"):
-        dr.ensemble(oscillator, {"k": [1.0]}, until=0.2, outputs=["x"], out=tmp_path / "a")
+        dr.ensemble(oscillator, {"k": [1.0]}, until=0.2, outputs=["x"], out=tmp_path / f"a{form}")
     with pytest.raises(ValueError, match="another problem"):
-        dr.ensemble(oscillator, {"k": [2.0]}, until=0.1, outputs=["x"], out=tmp_path / "a")
-    (tmp_path / "b").mkdir()
-    (tmp_path / "b" / "letter.txt").write_text("dear")
+        dr.ensemble(oscillator, {"k": [2.0]}, until=0.1, outputs=["x"], out=tmp_path / f"a{form}")
+    (tmp_path / f"b{form}").mkdir()
+    (tmp_path / f"b{form}" / "letter.txt").write_text("dear")
     with pytest.raises(ValueError, match=r"no ensemble \(there is letter.txt\)"):
-        dr.ensemble(oscillator, {"k": [1.0]}, until=0.1, out=tmp_path / "b")
+        dr.ensemble(oscillator, {"k": [1.0]}, until=0.1, out=tmp_path / f"b{form}")
 
 
-def test_statistics_alone_need_no_rows(oscillator: dr.Equations, tmp_path: Path) -> None:
+@pytest.mark.parametrize("form", ["", ".zarr"])
+def test_statistics_alone_need_no_rows(oscillator: dr.Equations, tmp_path: Path, form: str) -> None:
     problem = {"over": {"k": (1.0, 9.0, 40)}, "until": 1.0, "outputs": ["x"], "chunk": 15}
-    alone = dr.ensemble(oscillator, **problem, rows=False, out=tmp_path / "alone")
+    alone = dr.ensemble(oscillator, **problem, rows=False, out=tmp_path / f"alone{form}")
     assert len(alone) == 40 and len(alone["x.end"]) == 0
     assert alone.statistics == dr.ensemble(oscillator, **problem).statistics
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import draisine as dr
-from draisine.stability import maps
+from draisine.stability.judging import NOT_REACHED
 from draisine.stability.routh import characteristic, pairs_on_the_axis, positive_real_roots, unstable_roots
 
 MEIJAARD = json.loads((Path(__file__).parents[1] / "reference" / "meijaard2007.json").read_text())
@@ -119,9 +119,8 @@ def test_picture_names_its_regions_and_boundaries(trails):
     assert axes.get_xlabel() == "speed [m/s]"
 
 
-def test_progress_and_interrupt(bike, monkeypatch):
+def test_progress_and_interrupt(bike):
     """What was done before an interrupt is kept, and the rest is marked."""
-    monkeypatch.setattr(maps, "CHUNK", 10)
     told = []
 
     def progress(share):
@@ -131,11 +130,11 @@ def test_progress_and_interrupt(bike, monkeypatch):
 
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
-        part = dr.stability_map(bike, {"speed": (0, 10, 10), "trail": (0.02, 0.1, 10)}, progress=progress)
+        part = dr.stability_map(bike, {"speed": (0, 10, 10), "trail": (0.02, 0.1, 10)}, chunk=10, progress=progress)
     assert told == [0.1, 0.2, 0.3]
     assert not part.complete
     assert "interrupted" in str(said[-1].message)
-    assert np.mean(part.kind == maps.NOT_REACHED) == pytest.approx(0.7)
+    assert np.mean(part.kind == NOT_REACHED) == pytest.approx(0.7)
 
 
 def test_what_cannot_be_mapped(bike):

@@ -12,30 +12,26 @@ Every pair of values has its steady motion and its exact linear model. Stability
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from draisine.machines import Errand, spread
 from draisine.model.errors import ModelError
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.program.equations import Equations
-from draisine.stability.family import Family, sweep_values
-from draisine.stability.routh import characteristic, pairs_on_the_axis, positive_real_roots, root_size, unstable_roots
+from draisine.stability.family import sweep_values
+from draisine.stability.judging import CHUNK, PAIR, REAL, STABLE, UNDECIDED, Judging, Verdicts
 
 if TYPE_CHECKING:
     import xarray
 
 Array = NDArray[np.float64]
 
-CHUNK = 32_768  # pairs in memory at once
-NEUTRAL = 1e-9  # a growth this small beside the fastest mode is none
-SAMPLES = 20  # pairs at which it is looked for modes that are constant everywhere
-
-STABLE, REAL, PAIR, BOTH, SEVERAL, UNDECIDED, MISSING, NOT_REACHED = range(8)
 _KINDS = (
     "stable",
     "a mode grows",
@@ -152,6 +148,8 @@ def stability_map(
     parameters: Mapping[str, float] | None = None,
     states: Sequence[str] = (),
     growth: bool = False,
+    chunk: int = CHUNK,
+    on: Any = None,
     progress: Callable[[float], None] | None = None,
 ) -> StabilityMap:
     """The stability of steady motions over two quantities, each a parameter, an input, a state or an output of motion.
@@ -160,6 +158,8 @@ def stability_map(
     - `fixed`, `free`, `near`, `parameters`: which steady motions, as in `steady`; `states`: what tells deviations, as in
       `linearize`; with lean and steer among them the kinds have a bicycle's names;
     - `growth`: also the largest real part of the eigenvalues, which takes several times as long;
+    - `chunk`: pairs that are judged together; `on`: who computes them, as in `ensemble`: a `distributed.Client`, or an executor
+      of processes;
     - `progress`: called with the share that is done. An interrupt (Ctrl-C) gives the map as far as it is.
     """
     if len(over) != 2:
@@ -168,14 +168,19 @@ def stability_map(
         )
     one, other = over
     values = {name: sweep_values(name, given) for name, given in over.items()}
-    middle = {name: float(v[len(v) // 2]) for name, v in values.items()}
-    family = Family(model, middle, fixed=fixed, free=free, near=near, parameters=parameters, states=states)
-    shape = (len(values[one]), len(values[other]))
-    found = _Found.empty(shape[0] * shape[1], growth)
-    constant = _constant_modes(family, values[one], values[other])
+    described = model.freeze() if isinstance(model, Model) else model
+    if chunk < 1:
+        raise ValueError(f"chunk: at least one pair, got {chunk}")
+    judging = Judging(described, values, fixed, tuple(free), near, parameters, tuple(states), growth, chunk)
+    family, shape = judging.family(), judging.shape
+    found = Verdicts.empty(shape[0] * shape[1], growth)
+    constant = judging.constant_modes(family)
     if constant == len(family.states):
         raise ModelError(f"{family.equations.name}: no deviation from these motions changes anything; there is nothing to map")
-    complete = _fill(found, family, values[one], values[other], constant, progress)
+    here = judging.of(family, constant)
+    chunks = range(judging.chunks)
+    made = ((chunk, here(chunk)) for chunk in chunks) if on is None else spread(Errand.of(judging), chunks, on)
+    complete = _fill(found, judging, made, progress)
     e = family.equations
     return StabilityMap(
         e.name,
@@ -194,101 +199,21 @@ def stability_map(
     )
 
 
-@dataclass
-class _Found:
-    """The map's arrays while they are filled."""
-
-    unstable: NDArray[np.int8]
-    kind: NDArray[np.uint8]
-    static: Array
-    dynamic: Array
-    growth: Array | None
-
-    @staticmethod
-    def empty(count: int, growth: bool) -> _Found:
-        numbers = [np.full(count, np.nan) for _ in range(3 if growth else 2)]
-        kind = np.full(count, NOT_REACHED, dtype=np.uint8)
-        return _Found(np.full(count, -1, dtype=np.int8), kind, numbers[0], numbers[1], numbers[2] if growth else None)
-
-
 def _fill(
-    found: _Found, family: Family, one: Array, other: Array, constant: int, progress: Callable[[float], None] | None
+    found: Verdicts, judging: Judging, made: Iterable[tuple[int, Verdicts]], progress: Callable[[float], None] | None
 ) -> bool:
-    """Chunk by chunk; False if it was interrupted."""
-    count = len(found.kind)
-    for first in range(0, count, CHUNK):
-        try:
-            some = slice(first, min(first + CHUNK, count))
-            rows, columns = np.divmod(np.arange(some.start, some.stop), len(other))
-            _judge(found, some, family, np.column_stack([one[rows], other[columns]]), constant)
+    """Chunk by chunk, as they come; False if it was interrupted."""
+    done, count = 0, len(found.kind)
+    try:
+        for chunk, part in made:
+            found.put(judging.place(chunk), part)
+            done += len(part.kind)
             if progress is not None:
-                progress(some.stop / count)
-        except KeyboardInterrupt:
-            warnings.warn(f"the map was interrupted after {first} of {count} pairs; the rest is marked so", stacklevel=3)
-            return False
+                progress(done / count)
+    except KeyboardInterrupt:
+        warnings.warn(f"the map was interrupted after {done} of {count} pairs; the rest is marked so", stacklevel=3)
+        return False
     return True
-
-
-def _constant_modes(family: Family, one: Array, other: Array) -> int:
-    """Roots that are zero at random pairs: where motions form a family at constant inputs, going along it is no growth."""
-    rng = np.random.default_rng(2007)
-    points = np.column_stack([rng.uniform(v.min(), v.max(), SAMPLES) for v in (one, other)])
-    coefficients, exists = family.polynomials(np.vstack([family._at, points]))
-    some = coefficients[exists]
-    k = np.arange(1, some.shape[1] + 1)
-    small = np.abs(some).max(axis=0, initial=0.0) <= NEUTRAL * (root_size(some)[:, None] ** k).min(axis=0, initial=np.inf)
-    return int(np.argmin(small[::-1])) if not small.all() else len(small)
-
-
-def _judge(found: _Found, some: slice, family: Family, points: Array, constant: int) -> None:
-    """All arrays at some points, less the modes that are constant everywhere."""
-    matrices = family.matrices(points) if found.growth is not None else None
-    if matrices is not None:
-        exists = matrices.found
-        coefficients = characteristic(np.where(exists[:, None, None], matrices.A, 0.0))
-    else:
-        coefficients, exists = family.polynomials(points)
-    coefficients = coefficients[:, : coefficients.shape[1] - constant]
-    unstable, sure = unstable_roots(coefficients)
-    real = np.minimum(unstable, 1)
-    many = np.flatnonzero(unstable > 1)
-    real[many] = positive_real_roots(coefficients[many])
-    neutral = np.zeros(len(points), dtype=bool)
-    open_ones = np.flatnonzero(exists & ~sure)
-    if len(open_ones):
-        a = family.matrices(points[open_ones]).A if matrices is None else matrices.A[open_ones]
-        unstable[open_ones], real[open_ones], neutral[open_ones] = _by_eigenvalues(a, constant)
-    found.unstable[some] = np.where(exists, unstable, -1)
-    found.kind[some] = np.where(exists, np.where(neutral & (unstable == 0), UNDECIDED, _kind(unstable, real)), MISSING)
-    found.static[some] = np.where(exists, coefficients[:, -1], np.nan)
-    found.dynamic[some] = np.where(exists, pairs_on_the_axis(coefficients), np.nan)
-    if found.growth is not None and matrices is not None:
-        largest = np.full(len(points), np.nan)
-        largest[exists] = _moving(matrices.A[exists], constant).real.max(axis=1)
-        found.growth[some] = largest
-
-
-def _moving(matrices: Array, constant: int) -> NDArray[np.complex128]:
-    """Eigenvalues but for those that are zero everywhere."""
-    eigenvalues = np.linalg.eigvals(matrices).astype(complex)
-    if not constant:
-        return eigenvalues
-    return np.take_along_axis(eigenvalues, np.argsort(np.abs(eigenvalues), axis=1)[:, constant:], axis=1)
-
-
-def _kind(unstable: NDArray[np.int64], real: NDArray[np.int64]) -> NDArray[np.int64]:
-    pairs = unstable - real > 0
-    of_real = np.where(real == 0, STABLE, np.where(real == 1, REAL, SEVERAL))
-    return np.where(pairs, np.where(real > 0, BOTH, PAIR), of_real)
-
-
-def _by_eigenvalues(matrices: Array, constant: int) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
-    """Modes that grow, real ones among them, and whether any neither grows nor decays."""
-    eigenvalues = _moving(matrices, constant)
-    small = NEUTRAL * np.abs(eigenvalues).max(axis=1, keepdims=True)
-    grows = eigenvalues.real > small
-    real = grows & (np.abs(eigenvalues.imag) <= small)
-    return grows.sum(axis=1), real.sum(axis=1), np.asarray((np.abs(eigenvalues.real) <= small).any(axis=1))
 
 
 def _crossings(m: StabilityMap, test: Array, change: int, axis: int) -> Array:

@@ -1,0 +1,131 @@
+"""What is to be done, whoever does it: an ensemble's runs in chunks, and what is kept of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from queue import SimpleQueue
+from typing import Any
+
+import numpy as np
+
+from draisine.ensembles.block import Finished, Shared, Worker
+from draisine.ensembles.chunks import Column
+from draisine.ensembles.keep import Keep, sample_times
+from draisine.ensembles.lane_values import Reals
+from draisine.ensembles.outputs import Reporter
+from draisine.ensembles.posing import Posed
+from draisine.simulation.choices import prepare
+from draisine.simulation.choosing import check_tolerance, choose
+from draisine.simulation.methods import Method
+
+BLOCK = 256  # runs that one thread makes at a time
+ROOM = 2_000_000  # numbers that the samples of a block may take
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """An ensemble, posed. Travels to other processes, where `begin` makes it ready."""
+
+    posed: Posed
+    until: float
+    outputs: tuple[str, ...]
+    keep: tuple[Keep, ...]
+    method: Method | None
+    rows: bool
+    chunk: int
+    samples: Reals
+    reporter: Reporter
+
+    @staticmethod
+    def of(
+        posed: Posed,
+        until: float,
+        outputs: tuple[str, ...],
+        keep: tuple[Keep, ...],
+        method: Method | None,
+        rows: bool,
+        chunk: int,
+    ) -> Task:
+        reporter = Reporter.of(posed.equations, outputs)
+        return Task(posed, until, outputs, keep, method, rows, chunk, sample_times(keep, until), reporter)
+
+    @property
+    def chunks(self) -> int:
+        return -(-self.posed.count // self.chunk)
+
+    @property
+    def block(self) -> int:
+        """Runs of a block: few enough that their samples take little room."""
+        width = len(self.posed.equations.states) + len(self.outputs)
+        return max(1, min(BLOCK, self.chunk, ROOM // ((len(self.samples) + 1) * width)))
+
+    def about(self) -> dict[str, Any]:
+        """The problem in words, for the folder."""
+        return {
+            "model": self.posed.equations.name,
+            "runs": self.posed.count,
+            "varied": list(self.posed.lanes.names),
+            "until": self.until,
+            "outputs": list(self.outputs),
+            "keep": [repr(one) for one in self.keep],
+            "method": repr(self.method),
+            "rows": self.rows,
+            "chunk": self.chunk,
+        }
+
+    def fingerprint(self) -> str:
+        return self.posed.fingerprint(sorted(self.about().items()))
+
+    def shared(self, stop: np.ndarray) -> Shared:
+        equations = self.posed.equations
+        chosen = choose(self.method, equations)
+        check_tolerance(chosen.method, equations)
+        made = Shared(prepare(equations), self.posed.starts, self.method, chosen, self.until, self.samples, self.reporter, stop)
+        made.ready(self.posed.asked(0, 1)[1])
+        return made
+
+    def blocks(self, chunk: int) -> list[tuple[int, int]]:
+        end = min((chunk + 1) * self.chunk, self.posed.count)
+        return [(begin, min(begin + self.block, end)) for begin in range(chunk * self.chunk, end, self.block)]
+
+    def columns(self, begin: int, end: int, lanes: Finished) -> dict[str, Column]:
+        """What is kept of some runs."""
+        values, _ = self.posed.asked(begin, end)
+        events = [event.name for event in self.posed.equations.event_list]
+        found: dict[str, Column] = {"run": np.arange(begin, end), **values}
+        found["status"], found["event"] = np.array(lanes.status, dtype=object), np.array(lanes.event, dtype=object)
+        found["ended"], found["steps"] = lanes.ended, lanes.steps
+        for one in self.keep:
+            found |= one.columns(lanes, self.samples, self.until, self.outputs, events)
+        return found
+
+    def column_names(self) -> tuple[str, ...]:
+        events = len(self.posed.equations.event_list)
+        values, none = np.zeros((0, len(self.samples) + 1, len(self.outputs))), np.zeros(0, dtype=np.int64)
+        nobody = Finished(values, [], [], np.zeros((0, events)), none.reshape(0, events), np.zeros(0), none, none)
+        return tuple(self.columns(0, 0, nobody))
+
+    def begin(self) -> Callable[[int], dict[str, Column]]:
+        """Chunks by number, for a process of its own: compiled once, any thread may ask."""
+        shared, idle = self.shared(np.zeros(1, dtype=np.int64)), SimpleQueue[Worker]()
+
+        def one(chunk: int) -> dict[str, Column]:
+            worker = idle.get() if not idle.empty() else Worker(shared)
+            try:
+                parts = [self.made(worker, *block) for block in self.blocks(chunk)]
+            finally:
+                idle.put(worker)
+            return joined([part for part in parts if part is not None])
+
+        return one
+
+    def made(self, worker: Worker, begin: int, end: int) -> dict[str, Column] | None:
+        """Columns of a block, or None if it was told to stop."""
+        lanes = worker(self.posed.asked(begin, end)[1])
+        return None if lanes is None else self.columns(begin, end, lanes)
+
+
+def joined(parts: Sequence[dict[str, Column]]) -> dict[str, Column]:
+    """Blocks one after the other."""
+    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}

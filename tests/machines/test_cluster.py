@@ -1,0 +1,94 @@
+"""Pieces of work on a real cluster of processes, of which some are killed."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import draisine as dr
+from draisine.machines import Errand, LostWork, spread
+
+distributed = pytest.importorskip("distributed", reason="pip install 'draisine[cluster]'")
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[Any]:
+    with (
+        distributed.LocalCluster(n_workers=3, threads_per_worker=1, dashboard_address=None, silence_logs=50) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        yield client
+
+
+@dataclass(frozen=True)
+class Squares:
+    """Notes in a folder which process began it, and which did what."""
+
+    folder: str
+    pause: float = 0.0
+
+    def begin(self) -> Callable[[int], int]:
+        Path(self.folder, f"begun-{os.getpid()}-{time.monotonic_ns()}").touch()
+
+        def one(piece: int) -> int:
+            time.sleep(self.pause)
+            return piece * piece
+
+        return one
+
+
+@dataclass(frozen=True)
+class EndsItsProcess:
+    def begin(self) -> Callable[[int], int]:
+        def one(piece: int) -> int:
+            os._exit(1)
+
+        return one
+
+
+def test_pieces_come_back_with_their_numbers_and_each_process_begins_once(client: Any, tmp_path: Path) -> None:
+    errand = Errand("squares", Squares(str(tmp_path)))
+    assert dict(spread(errand, range(40), client)) == {k: k * k for k in range(40)}
+    begun = [name.name.split("-")[1] for name in tmp_path.iterdir()]
+    assert len(begun) == len(set(begun)) <= 3
+    assert str(os.getpid()) not in begun
+
+
+def test_the_work_of_a_killed_worker_is_done_by_others(client: Any, tmp_path: Path) -> None:
+    found = {}
+    for number, square in spread(Errand("slow squares", Squares(str(tmp_path), pause=0.05)), range(30), client):
+        found[number] = square
+        if len(found) == 6:
+            os.kill(next(iter(client.run(os.getpid).values())), signal.SIGKILL)
+    assert found == {k: k * k for k in range(30)}
+
+
+def test_a_pool_of_processes_does_as_well(tmp_path: Path) -> None:
+    with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
+        assert dict(spread(Errand("pool", Squares(str(tmp_path))), range(9), pool)) == {k: k * k for k in range(9)}
+        with pytest.raises(LostWork, match=r"a process of the pool died while piece \d was under way.*Dask cluster"):
+            list(spread(Errand("ends", EndsItsProcess()), range(3), pool))
+
+
+def test_what_is_no_cluster_is_refused() -> None:
+    with pytest.raises(TypeError, match=r"on: a distributed\.Client or an executor.*got str"):
+        spread(Errand("nothing", Squares("")), range(3), "tcp://somewhere")
+
+
+def test_a_stability_map_is_the_same_wherever_it_is_judged(client: Any) -> None:
+    over = {"speed": (0.5, 10.0, 40), "trail": (0.02, 0.14, 25)}
+    here = dr.stability_map(dr.gallery.bicycle(), over, states=("lean", "steer"))
+    there = dr.stability_map(dr.gallery.bicycle(), over, states=("lean", "steer"), chunk=150, on=client)
+    assert {"stable", "weave", "capsize"} <= {name for name, share in here.share.items() if share > 0.05}
+    np.testing.assert_array_equal(there.kind, here.kind)
+    np.testing.assert_array_equal(there.static, here.static)
