@@ -4,6 +4,7 @@ PYTHON ?= python3
 VENV   ?= .venv
 
 BIN  := $(VENV)/bin
+BENCH := .venv-bench
 DEMO := $(BIN)/draisine run bicycle_free_run --out out
 
 # pip compiles byte code on one core; `compileall` below does the same on all of them in half the time. It is done here,
@@ -33,11 +34,11 @@ lint: $(VENV)/.dev  ## format, lint, types, layers: the gates that run nothing
 
 check: lint test  ## every gate
 
-bench: $(VENV)/.peers  ## our figures beside those of peers, one table; needs a C compiler for the peers
-	$(BIN)/python benchmarks/run.py
+bench: $(BENCH)/.peers  ## our figures beside those of peers, kept in benchmarks/results; needs a C compiler for the peers
+	$(BENCH)/bin/python benchmarks/run.py --keep benchmarks/results
 
 clean:  ## remove the environment and everything that was generated
-	rm -rf $(VENV) out build dist .pytest_cache .hypothesis .mypy_cache .ruff_cache .import_linter_cache
+	rm -rf $(VENV) $(BENCH) out build dist .pytest_cache .hypothesis .mypy_cache .ruff_cache .import_linter_cache
 	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(VENV)/bin/python:
@@ -64,6 +65,10 @@ $(VENV)/.pinocchio: $(VENV)/.test
 	$(PIP) --editable '.[test,pinocchio]'
 	@touch $@
 
-$(VENV)/.peers: $(VENV)/.runtime
-	$(PIP) --editable '.[peers]'
+# Peers live in an environment of their own. Some need libraries or wheels that a platform may lack: their rows are left out.
+$(BENCH)/.peers: pyproject.toml
+	$(PYTHON) -m venv $(BENCH)
+	$(BENCH)/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[peers]'
+	for peer in pin mujoco symbrim 'opty cyipopt'; do \
+	  $(BENCH)/bin/python -m pip install --quiet --disable-pip-version-check $$peer || echo "left out: $$peer"; done
 	@touch $@
