@@ -92,3 +92,18 @@ def test_a_stability_map_is_the_same_wherever_it_is_judged(client: Any) -> None:
     assert {"stable", "weave", "capsize"} <= {name for name, share in here.share.items() if share > 0.05}
     np.testing.assert_array_equal(there.kind, here.kind)
     np.testing.assert_array_equal(there.static, here.static)
+
+
+def test_searches_for_an_optimum_are_the_same_wherever_they_are_made(client: Any) -> None:
+    m = dr.Model("cart", "a mass on a rail")
+    m.prismatic("place", "ground", m.body("cart", mass=1.0), axis="x")
+    push = m.input("push", "N")
+    m.effort("place", push)
+    across = dr.manoeuvre(m).start(place=0, place_rate=0).bounds(push=(-2, 2)).duration(2.0).minimise(final="cos(3*place) + 0.1*place")
+    guesses = [dr.Held(inputs={"push": p}) for p in (-1.0, 1.0, 0.4)]
+    here, there = (dr.multistart(across, guesses, method=dr.Adjoint(pieces=2), on=on) for on in (None, client))
+    assert len(here.minima) == 3
+    assert [a.number for a in there.attempts] == [a.number for a in here.attempts]
+    for one, other in zip(here.attempts, there.attempts, strict=True):
+        np.testing.assert_array_equal(one.solution.answer.w, other.solution.answer.w)
+        np.testing.assert_array_equal(one.solution["place"], other.solution["place"])

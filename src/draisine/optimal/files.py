@@ -19,6 +19,7 @@ from draisine.model.errors import ModelError
 from draisine.optimal.adjoint.method import Adjoint, Descent
 from draisine.optimal.collocation import Collocation
 from draisine.optimal.ipopt import Answer, Outcome
+from draisine.optimal.kept import Kept
 from draisine.optimal.shooting import Shooting
 from draisine.results.files import MAX_NUMBERS, TrajectoryFileError, replacing
 from draisine.results.formats import netcdf
@@ -72,9 +73,6 @@ def load(manoeuvre: Manoeuvre, path: str | os.PathLike[str], limit: int = MAX_NU
     """The solution of this manoeuvre that `save` wrote."""
     import xarray
 
-    from draisine.optimal.adjoint.solve import restored_by_adjoint
-    from draisine.optimal.solve import restored
-
     source = Path(path)
     if not source.is_file():
         raise FileNotFoundError(f"there is no file {str(source)!r}")
@@ -85,19 +83,16 @@ def load(manoeuvre: Manoeuvre, path: str | os.PathLike[str], limit: int = MAX_NU
                 raise Malformed(f"it holds {sum(sizes)} numbers, more than {limit}")
             arrays = [np.array(dataset[n].values, dtype=float).ravel() for n in _ARRAYS]
             told = decode(dataset["told"].values.item())
-        schemes, answer, fighting, rounds = _told(told, arrays)
+        kept = _told(told, arrays)
     except (Malformed, TypeError, ValueError) as problem:
         raise TrajectoryFileError(f"{source}: {problem}") from None
     except (OSError, KeyError) as problem:
         raise TrajectoryFileError(
             f"{source}: it holds no solution of a manoeuvre ({str(problem).splitlines()[0][:120]})"
         ) from None
-    if len(schemes) != len(manoeuvre.phases):
-        raise ModelError(f"{source}: it holds {len(schemes)} phases, the manoeuvre has {len(manoeuvre.phases)}")
-    if isinstance(schemes[0], Adjoint):
-        found = restored_by_adjoint(manoeuvre, schemes[0], answer)
-    else:
-        found = restored(manoeuvre, [s for s in schemes if not isinstance(s, Adjoint)], answer, fighting, rounds)
+    if len(kept.schemes) != len(manoeuvre.phases):
+        raise ModelError(f"{source}: it holds {len(kept.schemes)} phases, the manoeuvre has {len(manoeuvre.phases)}")
+    found = kept.restored(manoeuvre)
     if told.get("digest") != digest(found.phases):
         raise ModelError(
             f"{source}: its model, conditions or costs are not those of this manoeuvre; state the manoeuvre that was solved"
@@ -121,7 +116,7 @@ def _scheme(scheme: object) -> dict[str, Any]:
     raise ModelError(f"solutions by {type(scheme).__name__} are not kept in files; solution.trajectory.save(…) keeps the motion")
 
 
-def _told(told: Any, arrays: list[Reals]) -> tuple[list[Collocation | Shooting | Adjoint], Answer, tuple[str, ...], int]:
+def _told(told: Any, arrays: list[Reals]) -> Kept:
     if not isinstance(told, dict) or not isinstance(told.get("schemes"), list):
         raise Malformed("what it tells of its solution is damaged")
     schemes = []
@@ -136,7 +131,7 @@ def _told(told: Any, arrays: list[Reals]) -> tuple[list[Collocation | Shooting |
     objective, violation, stationarity = (float(told[name]) for name in ("objective", "violation", "stationarity"))
     words = Outcome(told["outcome"]), str(told["said"]), int(told["iterations"])
     answer = Answer(arrays[0], arrays[1], arrays[2], objective, *words, violation, stationarity, {})
-    return schemes, answer, tuple(str(f) for f in told["fighting"]), int(told["rounds"])
+    return Kept(tuple(schemes), answer, tuple(str(f) for f in told["fighting"]), int(told["rounds"]))
 
 
 def _phase(found: PhaseSolution) -> Any:

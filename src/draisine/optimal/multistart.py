@@ -12,15 +12,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from draisine.machines import Errand, spread
 from draisine.model.errors import ModelError
 from draisine.optimal.guess import Held, OneGuess, Shaken, Straight
 from draisine.optimal.ipopt import Outcome
+from draisine.optimal.kept import Kept
 
 if TYPE_CHECKING:
     from draisine.optimal.adjoint.method import Adjoint
@@ -120,6 +122,7 @@ def multistart(
     solver: Ipopt | None = None,
     seed: int = 0,
     apart: float = 1e-4,
+    on: Any = None,
     progress: Watch | None = None,
 ) -> Searches:
     """Solve a manoeuvre from several starts, keep the best and list the other local minima.
@@ -127,6 +130,7 @@ def multistart(
     - `starts`: how many (the straight guess and random ones around it, the same for the same `seed`), `Starts(…)`, or guesses.
     - `method`, `solver`: as in `solve`.
     - `apart`: relative difference of costs above which two minima are not the same.
+    - `on`: who searches, as in `ensemble`: a `distributed.Client`, or an executor of processes; left out, this process does.
     - `progress`: called with (how many are done, of how many, the attempt). An interruption keeps what there is.
     """
     if len(manoeuvre.phases) > 1:
@@ -134,20 +138,44 @@ def multistart(
             f"multistart: the manoeuvre has {len(manoeuvre.phases)} phases; start each of them from guesses of its own"
         )
     guesses = _guesses(manoeuvre, starts, seed)
+    search = _Search(manoeuvre, tuple(guesses), method, solver)
     attempts: list[Attempt] = []
     try:
-        for number, guess in enumerate(guesses):
-            solution = manoeuvre.solve(method, guess=guess, solver=solver)
-            attempts.append(Attempt(number, guess, solution))
+        for number, solution in search.here() if on is None else search.elsewhere(on):
+            attempts.append(Attempt(number, guesses[number], solution))
             if progress is not None:
-                progress(number + 1, len(guesses), attempts[-1])
+                progress(len(attempts), len(guesses), attempts[-1])
             if solution.outcome is Outcome.INTERRUPTED:
                 break
     except KeyboardInterrupt:
         if not attempts:
             raise
-    ranked = sorted(attempts, key=lambda a: (not a.solved, a.objective if a.solved else a.solution.answer.violation))
+    ranked = sorted(attempts, key=lambda a: (not a.solved, a.objective if a.solved else a.solution.answer.violation, a.number))
     return Searches(tuple(ranked), apart)
+
+
+@dataclass(frozen=True, eq=False)
+class _Search:
+    """Searches by number. Travels to other processes, which send back what is needed to have the solution here."""
+
+    manoeuvre: Manoeuvre
+    guesses: tuple[OneGuess, ...]
+    method: Transcription | Adjoint | None
+    solver: Ipopt | None
+
+    def here(self) -> Iterator[tuple[int, Solution]]:
+        for number in range(len(self.guesses)):
+            yield number, self._solved(number)
+
+    def elsewhere(self, on: Any) -> Iterator[tuple[int, Solution]]:
+        for number, kept in spread(Errand.of(self), range(len(self.guesses)), on):
+            yield number, kept.restored(self.manoeuvre)
+
+    def begin(self) -> Callable[[int], Kept]:
+        return lambda number: Kept.of(self._solved(number))
+
+    def _solved(self, number: int) -> Solution:
+        return self.manoeuvre.solve(self.method, guess=self.guesses[number], solver=self.solver)
 
 
 def _guesses(manoeuvre: Manoeuvre, starts: int | Starts | Sequence[OneGuess], seed: int) -> list[OneGuess]:
