@@ -61,8 +61,8 @@ class Opened:
 
 
 @contextmanager
-def opened(browser: Any, path: Path, *, still: bool = True, dark: bool = False) -> Iterator[Opened]:
-    """A file in a new tab; `still` for somebody who prefers that nothing moves by itself."""
+def opened(browser: Any, path: Path | str, *, still: bool = True, dark: bool = False) -> Iterator[Opened]:
+    """A file, or an address, in a new tab; `still` for somebody who prefers that nothing moves by itself."""
     context = browser.new_context(
         viewport={"width": 900, "height": 560},
         reduced_motion="reduce" if still else "no-preference",
@@ -72,6 +72,6 @@ def opened(browser: Any, path: Path, *, still: bool = True, dark: bool = False) 
     found.page.on("console", lambda m: found.complaints.append(m.text) if m.type == "error" else None)
     found.page.on("pageerror", lambda e: found.complaints.append(str(e)))
     found.page.on("request", lambda r: found.requests.append(r.url))
-    found.page.goto(path.as_uri())
+    found.page.goto(path if isinstance(path, str) else path.as_uri())
     yield found
     context.close()

@@ -7,12 +7,14 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from draisine.commands.terminal import print_json
+
 if TYPE_CHECKING:
     from draisine.model import Model
     from draisine.program.equations import Equations
 
 # Named here so that help need not load the exporters; a test compares.
-LANGUAGES = "c, fortran, julia, octave, javascript, rust, python, casadi, fmu"
+LANGUAGES = "c, fortran, julia, octave, javascript, script, rust, python, casadi, fmu"
 WHAT = (
     "dynamics, residual, linear, report, motion, mass_matrix, inverse_dynamics, multipliers, contacts, project, events, monitor"
 )
@@ -31,6 +33,7 @@ def add(commands: Any, action: Callable[[argparse.Namespace, list[str]], int]) -
     parser.add_argument("--lang", default="c", metavar="NAMES", help=f"languages, with commas between: {LANGUAGES} (default c)")
     parser.add_argument("--what", default="dynamics", metavar="NAMES", help=f"programs: {WHAT} (default dynamics)")
     parser.add_argument("--out", type=Path, default=Path("out"), metavar="DIR", help="folder for the files (default out)")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.set_defaults(action=action)
 
 
@@ -38,7 +41,11 @@ def run(given: argparse.Namespace, model: Model | Equations, start: Mapping[str,
     """Write the files, and say which."""
     from draisine.verbs import export
 
-    for path in export(model, _listed(given.lang), _listed(given.what), given.out, start=start):
+    written = export(model, _listed(given.lang), _listed(given.what), given.out, start=start)
+    if given.json:
+        print_json({"written": written})
+        return
+    for path in written:
         print(path)
 
 

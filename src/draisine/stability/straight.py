@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from draisine.equations.linear import solve
 from draisine.equations.vectors import exact
+from draisine.program.program import Program
 from draisine.stability.points import OverPoints, as_written
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
-LARGEST = 50  # unknowns of a motion beyond which nothing is written out
+LARGEST = 50  # unknowns of a motion, beside what varies, beyond which nothing is written out
 FEW = 24  # points at which it is tried whether predictions are exact
 NEARLY = 1e-13  # a number so near to a whole one is that number
 
@@ -41,7 +42,7 @@ class StraightFamily:
     @staticmethod
     def of(family: Family) -> StraightFamily | None:
         """None where the motion cannot be written down beside the first one."""
-        if len(family._y) > LARGEST:
+        if len(family._y) - len(family.vary) > LARGEST:
             return None
         rng = np.random.default_rng(2007)
         size = np.maximum(np.abs(family._at), 0.1)
@@ -96,6 +97,11 @@ class StraightFamily:
         a, misfit = self._written
         name = f"{self.family.equations.name}_straight_polynomial"
         return OverPoints(as_written(name, {"points": self._points}, {"coefficients": _characteristic(a), "misfit": misfit}))
+
+    @property
+    def program(self) -> Program:
+        """(points) → A, and the misfit of the motion; exact where that is at most `family.EXACT`."""
+        return self._matrix.program
 
     def matrices(self, points: Array) -> tuple[Array, NDArray[np.bool_]]:
         a, misfit = self._matrix(points)

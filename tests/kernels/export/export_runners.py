@@ -24,6 +24,7 @@ TOOLS = {
     "julia": "julia",
     "octave": "octave-cli",
     "javascript": "node",
+    "script": "node",
     "rust": "rustc",
     "python": None,
 }
@@ -131,6 +132,27 @@ def _javascript(path: Path, program, rows: np.ndarray) -> np.ndarray:
         "}",
     ]
     driver = path.with_name("driver.mjs")
+    driver.write_text("\n".join(lines))
+    return _from_text(_tool("node", driver, text=_as_text(rows)), rows, program)
+
+
+def _script(path: Path, program, rows: np.ndarray) -> np.ndarray:
+    inputs, outputs = arguments(program)
+    given = [f"take({a.slot.size})" + ("[0]" if a.is_number else "") for a in inputs] + [f"r{k}" for k in range(len(outputs))]
+    lines = [
+        'const { readFileSync } = require("node:fs");',
+        f'(0, eval)(readFileSync("{path}", "utf8"));  // as a page runs it: no module',
+        'const words = readFileSync(0, "utf8").split("\\n").filter((w) => w).map(Number);',
+        "const take = (n) => Float64Array.from(words.splice(0, n));",
+        *(f"const r{k} = new Float64Array({a.slot.size});" for k, a in enumerate(outputs)),
+        f"for (let k = 0; k < {len(rows)}; k++) {{",
+        f"  Draisine.programs.{path.stem}({', '.join(given)});",
+        f"  for (const slot of [{', '.join(f'r{k}' for k in range(len(outputs)))}]) {{",
+        "    for (const v of slot) console.log(String(v));",
+        "  }",
+        "}",
+    ]
+    driver = path.with_name("driver.cjs")
     driver.write_text("\n".join(lines))
     return _from_text(_tool("node", driver, text=_as_text(rows)), rows, program)
 
@@ -252,6 +274,7 @@ _RUNNERS: dict[str, Callable[[Path, object, np.ndarray], np.ndarray]] = {
     "julia": _julia,
     "octave": _octave,
     "javascript": _javascript,
+    "script": _script,
     "rust": _rust,
     "python": _python,
 }

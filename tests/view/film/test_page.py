@@ -11,9 +11,11 @@ import pytest
 import draisine as dr
 from browser import chromium, opened
 from draisine.view.film.page import page
+from screenshots import compared
 
 EVIL = "</script><script>window.hacked = 1</script><img src=x onerror='window.hacked = 1'>"
 RIDE = 2.0
+PICTURES = Path(__file__).parent / "pictures"
 
 
 @pytest.fixture(scope="module")
@@ -155,9 +157,13 @@ def test_time_by_key(film):
 
 
 def test_light_and_dark(film, browser, ride):
-    light = film.picture("#film").mean()
+    light = film.picture("#film")
     press(film, "d")
-    assert film.picture("#film").mean() < 0.5 * light
+    dark = film.picture("#film")
+    assert dark.mean() < 0.5 * light.mean()
+    for picture, name in ((light, "film-light.png"), (dark, "film-dark.png")):
+        seen = compared(picture, PICTURES / name)
+        assert seen.small(), seen
     with opened(browser, ride, dark=True) as other:
         other.page.wait_for_selector("html[data-time]")
         assert state(other, "theme") == "dark"

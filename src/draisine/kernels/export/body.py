@@ -13,12 +13,11 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import NamedTuple
 
-import casadi as ca
-
 from draisine.kernels.export.fallbacks import fallback
 from draisine.kernels.export.language import Body, Language
 from draisine.kernels.pieces import live_values
 from draisine.kernels.straight import CALL, CONSTANT, FETCH, INPUT, RESULT, SEARCH, SELECT, Straight
+from draisine.program import operation as op
 
 LOOSE, PRODUCT, TIGHT = range(3)  # how strongly an expression holds together
 _LONGEST = 64  # characters of an expression that is written inside another
@@ -35,9 +34,9 @@ class Text(NamedTuple):
 
 @cache
 def operation_names() -> Mapping[int, str]:
-    """Kinds of values by name: CasADi's, in small letters, and ours."""
-    names = {getattr(ca, n): n[3:].lower() for n in dir(ca) if n.startswith("OP_") and isinstance(getattr(ca, n), int)}
-    return {**names, ca.OP_CONSTPOW: "pow", SELECT: "select", SEARCH: "search", FETCH: "fetch"}
+    """Kinds of values by name: operations, in small letters, and what a straight list has beyond them."""
+    names = {number: name.lower() for number, name in op.NAMES.items()}
+    return {**names, op.CONSTPOW: "pow", SELECT: "select", SEARCH: "search", FETCH: "fetch"}
 
 
 @dataclass

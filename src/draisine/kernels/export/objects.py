@@ -31,7 +31,7 @@ def as_casadi(program: Program | Solved) -> ca.Function:
     z: Any = program.start.function.call(arguments)[0] if program.start is not None else None
     for _ in range(1 if z is None else WRITTEN):
         entries, side = program.system.function.call(arguments if z is None else [*arguments, z])
-        matrix = ca.MX(program.places, ca.vec(entries))
+        matrix = ca.MX(program.places.sparsity, ca.vec(entries))
         z = ca.solve(matrix, side, "qr")
     if program.further is not None:
         z = ca.horzcat(z, ca.solve(matrix, program.further.function.call([*arguments, z])[0], "qr"))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-import casadi as ca
 import numpy as np
 
 from draisine.kernels.export.body import Text, Writer
@@ -15,6 +14,7 @@ from draisine.kernels.export.language import Argument, Body, Language, Source
 from draisine.kernels.export.names import Names, letters, short
 from draisine.kernels.pieces import live_values
 from draisine.kernels.straight import CALL, INPUT, RESULT, Straight, straighten, straighten_callee
+from draisine.program.casadi_tape import callee_of
 from draisine.program.program import Program, Slot
 from draisine.program.solved import WRITTEN, Solved
 
@@ -36,6 +36,7 @@ def source_text(program: Program | Solved, language: Language, guide: Guide | No
     """The whole file of a program: one public function, with everything that it needs but the language's own library.
 
     >>> from draisine.kernels.export.languages import language
+    >>> import casadi as ca
     >>> x = ca.SX.sym("x", 2)
     >>> norm2 = Program.build("norm2", {"x": (x, ("a", "b"))}, {"y": ca.sumsqr(x)})
     >>> print(source_text(norm2, language("python")).split("def ")[1])
@@ -63,7 +64,7 @@ def straight(program: Program | Solved) -> Straight:
 
     def solved(results: Sequence[tuple[int, int, int]]) -> list[int]:
         found = {(slot, entry): value for slot, entry, value in results}
-        for k, (i, j) in enumerate(zip(*program.places.get_triplet(), strict=True)):
+        for k, (i, j) in enumerate(zip(program.places.rows, program.places.columns, strict=True)):
             matrix[j * n + i] = found[0, k]
         return solution([found[1, k] for k in range(n)])
 
@@ -178,21 +179,21 @@ class _File:
             name = self.names.give(f"{self.name}_solve", f"{self.name}_solve")
             self._add(self.language.elimination(name, *key[1:]))
             return name
-        callee = unit.callees[key]  # type: ignore[index]
-        name = self.names.give(f"{self.name}_{letters(callee.name())}", f"{self.name}_callee")
+        callee = unit.callees[key]
+        name = self.names.give(f"{self.name}_{letters(callee.name)}", f"{self.name}_callee")
         inner = straighten_callee(callee)
         writer = self._writer(inner, name, lambda slot, entry: self.language.entry("given", entry))
         results = _in_order(inner, writer.write())
-        self._add(self.language.inner_function(name, callee.nnz_in(), writer.body, results))
+        self._add(self.language.inner_function(name, callee.begins[-1], writer.body, results))
         return name
 
     def _fallback(self, operation: str) -> str:
         """Write the function of an operation that the language lacks; its name."""
         if operation not in self._missing:
-            function: ca.Function = fallback(operation)
+            function = callee_of(fallback(operation))
             name = self._missing[operation] = self.names.give(f"{self.name}_{operation}", f"{self.name}_{operation}")
             inner = straighten_callee(function)
-            arguments = ["x", "y"][: function.n_in()]
+            arguments = ["x", "y"][: len(function.reads)]
             writer = self._writer(inner, name, lambda slot, entry: arguments[entry])
             (result,) = writer.write()
             self._add(self.language.small_function(name, arguments, writer.body, result.text))

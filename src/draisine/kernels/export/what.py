@@ -111,14 +111,14 @@ def _mass_matrix(equations: Equations) -> list[Exported]:
 
 def _multipliers(equations: Equations) -> list[Exported]:
     slot = equations.report.output("multipliers") if equations.multipliers else None
-    return [_picked(equations.report, f"{equations.name}_multipliers", {"multipliers": range(slot.size)})] if slot else []
+    return [picked(equations.report, f"{equations.name}_multipliers", {"multipliers": range(slot.size)})] if slot else []
 
 
 def _contacts(equations: Equations) -> list[Exported]:
     """Contact points and angles, which need no accelerations."""
     labels = equations.report.output("outputs").labels
     wanted = [k for k, label in enumerate(labels) if "_contact_" in label or label.endswith("_track_heading")]
-    return [_picked(equations.report, f"{equations.name}_contacts", {"outputs": wanted})] if wanted else []
+    return [picked(equations.report, f"{equations.name}_contacts", {"outputs": wanted})] if wanted else []
 
 
 WHAT: Mapping[str, tuple[str, Callable[[Equations], list[Exported]]]] = {
@@ -143,10 +143,10 @@ def _built(name: str, slots: Sequence[Slot], symbols: Sequence[ca.SX], outputs: 
     return replace(made, inputs=tuple(slots))
 
 
-def _picked(program: Exported, name: str, entries: Mapping[str, Iterable[int]]) -> Exported:
+def picked(program: Exported, name: str, entries: Mapping[str, Iterable[int]]) -> Exported:
     """Some entries of some results of a program."""
     if isinstance(program, Solved):
-        after = _picked(program.after, f"{name}_after", entries)
+        after = picked(program.after, f"{name}_after", entries)
         assert isinstance(after, Program)
         return replace(program, name=name, after=after)
     symbols = program.symbols()

@@ -7,17 +7,20 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import accumulate, pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import casadi as ca
 import numpy as np
 
 from draisine.kernels.kernel import Kernel, compile
+from draisine.program.dependence import dependence
 from draisine.program.equations import Equations
 from draisine.program.program import Program, Slot
 from draisine.program.recipe import Recipe
 from draisine.simulation.start.level import Bools, Places, Reals
 from draisine.simulation.start.scales import Scales
+
+if TYPE_CHECKING:
+    import casadi as ca
 
 Given = tuple[float, Reals, Reals]  # time, inputs, parameters
 
@@ -40,6 +43,8 @@ class Pattern:
 
     def entries(self, values: ca.SX, symbols: ca.SX) -> ca.SX:
         """The Jacobian's entries at these places, as one column."""
+        import casadi as ca
+
         rows, places = np.unique(self.rows, return_inverse=True)
         pattern = ca.Sparsity.triplet(len(rows), symbols.numel(), places.tolist(), self.columns.tolist())
         return ca.vec(ca.densify(ca.project(ca.jacobian(values[rows.tolist()], symbols), pattern).nz[:]))  # nz of a row is a row
@@ -113,7 +118,7 @@ class StartProblem:
     def moving(self) -> Bools:
         """Which values depend on any velocity, by structure: they are fulfilled by velocities, the others by coordinates."""
         found = np.zeros(len(self.names), dtype=bool)
-        found[self._filled("v").rows] = True
+        found[self.by_v.rows] = True
         return found
 
     @cached_property
@@ -156,14 +161,13 @@ class StartProblem:
         return made
 
     def _filled(self, of: str) -> Pattern:
-        motion = self.equations.motion
-        ins, outs = [s.name for s in motion.inputs], [s.name for s in motion.outputs]
-        parts = [motion.function.jac_sparsity(outs.index(o), ins.index(of)) for o in ("residuals", "outputs")]
-        rows, columns = ca.vertcat(*parts).get_triplet()
-        return Pattern(np.array(rows, dtype=np.intp), np.array(columns, dtype=np.intp))
+        rows, columns = dependence(self.equations.motion, ("residuals", "outputs"), of)
+        return Pattern(rows.astype(np.intp), columns.astype(np.intp))
 
-    def _program(self) -> Program:
+    def program(self) -> Program:
         """The motion with the entries of its two Jacobians."""
+        import casadi as ca
+
         motion = self.equations.motion
         symbols = motion.symbols()
         q, v = (symbols[[s.name for s in motion.inputs].index(name)] for name in ("q", "v"))
@@ -180,12 +184,12 @@ class StartProblem:
         motion = self.equations.motion
         sizes = {"values": len(self.names), "by_q": len(self.by_q.rows), "by_v": len(self.by_v.rows)}
         outputs = tuple(Slot(name, (size, 1)) for name, size in sizes.items())
-        digest = f"motion with Jacobians for starts 1; {motion.digest}"
-        return compile(Recipe(f"{motion.name}_for_starts", motion.inputs, outputs, digest, self._program))
+        digest = f"motion with Jacobians for starts 2; {motion.digest}"
+        return compile(Recipe(f"{motion.name}_for_starts", motion.inputs, outputs, digest, self.program))
 
     @cached_property
     def _interpreted(self) -> Program:
-        return self._program()
+        return self.program()
 
     def evaluator(self, given: Given) -> Evaluator:
         """Values and Jacobians at coordinates and velocities, all else being given."""

@@ -10,7 +10,7 @@ import base64
 import html
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from typing import Any
 
@@ -34,14 +34,25 @@ def page(takes: Sequence[Footage], title: str, layers: Sequence[str] = ()) -> st
     """The text of a page that plays the first take, with the others beside it as ghosts."""
     parts = {
         "title": html.escape(title),
-        "style": _web("style.css"),
+        "theme": web_file("theme.css"),
+        "style": web_file("style.css"),
         "data": as_script(film_data(takes, layers)),
-        "licence": _web("three.LICENSE.txt"),
-        "three": _web("three.min.js"),
-        "player": _web("player.js"),
+        "licence": web_file("three.LICENSE.txt"),
+        "three": web_file("three.min.js"),
+        "plot": web_file("plot.js"),
+        "stage": web_file("stage.js"),
+        "player": web_file("player.js"),
     }
-    # one pass: what is put in is not looked through again
-    return re.sub(r"@@(\w+)@@", lambda match: parts[match[1]], _web("page.html"))
+    return filled(web_file("page.html"), parts)
+
+
+def filled(template: str, parts: Mapping[str, str]) -> str:
+    """The template with its @@names@@ replaced in one pass: what is put in is not looked through again.
+
+    >>> filled("<p>@@a@@</p>@@b@@", {"a": "@@b@@", "b": "!"})
+    '<p>@@b@@</p>!'
+    """
+    return re.sub(r"@@(\w+)@@", lambda match: parts[match[1]], template)
 
 
 def as_script(value: Any) -> str:
@@ -71,8 +82,8 @@ def film_data(takes: Sequence[Footage], layers: Sequence[str] = ()) -> dict[str,
             {"label": f"{words(q.name)} [{pretty_unit(q.unit)}]" if q.unit else words(q.name), "unit": pretty_unit(q.unit)}
             for q in main.charts
         ],
-        "ground": _ground(main, low, high),
-        "casts": [_cast(take) for take in takes],
+        "ground": ground(main, low, high),
+        "casts": [cast(take) for take in takes],
         "runs": [_run(take, rank) for rank, take in enumerate(takes)],
     }
 
@@ -88,19 +99,19 @@ def _run(take: Footage, rank: int) -> dict[str, Any]:
         "start": float(take.times[0]),
         "step": step,
         "count": len(take.times),
-        "poses": _floats(poses),
-        "centre": _floats(take.centre),
+        "poses": floats(poses),
+        "centre": floats(take.centre),
         "tracks": [
-            {"name": name, "colour": COLOURS[k % 6], "points": _floats(points)}
+            {"name": name, "colour": COLOURS[k % 6], "points": floats(points)}
             for k, (name, points) in enumerate(take.tracks.items())
         ],
-        "forces": [{"name": force.name, "at": _floats(force.at), "vector": _floats(force.vector)} for force in take.forces],
-        "charts": [_floats(quantity.values) for quantity in take.charts],
+        "forces": [{"name": force.name, "at": floats(force.at), "vector": floats(force.vector)} for force in take.forces],
+        "charts": [floats(quantity.values) for quantity in take.charts],
     }
 
 
-def _cast(take: Footage) -> dict[str, Any]:
-    """What does not move by itself: shapes in the axes of their bodies."""
+def cast(take: Footage) -> dict[str, Any]:
+    """What does not move by itself, as `web/stage.js` takes it: shapes in the axes of their bodies."""
     bodies = _bodies(take)
     shapes = take.scene.shapes
     reach = 0.35 * take.extent
@@ -110,7 +121,7 @@ def _cast(take: Footage) -> dict[str, Any]:
             {
                 "body": bodies.index(mesh.body),
                 "colour": mesh.colour,
-                "vertices": _floats(mesh.vertices),
+                "vertices": floats(mesh.vertices),
                 "triangles": _encoded(np.asarray(mesh.triangles, dtype="<u4")),
             }
             for mesh in take.meshes
@@ -140,8 +151,8 @@ def _bounds(takes: Sequence[Footage]) -> tuple[Array, Array]:
     return low, high
 
 
-def _ground(take: Footage, low: Array, high: Array) -> dict[str, Any]:
-    """The ground that is touched, or a floor a little below what touches none."""
+def ground(take: Footage, low: Array, high: Array) -> dict[str, Any]:
+    """The ground that is touched, or a floor a little below what touches none, as `web/stage.js` takes it."""
     around = 6 * take.extent + 0.5 * float((high - low)[:2].max())
     step = round_length(0.5 * take.extent)
     while float((high - low)[:2].max() + 2 * around) / step > _LINES:
@@ -165,8 +176,8 @@ def _extended(plane: Ground, low: Array, high: Array) -> Ground:
     return Ground(x, y, h[0, 0] + along * (x - x0)[:, None] + across * (y - y0)[None, :])
 
 
-def _floats(values: Array) -> str:
-    """Single precision: a millimetre in ten kilometres."""
+def floats(values: Array) -> str:
+    """Numbers as a text for a page, in single precision: a millimetre in ten kilometres."""
     return _encoded(np.asarray(values, dtype="<f4"))
 
 
@@ -174,5 +185,6 @@ def _encoded(values: NDArray[Any]) -> str:
     return base64.b64encode(np.ascontiguousarray(values).tobytes()).decode("ascii")
 
 
-def _web(name: str) -> str:
+def web_file(name: str) -> str:
+    """A text of the folder `web`."""
     return (files("draisine.view.film") / "web" / name).read_text(encoding="utf-8")

@@ -10,8 +10,11 @@ from draisine.kernels.export.languages.julia import Julia
 from draisine.kernels.export.languages.octave import Octave
 from draisine.kernels.export.languages.python import Python
 from draisine.kernels.export.languages.rust import Rust
+from draisine.kernels.export.languages.script import Script
 
-LANGUAGES: dict[str, Language] = {made.key: made for made in (C(), Fortran(), Julia(), Octave(), JavaScript(), Rust(), Python())}
+LANGUAGES: dict[str, Language] = {
+    made.key: made for made in (C(), Fortran(), Julia(), Octave(), JavaScript(), Script(), Rust(), Python())
+}
 _ALSO_CALLED = {"js": "javascript", "matlab": "octave", "numpy": "python", "c99": "c", "f90": "fortran"}
 
 

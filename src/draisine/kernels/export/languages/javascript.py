@@ -88,28 +88,38 @@ class JavaScript(Language):
 
 
 _ELIMINATION = """
-// K z = r by elimination with partial pivoting: K and then each r are given by columns, each z comes back
+// K z = r by elimination with partial pivoting: K and then each r are given by columns, each z comes back. Zeros cost little.
+const NAME_matrix = new Float64Array(SIZE * SIZE);
 function NAME(given) {
   const n = SIZE;
-  const a = given.slice(0, n * n);
-  const z = given.slice(n * n);
+  const a = NAME_matrix;
+  const z = new Float64Array(given.length - n * n);
+  for (let k = 0; k < n * n; k++) a[k] = given[k];
+  for (let k = 0; k < z.length; k++) z[k] = given[n * n + k];
   for (let k = 0; k < n; k++) {
     let pivot = k;
     for (let i = k + 1; i < n; i++) if (Math.abs(a[k * n + i]) > Math.abs(a[k * n + pivot])) pivot = i;
-    if (pivot !== k) {
-      for (let j = k; j < n; j++) [a[j * n + k], a[j * n + pivot]] = [a[j * n + pivot], a[j * n + k]];
-      for (let s = 0; s < z.length; s += n) [z[s + k], z[s + pivot]] = [z[s + pivot], z[s + k]];
+    const size = a[k * n + pivot];
+    a[k * n + pivot] = a[k * n + k];
+    a[k * n + k] = size;
+    for (let i = k + 1; i < n; i++) a[k * n + i] /= size;
+    for (let j = k + 1; j < n; j++) {
+      const share = a[j * n + pivot];
+      a[j * n + pivot] = a[j * n + k];
+      a[j * n + k] = share;
+      if (share !== 0) for (let i = k + 1; i < n; i++) a[j * n + i] -= a[k * n + i] * share;
     }
-    for (let i = k + 1; i < n; i++) {
-      const factor = a[k * n + i] / a[k * n + k];
-      for (let j = k + 1; j < n; j++) a[j * n + i] -= factor * a[j * n + k];
-      for (let s = 0; s < z.length; s += n) z[s + i] -= factor * z[s + k];
+    for (let s = 0; s < z.length; s += n) {
+      const share = z[s + pivot];
+      z[s + pivot] = z[s + k];
+      z[s + k] = share;
+      if (share !== 0) for (let i = k + 1; i < n; i++) z[s + i] -= a[k * n + i] * share;
     }
   }
   for (let s = 0; s < z.length; s += n) {
     for (let k = n - 1; k >= 0; k--) {
-      for (let j = k + 1; j < n; j++) z[s + k] -= a[j * n + k] * z[s + j];
-      z[s + k] /= a[k * n + k];
+      const share = z[s + k] /= a[k * n + k];
+      for (let i = 0; i < k; i++) z[s + i] -= a[k * n + i] * share;
     }
   }
   return z;

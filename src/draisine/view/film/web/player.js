@@ -7,14 +7,7 @@
   const film = JSON.parse($("data").textContent);
   const root = document.documentElement;
 
-  function bytes(text) {
-    const raw = atob(text);
-    const found = new Uint8Array(raw.length);
-    for (let i = 0; i < raw.length; i++) found[i] = raw.charCodeAt(i);
-    return found.buffer;
-  }
-  const floats = (text) => new Float32Array(bytes(text));
-  const whole = (text) => new Uint32Array(bytes(text));
+  const { Stage, floats } = DraisineStage, { Plot, short, limits } = DraisinePlot;
   const css = (name) => getComputedStyle(root).getPropertyValue(name).trim();
 
   for (const run of film.runs) {
@@ -52,305 +45,70 @@
   // ------------------------------------------------------------------ the stage
 
   const size = film.size;
-  let stage = null;
+  let stage = null, actors = [];
   try {
-    stage = setUp();
+    stage = new Stage($("view"), { size, span: film.span, ground: film.ground, changed: () => { dirty = true; } });
+    actors = film.runs.map(actor);
   } catch (problem) {
+    stage = null;
     $("trouble").textContent = "The view needs WebGL, which this browser does not offer here (" + problem.message + "). The charts work without.";
     $("trouble").hidden = false;
   }
 
-  function setUp() {
-    const T = THREE;
-    const renderer = new T.WebGLRenderer({ canvas: $("view"), antialias: true, preserveDrawingBuffer: true });
-    renderer.setPixelRatio(Math.min(window.devicePixelRatio || 1, 2));
-    renderer.shadowMap.enabled = true;
-    renderer.shadowMap.type = T.PCFSoftShadowMap;
-    const scene = new T.Scene();
-    const camera = new T.PerspectiveCamera(35, 1, size * 0.02, size * 400);
-    camera.up.set(0, 0, 1);
-    const controls = new T.OrbitControls(camera, $("view"));
-    controls.addEventListener("change", () => { dirty = true; });
-    scene.add(new T.HemisphereLight(0xffffff, 0x9a948a, 1.7));
-    const sun = new T.DirectionalLight(0xffffff, 2.1);
-    sun.castShadow = true;
-    sun.shadow.mapSize.set(2048, 2048);
-    const reach = 2.2 * size;
-    Object.assign(sun.shadow.camera, { left: -reach, right: reach, top: reach, bottom: -reach, near: 0.1 * size, far: 12 * size });
-    sun.shadow.normalBias = 0.004 * size;
-    scene.add(sun, sun.target);
-    const made = { renderer, scene, camera, controls, sun, actors: film.runs.map((run, i) => actor(T, scene, run, i)) };
-    made.ground = ground(T, scene);
-    made.target = new T.Vector3();
-    made.course = 0;
-    return made;
-  }
-
-  function geometry(T, mesh) {
-    const found = new T.BufferGeometry();
-    found.setAttribute("position", new T.BufferAttribute(floats(mesh.vertices), 3));
-    found.setIndex(new T.BufferAttribute(whole(mesh.triangles), 1));
-    found.computeVertexNormals();
-    return found;
-  }
-
-  function actor(T, scene, run, rank) {
-    const cast = film.casts[run.cast];
-    const ghost = rank > 0;
-    const group = new T.Group();
-    scene.add(group);
-    const bodies = cast.bodies.map(() => { const o = new T.Group(); group.add(o); return o; });
-    const layers = { masses: [], axes: [], tracks: [], forces: [] };
-    for (const mesh of cast.meshes) {
-      const paint = ghost
-        ? new T.MeshStandardMaterial({ color: run.colour, transparent: true, opacity: 0.3, roughness: 0.8, depthWrite: false })
-        : new T.MeshStandardMaterial({ color: mesh.colour, roughness: 0.55, metalness: 0.08, side: T.DoubleSide });
-      const solid = new T.Mesh(geometry(T, mesh), paint);
-      solid.castShadow = !ghost;
-      bodies[mesh.body].add(solid);
-    }
-    for (const centre of cast.centres) {
-      const mark = quartered(T, 0.028 * size);
-      mark.position.fromArray(centre.at);
-      bodies[centre.body].add(mark);
-      layers.masses.push(mark);
-    }
-    for (const axis of cast.axes) {
-      const line = new T.Line(
-        new T.BufferGeometry().setFromPoints(axis.ends.map((p) => new T.Vector3(...p))),
-        new T.LineBasicMaterial({ color: "#888888", depthTest: false, transparent: true }));
-      line.renderOrder = 6;
-      bodies[axis.body].add(line);
-      layers.axes.push(line);
-    }
-    bodies.forEach((body, i) => {
-      if (cast.bodies[i] === "ground") return;
-      for (const [k, colour] of ["#d55e00", "#009e73", "#0072b2"].entries()) {
-        const tip = [0, 0, 0];
-        tip[k] = 0.18 * size;
-        const line = new T.Line(
-          new T.BufferGeometry().setFromPoints([new T.Vector3(), new T.Vector3(...tip)]),
-          new T.LineBasicMaterial({ color: colour, depthTest: false, transparent: true }));
-        line.renderOrder = 6;
-        body.add(line);
-        layers.axes.push(line);
-      }
+  function actor(run, rank) {
+    const made = stage.actor(film.casts[run.cast], { ghost: rank > 0, colour: run.colour });
+    const tracks = run.tracks.map(({ colour, points }) => {
+      const track = made.track(colour, run.count);
+      for (let k = 0; k < run.count; k++) track.append(points[3 * k], points[3 * k + 1], points[3 * k + 2]);
+      return track;
     });
-    const cords = cast.cords.map((cord) => {
-      const made = new T.Mesh(cord.spring ? coil(T) : new T.CylinderGeometry(1, 1, 1, 8).rotateX(Math.PI / 2),
-        new T.MeshStandardMaterial({ color: ghost ? run.colour : "#777c82", transparent: ghost, opacity: ghost ? 0.3 : 1, roughness: 0.6 }));
-      made.castShadow = !ghost;
-      group.add(made);
-      return { ...cord, made };
-    });
-    const tracks = run.tracks.map((track) => {
-      const made = ribbon(T, track.points, ghost ? run.colour : track.colour, ghost ? 0.35 : 0.95);
-      group.add(made);
-      layers.tracks.push(made);
-      return made;
-    });
-    const forces = run.forces.map((force) => {
-      const made = arrow(T, ghost ? run.colour : "#c2185b", ghost);
-      group.add(made);
-      layers.forces.push(made);
-      return { ...force, made };
-    });
-    return { run, group, bodies, cords, tracks, forces, layers, ghost };
-  }
-
-  function quartered(T, radius) {
-    const shape = new T.SphereGeometry(radius, 16, 12).toNonIndexed();
-    const at = shape.attributes.position, colours = new Float32Array(3 * at.count);
-    for (let i = 0; i < at.count; i += 3) {
-      const middle = (get) => get(i) + get(i + 1) + get(i + 2);
-      const dark = middle((j) => at.getX(j)) * middle((j) => at.getY(j)) * middle((j) => at.getZ(j)) > 0 ? 0.05 : 1;
-      colours.fill(dark, 3 * i, 3 * i + 9);
-    }
-    shape.setAttribute("color", new T.BufferAttribute(colours, 3));
-    const mark = new T.Mesh(shape, new T.MeshBasicMaterial({ vertexColors: true, depthTest: false }));
-    mark.renderOrder = 5;
-    return mark;
-  }
-
-  function coil(T) {
-    const turns = 9, points = [];
-    for (let i = 0; i <= turns * 12; i++) {
-      const s = i / (turns * 12), angle = 2 * Math.PI * turns * s;
-      const inner = s < 0.06 || s > 0.94 ? 0 : 1;
-      points.push(new T.Vector3(inner * Math.cos(angle) * 3, inner * Math.sin(angle) * 3, s - 0.5));
-    }
-    return new T.TubeGeometry(new T.CatmullRomCurve3(points), turns * 16, 0.5, 5);
-  }
-
-  function ribbon(T, points, colour, opacity) {
-    // a strip on the ground, of which the part behind the vehicle is drawn
-    const count = points.length / 3, half = 0.008 * size, lift = 0.003 * size;
-    const vertices = new Float32Array(6 * count), index = new Uint32Array(6 * Math.max(count - 1, 0));
-    let left = [0, 1];
-    for (let i = 0; i < count; i++) {
-      const a = Math.max(i - 1, 0), b = Math.min(i + 1, count - 1);
-      const dx = points[3 * b] - points[3 * a], dy = points[3 * b + 1] - points[3 * a + 1], long = Math.hypot(dx, dy);
-      if (long > 1e-9) left = [-dy / long, dx / long];
-      for (const [side, sign] of [[0, 1], [1, -1]]) {
-        vertices[6 * i + 3 * side] = points[3 * i] + sign * half * left[0];
-        vertices[6 * i + 3 * side + 1] = points[3 * i + 1] + sign * half * left[1];
-        vertices[6 * i + 3 * side + 2] = points[3 * i + 2] + lift;
-      }
-      if (i + 1 < count) index.set([2 * i, 2 * i + 1, 2 * i + 2, 2 * i + 1, 2 * i + 3, 2 * i + 2], 6 * i);
-    }
-    const shape = new T.BufferGeometry();
-    shape.setAttribute("position", new T.BufferAttribute(vertices, 3));
-    shape.setIndex(new T.BufferAttribute(index, 1));
-    const made = new T.Mesh(shape, new T.MeshBasicMaterial({ color: colour, transparent: true, opacity, side: T.DoubleSide, depthWrite: false }));
-    // and a line, which is seen from any distance
-    const thread = new T.Line(new T.BufferGeometry(), new T.LineBasicMaterial({ color: colour, transparent: true, opacity }));
-    thread.geometry.setAttribute("position", new T.BufferAttribute(points.map((v, i) => (i % 3 === 2 ? v + lift : v)), 3));
-    made.add(thread);
-    for (const part of [made, thread]) Object.assign(part, { frustumCulled: false, renderOrder: 1 });
-    made.upTo = (count) => { shape.setDrawRange(0, 6 * (count - 1)); thread.geometry.setDrawRange(0, count); };
-    return made;
-  }
-
-  function arrow(T, colour, ghost) {
-    const paint = new T.MeshStandardMaterial({ color: colour, transparent: ghost, opacity: ghost ? 0.4 : 1, roughness: 0.5 });
-    const group = new T.Group();
-    group.shaft = new T.Mesh(new T.CylinderGeometry(0.011 * size, 0.011 * size, 1, 12).rotateX(Math.PI / 2).translate(0, 0, 0.5), paint);
-    group.head = new T.Mesh(new T.ConeGeometry(0.03 * size, 0.085 * size, 16).rotateX(Math.PI / 2).translate(0, 0, -0.0425 * size), paint);
-    group.add(group.shaft, group.head);
-    return group;
-  }
-
-  function ground(T, scene) {
-    const { x, y, heights, step } = film.ground;
-    const nx = x.length, ny = y.length, vertices = new Float32Array(3 * nx * ny), index = [];
-    for (let i = 0; i < nx; i++) for (let j = 0; j < ny; j++) {
-      vertices.set([x[i], y[j], heights[i * ny + j]], 3 * (i * ny + j));
-      if (i + 1 < nx && j + 1 < ny) {
-        const a = i * ny + j, b = (i + 1) * ny + j;
-        index.push(a, b, a + 1, b, b + 1, a + 1);
-      }
-    }
-    const shape = new T.BufferGeometry();
-    shape.setAttribute("position", new T.BufferAttribute(vertices, 3));
-    shape.setIndex(index);
-    shape.computeVertexNormals();
-    const floor = new T.Mesh(shape, new T.MeshLambertMaterial({ side: T.DoubleSide, polygonOffset: true, polygonOffsetFactor: 2, polygonOffsetUnits: 2 }));
-    floor.receiveShadow = true;
-    const height = (px, py) => {
-      // bilinear over the grid of heights
-      const cell = (v, at) => { let k = 0; while (k + 2 < v.length && v[k + 1] <= at) k++; return [k, (at - v[k]) / (v[k + 1] - v[k])]; };
-      const [i, s] = cell(x, px), [j, u] = cell(y, py), h = (a, b) => heights[(i + a) * ny + j + b];
-      return (1 - s) * ((1 - u) * h(0, 0) + u * h(0, 1)) + s * ((1 - u) * h(1, 0) + u * h(1, 1));
-    };
-    const points = [];
-    const rule = (from, to, at) => {
-      const places = []; for (let v = Math.ceil(from / step) * step; v <= to + 1e-9; v += step) places.push(v);
-      places.forEach(at);
-    };
-    const x0 = x[0], x1 = x[nx - 1], y0 = y[0], y1 = y[ny - 1];
-    const parts = nx > 2 || ny > 2 ? 160 : 48; // long lines lose their depth
-    const polyline = (f) => { for (let k = 0; k < parts; k++) for (const s of [k / parts, (k + 1) / parts]) { const [px, py] = f(s); points.push(px, py, height(px, py) + 0.0015 * size); } };
-    rule(x0, x1, (v) => polyline((s) => [v, y0 + s * (y1 - y0)]));
-    rule(y0, y1, (v) => polyline((s) => [x0 + s * (x1 - x0), v]));
-    const lines = new T.BufferGeometry();
-    lines.setAttribute("position", new T.BufferAttribute(new Float32Array(points), 3));
-    const grid = new T.LineSegments(lines, new T.LineBasicMaterial());
-    scene.add(floor, grid);
-    return { floor, grid };
+    const forces = run.forces.map((force) => ({ ...force, arrow: made.arrow() }));
+    return { run, made, tracks, forces };
   }
 
   function paintTheme() {
-    if (!stage) return;
-    stage.renderer.setClearColor(css("--sky"));
-    stage.scene.fog = new THREE.Fog(css("--sky"), 14 * size + film.span, 40 * size + 5 * film.span);
-    stage.ground.floor.material.color.set(css("--ground"));
-    stage.ground.grid.material.color.set(css("--grid"));
+    if (stage) stage.paint(css);
     dirty = true;
   }
 
   // ------------------------------------------------------------------ moving it
 
   const position = [0, 0, 0], turn = [0, 0, 0, 0];
-  function pose(actor) {
-    const { run, bodies } = actor, at = place(run, state.time), width = 7 * bodies.length;
-    bodies.forEach((body, i) => {
+  function pose({ run, made, tracks, forces }) {
+    const at = place(run, state.time), width = 7 * made.bodies.length;
+    for (let i = 0; i < made.bodies.length; i++) {
       between(run.poses, width, at, 7 * i, 3, position);
       between(run.poses, width, at, 7 * i + 3, 4, turn);
-      body.position.fromArray(position);
-      body.quaternion.set(turn[1], turn[2], turn[3], turn[0]).normalize();
-      body.updateMatrix();
-    });
-    actor.tracks.forEach((track) => track.upTo(Math.min(at.k + (at.share > 0 ? 2 : 1), run.count)));
-    const from = new THREE.Vector3(), to = new THREE.Vector3();
-    for (const cord of actor.cords) {
-      from.fromArray(cord.ends[0].at).applyMatrix4(bodies[cord.ends[0].body].matrix);
-      to.fromArray(cord.ends[1].at).applyMatrix4(bodies[cord.ends[1].body].matrix);
-      const long = from.distanceTo(to), thick = 0.006 * size;
-      cord.made.visible = long > 1e-6;
-      cord.made.position.copy(from).lerp(to, 0.5);
-      cord.made.lookAt(to);
-      cord.made.scale.set(thick, thick, long);
+      made.place(i, position, turn);
     }
-    for (const force of actor.forces) {
-      from.fromArray(between(force.at, 3, at, 0, 3, position));
-      to.fromArray(between(force.vector, 3, at, 0, 3, position)).multiplyScalar(film.force_scale);
-      const long = to.length(), shown = state.layers.forces && Number.isFinite(long) && long > 0.02 * size;
-      force.made.visible = shown;
-      if (!shown) continue;
-      force.made.position.copy(from);
-      force.made.lookAt(to.clone().add(from));
-      force.made.shaft.scale.set(1, 1, Math.max(long - 0.08 * size, 1e-6));
-      force.made.head.position.set(0, 0, long);
+    made.stretch();
+    for (const track of tracks) track.upTo(Math.min(at.k + (at.share > 0 ? 2 : 1), run.count));
+    for (const { at: points, vector, arrow } of forces) {
+      arrow.point(between(points, 3, at, 0, 3, [0, 0, 0]), between(vector, 3, at, 0, 3, [0, 0, 0]), film.force_scale, state.layers.forces);
     }
   }
 
-  const centreAt = (time) => new THREE.Vector3().fromArray(between(main.centre, 3, place(main, time), 0, 3, position)).add(new THREE.Vector3(0, 0, 0.1 * size));
+  const centreAt = (time) => between(main.centre, 3, place(main, time), 0, 3, [0, 0, 0]);
 
   function heading(otherwise) {
     // of the way it goes around now; where it stands, as before
-    const way = centreAt(state.time + 0.4).sub(centreAt(state.time - 0.4));
-    return Math.hypot(way.x, way.y) > 0.02 * size ? Math.atan2(way.y, way.x) : otherwise;
+    const a = centreAt(state.time - 0.4), b = centreAt(state.time + 0.4), dx = b[0] - a[0], dy = b[1] - a[1];
+    return Math.hypot(dx, dy) > 0.02 * size ? Math.atan2(dy, dx) : otherwise;
   }
 
   function aim(fresh) {
-    const { camera, controls, sun, target } = stage;
-    const centre = centreAt(state.time), up = new THREE.Vector3(0, 0, 1);
-    sun.target.position.copy(centre);
-    sun.position.copy(centre).add(new THREE.Vector3(-1.6, -2.2, 4.5).multiplyScalar(1.2 * size));
-    const along = state.camera === "follow" || film.travels;
-    const goal = along ? centre : new THREE.Vector3(...film.middle);
-    const course = heading(stage.course);
-    if (fresh) {
-      const narrow = Math.max(1, 1.25 / camera.aspect), whole = Math.max(film.span, 1.25 * size);
-      const far = narrow * { orbit: along ? 4.6 * size : 2.3 * whole, follow: 5.2 * size, top: Math.min(2.3 * whole, 14 * size) }[state.camera];
-      const way = { orbit: [0.62, -1, 0.42], follow: [-1, -0.12, 0.38], top: [0, -1e-3, 1] }[state.camera];
-      const out = new THREE.Vector3(...way).normalize();
-      if (state.camera === "follow") out.applyAxisAngle(up, course);
-      controls.target.copy(goal);
-      camera.position.copy(goal).addScaledVector(out, far);
-      controls.enableRotate = state.camera !== "top";
-      camera.far = Math.max(400 * size, 6 * far);
-      camera.updateProjectionMatrix();
-    } else if (along) {
-      camera.position.sub(target);
-      if (state.camera === "follow") camera.position.applyAxisAngle(up, course - stage.course);
-      camera.position.add(centre);
-      controls.target.add(centre).sub(target);
-    }
-    target.copy(centre);
-    stage.course = course;
-    controls.update();
+    stage.aim({ centre: centreAt(state.time), course: heading(stage.course), goal: film.travels ? null : film.middle, fresh });
   }
 
   function show() {
     if (!stage) return;
-    for (const actor of stage.actors) {
-      actor.group.visible = !actor.ghost || state.layers.ghosts;
-      for (const layer of ["masses", "axes", "tracks"]) for (const part of actor.layers[layer]) part.visible = state.layers[layer];
+    actors.forEach((actor, rank) => {
+      actor.made.group.visible = rank === 0 || state.layers.ghosts;
+      actor.made.show(state.layers);
       pose(actor);
-    }
+    });
     aim(false);
-    stage.renderer.render(stage.scene, stage.camera);
+    stage.render();
   }
 
   // ------------------------------------------------------------------ charts
@@ -364,67 +122,26 @@
     caption.append(name, value);
     figure.append(caption, canvas);
     $("charts").append(figure);
-    const all = film.runs.flatMap((run) => Array.from(run.charts[i] ?? []).filter(Number.isFinite));
-    let low = all.reduce((a, b) => Math.min(a, b), Infinity), high = all.reduce((a, b) => Math.max(a, b), -Infinity);
-    if (!(high >= low)) [low, high] = [-1, 1];
-    const flat = Math.max(1e-9, 1e-6 * Math.max(Math.abs(low), Math.abs(high)));
-    const margin = high - low > flat ? 0.07 * (high - low) : Math.max(0.05 * Math.abs(high), flat);
-    const panel = { chart, i, canvas, value, low: low - margin, high: high + margin };
-    const seek = (event) => { if (event.buttons) { const box = canvas.getBoundingClientRect(); go(begin + (event.clientX - box.left - 46) / (box.width - 54) * (end - begin)); } };
+    const range = limits(film.runs.flatMap((run) => Array.from(run.charts[i] ?? [])));
+    const panel = { chart, i, plot: new Plot(canvas, css), value, range };
+    const seek = (event) => { if (event.buttons) go(panel.plot.at(event.clientX - canvas.getBoundingClientRect().left)); };
     canvas.addEventListener("pointerdown", (event) => { canvas.setPointerCapture(event.pointerId); seek(event); });
     canvas.addEventListener("pointermove", seek);
     return panel;
   });
 
-  function ticks(low, high, count) {
-    const raw = (high - low) / count, power = 10 ** Math.floor(Math.log10(raw)), step = [1, 2, 5, 10].find((s) => s * power >= raw) * power;
-    const found = [];
-    for (let v = Math.ceil(low / step) * step; v <= high + 1e-9 * step; v += step) found.push(Math.abs(v) < 1e-9 * step ? 0 : v);
-    return found;
-  }
-  const short = (v) => { const text = Number(v.toPrecision(4)); return (Math.abs(text) >= 1e5 || (text && Math.abs(text) < 1e-3) ? text.toExponential(1) : String(text)).replace("-", "−"); };
-
-  function draw(panel) {
-    const { canvas, low, high } = panel, ratio = window.devicePixelRatio || 1;
-    const w = canvas.clientWidth, h = canvas.clientHeight;
-    if (canvas.width !== Math.round(w * ratio) || canvas.height !== Math.round(h * ratio)) { canvas.width = Math.round(w * ratio); canvas.height = Math.round(h * ratio); }
-    const pen = canvas.getContext("2d");
-    pen.setTransform(ratio, 0, 0, ratio, 0, 0);
-    pen.clearRect(0, 0, w, h);
-    const px = (t) => 46 + (t - begin) / (end - begin || 1) * (w - 54), py = (v) => h - 18 - (v - low) / (high - low) * (h - 24);
-    pen.font = "11px system-ui, sans-serif";
-    pen.lineWidth = 1;
-    pen.fillStyle = css("--faint");
-    pen.strokeStyle = css("--line");
-    pen.textBaseline = "middle";
-    pen.textAlign = "right";
-    for (const v of ticks(low, high, 4)) { pen.beginPath(); pen.moveTo(46, py(v)); pen.lineTo(w - 8, py(v)); pen.stroke(); pen.fillText(short(v), 41, py(v)); }
-    pen.textAlign = "center";
-    for (const t of ticks(begin, end, 5)) pen.fillText(short(t), Math.min(px(t), w - 14), h - 7);
+  function draw({ chart, i, plot, value, range }) {
+    plot.begin([begin, end], range);
     for (const [rank, run] of [...film.runs.entries()].reverse()) {
-      const values = run.charts[panel.i];
+      const values = run.charts[i];
       if (!values || (rank > 0 && !state.layers.ghosts)) continue;
-      pen.strokeStyle = rank ? run.colour : css("--accent");
-      pen.globalAlpha = rank ? 0.75 : 1;
-      pen.lineWidth = rank ? 1.2 : 1.8;
-      pen.beginPath();
-      let down = false;
-      const every = Math.max(1, Math.floor(values.length / (3 * w)));
-      for (let k = 0; k < values.length; k += every) {
-        if (!Number.isFinite(values[k])) { down = false; continue; }
-        const x = px(run.start + k * run.step), y = py(values[k]);
-        if (down) pen.lineTo(x, y); else pen.moveTo(x, y);
-        down = true;
-      }
-      pen.stroke();
-      pen.globalAlpha = 1;
+      const look = rank ? { colour: run.colour, alpha: 0.75, width: 1.2 } : { colour: css("--accent") };
+      plot.line(values.length, (k) => run.start + k * run.step, (k) => values[k], look);
     }
-    pen.strokeStyle = css("--ink");
-    pen.lineWidth = 1;
-    pen.beginPath(); pen.moveTo(px(state.time), 4); pen.lineTo(px(state.time), h - 18); pen.stroke();
-    const now = main.charts[panel.i] ? between(main.charts[panel.i], 1, place(main, state.time), 0, 1, [0])[0] : NaN;
-    panel.value.textContent = Number.isFinite(now) ? short(now) + (panel.chart.unit ? " " + panel.chart.unit : "") : "–";
-    if (Number.isFinite(now)) { pen.fillStyle = css("--accent"); pen.beginPath(); pen.arc(px(state.time), py(now), 3.5, 0, 7); pen.fill(); }
+    plot.upright(state.time, css("--ink"));
+    const now = main.charts[i] ? between(main.charts[i], 1, place(main, state.time), 0, 1, [0])[0] : NaN;
+    value.textContent = Number.isFinite(now) ? short(now) + (chart.unit ? " " + chart.unit : "") : "–";
+    if (Number.isFinite(now)) plot.dot(state.time, now, css("--accent"));
   }
 
   // ------------------------------------------------------------------ controls
@@ -446,7 +163,7 @@
   function look(camera) {
     state.camera = camera;
     for (const button of document.querySelectorAll("button[data-camera]")) button.setAttribute("aria-pressed", String(button.dataset.camera === camera));
-    if (stage) aim(true);
+    if (stage) { stage.camera = camera; aim(true); }
     dirty = true;
   }
   function layer(name, on) {
@@ -504,9 +221,7 @@
   function fit() {
     if (stage) {
       const box = $("stage").getBoundingClientRect();
-      stage.renderer.setSize(box.width, box.height, false);
-      stage.camera.aspect = box.width / Math.max(box.height, 1);
-      stage.camera.updateProjectionMatrix();
+      stage.fit(box.width, box.height);
     }
     dirty = true;
   }

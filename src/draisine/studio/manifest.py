@@ -1,0 +1,300 @@
+"""What a page must know of a model beside its programs: names, units, limits, looks, and the tables of the runtime."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from draisine.model.errors import ModelError
+from draisine.model.items import System
+from draisine.program.equations import Equations
+from draisine.program.program import Program
+from draisine.simulation.start.result import Start
+from draisine.simulation.start.solve import consistent_start
+from draisine.studio import ranges
+from draisine.studio.beginnings import beginning, pace
+from draisine.studio.freedoms import Freedoms
+from draisine.studio.looks import Looks
+from draisine.studio.morphs import morphs
+from draisine.studio.programs import Programs, amount_names
+from draisine.view.film.footage import Footage
+
+Array = NDArray[np.float64]
+
+STEP = 0.002  # s: eight steps in a picture, errors of a bicycle's step below 1e-9
+_FINE = 0.15  # a step times the fastest rate of the equations
+_LEAST_STEP = 5e-5  # below, a page cannot keep pace
+_FALL = math.radians(80)
+ENERGIES = ("kinetic_energy", "potential_energy", "total_energy")
+_PUSHES = ("push",)
+
+
+@dataclass(frozen=True, eq=False)
+class Manifest:
+    """Maker of the plain data; `name` is what the gallery or the caller calls the model."""
+
+    programs: Programs
+    name: str
+    about: str
+    step: float | None = None
+
+    @property
+    def equations(self) -> Equations:
+        return self.programs.equations
+
+    @property
+    def system(self) -> System | None:
+        return self.programs.system
+
+    @cached_property
+    def wishes(self) -> dict[str, float]:
+        return beginning(self.equations, self.name)
+
+    @cached_property
+    def start(self) -> Start:
+        return consistent_start(self.programs.starts, self.wishes)
+
+    @cached_property
+    def freedoms(self) -> Freedoms:
+        return Freedoms(self.programs.starts, self.start)
+
+    def data(self) -> dict[str, Any]:
+        """The manifest itself; numbers, texts, lists and tables only."""
+        e = self.equations
+        linear = self.programs.straight
+        return {
+            "name": self.name,
+            "title": self.name.replace("_", " "),
+            "about": self.about,
+            "states": [{"name": s.name, "unit": s.unit} for s in e.states],
+            "inputs": self._inputs(),
+            "parameters": [
+                {
+                    "name": p.name,
+                    "unit": p.unit,
+                    "default": p.default,
+                    **_limits(ranges.slider(p)),
+                    "step": ranges.slider(p).step,
+                    "about": p.about,
+                }
+                for p in e.parameters
+            ],
+            "outputs": self._outputs(),
+            "wishes": self._wishes(),
+            "start": self.wishes,
+            **self._looks(),
+            "linear": None
+            if linear is None
+            else {"sweep": "speed", "low": linear.low, "high": linear.high, "names": list(linear.states)},
+            "push": self._push(),
+            "pace": pace(self.name),
+            "ride_suffix": ".csv",
+            "runtime": self._runtime(),
+        }
+
+    # ---------------------------------------------------------------- names and limits
+
+    def _inputs(self) -> list[dict[str, Any]]:
+        weight, length = ranges.weight_and_length(self.equations, self.system)
+        found = []
+        for u in self.equations.inputs:
+            limits = ranges.effort(u, weight, length)
+            found.append({"name": u.name, "unit": u.unit, **_limits(limits), "step": limits.step, "about": u.about})
+        return found
+
+    def _outputs(self) -> list[dict[str, Any]]:
+        e = self.equations
+        found = [{"name": o.name, "unit": o.unit, "about": o.about} for o in e.outputs]
+        if self._slots["report"].get("energy"):
+            found += [{"name": name, "unit": "J", "about": name.replace("_", " ")} for name in ENERGIES]
+        return found
+
+    @cached_property
+    def _slots(self) -> dict[str, dict[str, int]]:
+        return self.programs.slots()
+
+    def _wishes(self) -> list[dict[str, Any]]:
+        values = self._at_start()
+        found = []
+        for q in ranges.wishable(self.equations, self.freedoms.decided):
+            value = self.wishes.get(q.name, values.get(q.name, q.default))
+            found.append({"name": q.name, "unit": q.unit, "default": value, **_limits(ranges.wish(q, value))})
+        return found
+
+    def _at_start(self) -> dict[str, float]:
+        e, begin = self.equations, self.start
+        labels = e.motion.output("outputs").labels
+        slots = [s.name for s in e.motion.outputs]
+        u, p = np.zeros(len(e.inputs)), e.default_parameters
+        given: dict[str, ArrayLike] = {"t": [0.0], "q": begin.q, "v": begin.v, "u": u, "p": p}
+        told = e.motion(*(given[slot.name] for slot in e.motion.inputs))[slots.index("outputs")]
+        found = dict(zip(labels, told.tolist(), strict=True))
+        found |= dict(zip((v.name for v in e.velocities), begin.v.tolist(), strict=True))
+        return found | dict(zip((q.name for q in e.coordinates), begin.q.tolist(), strict=True))
+
+    # ---------------------------------------------------------------- looks
+
+    def _looks(self) -> dict[str, Any]:
+        if self.system is None:
+            return {"bodies": [], "size": 1.0, "solids": None, "follow": None, "ground": None, "wheels": [], "forces": []}
+        looks = self._looks_of(self.system, self.start)
+        return {
+            "bodies": [body.name for body in self.system.bodies],
+            "size": looks.footage.extent,
+            "solids": looks.solids(),
+            "follow": looks.follow(),
+            "ground": looks.ground(),
+            "wheels": looks.wheels(),
+            "forces": looks.forces(),
+            "morphs": morphs(self.system, looks.footage, self._reaches(), self._dressed),
+        }
+
+    def _looks_of(self, system: System, start: Start) -> Looks:
+        looked = self.programs.table["poses"]
+        assert isinstance(looked, Program)
+        values = {p.name: p.default for p in system.parameters}
+        (poses,) = looked([0.0], start.x, [values.get(p.name, p.default) for p in self.equations.parameters])
+        bodies = [body.name for body in system.bodies]
+        matrices = {b: m.reshape(3, 4, order="F") for b, m in zip(bodies, poses.reshape(len(bodies), 12), strict=True)}
+        return Looks(system, self.equations, matrices)
+
+    def _dressed(self, system: System) -> Footage:
+        """A system whose parameters have other defaults, put on its wheels and dressed."""
+        own = {p.name for p in self.equations.parameters}
+        values = {p.name: p.default for p in system.parameters if p.name in own}
+        return self._looks_of(system, consistent_start(self.programs.starts, self.wishes, values)).footage
+
+    def _reaches(self) -> dict[str, tuple[float, float]]:
+        limits = {p.name: ranges.slider(p) for p in self.equations.parameters}
+        return {name: (found.low, found.high) for name, found in limits.items()}
+
+    def _push(self) -> dict[str, Any] | None:
+        """An input whose impulse is a push; a force sideways if there is one."""
+        inputs = self.equations.inputs
+        named = [u for u in inputs if u.name in _PUSHES] or [u for u in inputs if u.unit == "N"]
+        if named:
+            weight, _ = ranges.weight_and_length(self.equations, self.system)
+            return {"input": named[0].name, "unit": "N*s", "amount": ranges.round_number(0.03 * weight) if weight else 1.0}
+        rates = [v for v in self.equations.independent if v in ("roll_rate", "lean_rate", "frame_wx", "rear_slant_rate")]
+        return {"state": rates[0], "unit": "rad/s", "amount": 0.2} if rates else None
+
+    # ---------------------------------------------------------------- time
+
+    @cached_property
+    def _fastest(self) -> float:
+        """About the largest rate of the equations at the start, 1/s: of their Jacobian by differences, which takes no time."""
+        e, x = self.equations, self.start.x
+        rest = np.zeros(len(e.inputs)), e.default_parameters
+
+        def rate(state: Array) -> Array:
+            return e.explicit([0.0], state, *rest)[0]
+
+        sizes = 1e-6 * np.maximum(np.abs(x), 1e-2)
+        columns = [(rate(x + move) - rate(x - move)) / (2 * size) for size, move in zip(sizes, np.diag(sizes), strict=True)]
+        matrix = np.array(columns).T
+        return float(np.abs(np.linalg.eigvals(matrix)).max(initial=0.0)) if np.isfinite(matrix).all() else 0.0
+
+    @cached_property
+    def step_length(self) -> float:
+        if self.step is not None:
+            return self.step
+        usual = STEP * pace(self.name)
+        wanted = min(usual, _FINE / self._fastest) if self._fastest else usual
+        if wanted < _LEAST_STEP:
+            raise ModelError(
+                f"{self.name!r} cannot run in the studio: its fastest rate is {self._fastest:.3g} 1/s, and an explicit step "
+                f"would have to be {wanted:.2g} s, less than the {_LEAST_STEP:g} s that keep pace; soften its springs and dampers"
+            )
+        return ranges.round_number(wanted)
+
+    # ---------------------------------------------------------------- tables of the runtime
+
+    def _runtime(self) -> dict[str, Any]:
+        e = self.equations
+        own = len(e.coordinates)
+        velocities = [v.name for v in e.velocities]
+        outputs = [o.name for o in e.outputs]
+        linear = self.programs.straight
+        return {
+            "step": self.step_length,
+            "slots": self._slots,
+            "coordinates": own,
+            "velocities": velocities,
+            "velocity_units": [v.unit for v in e.velocities],
+            "independent": [velocities.index(name) for name in e.independent],
+            "extra": [s.default for s in e.extra_states],
+            "multipliers": [{"name": m.name, "unit": m.unit} for m in e.multipliers],
+            "condition_limit": e.condition_limit,
+            "residual_limit": e.residual_limit or 1e-10,
+            "events": [{"name": v.name, "stop": v.action == "stop", "about": v.about or v.name} for v in e.event_list],
+            "fall": {"lean": outputs.index("lean"), "most": _FALL} if "lean" in outputs and not self._watched else None,
+            "turned": [k for k, s in enumerate(e.states) if s.name == "steer"],
+            "exact": linear.exact if linear is not None else None,
+            "kept": self._kept(),
+            "starts": self._starts(),
+            "amounts": self._amounts(),
+        }
+
+    @property
+    def _watched(self) -> bool:
+        return any(event.action == "stop" for event in self.equations.event_list)
+
+    def _kept(self) -> list[str]:
+        """Names of what stays as it is while sliders move: as many as are free, lean and speed before others."""
+        e = self.equations
+        quaternions = {name for four in e.quaternions for name in four}
+        outputs = [name for name in ("lean", "heading", "speed") if name in self.programs.starts.places]
+        places = [q.name for q in e.coordinates if q.name not in quaternions]
+        return [
+            *self.freedoms.kept("position", [*outputs, *places]),
+            *self.freedoms.kept("velocity", [*outputs, *e.independent]),
+        ]
+
+    def _starts(self) -> dict[str, Any]:
+        """What Newton's method needs: references, scales, and where the entries of the Jacobians stand."""
+        problem = self.programs.starts
+        q0, v0 = problem.defaults
+        scales = problem.scales
+        return {
+            "inputs": [slot.name for slot in self.equations.motion.inputs],
+            "homes": problem.homes,
+            "places": problem.places,
+            "moving": problem.moving.tolist(),
+            "names": list(problem.names),
+            "constraints": {level: list(rows) for level, rows in problem.constraints.items()},
+            "q0": q0.tolist(),
+            "v0": v0.tolist(),
+            "q": list(problem.unknowns[0]),
+            "v": list(problem.unknowns[1]),
+            "by_q": [problem.by_q.rows.tolist(), problem.by_q.columns.tolist()],
+            "by_v": [problem.by_v.rows.tolist(), problem.by_v.columns.tolist()],
+            "lengths": scales.lengths.tolist(),
+            "straight": scales.straight.tolist(),
+            "quaternions": scales.quaternions.tolist(),
+            "others": [places.tolist() for places in scales.others],
+            "speeds": scales.speeds.tolist(),
+            "leaps": [leap if math.isfinite(leap) else None for leap in scales.leaps.tolist()],
+        }
+
+    def _amounts(self) -> dict[str, Any] | None:
+        """Which amounts of the description must be positive, and which make up a tensor of inertia."""
+        if self.system is None:
+            return None
+        names = amount_names(self.system)
+        place = {name: k for k, name in enumerate(names)}
+        masses = [{"what": f"the mass of {b.name}", "at": place[f"mass of body {b.name!r}"]} for b in self.system.bodies]
+        tensors = [
+            {"body": b.name, "at": [place[f"inertia {k} of body {b.name!r}"] for k in ("xx", "yy", "zz", "xy", "yz", "zx")]}
+            for b in self.system.bodies
+        ]
+        radii = [{"what": f"the radius of {w.name}", "at": place[f"radius of wheel {w.name!r}"]} for w in self.system.wheels]
+        return {"positive": [*masses, *radii], "tensors": tensors}
+
+
+def _limits(limits: ranges.Range) -> dict[str, float]:
+    return {"low": limits.low, "high": limits.high}

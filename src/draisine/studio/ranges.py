@@ -1,0 +1,121 @@
+"""How far sliders, keys and wishes go: limits that are sensible for a name, a unit and a default, and keep a model valid."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from draisine.model.items import System
+from draisine.program.equations import Equations, Quantity
+from draisine.program.expression import evaluate_number
+
+SPREAD = 2.5  # sliders go from the default's share to this many times it
+_RIGHT = math.pi / 2
+_ANGLE = math.radians(80)
+_PARTS = 200  # steps of a slider or key
+
+
+@dataclass(frozen=True)
+class Range:
+    """From `low` to `high`, with the default between."""
+
+    low: float
+    high: float
+
+    @property
+    def step(self) -> float:
+        """A round number of which about two hundred go into the range."""
+        return round_number((self.high - self.low) / _PARTS)
+
+
+def round_number(size: float) -> float:
+    """The largest of 1, 2, 5 times a power of ten that is not above a size.
+
+    >>> round_number(0.037), round_number(7.0), round_number(1.0)
+    (0.02, 5.0, 1.0)
+    """
+    if not size > 0 or not math.isfinite(size):
+        return 1.0
+    power = 10.0 ** math.floor(math.log10(size) + 1e-12)
+    return max(k * power for k in (1, 2, 5) if k * power <= size * (1 + 1e-9))
+
+
+def slider(parameter: Quantity) -> Range:
+    """Limits of a parameter: its sign is kept, angles stay within a right angle, masses and lengths stay above zero.
+
+    >>> slider(Quantity("m_frame", "kg", default=85.0))
+    Range(low=17.0, high=210.0)
+    """
+    value, unit = parameter.default, parameter.unit
+    if unit in ("rad", "deg"):
+        most = _RIGHT if unit == "rad" else 90.0
+        return _ordered(value, max(-most, min(-most / 2, value)), min(most, max(most / 2, value)))
+    if value == 0.0:
+        size = {"m": 0.2, "kg": 10.0, "N": 100.0, "N*m": 20.0, "m/s": 5.0, "rad/s": 2.0, "kg*m^2": 0.5}.get(unit, 1.0)
+        return Range(0.0, size) if unit == "kg" else Range(-size, size)
+    least = 0.2 if unit in ("kg", "kg*m^2", "m", "m/s^2", "s") else 0.0
+    return _ordered(value, least * value, SPREAD * value)
+
+
+def _ordered(value: float, one: float, other: float) -> Range:
+    low, high = sorted((_two_digits(one), _two_digits(other)))
+    return Range(min(low, value), max(high, value))
+
+
+def _two_digits(size: float) -> float:
+    return float(f"{size:.2g}")
+
+
+def effort(quantity: Quantity, weight: float, length: float) -> Range:
+    """Limits of an input: small against the weight of the whole, smaller at the handlebar."""
+    name, unit = quantity.name, quantity.unit
+    if unit == "N":
+        size = 0.15 * weight if weight else 10.0
+    elif unit == "N*m":
+        size = (0.01 if "steer" in name else 0.04) * weight * length if weight else 1.0
+    else:
+        size = {"rad": 0.6, "rad/s": 2.0, "m": 0.3, "m/s": 3.0}.get(unit, 1.0)
+    size = round_number(size)
+    return Range(-size, size)
+
+
+def wish(quantity: Quantity, value: float) -> Range:
+    """Limits of what a start may ask for."""
+    name, unit = quantity.name, quantity.unit
+    if unit == "rad":
+        most = 3.0 if "heading" in name or "angle" in name else _ANGLE
+        return _ordered(value, -most, most)
+    size = {"m/s": 10.0, "rad/s": 3.0, "m": 5.0}.get(unit, 10.0)
+    size = max(size, round_number(5.0 * abs(value))) if value else size
+    return _ordered(value, 0.0 if name == "speed" else -size, size)
+
+
+def weight_and_length(equations: Equations, system: System | None) -> tuple[float, float]:
+    """Weight of all bodies in newtons, 0 where nothing is known of them; and the middle of the lengths among the parameters."""
+    lengths = sorted(abs(p.default) for p in equations.parameters if p.unit == "m" and p.default)
+    length = lengths[len(lengths) // 2] if lengths else 1.0
+    if system is None:
+        return 0.0, length
+    values = {p.name: p.default for p in system.parameters}
+    return 9.81 * sum(evaluate_number(body.mass, values) for body in system.bodies), length
+
+
+def wishable(equations: Equations, decided: Collection[str]) -> list[Quantity]:
+    """What a start may name that people care about: outputs of the motion, angles, places, independent velocities; but nothing
+    that is decided by the constraints alone."""
+    outputs = set(equations.motion.output("outputs").labels)
+    quaternions = {name for four in equations.quaternions for name in four}
+    found = [q for q in equations.outputs if q.name in outputs and not _of_contact(q.name)]
+    found += [q for q in equations.coordinates if q.name not in quaternions and not q.name.endswith(("_place_x", "_place_y"))]
+    speeds = {v.name: v for v in equations.velocities}
+    found += [speeds[name] for name in equations.independent]
+    return [q for q in _once(found) if q.name not in decided]
+
+
+def _of_contact(name: str) -> bool:
+    return "_contact_" in name or name.endswith("_track_heading")
+
+
+def _once(quantities: Sequence[Quantity]) -> list[Quantity]:
+    return list({q.name: q for q in reversed(quantities)}.values())[::-1]

@@ -1,0 +1,143 @@
+"""A server for one page, on this machine only: it reads nothing but requests' heads, and gives nothing but the page.
+
+Bound to 127.0.0.1. The name by which it is called (Host) must be its own, so that no foreign name that points here is served
+(DNS rebinding), and what other pages ask for (Origin, Sec-Fetch-Site) is refused. There are no files behind it.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import TracebackType
+
+from draisine.studio.page import Page
+
+HOST = "127.0.0.1"
+_PATHS = ("/", "/index.html")
+_LONGEST = 2000  # characters of a path
+_PATIENCE = 10.0  # s for a request to arrive
+
+
+class Server:
+    """The page at `address` until it is closed; `wait()` for scripts that have nothing else to do."""
+
+    def __init__(self, page: Page, port: int = 0) -> None:
+        if not 0 <= port <= 65535:
+            raise ValueError(f"port must be from 0 (any that is free) to 65535, got {port}")
+        try:
+            self._http = _Http((HOST, port), _Handler)
+        except OSError as problem:
+            why = problem.strerror or problem
+            raise OSError(f"cannot serve at {HOST}:{port} ({why}); name no port for one that is free") from None
+        self._http.page = page
+        self._thread = threading.Thread(target=self._http.serve_forever, name="draisine-studio", daemon=True)
+        self._thread.start()
+
+    @property
+    def port(self) -> int:
+        return int(self._http.server_address[1])
+
+    @property
+    def address(self) -> str:
+        return f"http://{HOST}:{self.port}/"
+
+    def wait(self) -> None:
+        """Until it is closed or the keyboard interrupts."""
+        while self._thread.is_alive():
+            self._thread.join(0.5)
+
+    def close(self) -> None:
+        self._http.shutdown()
+        self._http.server_close()
+        self._thread.join()
+
+    def __enter__(self) -> Server:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<studio at {self.address}>"
+
+
+class _Http(ThreadingHTTPServer):
+    daemon_threads = True
+    allow_reuse_address = False
+    page: Page
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """A reader that went away is no matter; anything else is told."""
+        if not isinstance(sys.exception(), ConnectionError | TimeoutError):
+            super().handle_error(request, client_address)  # type: ignore[arg-type]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        port = self.server_address[1]
+        return f"{HOST}:{port}", f"localhost:{port}"
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: _Http
+    server_version = "draisine"
+    sys_version = ""
+    protocol_version = "HTTP/1.1"
+    timeout = _PATIENCE
+
+    def do_GET(self) -> None:
+        refused = self._refused()
+        if refused is not None:
+            self._answer(*refused)
+        elif self.path.partition("?")[0] in _PATHS:
+            self._answer(HTTPStatus.OK, self.server.page.text, "text/html; charset=utf-8")
+        else:
+            self._answer(HTTPStatus.NOT_FOUND, "there is only the studio here: /\n")
+
+    do_HEAD = do_GET
+
+    def _refuse_method(self) -> None:
+        self._answer(HTTPStatus.METHOD_NOT_ALLOWED, "the studio's page can be read, and nothing else\n", allow=True)
+
+    do_POST = do_PUT = do_DELETE = do_PATCH = do_OPTIONS = do_TRACE = do_CONNECT = _refuse_method
+
+    def _refused(self) -> tuple[HTTPStatus, str] | None:
+        hosts, names = self.headers.get_all("Host", []), self.server.names
+        if len(hosts) != 1 or hosts[0].strip().lower() not in names:
+            return HTTPStatus.FORBIDDEN, f"the studio is called {' or '.join(names)}, and by no other name\n"
+        if any(origin.strip() not in [f"http://{name}" for name in names] for origin in self.headers.get_all("Origin", [])):
+            return HTTPStatus.FORBIDDEN, "the studio answers its own page, not those of others\n"
+        # another site's link may lead here; its scripts, frames and pictures may not
+        elsewhere = self.headers.get("Sec-Fetch-Site", "none") not in ("none", "same-origin")
+        if elsewhere and self.headers.get("Sec-Fetch-Dest", "") != "document":
+            return HTTPStatus.FORBIDDEN, "the studio is no part of other pages\n"
+        if len(self.path) > _LONGEST:
+            return HTTPStatus.REQUEST_URI_TOO_LONG, "the address is too long\n"
+        return None
+
+    def _answer(self, status: HTTPStatus, text: str, kind: str = "text/plain; charset=utf-8", *, allow: bool = False) -> None:
+        body = text.encode()
+        self.close_connection = True  # what else was sent along is not read
+        self.send_response(status)
+        policy = self.server.page.policy if status is HTTPStatus.OK else "default-src 'none'"
+        for name, value in {
+            "Content-Type": kind,
+            "Content-Length": str(len(body)),
+            "Content-Security-Policy": f"{policy}; frame-ancestors 'none'",
+            "X-Content-Type-Options": "nosniff",
+            "X-Frame-Options": "DENY",
+            "Referrer-Policy": "no-referrer",
+            "Cross-Origin-Resource-Policy": "same-origin",
+            "Cross-Origin-Opener-Policy": "same-origin",
+            "Cache-Control": "no-store",
+            "Connection": "close",
+            **({"Allow": "GET, HEAD"} if allow else {}),
+        }.items():
+            self.send_header(name, value)
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(body)
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Nothing: requests are the rider's own."""

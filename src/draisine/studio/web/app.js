@@ -1,0 +1,312 @@
+// The studio: one live model, perhaps a second beside it, riders' hands, panels, and time.
+(() => {
+  "use strict";
+  const { Theatre, Controls, Designs, Links, Rides, Row, Stability, Loads, Charts, Gauge, hush, refuse, words, WINDOW } = DraisineStudio;
+  const { Live } = Draisine;
+  const $ = (id) => document.getElementById(id), root = document.documentElement;
+  const css = (name) => getComputedStyle(root).getPropertyValue(name).trim();
+  const LONGEST_FRAME = 0.1; // s: a page that slept does not make up for it
+  const AWAKE = 4; // frames that are drawn after anything happened; then a page at rest rests
+  const FIRST = new Set(["speed", "lean", "roll_rate", "steer"]); // of what one may wish for a start
+  const CAMERAS = ["orbit", "follow", "top"];
+  const ENDS = { fallen: "It fell over", "not finite": "It went where the equations have no numbers" };
+  const EVENTS = ["pointerdown", "pointerup", "pointermove", "wheel", "keydown", "keyup", "input", "change", "click", "toggle"];
+
+  class Studio {
+    constructor(manifest, programs) {
+      Object.assign(this, { manifest, programs, riding: false, pace: 1, camera: "orbit", outcome: "ok", rival: null, samples: [] });
+      Object.assign(this, { step: NaN, frames: 60, awake: AWAKE, last: null, count: 0 }); // ms a step, frames a second, …
+      this.start = { ...manifest.start };
+      this.live = this.another();
+      this.theatre = this.scene();
+      this.board = {
+        stability: new Stability(manifest, css),
+        loads: new Loads(manifest, this.live, css),
+        charts: new Charts(manifest, css, this.theatre ? $("strips") : $("sheet")),
+      };
+      this.designs = new Designs(this);
+      this.rides = new Rides(this);
+      this.links = new Links(this);
+      this.wishes = this.starts();
+      this.acts = this.keys();
+      this.controls = new Controls(manifest, { pad: $("pad"), knob: $("knob"), acts: this.acts });
+      this.levers = this.inputs();
+      this.gauges = this.dials();
+      this.help();
+      this.buttons();
+    }
+
+    another() { return new Live(this.manifest, this.programs); }
+    wake() { this.awake = AWAKE; }
+
+    // ---------------------------------------------------------------- building
+
+    scene() {
+      let made = null;
+      try {
+        if (this.manifest.solids) made = new Theatre($("view"), this.manifest, this.live, () => this.wake());
+      } catch (problem) {
+        refuse(`The scene needs WebGL, which this browser does not offer here (${problem.message}). Everything else works without.`);
+      }
+      $("view").hidden = !made;
+      $("sheet").hidden = Boolean(made);
+      document.querySelector("[data-camera]").closest(".segments").hidden = !made;
+      return made;
+    }
+
+    /** Rows of what one may wish for a start; those that matter most first. */
+    starts() {
+      const { manifest } = this, first = (row) => row.name in manifest.start || FIRST.has(row.name);
+      const rows = manifest.wishes.map((wish) => {
+        const given = manifest.start[wish.name] ?? wish.default;
+        const change = (value) => {
+          if (value === given && !(wish.name in manifest.start)) delete this.start[wish.name];
+          else this.start[wish.name] = value;
+          return null;
+        };
+        return new Row({ ...wish, label: words(wish.name), value: given, usual: given, change });
+      });
+      $("wishes").append(...rows.filter(first).map((row) => row.element));
+      $("more-wishes").append(...rows.filter((row) => !first(row)).map((row) => row.element));
+      $("more").hidden = rows.every(first);
+      $("starts").hidden = !rows.length;
+      return rows;
+    }
+
+    inputs() {
+      const { manifest, controls } = this, { across, along } = controls.axes;
+      const rows = manifest.inputs.map((input) => {
+        const change = (value) => { controls.held[input.name] = value; return null; };
+        return new Row({ ...input, label: words(input.name), value: 0, usual: 0, change });
+      });
+      $("levers").append(...rows.map((row) => row.element));
+      $("inputs").hidden = !rows.length;
+      $("inputs").open = Boolean(rows.length) && !manifest.linear;
+      $("pad").hidden = !across && !along;
+      $("pad-across").textContent = across ? `↔ ${words(across.name)}` : "";
+      $("pad-along").textContent = along ? `↕ ${words(along.name)}` : "";
+      $("push").hidden = !manifest.push;
+      return rows;
+    }
+
+    dials() {
+      const { outputs, states, linear } = this.manifest, angle = [-Math.PI / 4, Math.PI / 4];
+      return Object.entries({ speed: [0, linear?.high ?? 10], lean: angle, steer: angle }).flatMap(([name, [low, high]]) => {
+        const told = outputs.findIndex((o) => o.name === name), of = states.findIndex((s) => s.name === name);
+        if (told < 0 && of < 0) return [];
+        const { unit } = told < 0 ? states[of] : outputs[told];
+        const value = (one) => (told < 0 ? one.state[of] : one.outputs()[told]);
+        return [{ dial: new Gauge($("gauges"), { label: name, unit, low, high }), value }];
+      });
+    }
+
+    keys() {
+      const layer = (name) => () => { if (this.theatre) this.theatre.layers[name] = !this.theatre.layers[name]; };
+      return {
+        " ": () => this.push(), r: () => this.again(this.riding || this.outcome !== "ok"), p: () => this.ride(!this.riding),
+        c: () => this.look(CAMERAS[(CAMERAS.indexOf(this.camera) + 1) % CAMERAS.length]),
+        1: () => this.look("orbit"), 2: () => this.look("follow"), 3: () => this.look("top"),
+        f: () => $("arrows").click(), t: layer("tracks"), m: layer("masses"), x: layer("axes"),
+        "-": () => this.quicken(-1), "+": () => this.quicken(1), "=": () => this.quicken(1),
+        e: () => this.rides.record(), l: () => this.links.copy(), d: () => this.theme(root.dataset.theme === "dark" ? "light" : "dark"),
+        h: () => this.fold(), "?": () => $("help").showModal(),
+      };
+    }
+
+    help() {
+      const { manifest } = this, { across, along } = this.controls.axes;
+      for (const [keys, meaning] of [
+        ["← →", across && words(across.name)], ["↑ ↓", along && words(along.name)], ["shift", manifest.inputs.length && "with an arrow: harder"],
+        ["space", manifest.push && "a push from the side"], ["R", "start again"], ["P", "pause, ride on"], ["C, 1 2 3", "camera: orbit, follow, top"],
+        ["− +", "slower, faster time"], ["E", "record"], ["L", "copy a link to this moment"], ["F T M X", "forces, tracks, centres of mass, axes"],
+        ["D", "light or dark"], ["H", "panels"], ["?", "this help"],
+      ]) {
+        if (!meaning) continue;
+        const row = $("keys").tBodies[0].insertRow();
+        row.insertCell().append(Object.assign(document.createElement("kbd"), { textContent: keys }));
+        row.insertCell().textContent = meaning;
+      }
+      $("about").textContent = manifest.about || "";
+      $("countersteering").hidden = !manifest.linear || !/steer/.test(across?.name ?? "");
+    }
+
+    buttons() {
+      // after a click, keys mean the ride again
+      const press = (id, act) => $(id).addEventListener("click", (event) => {
+        act();
+        if (event.detail > 0) $("view").focus({ preventScroll: true });
+      });
+      const again = () => this.again(true);
+      for (const [id, key] of Object.entries({ pause: "p", push: " ", record: "e", link: "l", theme: "d", fold: "h" })) press(id, this.acts[key]);
+      press("reset", again);
+      $("ask").addEventListener("click", this.acts["?"]);
+      for (const button of document.querySelectorAll("[data-camera]")) button.addEventListener("click", () => this.look(button.dataset.camera));
+      $("pace").addEventListener("change", () => this.quicken(0));
+      $("begin").addEventListener("click", again);
+      $("unwish").addEventListener("click", () => { this.start = { ...this.manifest.start }; again(); });
+      $("arrows").addEventListener("change", () => { if (this.theatre) this.theatre.layers.forces = $("arrows").checked; });
+      $("release").addEventListener("click", () => this.levers.forEach((row) => row.ask(0)));
+      const stir = (event) => { if (event.type !== "pointermove" || event.buttons) this.wake(); };
+      for (const kind of EVENTS) document.addEventListener(kind, stir, { capture: true, passive: true });
+      document.addEventListener("visibilitychange", () => { this.last = null; });
+    }
+
+    // ---------------------------------------------------------------- riding
+
+    get shown() { return this.rides.shown?.live ?? this.live; }
+    get both() { return this.rival && !this.rides.shown ? [this.live, this.rival] : [this.shown]; }
+
+    ride(on) {
+      if (on && this.outcome !== "ok" && !this.rides.shown) this.restart();
+      if (on) hush();
+      this.riding = on;
+      $("pause").textContent = on ? "❚❚" : "▶";
+      $("pause").setAttribute("aria-label", on ? "pause" : "ride on");
+      this.tell();
+    }
+
+    restart() {
+      this.rides.close();
+      const refused = this.live.reset(this.start) ?? this.rival?.reset(this.start) ?? null;
+      if (refused) refuse(`It cannot start like this: ${refused}`); else this.opened();
+      return refused;
+    }
+
+    again(riding) { if (!this.restart() && riding) this.ride(true); }
+
+    /** After anything has put the models somewhere else. */
+    opened() {
+      this.outcome = "ok";
+      this.samples = [];
+      this.designs.choose(this.designs.chosen);
+      for (const row of this.wishes) row.set(this.start[row.name] ?? row.usual);
+      this.theatre?.wipe();
+      this.look(this.camera);
+      this.designs.changed();
+      this.tell();
+    }
+
+    asGiven() {
+      this.rides.close();
+      this.start = { ...this.manifest.start };
+      this.live.setParameters(this.designs.usual);
+      this.live.reset(this.start);
+      this.designs.compare(false);
+      this.opened();
+    }
+
+    push() {
+      if (!this.manifest.push || this.rides.shown) return;
+      for (const one of this.both) one.push(this.manifest.push.amount);
+    }
+
+    quicken(by) {
+      const list = $("pace");
+      list.selectedIndex = Math.min(Math.max(list.selectedIndex + by, 0), list.options.length - 1);
+      this.pace = Number(list.value);
+    }
+
+    // ---------------------------------------------------------------- looking
+
+    look(camera) {
+      this.camera = root.dataset.camera = camera;
+      for (const button of document.querySelectorAll("[data-camera]")) button.setAttribute("aria-pressed", String(button.dataset.camera === camera));
+      this.theatre?.look(camera, this.shown);
+    }
+
+    theme(name) {
+      root.dataset.theme = name;
+      this.theatre?.stage.paint(css);
+    }
+
+    fold() { $("fold").setAttribute("aria-expanded", String(!$("studio").classList.toggle("folded"))); }
+
+    fit() {
+      const box = $("scene").getBoundingClientRect();
+      this.theatre?.stage.fit(box.width, box.height);
+      this.wake();
+    }
+
+    tell() {
+      const { why } = this.live, ended = !this.rides.shown && ENDS[this.outcome];
+      const moving = this.riding || this.rides.shown;
+      $("status").textContent = ended ? `${ended}${why ? ` (${why})` : ""} · R starts again` : moving ? "" : "paused · P rides on";
+      $("status").className = ended ? "fallen" : "";
+      root.dataset.outcome = this.outcome;
+      root.dataset.riding = String(this.riding);
+      this.wake();
+    }
+
+    // ---------------------------------------------------------------- time
+
+    advance(passed) {
+      const { live, rival, rides } = this, inputs = this.controls.values(passed), seconds = passed * this.pace * this.manifest.pace;
+      const before = live.time, clock = performance.now();
+      if (this.outcome === "ok") this.outcome = live.advance(seconds, inputs);
+      const steps = Math.round((live.time - before) / live.h), each = (performance.now() - clock) / steps;
+      if (steps > 0) this.step = Number.isFinite(this.step) ? 0.95 * this.step + 0.05 * each : each;
+      rival?.advance(seconds, inputs);
+      if (this.outcome !== "ok" || live.recorded.full) rides.end();
+      if (this.outcome === "ok") return;
+      if (!rival || rival.status !== "ok") this.ride(false); else this.tell();
+    }
+
+    sample(one) {
+      const { samples } = this, span = WINDOW * this.manifest.pace;
+      while (samples.length && samples[samples.length - 1].time >= one.time) samples.pop();
+      samples.push({ time: one.time, outputs: one.outputs().slice(), state: one.state.slice(), energy: one.energy() });
+      while (samples.length > 2 && samples[1].time < one.time - span) samples.shift();
+    }
+
+    frame(now) {
+      const passed = this.last === null ? 0 : Math.min(Math.max(now - this.last, 0) / 1000, LONGEST_FRAME);
+      if (passed > 0) this.frames = 0.95 * this.frames + 0.05 / passed;
+      this.last = now;
+      if (this.riding) this.wake();
+      if (!this.riding || this.rides.shown) this.controls.values(passed); // its knob, and the buttons of gamepads
+      if (this.awake > 0 || this.board.stability.waiting()) this.draw(now, passed);
+      requestAnimationFrame((next) => this.frame(next));
+    }
+
+    draw(now, passed) {
+      this.awake = Math.max(this.awake - 1, 0);
+      if (this.rides.shown) this.rides.forward(passed * this.pace);
+      else if (this.riding) this.advance(passed);
+      const one = this.shown, { stability, loads, charts } = this.board;
+      this.sample(one);
+      this.theatre?.show(one, passed);
+      if (this.riding) this.theatre?.ease(passed);
+      for (const { dial, value } of this.gauges) dial.set(...this.both.map(value));
+      if (this.count % 2 === 0 || !this.riding) {
+        stability.update(now, this.both);
+        loads.update(this.samples, one);
+        charts.update(this.samples);
+      }
+      if (this.count++ % 20 === 0) this.pulse();
+      root.dataset.time = one.time;
+    }
+
+    pulse() {
+      const { live } = this, step = Number.isFinite(this.step) ? this.step.toFixed(3) : "–";
+      if (this.rides.recording) $("recorded").textContent = `recording: ${live.recorded.seconds.toFixed(1)} s`;
+      $("pulse").textContent = `${this.frames.toFixed(0)} frames/s · ${step} ms a step of ${live.h * 1000} ms`;
+    }
+
+    begin() {
+      new ResizeObserver(() => this.fit()).observe($("scene"));
+      new ResizeObserver(() => this.wake()).observe($("panel"));
+      if (matchMedia("(max-width: 860px)").matches) for (const id of ["design", "loads", "quantities"]) $(id).open = false;
+      this.fit();
+      this.theme(matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
+      this.camera = this.theatre?.travels ? "follow" : "orbit";
+      this.designs.compare(false);
+      this.opened();
+      if (!this.links.follow()) this.ride(!matchMedia("(prefers-reduced-motion: reduce)").matches);
+      this.frame(performance.now());
+    }
+  }
+
+  DraisineStudio.page = new Studio(Draisine.manifest, Draisine.programs);
+  DraisineStudio.page.begin();
+  root.dataset.ready = "true";
+})();

@@ -1,0 +1,116 @@
+// Rows of the panels: a slider and a number box for one quantity, and the parameters in groups, to be found and put back.
+(() => {
+  "use strict";
+  const raised = (_, power) => [...power].map((c) => "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"["-0123456789".indexOf(c)]).join("");
+  const pretty = (unit) => unit.replaceAll("*", "·").replace(/\^(-?\d)/g, raised);
+  const shown = (v) => String(Number(v.toPrecision(6)));
+
+  /** A quantity one can move: `change(value)` returns null or why the value is refused. */
+  class Row {
+    constructor({ name, label, unit = "", about = "", low, high, value, usual, change }) {
+      Object.assign(this, { name, usual, change, text: `${name} ${label} ${about}`.toLowerCase() });
+      this.element = document.createElement("div");
+      this.element.className = "row";
+      const id = `row-${Row.count++}`;
+      const [caption, units, back] = ["label", "span", "button"].map((tag) => document.createElement(tag));
+      this.slider = Object.assign(document.createElement("input"), { type: "range", min: low, max: high, step: "any", id });
+      this.box = Object.assign(document.createElement("input"), { type: "number", step: "any" });
+      caption.htmlFor = id;
+      caption.textContent = label;
+      caption.title = about ? `${name}: ${about}` : name;
+      this.slider.setAttribute("aria-valuetext", "");
+      this.slider.dataset.name = this.box.dataset.name = name;
+      this.box.setAttribute("aria-label", `${label}, number${unit ? " in " + unit : ""}`);
+      units.className = "unit";
+      units.textContent = units.title = pretty(unit);
+      back.type = "button";
+      back.textContent = "↺";
+      back.title = `back to ${shown(usual)}`;
+      back.setAttribute("aria-label", `${label} back to ${shown(usual)}`);
+      this.element.append(caption, this.slider, this.box, units, back);
+      this.slider.addEventListener("input", () => this.ask(Number(this.slider.value)));
+      this.box.addEventListener("change", () => this.ask(this.box.value.trim() === "" ? NaN : Number(this.box.value)));
+      back.addEventListener("click", () => { this.ask(this.usual); this.slider.focus(); });
+      this.unit = unit;
+      this.set(value);
+    }
+
+    ask(value) {
+      const refused = Number.isFinite(value) ? this.change(value) : `${this.name} must be a number`;
+      this.box.setAttribute("aria-invalid", String(Boolean(refused)));
+      if (refused) { this.box.title = refused; this.set(this.value); } else { this.box.title = ""; this.set(value); }
+    }
+
+    set(value) {
+      this.value = value;
+      this.slider.value = value;
+      this.slider.setAttribute("aria-valuetext", `${shown(value)} ${this.unit}`);
+      this.box.value = shown(value);
+      this.element.classList.toggle("changed", value !== this.usual);
+    }
+  }
+  Row.count = 0;
+
+  const words = (name) => name.replaceAll("_", " ");
+  const SYMBOLS = {
+    m: "mass", r: "radius", x: "centre x", y: "centre y", z: "centre z", ixx: "inertia xx", iyy: "inertia yy", izz: "inertia zz",
+    ixz: "inertia xz", ixy: "inertia xy", iyz: "inertia yz",
+  };
+
+  /** A parameter's group, which is the body it ends with, and its name there. */
+  function grouped(name, bodies) {
+    const body = bodies.filter((b) => name.endsWith("_" + b)).sort((a, b) => b.length - a.length)[0];
+    if (!body) return ["the whole", words(name)];
+    const stem = name.slice(0, -body.length - 1);
+    return [words(body), SYMBOLS[stem] ?? words(stem)];
+  }
+
+  /** All parameters: rows by group, a search, a button that puts all back. */
+  class Parameters {
+    constructor(manifest, place, { change, count, search }) {
+      this.rows = new Map();
+      this.count = count;
+      const groups = new Map();
+      for (const parameter of manifest.parameters) {
+        const [group, label] = grouped(parameter.name, manifest.bodies);
+        if (!groups.has(group)) {
+          const set = document.createElement("details"), title = document.createElement("summary");
+          set.className = "group";
+          set.open = groups.size === 0;
+          title.textContent = group;
+          set.append(title);
+          place.append(set);
+          groups.set(group, { set, rows: [], group });
+        }
+        const { name, default: usual } = parameter;
+        const asked = (value) => { queueMicrotask(() => this.tally()); return change(name, value); };
+        const row = new Row({ ...parameter, label, value: usual, usual, change: asked });
+        groups.get(group).set.append(row.element);
+        groups.get(group).rows.push(row);
+        this.rows.set(parameter.name, row);
+      }
+      search.addEventListener("input", () => {
+        const wanted = search.value.trim().toLowerCase();
+        for (const { set, rows, group } of groups.values()) {
+          for (const row of rows) row.element.hidden = !(row.text.includes(wanted) || group.includes(wanted));
+          set.hidden = rows.every((row) => row.element.hidden);
+          if (wanted && !set.hidden) set.open = true;
+        }
+      });
+      this.tally();
+    }
+
+    show(values) {
+      let i = 0;
+      for (const row of this.rows.values()) row.set(values[i++]);
+      this.tally();
+    }
+
+    tally() {
+      const changed = [...this.rows.values()].filter((row) => row.value !== row.usual).length;
+      this.count.textContent = changed ? `${changed} changed` : "";
+    }
+  }
+
+  Object.assign(DraisineStudio, { Row, Parameters, words, shown, pretty });
+})();

@@ -1,0 +1,209 @@
+// A ride kept step by step, and its text: the trajectory file (a head of JSON, then CSV) that draisine reads and checks.
+(function () {
+  "use strict";
+  const home = globalThis.Draisine;
+  const MOST_NUMBERS = 4e6; // of the text: some 70 MB
+  const MOST_CHARACTERS = 3e8; // of a text to read
+  const FIRST = 1024; // rows for which there is room at once
+
+  class Recorder {
+    constructor(live) {
+      const { manifest } = live;
+      const runtime = manifest.runtime;
+      this.live = live;
+      this.on = false;
+      this.states = manifest.states.length;
+      this.width = 1 + this.states + manifest.inputs.length;
+      this.rows = 0;
+      this.cuts = []; // rows before which the state was changed from outside
+      this.table = new Float64Array(0);
+      this.channels = channels(manifest);
+      this.most = Math.floor(MOST_NUMBERS / (1 + this.channels.length));
+      this.independent = runtime.independent.map((k) => runtime.velocities[k]);
+    }
+
+    get full() {
+      return this.rows >= this.most;
+    }
+
+    record(on) {
+      if (on === this.on) return;
+      if (on) {
+        this.on = true;
+        this.restart();
+      } else {
+        this.note(); // where it ends
+        this.on = false;
+      }
+    }
+
+    restart() {
+      if (!this.on) return;
+      this.rows = 0;
+      this.cuts = [];
+      if (!this.table.length) this.table = new Float64Array(FIRST * this.width);
+    }
+
+    // The state and the inputs of the step that follows.
+    note() {
+      if (!this.on || this.full) return;
+      const { live, width } = this;
+      if ((this.rows + 1) * width > this.table.length) {
+        const larger = new Float64Array(2 * this.table.length);
+        larger.set(this.table);
+        this.table = larger;
+      }
+      const at = this.rows * width;
+      this.table[at] = live.time;
+      this.table.set(live.state, at + 1);
+      this.table.set(live.inputs, at + 1 + this.states);
+      this.rows += 1;
+    }
+
+    // What follows is no step of the equations.
+    cut() {
+      if (this.on) this.cuts.push(this.rows);
+    }
+
+    text() {
+      const { live } = this;
+      const open = this.on && !this.full;
+      if (open) this.note();
+      const rows = this.rows;
+      const lines = head(this, rows);
+      if (rows) for (let k = 0; k < rows; k++) lines.push(this._line(k));
+      if (open) this.rows -= 1; // the present state is noted again with the next step
+      live.outputs(); // what was told last is of now again
+      return lines.join("\n") + "\n";
+    }
+
+    _line(k) {
+      const { live, width, table, states } = this;
+      const at = k * width;
+      const x = table.subarray(at + 1, at + 1 + states);
+      const u = table.subarray(at + 1 + states, at + width);
+      live.tell(table[at], x, u);
+      const fields = [table[at]];
+      for (const { from, k: place } of this.channels) fields.push(pick(from, place, x, u, live.told));
+      return fields.join(",");
+    }
+
+    get recorded() {
+      const { rows, table, width } = this;
+      return { rows, seconds: rows ? table[(rows - 1) * width] - table[0] : 0, full: this.full };
+    }
+  }
+
+  function pick(from, place, x, u, told) {
+    if (from === "x") return x[place];
+    if (from === "u") return u[place];
+    if (from === "total") return told.energy[0] + told.energy[1];
+    return told[from][place];
+  }
+
+  // Columns of the file: coordinates, all velocities, further states, inputs, outputs, energies.
+  function channels(manifest) {
+    const { coordinates, velocities, velocity_units, independent, slots } = manifest.runtime;
+    const found = [];
+    const add = (entry, group, from, k) => {
+      if (found.every((other) => other.name !== entry.name)) found.push({ ...described(entry), group, from, k });
+    };
+    manifest.states.slice(0, coordinates).forEach((state, k) => add(state, "coordinates", "x", k));
+    velocities.forEach((name, k) => add({ name, unit: velocity_units[k] }, "velocities", "v", k));
+    const first = coordinates + independent.length;
+    manifest.states.slice(first).forEach((state, k) => add(state, "extra_states", "x", first + k));
+    manifest.inputs.forEach((input, k) => add(input, "inputs", "u", k));
+    const told = slots.report.outputs || 0;
+    manifest.outputs.slice(0, told).forEach((output, k) => add(output, "outputs", "outputs", k));
+    if (slots.report.energy) {
+      add({ name: "kinetic_energy", unit: "J" }, "energy", "energy", 0);
+      add({ name: "potential_energy", unit: "J" }, "energy", "energy", 1);
+      add({ name: "total_energy", unit: "J" }, "energy", "total", 0);
+    }
+    return found;
+  }
+
+  function described({ name, unit, about }) {
+    return { name, ...(unit ? { unit } : {}), ...(about ? { about } : {}) };
+  }
+
+  function head(recorder, rows) {
+    const { live } = recorder;
+    const bounds = [0, ...recorder.cuts.filter((cut) => cut > 0 && cut < rows), rows];
+    const segments = bounds.slice(1).map((stop, k) => ({ mode: "motion", independent: recorder.independent, start: bounds[k], stop }));
+    const parameters = {};
+    live.manifest.parameters.forEach((p, k) => {
+      parameters[p.name] = live.parameters[k];
+    });
+    const fell = live.status === "fallen";
+    const entries = {
+      draisine: 1,
+      model: live.manifest.name,
+      status: { kind: fell ? "EVENT" : "FINISHED", message: fell ? live.why : "recorded in the studio", warnings: [] },
+      events: [],
+      segments,
+      statistics: { evaluations: 4 * Math.max(rows - 1, 0), accepted: Math.max(rows - 1, 0), rejected: 0, steps: Math.max(rows - 1, 0) },
+      seconds: {},
+      parameters,
+      channels: recorder.channels.map(({ from, k, ...told }) => told),
+      scene: { studio: { method: "RK4", step: live.h, projected: Boolean(live.programs.project) } },
+    };
+    const lines = Object.entries(entries).map(([key, value]) => `# ${key}: ${JSON.stringify(value)}`);
+    lines.push(["time", ...recorder.channels.map((channel) => channel.name)].join(","));
+    return lines;
+  }
+
+  // What a recorded text says, for playing it again: checked like any file that nobody vouches for; throws an Error that says why not.
+  function readRide(live, text) {
+    if (typeof text !== "string" || text.length > MOST_CHARACTERS) throw new Error("a ride is a text of at most 300 MB");
+    const lines = text.split("\n");
+    const said = {};
+    let row = 0;
+    for (; row < lines.length && lines[row].startsWith("#"); row++) {
+      const colon = lines[row].indexOf(":");
+      if (colon < 0) throw new Error("a line of its head is not '# key: value'");
+      try {
+        said[lines[row].slice(1, colon).trim()] = JSON.parse(lines[row].slice(colon + 1));
+      } catch {
+        throw new Error(`its ${lines[row].slice(1, Math.min(colon, 40)).trim()} is not JSON`);
+      }
+    }
+    const manifest = live.manifest;
+    if (said.draisine !== 1) throw new Error("it is no trajectory file of format 1");
+    if (said.model !== manifest.name) throw new Error(`it is a ride of ${String(said.model).slice(0, 60)}, not of ${manifest.name}`);
+    const names = (lines[row] || "").split(",");
+    const place = (name) => {
+      const k = names.indexOf(name);
+      if (k < 0) throw new Error(`it has no column ${name}`);
+      return k;
+    };
+    const wanted = [place("time"), ...manifest.states.map((s) => place(s.name)), ...manifest.inputs.map((u) => place(u.name))];
+    const ride = { parameters: checked(live, said.parameters), time: [], states: [], inputs: [] };
+    for (row++; row < lines.length && lines[row] !== ""; row++) {
+      const fields = lines[row].split(",");
+      if (fields.length !== names.length) throw new Error(`line ${row + 1} has ${fields.length} numbers, not ${names.length}`);
+      const numbers = wanted.map((k) => (fields[k].trim() === "" ? NaN : Number(fields[k])));
+      if (!numbers.every(Number.isFinite)) throw new Error(`line ${row + 1} has something that is no number`);
+      if (ride.time.length && numbers[0] < ride.time[ride.time.length - 1]) throw new Error(`time turns back in line ${row + 1}`);
+      ride.time.push(numbers[0]);
+      ride.states.push(numbers.slice(1, 1 + manifest.states.length));
+      ride.inputs.push(numbers.slice(1 + manifest.states.length));
+    }
+    if (!ride.time.length) throw new Error("it has no samples");
+    return ride;
+  }
+
+  function checked(live, parameters) {
+    if (typeof parameters !== "object" || parameters === null || Array.isArray(parameters)) throw new Error("its parameters are missing");
+    const found = {};
+    for (const { name } of live.manifest.parameters) {
+      const value = Object.hasOwn(parameters, name) ? parameters[name] : undefined;
+      if (typeof value !== "number" || !Number.isFinite(value)) throw new Error(`its parameter ${name} is no number`);
+      found[name] = value;
+    }
+    return found;
+  }
+
+  home.Recorder = Recorder;
+  home.readRide = readRide;
+})();

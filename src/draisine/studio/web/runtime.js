@@ -1,0 +1,403 @@
+// A model that lives in a page: its state, stepped by one Runge–Kutta method of order four with a fixed step and moved back
+// onto its position constraints after each step. Nothing is allocated while it runs.
+(function () {
+  "use strict";
+  const home = globalThis.Draisine;
+  const { finite } = home.algebra;
+  const { turn, bladeForce } = home.looks;
+
+  const LONGEST = 3600; // s that one call may advance
+  const TURNED = (100 * Math.PI) / 180; // a handlebar turned farther strikes the frame
+  const LOOSE = 1e-2; // a residual, in metres or radians, that one step cannot have caused
+  const LOST = 1e4; // times the limit of the condition: there the velocities say nothing any more
+
+  class Live {
+    constructor(manifest, programs) {
+      const runtime = manifest.runtime;
+      const n = manifest.states.length;
+      this.manifest = manifest;
+      this.programs = programs;
+      this.h = runtime.step;
+      this.parameters = Float64Array.from(manifest.parameters.map((p) => p.default));
+      this.inputs = new Float64Array(manifest.inputs.length);
+      this.state = new Float64Array(n);
+      this.time = 0;
+      this.status = "ok";
+      this.why = ""; // what a status means, in words
+      this._owed = 0; // s not yet stepped
+      for (const k of ["_k1", "_k2", "_k3", "_k4"]) this[k] = new Float64Array(n); // slopes of a step
+      this._x = new Float64Array(n);
+      this._new = new Float64Array(n);
+      this._error = new Float64Array(1);
+      this._condition = new Float64Array(1);
+      this._values = new Float64Array(runtime.events.length);
+      this._signs = new Float64Array(runtime.events.length);
+      this._input = new Map(manifest.inputs.map((input, k) => [input.name, k]));
+      this.told = {};
+      for (const name of ["v", "multipliers", "outputs", "energy"]) this.told[name] = new Float64Array(runtime.slots.report[name] || 0);
+      this._tell = Object.keys(runtime.slots.report).map((name) => this.told[name]);
+      this._outputs = new Float64Array(manifest.outputs.length);
+      this._matrices = new Float64Array(runtime.slots.poses ? runtime.slots.poses.poses : 0);
+      this._poses = new Float64Array(7 * manifest.bodies.length);
+      this._forces = manifest.forces.map((force) => ({ name: force.name, at: [0, 0, 0], force: [0, 0, 0] }));
+      this.sense = new home.Sense(this);
+      this.starts = new home.Starts(this);
+      this._recorder = new home.Recorder(this);
+      const why = this.reset(manifest.start);
+      if (why) throw new Error(why);
+    }
+
+    // ------------------------------------------------------------ beginning
+
+    // Begin anew, with wishes by name; null, or why not.
+    reset(wishes) {
+      const before = this.time;
+      this.time = 0;
+      const found = this.starts.solve(wishes || {}, null);
+      if (!found.why && !this._settle(found.x)) found.why = "the equations have no finite value there";
+      if (found.why) {
+        this.time = before;
+        return found.why;
+      }
+      this._begin();
+      return null;
+    }
+
+    _begin() {
+      this.status = "ok";
+      this.why = "";
+      this._owed = 0;
+      this._zero = this.time;
+      this._count = 0;
+      if (this.programs.events) {
+        this.programs.events(this.time, this.state, this.inputs, this.parameters, this._values);
+        for (let i = 0; i < this._values.length; i++) this._signs[i] = Math.sign(this._values[i]);
+      }
+      this._recorder.restart();
+    }
+
+    // Take a state if the equations are finite there.
+    _settle(x) {
+      if (!finite(x)) return false;
+      this.programs.dynamics(this.time, x, this.inputs, this.parameters, this._k1);
+      if (!finite(this._k1)) return false;
+      this.state.set(x);
+      return true;
+    }
+
+    // ------------------------------------------------------------ moving
+
+    // Steps of `h` that fit into what is owed; "ok", "fallen" or "not finite".
+    advance(seconds, inputs) {
+      if (!(seconds >= 0 && seconds <= LONGEST)) throw new RangeError(`advance: seconds must be from 0 to ${LONGEST}, got ${seconds}`);
+      this._take(inputs);
+      if (this.status !== "ok") return this.status;
+      this._owed += seconds;
+      while (this._owed >= this.h * (1 - 1e-9)) {
+        this._owed -= this.h;
+        this._recorder.note();
+        this._step();
+        if (this.status !== "ok") {
+          this._owed = 0;
+          return this.status;
+        }
+      }
+      return this.status;
+    }
+
+    _take(inputs) {
+      this.inputs.fill(0);
+      for (const name in inputs) {
+        const place = this._input.get(name);
+        const value = inputs[name];
+        if (place === undefined) throw new RangeError(`${this.manifest.name} has no input ${name}`);
+        if (!Number.isFinite(value)) throw new RangeError(`input ${name}: a finite number is wanted`);
+        this.inputs[place] = value;
+      }
+    }
+
+    _step() {
+      const { state, inputs, parameters, h, time, programs, _x, _k1: k1, _k2: k2, _k3: k3, _k4: k4 } = this;
+      const n = state.length;
+      programs.dynamics(time, state, inputs, parameters, k1);
+      for (let i = 0; i < n; i++) _x[i] = state[i] + 0.5 * h * k1[i];
+      programs.dynamics(time + 0.5 * h, _x, inputs, parameters, k2);
+      for (let i = 0; i < n; i++) _x[i] = state[i] + 0.5 * h * k2[i];
+      programs.dynamics(time + 0.5 * h, _x, inputs, parameters, k3);
+      for (let i = 0; i < n; i++) _x[i] = state[i] + h * k3[i];
+      programs.dynamics(time + h, _x, inputs, parameters, k4);
+      for (let i = 0; i < n; i++) _x[i] = state[i] + h * (k1[i] / 6 + k2[i] / 3 + k3[i] / 3 + k4[i] / 6);
+      let reached = _x;
+      if (programs.project) {
+        programs.project(time + h, _x, inputs, parameters, this._new, this._error);
+        reached = this._new;
+        if (this._error[0] > LOOSE) {
+          this._end("fallen", "its constraints can no longer be met");
+          return;
+        }
+      }
+      if (!finite(reached)) {
+        this._end("not finite", "the motion has no finite continuation: the state before is kept");
+        return;
+      }
+      this.state.set(reached);
+      this._count += 1;
+      this.time = this._zero + this._count * h;
+      this._watch();
+    }
+
+    // Whether it has fallen: by the model's own watches, by its lean, or because its velocities are lost.
+    _watch() {
+      const { programs, time, state, inputs, parameters, manifest } = this;
+      const runtime = manifest.runtime;
+      if (programs.events) {
+        programs.events(time, state, inputs, parameters, this._values);
+        for (let i = 0; i < this._values.length; i++) {
+          const sign = Math.sign(this._values[i]);
+          if (runtime.events[i].stop && sign !== 0 && this._signs[i] !== 0 && sign !== this._signs[i]) {
+            this._end("fallen", runtime.events[i].about);
+          }
+          if (sign !== 0) this._signs[i] = sign;
+        }
+      }
+      if (programs.monitor) {
+        programs.monitor(time, state, inputs, parameters, this._condition);
+        if (!(this._condition[0] <= LOST * runtime.condition_limit)) this._end("fallen", "the position is singular: its velocities are lost");
+      }
+      for (let i = 0; i < runtime.turned.length; i++) {
+        if (!(Math.abs(state[runtime.turned[i]]) <= TURNED)) this._end("fallen", "steer passed 100°");
+      }
+      if (runtime.fall) {
+        this.tell(time, state, inputs);
+        if (!(Math.abs(this.told.outputs[runtime.fall.lean]) <= runtime.fall.most)) this._end("fallen", "lean passed 80°");
+      }
+    }
+
+    _end(status, why) {
+      if (this.status !== "ok") return;
+      this.status = status;
+      this.why = why;
+    }
+
+    // ------------------------------------------------------------ looking
+
+    tell(time, state, inputs) {
+      this.programs.report(time, state, inputs, this.parameters, ...this._tell);
+    }
+
+    // Named outputs in the order of the manifest, energies at the end.
+    outputs() {
+      this.tell(this.time, this.state, this.inputs);
+      const { outputs, energy } = this.told;
+      this._outputs.set(outputs);
+      if (energy.length) {
+        const k = outputs.length;
+        this._outputs[k] = energy[0];
+        this._outputs[k + 1] = energy[1];
+        this._outputs[k + 2] = energy[0] + energy[1];
+      }
+      return this._outputs;
+    }
+
+    energy() {
+      this.tell(this.time, this.state, this.inputs);
+      const { energy } = this.told;
+      if (!energy.length) return { kinetic: NaN, potential: NaN, total: NaN };
+      return { kinetic: energy[0], potential: energy[1], total: energy[0] + energy[1] };
+    }
+
+    // x y z qw qx qy qz of each body.
+    poses() {
+      if (!this.programs.poses) return this._poses;
+      this.programs.poses(this.time, this.state, this.parameters, this._matrices);
+      for (let b = 0; b < this.manifest.bodies.length; b++) turn(this._matrices, 12 * b, this._poses, 7 * b);
+      return this._poses;
+    }
+
+    // Forces of the ground, for arrows.
+    forces() {
+      this.tell(this.time, this.state, this.inputs);
+      const o = this.told.outputs;
+      this.manifest.forces.forEach((entry, k) => {
+        const { at, force } = this._forces[k];
+        if (entry.at) {
+          for (let i = 0; i < 3; i++) {
+            at[i] = o[entry.at[i]];
+            force[i] = o[entry.force[i]];
+          }
+        } else {
+          this.poses();
+          bladeForce(entry, this._matrices, o, at, force);
+        }
+      });
+      return this._forces;
+    }
+
+    // ------------------------------------------------------------ changing
+
+    setParameter(name, value) {
+      return this.setParameters({ [name]: value });
+    }
+
+    // {low, high}: how far a parameter can go, within its limits, while the others stay.
+    limits(name) {
+      return this.sense.limits(name);
+    }
+
+    // All or nothing; null, or why not. The state stays on the constraints, lean and speed are kept.
+    setParameters(values) {
+      if (this._recorder.on) return "a recorded ride has one set of parameters: end the recording first";
+      const wanted = Float64Array.from(this.parameters);
+      for (const [name, value] of Object.entries(values)) {
+        const why = this.sense.refused(name, value);
+        if (why) return why;
+        wanted[this.sense.place.get(name)] = value;
+      }
+      const why = this.sense.senseless(wanted);
+      if (why) return why;
+      const before = Float64Array.from(this.parameters);
+      const { q, v, wishes } = this._motion();
+      this.parameters.set(wanted);
+      let found = this.starts.solve(wishes, { q, v });
+      if (found.why) found = this.starts.solve({}, { q, v });
+      if (!found.why) this._carry(found.x);
+      if (!found.why && !this._settle(found.x)) found.why = "the equations have no finite value there";
+      if (found.why) {
+        this.parameters.set(before);
+        return found.why;
+      }
+      if (this.status !== "fallen") this._begin();
+      return null;
+    }
+
+    // States beside the motion, such as work done, go on from where they are.
+    _carry(x) {
+      const { coordinates, independent } = this.manifest.runtime;
+      const first = coordinates + independent.length;
+      x.set(this.state.subarray(first), first);
+    }
+
+    // Coordinates and all velocities, and by name what stays as it is while parameters change.
+    _motion() {
+      const { coordinates, kept } = this.manifest.runtime;
+      const table = this.starts.table;
+      this.tell(this.time, this.state, this.inputs);
+      const q = this.state.slice(0, coordinates);
+      const v = this.told.v.slice();
+      const wishes = {};
+      for (const name of kept) {
+        if (table.homes[name] === "coordinates") wishes[name] = q[table.q.indexOf(name)];
+        else if (table.homes[name] === "velocities") wishes[name] = v[table.v.indexOf(name)];
+        else wishes[name] = this.told.outputs[this.manifest.outputs.findIndex((output) => output.name === name)];
+      }
+      return { q, v, wishes };
+    }
+
+    // An impulse: what the velocities change by when the input acts with `amount` for no time, on the constraints.
+    push(amount) {
+      const push = this.manifest.push;
+      if (!push || this.status !== "ok") return;
+      if (!Number.isFinite(amount)) throw new RangeError("push: a finite number is wanted");
+      const first = this.manifest.runtime.coordinates;
+      const count = this.manifest.runtime.independent.length;
+      this._x.set(this.state);
+      if (push.input !== undefined) {
+        const { _k1: still, _k2: pushed } = this;
+        const place = this._input.get(push.input);
+        const kept = this.inputs[place];
+        this.programs.dynamics(this.time, this.state, this.inputs, this.parameters, still);
+        this.inputs[place] = kept + 1;
+        this.programs.dynamics(this.time, this.state, this.inputs, this.parameters, pushed);
+        this.inputs[place] = kept;
+        for (let i = first; i < first + count; i++) this._x[i] += amount * (pushed[i] - still[i]);
+      } else {
+        const place = this.manifest.states.findIndex((state) => state.name === push.state);
+        this._x[place] += amount;
+      }
+      const pushed = Float64Array.from(this._x);
+      this._recorder.note();
+      if (this._settle(pushed)) this._recorder.cut();
+      else this._end("not finite", "the push leads nowhere");
+    }
+
+    // ------------------------------------------------------------ keeping
+
+    snapshot() {
+      const parameters = {};
+      this.manifest.parameters.forEach((p, k) => {
+        if (this.parameters[k] !== p.default) parameters[p.name] = this.parameters[k];
+      });
+      return { parameters, state: Array.from(this.state), time: this.time };
+    }
+
+    // null, or why not; what a link says is checked, and nothing changes unless all of it is sound.
+    restore(snapshot) {
+      const why = this.sense.malformed(snapshot);
+      if (why) return why;
+      const wanted = Float64Array.from(this.manifest.parameters.map((p) => p.default));
+      for (const [name, value] of Object.entries(snapshot.parameters)) wanted[this.sense.place.get(name)] = value;
+      const senseless = this.sense.senseless(wanted);
+      if (senseless) return senseless;
+      const before = { parameters: Float64Array.from(this.parameters), state: Float64Array.from(this.state), time: this.time };
+      this.parameters.set(wanted);
+      this.time = snapshot.time;
+      const x = Float64Array.from(snapshot.state);
+      if (!this._closed(x) || !this._settle(x)) {
+        this.parameters.set(before.parameters);
+        this.time = before.time;
+        return "the state is not one that the model can be in";
+      }
+      this._begin();
+      return null;
+    }
+
+    // Move a state that should be on the constraints onto them; false if it is far off.
+    _closed(x) {
+      if (!this.programs.project) return true;
+      for (let round = 0; round < 8; round++) {
+        this.programs.project(this.time, x, this.inputs, this.parameters, this._new, this._error);
+        if (!finite(this._new) || !(this._error[0] < 0.1)) return false;
+        if (this._error[0] <= 1e-12) return true;
+        x.set(this._new);
+      }
+      return this._error[0] <= 1e-9;
+    }
+
+    record(on) {
+      this._recorder.record(Boolean(on));
+    }
+
+    // A trajectory file as text.
+    recording() {
+      return this._recorder.text();
+    }
+
+    get recorded() {
+      return this._recorder.recorded;
+    }
+
+    readRide(text) {
+      return home.readRide(this, text);
+    }
+
+    // ------------------------------------------------------------ small deviations
+
+    // Eigenvalues of straight running at speeds: {re, im}, one array each per speed, largest real part first.
+    spectrum(parameters, speeds) {
+      return this._spectrum().over(parameters, speeds);
+    }
+
+    // Speeds at which a mode gains or loses stability: [{name, speed}], in order.
+    critical(parameters) {
+      return this._spectrum().critical(parameters);
+    }
+
+    _spectrum() {
+      if (!this.manifest.linear) throw new Error(`${this.manifest.name} has no straight running whose eigenvalues could be told`);
+      this._linear = this._linear || new home.Spectrum(this);
+      return this._linear;
+    }
+  }
+
+  home.Live = Live;
+})();
