@@ -189,11 +189,20 @@ def test_eliminated_and_augmented_velocities_are_estimated_alike(bike):
         assert np.abs(other.run.residuals).max() < 1e-9
 
 
+def test_noise_that_does_not_reach_every_direction(bike, rides):
+    """Upright, a torque at the handlebars leaves speed and pitch alone, but for rounding, which must not be taken for noise."""
+    _, data, _ = rides[0]
+    early = {name: column[:6] for name, column in data.items()}
+    given = {"process": {"steer_torque": 0.2}, "start": {"speed": 4.6}, "spread": {"lean": 0.05}}
+    found = dr.filter(bike, early, measured={"frame_wx": 0.1, "frame_wz": 0.1}, **given)
+    assert found.deviation("speed").max() < 1e-3 < found.deviation("steer_rate")[-1]
+
+
 def test_estimates_draw_themselves(rides):
     truth, _, found = rides[0]
     figure = found.plot("lean", "frame_wx", truth=truth)
     first, second = figure.axes
-    assert first.get_ylabel() == "lean [rad]" and second.get_ylabel() == "frame_wx [rad/s]"
+    assert first.get_ylabel() == "lean [rad]" and second.get_ylabel() == "frame wx [rad/s]"
     assert [line.get_label() for line in second.lines] == ["measured", "filtered", "smoothed", "truth"]
     assert len(found.plot().axes) == len(GYROSCOPE)
 

@@ -12,7 +12,9 @@ from draisine.cli import main
 from draisine.estimation.study import read_study
 from draisine.gallery.entries.double_pendulum_tracked import double_pendulum_tracked
 from draisine.gallery.entries.draining_tank import THETA, experiment, tank_outlet_found
+from draisine.gallery.entries.friction_pendulum import pendulum_friction_found
 from draisine.gallery.entries.logger_file import DATA, TRUTH, logger_file_fitted
+from draisine.gallery.entries.state_estimation import SENSORS, SHAKEN, SPREAD, ride
 
 
 def test_command_line_fits_a_logger_file(capsys, tmp_path):
@@ -38,6 +40,32 @@ def test_command_line_with_several_files_and_windows(capsys, tmp_path):
     text = capsys.readouterr().out
     assert text.startswith("draining_tank: 1 unknowns from 202 samples")
     assert abs(float(text.split("theta = ")[1].split()[0]) - THETA) < 3e-4
+    assert main(["estimate", "draining_tank", *files, "--intervals", "20"]) == 0
+    assert capsys.readouterr().out.splitlines()[1] == text.splitlines()[1]  # the same minimum and interval
+    assert main(["estimate", "draining_tank", *files, "--intervals", "20", "--window", "2"]) == 2
+    assert "two methods; give one of them" in capsys.readouterr().err
+
+
+def test_command_line_filters(capsys, tmp_path):
+    """The study of the gallery, and the same said on the line: lean and steer, which no column has."""
+    truth, data = ride(0.6, 1)
+    pd.DataFrame(data).to_csv(tmp_path / "ride.csv", index=False)
+    file = ["--data", str(tmp_path / "ride.csv"), "--json"]
+    assert main(["filter", "bicycle_gyroscope", *file, "--out", str(tmp_path / "figures")]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["model"] == "bicycle" and set(told["estimates"]) == {"lean", "steer", "roll_rate"}
+    for name, found in told["estimates"].items():
+        assert abs(found["last"] - truth[name][-1]) < 3.5 * found["deviation"]
+    written = pd.read_csv(tmp_path / "figures" / "estimates.csv")
+    assert list(written)[:3] == ["time", "lean", "lean_deviation"] and len(written) == len(truth.time)
+    assert (tmp_path / "figures" / "estimates.png").exists()
+    words = [f"--measured={n}={s}" for n, s in SENSORS.items()] + [f"--process={n}={s}" for n, s in SHAKEN.items()]
+    words += [f"--spread={n}={s}" for n, s in (SPREAD | {"lean": "3 deg", "steer": "3 deg"}).items()]
+    assert main(["filter", "bicycle", *file, *words, "--start=speed=4.6", "--show=lean", "--smooth"]) == 0
+    again = json.loads(capsys.readouterr().out)
+    assert again["estimates"]["lean"] == pytest.approx(told["estimates"]["lean"], rel=1e-9)
+    assert main(["filter", "bicycle", *file]) == 2
+    assert "--measured is missing" in capsys.readouterr().err
 
 
 def test_command_line_names_what_is_wrong(capsys, tmp_path):
@@ -52,6 +80,7 @@ def test_command_line_names_what_is_wrong(capsys, tmp_path):
     [
         ('model = "bicycle"\n', "'unknown' is missing"),
         ('model = "bicycle"\nwindw = 1\n', "nothing is called 'windw' in an estimation; did you mean 'window'"),
+        ('model = "b"\nwindow = 1\nintervals = 9\n[unknown]\na = []\n[measured]\na = "b"\n', "are two methods; give one"),
         ('model = "b"\nloss = "l2"\n[unknown]\ntrail = []\n[measured]\na = "b"\n', "loss 'l2' is none of huber"),
         ("model = ", "study.toml: Invalid value"),
     ],
@@ -69,6 +98,10 @@ def test_tank_of_chapter_seven():
 
 def test_logger_file():
     assert "length" in logger_file_fitted().findings[0]
+
+
+def test_pendulum_with_its_tension():
+    assert pendulum_friction_found(3.0).findings[2].startswith("collocation: length 1.")
 
 
 def test_double_pendulum_from_markers():

@@ -37,17 +37,27 @@ def test_windows_identify_the_bicycle(fit):
         assert fit.deviations[name] < 0.02 * value
     assert 1e-3 < fit.probability < 0.999
     # lean, steer, their rates and the speed matter; where the bicycle is and heads to does not
-    names = fit.outcome.chains[0].windows.tangent.names
+    names = fit.outcome.shot.chains[0].windows.tangent.names
     assert set(names) == {"steer", "frame_lean", "frame_wx", "steer_rate", "front_wheel_spin"}
+
+
+def test_without_noise_nothing_is_left_of_the_error(model, ridden):
+    """What is taken for noise is not there: estimates must be the truth to a small part of their deviations."""
+    channels = {"roll_gyro": "roll_rate", "steer_gyro": "steer_rate", "speedometer": "speed", "torque": "steer_torque"}
+    data = {"time": ridden.time, **{column: ridden[name] for column, name in channels.items()}}
+    found = bicycle.identify(data, method=dr.MultipleShooting(0.25, integration=dr.RK4(step=0.01)), model=model)
+    for name, value in bicycle.TRUTH.items():
+        assert abs(found[name] - value) < 2e-3 * found.deviations[name], name
+    assert found.chi_square < 1e-4
 
 
 def test_derivatives_of_a_window_are_those_of_differences(model, fit):
     """∂(measured, end)/∂(start, parameters) of one window, against central differences of runs on the constraints."""
-    chain = fit.outcome.chains[0]
+    chain = fit.outcome.shot.chains[0]
     windows, tangent = chain.windows, chain.windows.tangent
     p, _ = fit.posed.parameters(fit.outcome.unknowns)
     i, x = 7, chain.states[7]
-    t, u = windows.edges[i : i + 1], windows.inputs[i : i + 1]
+    t, u = windows.begins[i : i + 1], windows.inputs[i : i + 1]
     here, zeta = windows.passage(i, x, p), tangent.values(t, x[None], u, p)
     for j, name in enumerate((*tangent.names, *bicycle.TRUTH)):
         found = []

@@ -12,23 +12,23 @@ from draisine.gallery.entries.draining_tank import draining_tank, experiment
 
 
 @pytest.mark.parametrize("known", [False, True])
-def test_elimination_is_least_squares(known):
+@pytest.mark.parametrize("local", [0, 2])
+def test_elimination_is_least_squares(known, local):
+    """Starts, what belongs to a window alone, and parameters, against all of them in one dense matrix."""
     random = np.random.default_rng(2)
-    windows, d, k = 4, 3, 2
-    chain, dense = [], []
-    count = windows * d - (d if known else 0)
-    for i in range(windows):
-        own = 0 if known and i == 0 else d
-        after = 0 if i == windows - 1 else d
-        rows = Rows(*(random.normal(size=(9, n)) for n in (own, after, k)), random.normal(size=9))
+    windows, d, k, height = 4, 3, 2, 11
+    starts = [0 if known and i == 0 else d for i in range(windows)]
+    begin = np.cumsum([0, *(n + local for n in starts)])
+    count = int(begin[-1])
+    chain, matrix, side = [], np.zeros((windows * height, count + k)), random.normal(size=windows * height)
+    for i, start in enumerate(starts):
+        here, after = slice(i * height, (i + 1) * height), 0 if i == windows - 1 else d
+        parts = (random.normal(size=(height, n)) for n in (start + local, after, k))
+        rows = Rows(*parts, side[here], start)
         chain.append(rows)
-        line = np.zeros((9, count + k))
-        first = i * d - (d if known else 0)
-        line[:, max(first, 0) : max(first, 0) + own] = rows.own
-        line[:, first + d : first + d + after] = rows.after
-        line[:, count:] = rows.common
-        dense.append((line, rows.side))
-    matrix, side = np.vstack([a for a, _ in dense]), np.concatenate([b for _, b in dense])
+        matrix[here, begin[i] : begin[i + 1]] = rows.own
+        matrix[here, begin[i + 1] : begin[i + 1] + after] = rows.after
+        matrix[here, count:] = rows.common
     whole = np.linalg.lstsq(matrix, -side, rcond=None)[0]
     found = eliminate(chain)
     change = np.linalg.lstsq(found.common, -found.side, rcond=None)[0]
@@ -36,6 +36,8 @@ def test_elimination_is_least_squares(known):
     np.testing.assert_allclose(np.concatenate(found.starts(change)), whole[:count], atol=1e-12)
     marginal = np.linalg.inv(matrix.T @ matrix)[count:, count:]
     np.testing.assert_allclose(np.linalg.inv(found.common.T @ found.common), marginal, atol=1e-12)
+    left = found.common @ change + found.side
+    np.testing.assert_allclose(found.squares - left @ left, side @ side - np.sum((matrix @ whole + side) ** 2), atol=1e-11)
 
 
 @pytest.mark.parametrize("window", [1.0, 5.0, 20.0])
@@ -104,7 +106,7 @@ def test_noise_of_inputs_belongs_to_the_interval(inverted):
 
 def test_starts_and_noise_must_be_said_once(inverted):
     data = _balanced(inverted, 0.05, 1)
-    with pytest.raises(dr.ModelError, match="start of every window is found anyway"):
+    with pytest.raises(dr.ModelError, match="start of every experiment is found anyway"):
         dr.estimate(
             inverted,
             data,

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from draisine.commands.terminal import print_json, say
 from draisine.program.expression import closest
 
 STUDIES = Path(__file__).parents[1] / "gallery" / "data"
@@ -32,6 +32,7 @@ def add(commands: Any, action: Callable[[argparse.Namespace, list[str]], int]) -
         help="CSV, Parquet or NetCDF; repeat for several experiments",
     )
     parser.add_argument("--window", type=float, default=None, metavar="SECONDS", help="multiple shooting with such windows")
+    parser.add_argument("--intervals", type=int, default=None, metavar="N", help="collocation with so many intervals")
     parser.add_argument(
         "--profile", action="append", default=[], metavar="NAME", help="likelihood profile of an unknown; may repeat"
     )
@@ -48,8 +49,7 @@ def known() -> list[str]:
 def run(given: argparse.Namespace, model_of: Callable[[str], Any]) -> None:
     """Read, fit, tell."""
     import draisine.drawn.fits  # noqa: F401  # fits learn to draw themselves
-    from draisine.estimation.multiple import MultipleShooting
-    from draisine.estimation.study import read_study
+    from draisine.estimation.study import method_of, read_study
 
     path = Path(given.study)
     if path.suffix != ".toml":
@@ -57,16 +57,17 @@ def run(given: argparse.Namespace, model_of: Callable[[str], Any]) -> None:
             raise ValueError(f"there is no study {given.study!r}{closest(given.study, known())}; or give a file (.toml)")
         path = STUDIES / f"{given.study}.toml"
     study = read_study(path)
-    changed: dict[str, Any] = {} if given.window is None else {"method": MultipleShooting(given.window)}
+    asked = given.window is not None or given.intervals is not None
+    changed: dict[str, Any] = {"method": method_of(given.window, given.intervals, "command line")} if asked else {}
     progress = None if given.json or not sys.stderr.isatty() else _tell
     data = given.data[0] if len(given.data) == 1 else {file.stem: file for file in given.data}
     fit = study.fit(model_of(study.model), data, progress=progress, **changed)
     profiles = {name: fit.profile(name) for name in given.profile}
     if given.json:
         told = fit.to_dict() | {"profiles": {name: list(p.interval) for name, p in profiles.items()}}
-        print(json.dumps(told, ensure_ascii=False))
+        print_json(told)
     else:
-        print(fit)
+        say(fit)
         for name, profile in profiles.items():
             print(f"likelihood's interval of {name}: {profile.low:.6g} … {profile.high:.6g}")
     if given.out is not None:

@@ -7,8 +7,9 @@ from typing import Any
 from draisine.estimation.coverage import Coverage, coverage
 from draisine.estimation.estimate import MultiStart, estimate, identifiability
 from draisine.estimation.fit import Fit
+from draisine.estimation.profiles import Profile
 
-__all__ = ["Coverage", "Fit", "MultiStart", "coverage", "estimate", "identifiability"]
+__all__ = ["Coverage", "Fit", "MultiStart", "Profile", "coverage", "estimate", "identifiability"]
 
 
 def _plot_fit(found: Fit, **options: Any) -> Any:
@@ -31,5 +32,21 @@ def _plot_intervals(found: Fit, truth: dict[str, float] | None = None, **options
     return intervals(rows, truth or {}, **options)
 
 
+def _plot_profile(found: Profile, **options: Any) -> Any:
+    """The root of the growth of the sum of squares along one unknown; see `draisine.view.fits`."""
+    from draisine.view.fits import likelihood_profile
+
+    return likelihood_profile(found.name, found.values, found.roots, found.low, found.high, **options)
+
+
+def _plot_coverage(found: Coverage, **options: Any) -> Any:
+    """How often intervals hold the truth; see `draisine.view.fits`."""
+    from draisine.view.fits import coverage_figure
+
+    return coverage_figure(list(found.shares.items()), found.level, found.limits(), **options)
+
+
+Profile.plot = _plot_profile  # type: ignore[attr-defined]
+Coverage.plot = _plot_coverage  # type: ignore[attr-defined]
 Fit.plot = _plot_fit  # type: ignore[assignment,method-assign]
 Fit.plot_intervals = _plot_intervals  # type: ignore[assignment,method-assign]

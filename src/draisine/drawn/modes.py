@@ -47,13 +47,14 @@ def root_locus(found: Modes, window: tuple[float, float] | None = None) -> Figur
     >>> found = dr.modes(dr.gallery.bicycle(), speed=np.linspace(0, 10, 101), states=("lean", "steer"))
     >>> figure = dr.root_locus(found)
     """
+    from draisine.view.labels import with_unit, words
     from draisine.view.root_locus import locus
 
     e = found.family.equations
     units = {q.name: q.unit for q in (*e.states, *e.outputs, *e.parameters, *e.inputs)}
     unit = units.get(found.over, "")
     marks = {f"{c.kind}, {c.value:.3g}": c.eigenvalue for c in found.critical()}
-    return locus(found.values, found.eigenvalues, f"{found.over} [{unit}]" if unit else found.over, marks, window=window)
+    return locus(found.values, found.eigenvalues, with_unit(words(found.over), unit), marks, window=window)
 
 
 def animate_mode(

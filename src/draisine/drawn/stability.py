@@ -13,11 +13,12 @@ __all__ = ["Modes", "StabilityMap", "modes", "stability_map"]
 def _plot_modes(found: Modes, **options: Any) -> Any:
     """Eigenvalues against the swept quantity, critical values marked; see `draisine.view.eigenvalues`."""
     from draisine.view.eigenvalues import eigenvalues_against
+    from draisine.view.labels import with_unit, words
 
-    marks = {c.kind: c.value for c in found.critical()}
+    marks = [(c.kind, c.value) for c in found.critical()]
     e = found.family.equations
     unit = next((q.unit for q in (*e.states, *e.outputs, *e.parameters, *e.inputs) if q.name == found.over), "")
-    label = f"{found.over} [{unit}]" if unit else found.over
+    label = with_unit(words(found.over), unit)
     return eigenvalues_against(found.values, found.eigenvalues, found.names, label, marks, **options)
 
 

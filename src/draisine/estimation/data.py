@@ -201,8 +201,6 @@ def _sorted_out(
             time = _seconds(values, unit, title, name)
             continue
         numbers = _numbers(values)
-        if numbers is None:
-            continue  # remarks and the like: nobody asked for it yet
         found[title], written[title] = numbers * (_unit(unit, title, name).scale if _known(unit) else 1.0), unit
     if time is None:
         raise DataError(f"{name}: there is no column of time among {', '.join(headers)}; call it 'time', or 'time [ms]'")
@@ -223,14 +221,14 @@ def _known(unit: str) -> bool:
         return False
 
 
-def _numbers(values: Any) -> Reals | None:
+def _numbers(values: Any) -> Reals:
+    """What is a number; NaN for all else, remarks too."""
     array = np.asarray(values)
     if array.dtype.kind in "fiub":
         return array.astype(float)
     import pandas
 
-    made = np.asarray(pandas.to_numeric(pandas.Series(array), errors="coerce"), dtype=float)
-    return made if np.isfinite(made).any() else None
+    return np.asarray(pandas.to_numeric(pandas.Series(array), errors="coerce"), dtype=float)
 
 
 def _seconds(values: Any, unit: str, column: str, name: str) -> Reals:

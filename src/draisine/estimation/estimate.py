@@ -62,11 +62,13 @@ def estimate(
       unit, estimated from the residuals where it is not given. Quantities are coordinates, velocities, outputs, multipliers.
     - `guess`: where the search begins; else the model's own values, or the middle of the sides.
     - `start`: wishes for the start, as in `simulate`; one mapping for all experiments, or one for each.
-    - `inputs`: {input: column} or {input: (column, noise)}, linear between samples; or a constant.
+    - `inputs`: {input: column} or {input: (column, noise)}, straight between samples, or `Smooth(column, noise)`; a constant; or
+      a law, {"u": "-3*rate + sin(2*t)"}.
     - `relations`: parameters that follow from others, {"izz_frame": "2*ixx_frame"}.
     - `priors`: {name: (mean, standard deviation)}, known before.
     - `loss`: `Huber()`, `SoftL1()` or `Cauchy()`, where there are outliers.
-    - `method`: `SingleShooting()`, or `MultipleShooting(window)` for motions that run away from their start.
+    - `method`: `SingleShooting()`; `MultipleShooting(window)` or `Collocation("radau", 3, intervals)` for motions that run away
+      from their start.
     - `starts`: `MultiStart(count)`, where there may be several minima.
 
     >>> import numpy as np, sympy as sp, draisine as dr
@@ -143,7 +145,7 @@ def _first_noise(posed: Posed) -> Reals:
 
 def _noise_needed(posed: Posed) -> None:
     unsaid = [c.column for c in posed.recordings[0].channels if c.sigma is None]
-    driven = [n for r in posed.recordings for n, (_, s) in r.recorded.items() if s is not None]
+    driven = [name for r in posed.recordings for name, _ in r.noisy]
     if unsaid and driven:
         raise DataError(
             f"the noise of the input {driven[0]!r} is given, that of {', '.join(unsaid)} is not: residuals cannot tell one "

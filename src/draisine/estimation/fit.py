@@ -80,6 +80,8 @@ class Fit:
     def telling(self) -> Telling:
         """Which unknowns and combinations of them the data tell, at the estimate."""
         sizes = np.where(self.outcome.unknowns != 0.0, np.abs(self.outcome.unknowns), self.posed.sizes)
+        first = len(self.posed.unknowns)  # a start may be zero and well told
+        sizes[first:] = np.maximum(sizes[first:], self.posed.sizes[first:])
         return Telling(self.names, self.outcome.root, sizes)
 
     @cached_property
@@ -177,6 +179,11 @@ class Fit:
     def warnings(self) -> tuple[str, ...]:
         """What to distrust."""
         found = []
+        if not self.outcome.settled:
+            found.append(
+                f"the search had not settled after {self.outcome.rounds} steps; guess better, shorten the windows, or bound the "
+                "unknowns"
+            )
         if self.noise_given and self.loss is None and self.probability < UNLIKELY:
             ratio = np.sqrt(self.chi_square / max(self.freedom, 1))
             found.append(
@@ -184,7 +191,7 @@ class Fit:
                 f"{self.freedom} degrees of freedom); intervals are too narrow"
             )
         coloured = {w.channel: w for w in self.whiteness if not w.white}
-        driven = any(s is not None for r in self.posed.recordings for _, s in r.recorded.values())
+        driven = any(r.noisy for r in self.posed.recordings)
         if coloured and not driven:
             told = ", ".join(f"{c} ({w.correlations[0]:+.2f} from sample to sample)" for c, w in coloured.items())
             found.append(f"residuals are not white: {told}; something is missing in the model, or the noise is not white")

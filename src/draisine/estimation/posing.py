@@ -12,8 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.estimation.data import DataError, Experiment, experiments_of
+from draisine.estimation.interpolation import Linear, Smooth
+from draisine.estimation.laws import with_laws_of
 from draisine.estimation.observing import measurable
-from draisine.estimation.recording import Channel, Recording
+from draisine.estimation.recording import Channel, Drive, Recording
 from draisine.model.errors import ModelError
 from draisine.model.items import System
 from draisine.model.model import Model
@@ -22,7 +24,6 @@ from draisine.program.equations import Equations
 from draisine.program.expression import SX_FUNCTIONS, Expr, closest, evaluate, parse
 from draisine.program.variational import Direction
 from draisine.simulation.sensitivity import START
-from draisine.stability.linearisation import equations_of
 
 Reals = NDArray[np.float64]
 
@@ -170,7 +171,8 @@ def pose(
     priors: Mapping[str, tuple[float, float]] | None = None,
 ) -> Posed:
     """Check all that was given against the model and the data."""
-    equations = equations_of(model)
+    experiments = experiments_of(data)
+    equations, driving = with_laws_of(model, experiments, inputs or {})
     names = [q.name for q in equations.parameters]
     fixed = equations.default_parameters
     for name, number in (parameters or {}).items():
@@ -180,9 +182,8 @@ def pose(
         _place(name, names, "relations", equations.name)
     if isinstance(unknown, str):
         raise TypeError(f"unknown: give a list of names, e.g. ['{unknown}']")
-    experiments = experiments_of(data)
     wishes = _wishes(start, experiments)
-    recordings = tuple(recording_of(equations, e, measured, inputs or {}, w) for e, w in zip(experiments, wishes, strict=True))
+    recordings = tuple(recording_of(equations, e, measured, driving, w) for e, w in zip(experiments, wishes, strict=True))
     made, starts = _unknowns(equations, unknown, guess or {}, fixed, related, recordings)
     posed = Posed(equations, made, starts, recordings, fixed, related, _priors(priors or {}, made, starts))
     _enough(posed)
@@ -316,25 +317,31 @@ def _deviation(sigma: Any, unit: str, column: str) -> float | None:
     return float(value)
 
 
-def _inputs(
-    equations: Equations, experiment: Experiment, inputs: Mapping[str, Any]
-) -> tuple[dict[str, tuple[str, float | None]], dict[str, float]]:
-    """Recorded inputs with their columns and noise, and constant ones."""
+def _inputs(equations: Equations, experiment: Experiment, inputs: Mapping[str, Any]) -> tuple[dict[str, Drive], dict[str, float]]:
+    """Recorded inputs, and constant ones."""
     units = {q.name: q.unit for q in equations.inputs}
-    recorded: dict[str, tuple[str, float | None]] = {}
+    recorded: dict[str, Drive] = {}
     constants: dict[str, float] = {}
     for name, what in inputs.items():
         if name not in units:
             raise ModelError(f"inputs: {equations.name} has no input {name!r}{closest(name, list(units))}")
-        column, sigma = what if isinstance(what, tuple) else (what, None)
-        if not isinstance(column, str):
-            constants[name] = float(column)
+        if isinstance(what, tuple):
+            what = Linear(*what)
+        elif isinstance(what, str):
+            what = Linear(what)
+        if not isinstance(what, Linear | Smooth):
+            constants[name] = float(what)
             continue
-        values = experiment.column(column)
-        _fitting(experiment, column, name, units[name])
+        values = experiment.column(what.column)
+        _fitting(experiment, what.column, name, units[name])
         if np.isfinite(values).sum() < 2:
-            raise DataError(f"{experiment.name}: column {column!r} of the input {name!r} needs two samples or more")
-        recorded[name] = (column, _deviation(sigma, units[name], column))
+            raise DataError(f"{experiment.name}: column {what.column!r} of the input {name!r} needs two samples or more")
+        recorded[name] = Drive(what.column, _deviation(what.noise, units[name], what.column), what)
+    noisy = [drive.column for drive in recorded.values() if drive.sigma is not None]
+    if len(set(noisy)) < len(noisy):
+        raise ModelError(
+            f"inputs: one column drives two inputs with noise ({', '.join(noisy)}); give the noise once, by one input"
+        )
     return recorded, constants
 
 

@@ -46,7 +46,7 @@ def bootstrap(
     """Draw residuals of every channel with replacement, `block` following ones at a time, and fit again from the estimate."""
     if count < 2 or block < 1:
         raise ValueError(f"bootstrap: count must be two or more and block one or more, got {count} and {block}")
-    if any(s is not None for r in posed.recordings for _, s in r.recorded.values()):
+    if any(r.noisy for r in posed.recordings):
         raise ValueError(
             "bootstrap: recorded inputs have noise, which residuals drawn anew would not contain; use fit.profile, or `coverage` "
             "with data simulated anew"

@@ -171,7 +171,7 @@ def refuse_growth(posed: Posed, found: list[Predicted]) -> None:
         by_start = np.abs(one.by[..., len(posed.unknowns) :])
         if by_start.size == 0:
             continue
-        early = by_start[: max(len(by_start) // 20, 1)].max(axis=(0, 1))
+        early = by_start[: max(len(by_start) // 20, 4)].max(axis=(0, 1))  # at the very first, speeds have moved nothing
         late = by_start.max(axis=(0, 1))
         growth = np.where(early > 0.0, late / np.where(early > 0.0, early, 1.0), 0.0)
         worst = int(growth.argmax())

@@ -8,13 +8,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from draisine.estimation.chain import Shot
+from draisine.estimation.collocating import Collocating
 from draisine.estimation.losses import Loss, widening
-from draisine.estimation.multiple import Chain, MultipleShooting, Shot, first_shot, fit_windows
+from draisine.estimation.multiple import MultipleShooting, cut_of, first_shot, fit_windows
 from draisine.estimation.posing import Posed, prior_rows
 from draisine.estimation.single import Predicted, Predictor, SingleShooting, predict, refuse_growth
 
 Reals = NDArray[np.float64]
-Shooting = SingleShooting | MultipleShooting
+Shooting = SingleShooting | MultipleShooting | Collocating
 Progress = Callable[[str], None]
 
 ACCURACY = 1e-11  # of SciPy's steps
@@ -34,8 +36,9 @@ class Outcome:
     widening: float  # of the covariance, by a robust loss
     rounds: int
     gap: float = 0.0  # the largest between windows, in spreads
-    chains: tuple[Chain, ...] | None = None
+    shot: Shot | None = None  # the windows
     squares: float = 0.0  # Σρ over all rows
+    settled: bool = True  # whether the search came to its end
 
 
 def solve(
@@ -50,8 +53,8 @@ def solve(
     unknowns = posed.guess if begin is None else begin.unknowns if isinstance(begin, Outcome) else begin
     if isinstance(method, SingleShooting):
         return _single(posed, method, sigmas, loss, unknowns, progress)
-    chains, closed = (begin.chains, begin.rounds > 0) if isinstance(begin, Outcome) else (None, False)
-    return _of_shot(posed, fit_windows(posed, method, unknowns, sigmas, loss, chains, closed, progress), loss)
+    shot = begin.shot if isinstance(begin, Outcome) else None
+    return _of_shot(posed, fit_windows(posed, cut_of(method, posed.equations), unknowns, sigmas, loss, shot, progress), loss)
 
 
 def look(posed: Posed, method: Shooting, sigmas: Reals, unknowns: Reals | None = None) -> Outcome:
@@ -61,7 +64,7 @@ def look(posed: Posed, method: Shooting, sigmas: Reals, unknowns: Reals | None =
         found = predict(posed, at, method)
         refuse_growth(posed, found)
         return _of_predicted(posed, found, at, sigmas, None, 0)
-    return _of_shot(posed, first_shot(posed, method, at, sigmas), None)
+    return _of_shot(posed, first_shot(posed, cut_of(method, posed.equations), at, sigmas), None)
 
 
 # ------------------------------------------------------------------------------------------------------------- single
@@ -135,7 +138,8 @@ def _single(
         gtol=ACCURACY,
     )
     at = np.asarray(found.x)
-    return _of_predicted(posed, residuals.at(at)[0], at, sigmas, loss, residuals.rounds, 2.0 * float(found.cost))
+    told = _of_predicted(posed, residuals.at(at)[0], at, sigmas, loss, residuals.rounds, 2.0 * float(found.cost))
+    return replace(told, settled=found.status > 0)
 
 
 def _of_predicted(
@@ -183,8 +187,9 @@ def _of_shot(posed: Posed, shot: Shot, loss: Loss | None) -> Outcome:
         widening(loss, white),
         shot.rounds,
         shot.gap,
-        shot.chains,
+        shot,
         2.0 * shot.cost,
+        shot.settled,
     )
 
 

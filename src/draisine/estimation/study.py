@@ -2,6 +2,7 @@
 
     model = "bicycle"
     window = "0.2 s"            # multiple shooting; left out: one run from the start
+    intervals = 200             # or collocation, with as many
     loss = "huber"              # or "soft_l1", "cauchy"; left out: squares
     starts = 8                  # left out: one, from the guess
 
@@ -10,7 +11,7 @@
     [measured]
     roll_gyro = ["roll_rate", "0.01 rad/s"]   # column = quantity, or quantity and noise
     [inputs]
-    steer_torque = ["torque", "0.05 N*m"]     # input = column, or column and noise, or a number
+    steer_torque = ["torque", "0.05 N*m"]     # input = column, or column and noise (and "smooth"), a number, or a law
     [start]
     speed = "2 m/s"
 
@@ -27,6 +28,7 @@ from typing import Any
 
 from draisine.estimation.estimate import MultiStart, estimate
 from draisine.estimation.fit import Fit
+from draisine.estimation.interpolation import Smooth
 from draisine.estimation.losses import Cauchy, Huber, Loss, SoftL1
 from draisine.estimation.multiple import MultipleShooting
 from draisine.estimation.single import SingleShooting
@@ -37,7 +39,7 @@ from draisine.program.expression import closest
 
 LOSSES: Mapping[str, type[Huber] | type[SoftL1] | type[Cauchy]] = {"huber": Huber, "soft_l1": SoftL1, "cauchy": Cauchy}
 TABLES = ("unknown", "measured", "inputs", "start", "guess", "parameters", "relations", "priors")
-WORDS = ("model", "window", "loss", "starts", *TABLES)
+WORDS = ("model", "window", "intervals", "loss", "starts", *TABLES)
 
 
 @dataclass(frozen=True)
@@ -80,27 +82,58 @@ def read_study(path: str | Path) -> EstimationStudy:
         str(said["model"]),
         unknown,
         {k: tuple(v) if isinstance(v, list) else v for k, v in measured.items()},
-        {name: {k: tuple(v) if isinstance(v, list) else v for k, v in table.items()} for name, table in _numbers(tables).items()},
-        MultipleShooting(_number(said["window"])) if "window" in said else SingleShooting(),
+        {name: {k: input_of(v) for k, v in table.items()} for name, table in _amounts(tables).items()},
+        method_of(said.get("window"), said.get("intervals"), place.name),
         LOSSES[said["loss"]]() if "loss" in said else None,
         MultiStart(int(said["starts"])) if "starts" in said else None,
     )
 
 
+@dataclass(frozen=True)
+class _Intervals:
+    """Collocation by Radau's nodes, three in an interval."""
+
+    intervals: int
+    scheme: str = "radau"
+    degree: int = 3
+
+
+def method_of(window: Any, intervals: Any, where: str) -> Shooting:
+    """The method that a window or a number of intervals means."""
+    if window is not None and intervals is not None:
+        raise ModelError(f"{where}: window (multiple shooting) and intervals (collocation) are two methods; give one of them")
+    if intervals is not None:
+        if not isinstance(intervals, int) or intervals < 1:
+            raise ModelError(f"{where}: intervals is how many there are, got {intervals!r}")
+        return _Intervals(intervals)
+    return SingleShooting() if window is None else MultipleShooting(number_of(window))
+
+
+def input_of(value: Any) -> Any:
+    """What drives an input: ["torque", "0.05 N*m", "smooth"] as a column with noise, all else as it stands."""
+    if not isinstance(value, list):
+        return value
+    words = [word for word in value[1:] if word != "smooth"]
+    if len(words) > 1:
+        raise ModelError(f"{value!r}: write [column, noise], or [column, noise, 'smooth']")
+    return Smooth(str(value[0]), *words) if "smooth" in value[1:] else tuple(value)
+
+
 def _plain(value: Any) -> Any:
     """Sides with units as numbers: ["1 cm", "30 cm"]."""
     if isinstance(value, list) and value and all(isinstance(v, str) and quantity(v) is not None for v in value):
-        return [_number(v) for v in value]
+        return [number_of(v) for v in value]
     return value
 
 
-def _numbers(tables: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
+def _amounts(tables: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
     """Amounts with units as numbers, where a table holds amounts."""
     amounts = ("start", "guess", "parameters")
-    return {name: {k: _number(v) if name in amounts else v for k, v in table.items()} for name, table in tables.items()}
+    return {name: {k: number_of(v) if name in amounts else v for k, v in table.items()} for name, table in tables.items()}
 
 
-def _number(value: Any) -> float:
+def number_of(value: Any) -> float:
+    """A number, or an amount with its unit, in SI."""
     if isinstance(value, str):
         found = quantity(value)
         if found is None:

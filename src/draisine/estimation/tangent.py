@@ -5,11 +5,13 @@ With c the constraints that count and ζ the named quantities, g(x, p) = (c; ζ)
     ∂g/∂x δx + ∂g/∂p δp = (0; δζ)
 
 gives the state's change with deviations and with parameters at fixed ζ. Of the ζ, those matter on which measurements depend.
+Where dynamics are given as 0 = F(t, x, ẋ), c are the constraints that the equations imply, hidden ones too, so that starts are
+consistent and algebraic unknowns follow.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
@@ -20,8 +22,9 @@ from numpy.typing import NDArray
 from draisine.estimation.observing import observer
 from draisine.model.errors import ModelError
 from draisine.program.equations import Equations
+from draisine.program.implicit import Implicit
 from draisine.program.variational import Direction
-from draisine.stability.deviations import Naming, deviations_of
+from draisine.stability.deviations import Deviations, Naming, Slopes, deviations_of
 from draisine.stability.points import OverPoints, as_written
 
 Reals = NDArray[np.float64]
@@ -36,6 +39,35 @@ NEARBY = 0.05
 def steady_choice(equations: Equations) -> Equations:
     """The equations with their choice of velocities for good: windows are short."""
     return replace(equations, monitor=None, alternates=(), with_independent=None)
+
+
+class ConsistentDeviations(Deviations):
+    """Deviations between consistent states of 0 = F(t, x, ẋ): all unknowns are coordinates."""
+
+    def __init__(self, equations: Equations, asked: Sequence[str] = ()) -> None:
+        self.equations, self.asked = equations, tuple(asked)
+        symbols = dict(zip((slot.name for slot in equations.dynamics.inputs), _symbols(equations), strict=True))
+        self._t, self._x, self._u, self._p = (symbols[name] for name in ("t", "x", "u", "p"))
+        self.candidates = self._candidates()
+
+    def naming_at(self, x: Reals, u: Reals, p: Reals) -> Naming:
+        """Names that tell the states near x."""
+        given = np.zeros((1, 1)), x[None], u[None], p[None], np.zeros((1, len(x)))
+        gradient, names, bend, values, residuals = OverPoints(self.naming)(*given)
+        nothing = np.zeros((1, 0))
+        return self.choose(Slopes(nothing, nothing, nothing, gradient, names, bend, values[..., 0], residuals[..., 0]))
+
+
+def _symbols(equations: Equations) -> list[ca.SX]:
+    assert isinstance(equations.dynamics, Implicit)
+    return list(equations.dynamics.residual.symbols())
+
+
+@lru_cache(maxsize=32)
+def _deviations(equations: Equations, asked: tuple[str, ...]) -> Deviations:
+    if isinstance(equations.dynamics, Implicit):
+        return ConsistentDeviations(equations, asked)
+    return deviations_of(equations, asked)
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,7 +139,7 @@ class Tangent:
 @lru_cache(maxsize=32)
 def _told(equations: Equations, asked: tuple[str, ...], naming: Naming, varied: tuple[Direction, ...]) -> OverPoints:
     """(t, x, u, p) → g, ∂g/∂x, ∂g/∂p of the varied ones."""
-    d = deviations_of(equations, asked)
+    d = _deviations(equations, asked)
     zeta = ca.vertcat(*d.candidates.values())
     g = ca.vertcat(d._motion[0][list(naming.rows)], zeta[list(naming.chosen)])
     own = d._x[: len(equations.coordinates) + len(equations.independent)]
@@ -128,7 +160,10 @@ def tangent_at(
     moving: tuple[str, ...] = (),
 ) -> Tangent:
     """Deviations from a motion that begins at x, and which of them matter for these quantities while these inputs move."""
-    deviations = deviations_of(equations, asked)
+    deviations = _deviations(equations, asked)
+    if isinstance(deviations, ConsistentDeviations):
+        naming = deviations.naming_at(x, u, p)
+        return Tangent(equations, naming, asked, naming.names, varied)
     naming = deviations.choose(deviations.slopes(0.0, x[None], u[None], p[None]))
     everything = Tangent(equations, naming, asked, naming.names, varied)
     pushed = np.array([float(q.name in moving) for q in equations.inputs])

@@ -1,31 +1,34 @@
-"""One experiment cut into windows: each is run from a start of its own, with exact derivatives by that start and the parameters.
+"""One experiment cut into windows: each is run from a start of its own, with exact derivatives by that start, by parameters and
+by the samples of inputs that were recorded with noise.
 
-What is left between the end of a window and the start of the next is a gap. A recorded input with noise drives the motion by what
-was recorded, not by what acted; the noise w of its samples moves measurements and ends of windows by G w: within a window
-
-    cov(residuals, gap) = diag(σ²) ⊕ diag(tolerance²) + G σ_w² Gᵀ,
-
-and rows are made white by the Cholesky factor of that.
+What is left between the end of a window and the start of the next is a gap. Inputs are polynomials between their samples. With Z
+the derivatives of the named deviations ζ by those of the window's start, and P those by the coefficients of an input, changed in
+all intervals alike, Z⁻¹P grows from one sample to the next by what that interval alone does, in terms of the start. So a few
+directions per input give the derivatives by all of its samples.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
+from draisine.estimation.collocating import Elements, Solving
+from draisine.estimation.layout import Layout
+from draisine.estimation.marching import March, marches
 from draisine.estimation.observing import observer
 from draisine.estimation.recording import Recording
 from draisine.estimation.tangent import Tangent
+from draisine.kernels.kernel import Kernel, compile
 from draisine.program.equations import Equations
-from draisine.program.variational import Direction
+from draisine.program.implicit import Implicit
+from draisine.program.variational import Direction, split
 from draisine.results.status import Ending
 from draisine.simulation.methods import Method
-from draisine.simulation.sensitivity import integrate_varied
-from draisine.stability.deviations import deviations_of
+from draisine.simulation.sensitivity import integrate_varied, toleranced, varied
 
 Reals = NDArray[np.float64]
 
@@ -40,26 +43,31 @@ class Passage:
     by: Reals  # (instants, channels, directions)
     end: Reals  # ζ
     end_by: Reals  # (names, directions)
-    noise: Reals | None  # G: of all values in order, then of the end, by noisy samples of inputs in standard deviations
+    pushed: Reals  # all values in order, then ζ at the end, by the samples of inputs that act in the window
 
 
 @dataclass(frozen=True, eq=False)
 class Windows:
-    """An experiment, the edges of its windows, and the tangent in which their starts are told."""
+    """An experiment, how it is cut, and the tangent in which starts are told."""
 
     recording: Recording
+    layout: Layout
     tangent: Tangent
-    edges: Reals
-    method: Method | None
+    stepping: Method | Elements
+    varied: tuple[Direction, ...]  # parameters
 
     @property
     def count(self) -> int:
-        return len(self.edges) - 1
+        return self.layout.count
+
+    @property
+    def begins(self) -> Reals:
+        return self.layout.edges[:-1]
 
     @cached_property
     def inputs(self) -> Reals:
         """Of the model at the beginnings of windows."""
-        return self.recording.given(self.edges[:-1])
+        return self.recording.given(self.begins)
 
     @cached_property
     def equations(self) -> Equations:
@@ -67,25 +75,15 @@ class Windows:
 
     @cached_property
     def directions(self) -> tuple[Direction, ...]:
-        return (*(Direction(n, "x") for n in self.tangent.names), *self.tangent.varied)
+        """Deviations of the start, parameters, then coefficients of noisy inputs, constants first."""
+        made = [q.name for q in self.equations.inputs]
+        pushing = [f"{name}_{k}" for k in range(self.recording.degree + 1) for name, _ in self.recording.noisy]
+        own = (Direction(n, "x") for n in self.tangent.names)
+        return (*own, *self.varied, *(Direction(n, "u", made.index(n)) for n in pushing))
 
-    @cached_property
-    def indices(self) -> list[NDArray[np.intp]]:
-        """Instants of the recording in every window; an instant on an edge belongs to the window that begins there."""
-        window = np.clip(np.searchsorted(self.edges, self.recording.times, side="right") - 1, 0, self.count - 1)
-        return [np.flatnonzero(window == i) for i in range(self.count)]
-
-    @cached_property
-    def noisy(self) -> list[tuple[int, float]]:
-        """Recorded inputs with noise: place among the model's inputs, standard deviation."""
-        names = [q.name for q in self.recording.equations.inputs]
-        return [(names.index(n), sigma) for n, (_, sigma) in self.recording.recorded.items() if sigma is not None]
-
-    @cached_property
-    def _through(self) -> tuple[Direction, ...]:
-        """Directions of noisy inputs where they enter the driven equations directly."""
-        names, made = [q.name for q in self.recording.equations.inputs], [q.name for q in self.equations.inputs]
-        return tuple(Direction(f"{names[i]}_0", "u", made.index(f"{names[i]}_0")) for i, _ in self.noisy)
+    def with_samples(self, values: Reals) -> Windows:
+        """Driven by other values of noisy inputs."""
+        return replace(self, recording=self.recording.with_samples(values)) if len(values) else self
 
     def rows_at(self, t: Reals) -> Reals:
         """Inputs of the driven equations at instants."""
@@ -94,129 +92,171 @@ class Windows:
             return np.broadcast_to(r.constant_inputs(), (len(t), len(self.equations.inputs)))
         return r.rows[np.clip(np.searchsorted(r.knots, t, side="right") - 1, 0, len(r.knots) - 1)]
 
-    def passages(self, places: Sequence[int], x: Reals, p: Reals, with_noise: bool = False) -> list[Passage] | None:
+    def bare(self) -> Windows:
+        """The same with derivatives by deviations of the starts alone."""
+        recorded = {name: replace(drive, sigma=None) for name, drive in self.recording.recorded.items()}
+        recording = replace(self.recording, recorded=recorded)
+        layout = Layout.of(recording, self.layout.edges, self.layout.breaks)
+        return replace(self, recording=recording, layout=layout, varied=())
+
+    def passages(self, places: Sequence[int], x: Reals, p: Reals) -> list[Passage] | None:
         """Run some windows from states x, (windows, states); None where one does not come to its end."""
         which = list(places)
-        edges = self.edges[which]
-        slopes = self.tangent.spans(edges, x, self.inputs[which], p)
-        runs = []
-        for i, state, slope in zip(which, x, slopes, strict=True):
-            run = self._run(i, state, slope, p, with_noise)
-            if run is None:
-                return None
-            runs.append(run)
-        return self._told(which, runs, p, with_noise)
+        begun = np.zeros((len(which), x.shape[1], len(self.directions)))
+        spans = self.tangent.spans(self.begins[which], x, self.inputs[which], p)
+        known = len(self.tangent.names) + len(self.varied)
+        begun[:, :, :known] = spans[:, :, :known]
+        if isinstance(self.stepping, Elements):
+            runs = self._collocated(which, x.copy(), begun, self.stepping, p)
+        elif len(which) > 1 and marches(self.stepping) and not isinstance(self.equations.dynamics, Implicit):
+            runs = self._marched(which, x, begun, p)
+        else:
+            runs = self._one_by_one(which, x, begun, p)
+        return None if runs is None else self._told(which, *runs, p)
 
     def passage(self, i: int, x: Reals, p: Reals) -> Passage | None:
         """Run window i from the state x; None where it does not come to its end."""
         found = self.passages([i], x[None], p)
         return None if found is None else found[0]
 
-    def _run(self, i: int, x: Reals, slopes: Reals, p: Reals, with_noise: bool) -> tuple[Reals, Reals, Reals] | None:
-        """Instants (those of the recording, knots of noisy inputs, the end), states, and their derivatives."""
-        begin, end = float(self.edges[i]), float(self.edges[i + 1])
-        grid = self.recording.times[self.indices[i]]
-        if with_noise and self.noisy:
-            knots = self.recording.knots
-            grid = np.union1d(grid, np.concatenate([[begin], knots[(knots > begin) & (knots < end)]]))
-        samples = grid if len(grid) and grid[-1] == end else np.append(grid, end)
-        varied = integrate_varied(
-            self.equations,
-            x,
-            slopes,
-            end,
-            self.directions,
-            sizes=np.concatenate([np.ones(len(self.tangent.names)), [abs(p[d.place]) or 1.0 for d in self.tangent.varied]]),
-            start=begin,
-            parameters=p,
-            inputs=self.rows_at(self.edges[i : i + 1])[0],
-            method=self.method,
-            samples=samples,
-            control=self.recording.control,
-        )
-        if varied.run.status.kind != Ending.FINISHED or not np.isfinite(varied.run.final_state).all():
-            return None
-        return samples, varied.plain().states, varied.derivatives()[0]
+    # ------------------------------------------------------------ runs
 
-    def _told(
-        self, which: Sequence[int], runs: Sequence[tuple[Reals, Reals, Reals]], p: Reals, with_noise: bool
-    ) -> list[Passage]:
+    def _sizes(self, p: Reals) -> Reals:
+        """Of what is varied, for tolerances."""
+        parameters = [abs(p[d.place]) or 1.0 for d in self.varied]
+        pushing = len(self.directions) - len(self.tangent.names) - len(parameters)
+        return np.concatenate([np.ones(len(self.tangent.names)), parameters, np.ones(pushing)])
+
+    def _marched(self, which: Sequence[int], x: Reals, begun: Reals, p: Reals) -> tuple[Reals, Reals] | None:
+        """States and their derivatives at the grids of all windows, one after the other."""
+        assert not isinstance(self.stepping, Elements)
+        method = toleranced(self.stepping, x.shape[1], self._sizes(p))
+        assert marches(method)
+        grids = [self.layout.grids[i] for i in which]
+        lengths = [len(g) for g in grids]
+        times = np.array([np.append(g, np.full(max(lengths) - len(g), g[-1])) for g in grids])
+        inputs = self.rows_at(times.ravel()).reshape(*times.shape, -1)
+        wide = np.hstack([x, begun.transpose(0, 2, 1).reshape(len(x), -1)])
+        found = March(_rates(self.equations, self.directions), method, p)(times, wide, inputs)
+        if found is None:
+            return None
+        return split(np.concatenate([f[:n] for f, n in zip(found, lengths, strict=True)]), x.shape[1], len(self.directions))
+
+    def _one_by_one(self, which: Sequence[int], x: Reals, begun: Reals, p: Reals) -> tuple[Reals, Reals] | None:
+        assert not isinstance(self.stepping, Elements)
+        states, slopes = [], []
+        for i, state, slope in zip(which, x, begun, strict=True):
+            grid = self.layout.grids[i]
+            run = integrate_varied(
+                self.equations,
+                state,
+                slope,
+                float(grid[-1]),
+                self.directions,
+                sizes=self._sizes(p),
+                start=float(grid[0]),
+                parameters=p,
+                inputs=self.rows_at(grid[:1])[0],
+                method=self.stepping,
+                samples=grid,
+                control=self.recording.control,
+            )
+            if run.run.status.kind != Ending.FINISHED or not np.isfinite(run.run.final_state).all():
+                return None
+            states.append(run.plain().states)
+            slopes.append(run.derivatives()[0])
+        return np.concatenate(states), np.concatenate(slopes)
+
+    def _collocated(
+        self, which: Sequence[int], x: Reals, begun: Reals, elements: Elements, p: Reals
+    ) -> tuple[Reals, Reals] | None:
+        """The same with one polynomial between every two steps, those of all windows side by side."""
+        solving = Solving(self.equations, elements, self.directions[len(self.tangent.names) :], p)
+        steps, grids = [self.layout.steps[i] for i in which], [self.layout.grids[i] for i in which]
+        states = [np.empty((len(g), x.shape[1])) for g in grids]
+        carried = [np.empty((len(g), *begun.shape[1:])) for g in grids]
+        for k in range(max(len(s) for s in steps) - 1):
+            here = [e for e, s in enumerate(steps) if len(s) > k + 1]
+            begins, ends = np.array([steps[e][k] for e in here]), np.array([steps[e][k + 1] for e in here])
+            spans = [slice(*np.searchsorted(grids[e], [a, b])) for e, a, b in zip(here, begins, ends, strict=True)]
+            within = [
+                (np.append(grids[e][span], b) - a) / (b - a) for e, span, a, b in zip(here, spans, begins, ends, strict=True)
+            ]
+            found = solving(begins, ends - begins, x[here], begun[here], self.rows_at(begins), within)
+            if found is None:
+                return None
+            for e, span, state, slope in zip(here, spans, *found, strict=True):
+                states[e][span.start : span.stop + 1], carried[e][span.start : span.stop + 1] = state, slope
+            x[here], begun[here] = (np.array([part[-1] for part in parts]) for parts in found)
+        return np.concatenate(states), np.concatenate(carried)
+
+    # ------------------------------------------------------------ what they tell
+
+    def _told(self, which: Sequence[int], states: Reals, carried: Reals, p: Reals) -> list[Passage]:
         """What is measured and where windows end, with derivatives; all windows at once."""
         names, tangent = tuple(c.quantity for c in self.recording.channels), self.tangent
-        own, varied = len(tangent.names), len(tangent.varied)
-        samples, states, carried = (np.concatenate(parts) for parts in zip(*runs, strict=True))
-        y, by_state, by_given = observer(self.equations, names, (*tangent.varied, *self._through))(
+        own, own_and_varied = len(tangent.names), len(tangent.names) + len(self.varied)
+        grids = [self.layout.grids[i] for i in which]
+        samples = np.concatenate(grids)
+        through = self.directions[own_and_varied : own_and_varied + len(self.recording.noisy)]
+        y, by_state, by_given = observer(self.equations, names, (*self.varied, *through))(
             samples, states, self.rows_at(samples), p
         )
         by = by_state @ carried
-        by[:, :, own:] += by_given[:, :, :varied]
-        given = self.recording.given(samples)
-        noisy = with_noise and bool(self.noisy)
-        ends = np.cumsum([len(run[0]) for run in runs])
-        last = np.arange(len(samples)) if noisy else ends - 1  # where ζ is asked for
-        zeta, rows, by_parameter = tangent.rows(samples[last], states[last], given[last], p)
-        told = rows @ carried[last]
-        told[:, :, own:] += by_parameter
+        by[:, :, own:own_and_varied] += by_given[:, :, : len(self.varied)]
+        given, noisy = self.recording.given(samples), bool(self.recording.noisy)
+        ends = np.cumsum([len(g) for g in grids])
+        asked = np.arange(len(samples)) if noisy else ends - 1  # where ζ is asked for
+        zeta, rows, by_parameter = tangent.rows(samples[asked], states[asked], given[asked], p)
+        told = rows @ carried[asked]
+        told[:, :, own:own_and_varied] += by_parameter[:, :, : len(self.varied)]
         seen = by_state @ tangent.spans(samples, states, given, p)[:, :, :own] if noisy else by_state
         found = []
         for k, (i, end) in enumerate(zip(which, ends, strict=True)):
-            here = slice(int(end) - len(runs[k][0]), int(end))
-            at = np.searchsorted(samples[here], self.recording.times[self.indices[i]])
-            noise = None
+            here = slice(int(end) - len(grids[k]), int(end))
+            index = self.layout.indices[i]
+            at = np.searchsorted(grids[k], self.recording.times[index])
+            pushed = np.zeros((y[here][at].size + own, 0))
             if noisy:
-                through = by_given[here, :, varied:]
-                noise = self._noise(samples[here], states[here], told[here, :, :own], seen[here], through, at, p)
+                pushed = self._pushed(i, told[here], seen[here][at], by_given[here, :, len(self.varied) :][at], at)
             final = int(end) - 1 if noisy else k
-            found.append(Passage(self.indices[i], y[here][at], by[here][at], zeta[final], told[final], noise))
+            found.append(
+                Passage(
+                    index,
+                    y[here][at],
+                    by[here][at][:, :, :own_and_varied],
+                    zeta[final],
+                    told[final][:, :own_and_varied],
+                    pushed,
+                )
+            )
         return found
 
-    def _noise(
-        self, t: Reals, x: Reals, carried: Reals, observed: Reals, through: Reals, at: NDArray[np.intp], p: Reals
-    ) -> Reals:
-        """G, by the trapezoidal rule over the samples: (values at `at`, then ζ at the end) by (instants × noisy inputs)."""
-        given = self.recording.given(t)
-        tangent, n, d = self.tangent, len(t), carried.shape[1]
-        slopes = deviations_of(tangent.equations, tangent.asked).slopes(float(t[0]), x, given, np.broadcast_to(p, (n, len(p))))
-        names = [tangent.naming.chosen[tangent.naming.names.index(name)] for name in tangent.names]
-        pushed = (slopes.names[:, names] @ slopes.by_input)[:, :, [i for i, _ in self.noisy]] * np.array(
-            [s for _, s in self.noisy]
-        )
-        back = np.linalg.solve(carried, pushed)  # in terms of the window's start
-        steps = np.diff(t)
-        moved = np.zeros((n, d, n, len(self.noisy)))
-        for j in range(1, n):
-            weights = np.zeros(n)
-            weights[:j] += 0.5 * steps[:j]
-            weights[1 : j + 1] += 0.5 * steps[:j]
-            moved[j] = np.einsum("ab,kbm,k->akm", carried[j], back, weights)
-        seen = np.einsum("jca,jakm->jckm", observed, moved)
-        seen[range(n), :, range(n)] += through * np.array([s for _, s in self.noisy])
-        return np.concatenate([seen[at].reshape(-1, n * len(self.noisy)), moved[-1].reshape(d, -1)])
+    def _pushed(self, i: int, told: Reals, seen: Reals, through: Reals, at: NDArray[np.intp]) -> Reals:
+        """Values at `at`, then ζ at the end, by the samples of noisy inputs that act in window i."""
+        layout, d, m = self.layout, len(self.tangent.names), len(self.recording.noisy)
+        grid, knots, weights = layout.grids[i], layout.knots[layout.acting_knots[i]], layout.weights[i]
+        back = np.linalg.solve(told[:, :, :d], told[:, :, -weights.shape[1] * m :])  # (instants, ζ, coefficients)
+        asked = np.append(at, len(grid) - 1)
+        begin = np.searchsorted(grid, knots)
+        stop = np.append(begin[1:], len(grid) - 1)
+        # what the intervals that begin at the knots have done until the instants asked for
+        done = back[np.minimum(asked[:, None], stop)] - back[np.minimum(asked[:, None], begin)]
+        done = done.reshape(len(asked), len(knots), d, weights.shape[1], m)
+        which = layout.sample_inputs[layout.acting(i)[0]]
+        by_start = np.empty((len(asked), d, len(which)))
+        for a in range(m):
+            flat = done[..., a].transpose(0, 2, 1, 3).reshape(len(asked) * d, -1)
+            by_start[:, :, which == a] = (flat @ weights[:, :, which == a].reshape(flat.shape[1], -1)).reshape(len(asked), d, -1)
+        values = (seen @ told[at][:, :, :d]) @ by_start[:-1]
+        if through.any():
+            values += through[:, :, which] * layout.nearby[i][:, None, :]
+        return np.concatenate([values.reshape(-1, len(which)), told[-1][:, :d] @ by_start[-1]])
 
 
-def edges_of(recording: Recording, length: float) -> Reals:
-    """Edges of windows of about a length, at instants of the recording; the last one ends with the recording."""
-    times = recording.times
-    last = float(times[-1])
-    count = max(round(last / length), 1)
-    wanted = np.linspace(0.0, last, count + 1)[1:-1]
-    inside = times[np.searchsorted(times, wanted)] if len(wanted) else np.zeros(0)
-    edges = np.unique(np.concatenate([[0.0], inside, [last]]))
-    return edges
-
-
-def whiteners(passages: Sequence[Passage], windows: Windows, sigmas: Reals, tolerance: Reals) -> list[Reals]:
-    """What makes every window's residuals and gap white; the last window has no gap."""
-    found = []
-    for i, passage in enumerate(passages):
-        present = np.isfinite(windows.recording.values[passage.index]).ravel()
-        spread = np.broadcast_to(sigmas, passage.values.shape).ravel()[present]
-        last = i == len(passages) - 1
-        everything = spread if last else np.concatenate([spread, tolerance])
-        covariance = np.diag(everything**2)
-        if passage.noise is not None:
-            g = passage.noise[: -len(tolerance)][present]
-            g = g if last else np.vstack([g, passage.noise[-len(tolerance) :]])
-            covariance = covariance + g @ g.T
-        found.append(np.asarray(np.linalg.inv(np.linalg.cholesky(covariance)), dtype=np.float64))
-    return found
+@lru_cache(maxsize=32)
+def _rates(equations: Equations, directions: tuple[Direction, ...]) -> Kernel:
+    """(t, x and its derivatives, u, p) → their rates."""
+    dynamics = varied(equations, directions).dynamics
+    assert not isinstance(dynamics, Implicit)
+    return compile(dynamics)

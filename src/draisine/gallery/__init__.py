@@ -13,6 +13,7 @@ should see.
 from __future__ import annotations
 
 import ast
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -49,6 +50,11 @@ _MODELS = {
     "cartesian_double_pendulum": "n_pendulum",
     "n_pendulum": "n_pendulum",
     "n_pendulum_by_angles": "n_pendulum",
+    "link_chain": "link_chain",
+    "spatial_chain": "link_chain",
+    "trailers": "trailers",
+    "snake_robot": "snake_robot",
+    "big_tree": "big_tree",
     "ladder": "ladder",
     "ladder_by_angles": "ladder",
     "four_bar": "four_bar",
@@ -112,6 +118,10 @@ _STUDIES = {
     "rattleback_reverses": "rattleback",
     "sphere_on_turntable_circles": "sphere_on_turntable",
     "n_pendulum_falls": "n_pendulum",
+    "link_chain_falls": "link_chain",
+    "trailers_follow": "trailers",
+    "snake_sets_off": "snake_robot",
+    "tree_flails": "big_tree",
     "ladder_swings": "ladder",
     "four_bar_turns": "four_bar",
     "slider_crank_runs": "slider_crank",
@@ -154,6 +164,7 @@ _STUDIES = {
     "lane_change": "lane_change",
     "tank_outlet_found": "draining_tank",
     "bicycle_identified": "bicycle_identified",
+    "pendulum_friction_found": "friction_pendulum",
     "wheelset_identified": "wheelset_identified",
     "double_pendulum_tracked": "double_pendulum_tracked",
     "logger_file_fitted": "logger_file",
@@ -198,6 +209,11 @@ def study(name: str) -> Callable[[], Study]:
     return found
 
 
+def manoeuvres() -> list[str]:
+    """Names of the studies that have one."""
+    return list(_SOLUTIONS)
+
+
 def solution(name: str) -> Solution:
     """The solution of a study's manoeuvre."""
     if name not in _SOLUTIONS:
@@ -218,12 +234,15 @@ def _function(name: str, table: dict[str, str], kind: str) -> Any:
 
 
 def _about(file: str, function: str) -> str:
-    """First line of a function's documentation, read without running the file."""
+    return _documented(file).get(function, "")
+
+
+@cache
+def _documented(file: str) -> dict[str, str]:
+    """First lines of the documentation of a file's functions, read without running it."""
     tree = ast.parse((Path(__file__).parent / "entries" / f"{file}.py").read_text(encoding="utf-8"))
-    for node in tree.body:
-        if isinstance(node, ast.FunctionDef) and node.name == function:
-            return (ast.get_docstring(node) or "").partition("\n")[0]
-    return ""
+    functions = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
+    return {node.name: (ast.get_docstring(node) or "").partition("\n")[0] for node in functions}
 
 
 def __getattr__(name: str) -> Any:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.view.canvas import Drawing
-from draisine.view.labels import legend_above
+from draisine.view.labels import legend_above, with_unit, words
 from draisine.view.style import COLOURS, PAGE, style
 
 Reals = NDArray[np.float64]
@@ -47,7 +47,7 @@ def bands(panels: Sequence[Sequence[Band]], width: float = PAGE) -> Any:
                 axis.plot(band.time, band.estimate, color=colour, lw=1, label=band.kind)
             if first.truth is not None:
                 axis.plot(*first.truth, color="black", lw=1, ls="--", label="truth")
-            axis.set_ylabel(f"{first.name} [{first.unit}]" if first.unit else first.name)
+            axis.set_ylabel(with_unit(words(first.name), first.unit))
             axis.margins(x=0)
         axes[-1].set_xlabel("time [s]")
         legend_above(axes[0], width)

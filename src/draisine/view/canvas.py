@@ -25,6 +25,10 @@ _METADATA: dict[str, dict[str, str | None]] = {
 class Drawing(Figure):
     """A `Figure` with a picture of itself for notebooks; pyplot would need a window system and keep every figure alive."""
 
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write it as .svg, .pdf or .png, by suffix; complete or not at all."""
+        write(self, path)
+
     def _repr_png_(self) -> bytes:
         buffer = io.BytesIO()
         with style():

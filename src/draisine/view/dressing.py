@@ -1,7 +1,8 @@
 """From lines to solids: what the bodies of a scene look like when nobody has said it.
 
 Bodies become tubes between their joints, wheels get tyres and spokes, single-track vehicles forks and frames (`cycles`), blades
-runners under a board, sliders rails. `dressed` leaves out the bodies for which shapes were given.
+runners under a board, sliders rails. `dressed` leaves out the bodies for which shapes were given, by the description or
+by whoever draws it.
 """
 
 from __future__ import annotations
@@ -45,11 +46,14 @@ def dressed(
 
     `poses` is a typical position: it says how large the whole is, and what is up.
     """
-    own = dict(given or {})
-    unknown = [body for body in own if body not in scene.bodies]
+    own: dict[str, list[Solid]] = {}
+    for solid in scene.solids:
+        own.setdefault(solid.body, []).append(solid)
+    own |= {body: list(solids) for body, solids in (given or {}).items()}
+    unknown = [body for body in own if body not in (*scene.bodies, "ground")]
     if unknown:
         raise ValueError(f"shapes are given for {unknown[0]!r}, but {scene.name!r} has the bodies {', '.join(scene.bodies)}")
-    return [*(s for solids in own.values() for s in solids), *_Tailor(scene, poses, spans or {}, set(own)).solids()]
+    return [*(s for solids in own.values() for s in solids), *_Tailor(scene, poses, spans or {}, set(own) - {"ground"}).solids()]
 
 
 class _Tailor:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,13 +14,15 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+_NEUTRAL = 1e-9  # growth this small, beside the largest eigenvalue or in 1/s, is rounding
+
 
 def eigenvalues_against(
     values: NDArray[np.float64],
     eigenvalues: NDArray[np.complex128],
     names: Sequence[str],
     over: str,
-    critical: Mapping[str, float] | None = None,
+    critical: Sequence[tuple[str, float]] = (),
     *,
     width: float = PAGE,
 ) -> Figure:
@@ -29,19 +31,20 @@ def eigenvalues_against(
         from draisine.view.canvas import panels
 
         drawing, (axes,) = panels(1, width, 0.62 * width)
-        stable = np.nanmax(eigenvalues.real, axis=1) < 0
+        # what swings for ever has a real part that is rounding
+        stable = np.nanmax(eigenvalues.real, axis=1) < -_NEUTRAL * np.maximum(np.nanmax(np.abs(eigenvalues), axis=1), 1.0)
         whole = axes.get_xaxis_transform()
         axes.fill_between(values, 0, 1, where=stable, transform=whole, color="0.92", lw=0, label="stable")
         modes = list(dict.fromkeys(name.rstrip("*") for name in names))  # the two of a pair share their colour
         for j, name in enumerate(names):
             _draw_mode(axes, values, eigenvalues[:, j], name, COLOURS[modes.index(name.rstrip("*")) % len(COLOURS)])
-        for kind, place in (critical or {}).items():
+        for kind, place in critical:
             axes.axvline(place, color="0.5", lw=0.8, ls=":")
             low = (place, 0.02)
             axes.annotate(kind, low, xycoords=("data", "axes fraction"), rotation=90, va="bottom", ha="right", fontsize=8)
         axes.axhline(0.0, color="0.3", lw=0.8)
         axes.set_xlabel(over)
-        axes.set_ylabel("eigenvalue (1/s)")
+        axes.set_ylabel("eigenvalue [1/s]")
         axes.margins(x=0)
         axes.set_ylim(*_window(eigenvalues))
         axes.legend(fontsize=8, frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5))

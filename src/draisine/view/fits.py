@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.view.canvas import Drawing
-from draisine.view.labels import legend_above
+from draisine.view.labels import legend_above, with_unit, words
 from draisine.view.style import COLOURS, PAGE, style
 
 Reals = NDArray[np.float64]
@@ -29,7 +29,7 @@ def measured_and_predicted(panels: Sequence[Panel], width: float = PAGE) -> Any:
         for row, (experiment, column, unit, time, measured, predicted, residuals) in zip(axes, shown, strict=True):
             row[0].plot(time, measured, ".", ms=2, color="0.6", label="measured")
             row[0].plot(time, predicted, color=COLOURS[0], lw=1, label="predicted")
-            row[0].set_ylabel(f"{column} [{unit}]" if unit else column)
+            row[0].set_ylabel(with_unit(words(column), unit))
             row[0].margins(x=0)
             if several:
                 row[0].set_title(experiment, fontsize="small", loc="left")
@@ -62,13 +62,30 @@ def intervals(rows: Sequence[tuple[str, float, float, float]], truth: Mapping[st
     return drawing
 
 
-def likelihood_profile(name: str, values: Reals, roots: Reals, low: float, high: float, width: float = PAGE) -> Any:
+def coverage_figure(shares: Sequence[tuple[str, float]], level: float, limits: tuple[float, float], width: float = PAGE) -> Any:
+    """How often the interval of each unknown holds the truth, with the range in which right intervals lie."""
+    with style():
+        drawing = Drawing(figsize=(width, 0.8 + 0.3 * len(shares)), layout="constrained")
+        axes = drawing.subplots()
+        places = np.arange(len(shares))[::-1]
+        axes.axvspan(100 * limits[0], 100 * limits[1], color="0.9", lw=0, label="where right intervals lie")
+        axes.axvline(100 * level, color="0.5", lw=0.9, ls="--", label="wanted")
+        axes.plot([100 * share for _, share in shares], places, "o", color=COLOURS[0], label="found")
+        axes.set_yticks(places, [words(name) for name, _ in shares])
+        axes.set_xlabel("data sets whose interval holds the truth [%]")
+        legend_above(axes, width)
+    return drawing
+
+
+def likelihood_profile(
+    name: str, values: Reals, roots: Reals, low: float, high: float, width: float = PAGE, unit: str | None = None
+) -> Any:
     """The signed root of the growth of the sum of squares along one unknown; straight where linearisation serves."""
     with style():
         drawing = Drawing(figsize=(width, 0.5 * width), layout="constrained")
         axes = drawing.subplots()
         axes.plot(values, roots, "o-", ms=3, color=COLOURS[0])
         axes.axvspan(low, high, color="0.93", lw=0, zorder=0)
-        axes.set_xlabel(name)
-        axes.set_ylabel("± √(growth of χ²)")
+        axes.set_xlabel(words(name) if unit is None else with_unit(words(name), unit))
+        axes.set_ylabel("± √(growth of χ²) [–]")
     return drawing

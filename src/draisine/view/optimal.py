@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.view.labels import with_unit, words
+from draisine.view.labels import pretty_unit, with_unit, words
 from draisine.view.style import COLOURS, FAINT, INK, PAGE, style
 
 if TYPE_CHECKING:
@@ -37,6 +37,9 @@ class SwitchingLike(Protocol):
     def high(self) -> float: ...
     @property
     def crossings(self) -> Array: ...
+    @property
+    def held(self) -> Array:
+        """The instants between which each value of the control lasts; empty where it varies from point to point."""
 
 
 class HamiltonianLike(Protocol):
@@ -77,7 +80,10 @@ def _control(axes: Axes, parts: Sequence[SwitchingLike], unit: str) -> None:
     beside.spines["right"].set_visible(True)
     largest = max((float(np.abs(p.values).max(initial=0.0)) for p in parts), default=1.0) or 1.0
     for part in parts:
-        axes.plot(part.times, part.control, color=COLOURS[0], marker=".", ms=3)
+        if len(part.held):
+            axes.step(part.held, np.append(part.control, part.control[-1]), where="post", color=COLOURS[0])
+        else:
+            axes.plot(part.times, part.control, color=COLOURS[0], marker=".", ms=3)
         beside.plot(part.times, part.values, color=COLOURS[1], lw=1.0)
         for side in (part.low, part.high):
             axes.plot(part.times[[0, -1]], [side, side], color=FAINT, lw=0.8, ls="--")
@@ -88,7 +94,7 @@ def _control(axes: Axes, parts: Sequence[SwitchingLike], unit: str) -> None:
     axes.set_ylim(middle - 1.25 * half, middle + 1.25 * half)
     beside.set_ylim(-1.1 * largest, 1.1 * largest)
     axes.set_ylabel(with_unit(words(parts[0].name), unit), color=COLOURS[0])
-    beside.set_ylabel("∂H/∂u", color=COLOURS[1])
+    beside.set_ylabel(f"∂H/∂u [cost/s{f' per {pretty_unit(unit)}' if unit else ''}]", color=COLOURS[1])
 
 
 def _energy(axes: Axes, parts: Sequence[HamiltonianLike]) -> None:
@@ -102,4 +108,4 @@ def _energy(axes: Axes, parts: Sequence[HamiltonianLike]) -> None:
             low, high = min(low, part.expected), max(high, part.expected)
     room = max(float(high - low), 0.1 * max(abs(float(low)), abs(float(high))), 1e-6)
     axes.set_ylim(low - 0.5 * room, high + 0.5 * room)
-    axes.set_ylabel("H")
+    axes.set_ylabel("H [cost/s]")

@@ -11,9 +11,12 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.patches import Circle, Ellipse, Polygon, Wedge
+from matplotlib.colors import to_rgb
+from matplotlib.patches import Circle, Ellipse, PathPatch, Polygon, Wedge
+from matplotlib.path import Path
 
 from draisine.view.labels import words
+from draisine.view.outlines import facing, outline
 from draisine.view.projection import View, ground_axes, round_length
 from draisine.view.scene import (
     Array,
@@ -32,6 +35,7 @@ from draisine.view.scene import (
     Wheel,
     across,
 )
+from draisine.view.solids import joined
 from draisine.view.style import FAINT, INK, body_colours
 
 _TYRE, _SPOKE, _GROUND = "#3A3A3A", "#C4C4C4", "#9A9A9A"
@@ -54,6 +58,7 @@ class Pen:
     def draw(self, patch: Array, labels: bool) -> None:
         """Everything; `patch` holds the corners of the ground that is seen."""
         self._ground(patch)
+        self._solids()
         hands: dict[type, Callable[..., None]] = {
             Wheel: self._wheel,
             Blob: self._blob,
@@ -105,6 +110,21 @@ class Pen:
     def _near(self, point: Array) -> float:
         """A little more for what is nearer to the reader, inside a layer."""
         return float(1.0 / (1.0 + np.exp(-self.view.depth(point))))
+
+    def _solids(self) -> None:
+        """Solids that the description gives: filled faintly, with their outlines."""
+        for mesh in joined([solid.mesh() for solid in self.scene.solids]):
+            pose = self.poses[mesh.body]
+            towards = pose.rotation.T @ self.view.towards
+            layer = _PAPER + 0.4 * self._near(pose.of(mesh.vertices.mean(axis=0)))
+            # faces that are seen turn one way on paper, so that one path of all of them fills their union
+            faces = self.view.flat(pose.of(mesh.vertices))[facing(mesh, towards)]
+            corners = np.concatenate([faces, faces[:, :1]], axis=1).reshape(-1, 2)
+            codes = np.tile([Path.MOVETO, Path.LINETO, Path.LINETO, Path.CLOSEPOLY], len(faces))
+            self.axes.add_patch(PathPatch(Path(corners, codes), facecolor=_paler(mesh.colour), edgecolor="none", zorder=layer))
+            lines = outline(mesh, towards)
+            strokes = Path(self.view.flat(pose.of(lines.reshape(-1, 3))), np.tile([Path.MOVETO, Path.LINETO], len(lines)))
+            self.axes.add_patch(PathPatch(strokes, fill=False, edgecolor=mesh.colour, linewidth=0.6, zorder=layer + 0.05))
 
     # ---------------------------------------------------------------- ground, axes of the world, ruler
 
@@ -363,3 +383,8 @@ class Pen:
             abs(middle[0] - other[0]) < (width + wide) / 2 and abs(middle[1] - other[1]) < (height + high) / 2
             for other, wide, high in self.written
         )
+
+
+def _paler(colour: str) -> tuple[float, ...]:
+    """A colour as paper shows it through a wash."""
+    return tuple(1 - 0.18 * (1 - part) for part in to_rgb(colour))

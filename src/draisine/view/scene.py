@@ -8,9 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import product
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
+if TYPE_CHECKING:
+    from draisine.view.solids import Solid
 
 Array = NDArray[np.float64]
 
@@ -194,10 +200,11 @@ class Scene:
     bodies: tuple[str, ...]
     shapes: tuple[Shape, ...]
     normal: Array | None
+    solids: tuple[Solid, ...] = ()  # those that the description gives
 
     def points(self, poses: Poses) -> Array:
         """Everything that a picture must hold, in the world."""
-        found: list[Array] = [np.zeros((0, 3))]
+        found: list[Array] = [np.zeros((0, 3)), *(poses[body].of(box) for body, box in self._boxes)]
         for shape in self.shapes:
             if isinstance(shape, Link):
                 found += [poses[shape.body].of(np.array(line)) for line in (*shape.frame, *shape.arms)]
@@ -215,6 +222,15 @@ class Scene:
             else:
                 found.append((shape.at if isinstance(shape, Support) else poses[shape.body].of(shape.at))[None, :])
         return np.concatenate(found)
+
+    @cached_property
+    def _boxes(self) -> list[tuple[str, Array]]:
+        """Corners of what is given, by body."""
+        found = []
+        for mesh in (solid.mesh() for solid in self.solids):
+            ends = np.stack([mesh.vertices.min(axis=0), mesh.vertices.max(axis=0)])
+            found.append((mesh.body, np.array(list(product(*ends.T)))))
+        return found
 
     @property
     def skeleton(self) -> Scene:

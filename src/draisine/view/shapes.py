@@ -16,6 +16,7 @@ from draisine.model.items import GROUND, System
 from draisine.model.ties import pairs
 from draisine.program.expression import Call, Expr, ExpressionError, Name, evaluate_number, names, walk
 from draisine.program.tables import Table
+from draisine.view.given import given_solids
 from draisine.view.scene import (
     Array,
     Ball,
@@ -81,7 +82,8 @@ class _Maker:
         self.shapes += [Mark(p.name, p.body, self._vector(p.at)) for p in self.system.points if p.name in named]
         touches = bool(self.system.wheels or self.system.edges)
         bodies = tuple(body.name for body in self.system.bodies)
-        return Scene(self.system.name, bodies, tuple(self.shapes), self._normal() if touches else None)
+        normal = self._normal() if touches else None
+        return Scene(self.system.name, bodies, tuple(self.shapes), normal, given_solids(self.system, self.values))
 
     # ---------------------------------------------------------------- numbers
 
@@ -169,7 +171,7 @@ class _Maker:
         elif away:
             self.shapes.append(Link(body.name, ((away[0], centre),), ()))
         slides = any(isinstance(s, Slide) and s.child == body.name for s in self.shapes)
-        if len(ports) < 2 and not away and not has_wheel and not slides and not self._has_blade(body.name):
+        if len(ports) < 2 and not (away or has_wheel or slides or self._has_blade(body.name) or body.shapes):
             blob = self._blob(body)
             self.shapes += [blob] if blob is not None else []
         self.shapes.append(Centre(body.name, centre))

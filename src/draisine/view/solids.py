@@ -167,7 +167,65 @@ class Box:
         return Mesh(self.body, self.at + np.concatenate(vertices) @ axes.T, np.array(triangles), self.colour)
 
 
-Solid = Mesh | Tube | Ring | Sector | Ellipsoid | Box
+@dataclass(frozen=True, eq=False)
+class Turned:
+    """A solid of revolution: rows of `profile` are a place along the axis and the radius there, from one end to the other."""
+
+    body: str
+    at: Array
+    axis: Array
+    profile: Array  # (n, 2)
+    colour: str
+    count: int = 64
+
+    def mesh(self) -> Mesh:
+        profile = np.asarray(self.profile, dtype=float)
+        if profile[-1, 0] < profile[0, 0]:
+            profile = profile[::-1]  # outside is outside, whichever end comes first
+        first, second = across(self.axis)
+        around = 2 * np.pi * np.arange(self.count) / self.count
+        out = np.outer(np.cos(around), first) + np.outer(np.sin(around), second)
+        # each part of the profile has rings of its own, so that shading has an edge between them
+        vertices: list[Array] = []
+        triangles: list[Indices] = []
+        for part in np.stack([profile[:-1], profile[1:]], axis=1):
+            rings = self.at + part[:, 0, None, None] * np.asarray(self.axis) + part[:, 1, None, None] * out[None]
+            triangles.append(_walls(2, self.count, closed=False) + 2 * self.count * len(vertices))
+            vertices.append(rings.reshape(-1, 3))
+        wall = Mesh(self.body, np.concatenate(vertices), np.concatenate(triangles), self.colour)
+        ends = self.at + profile[[0, -1], 0, None, None] * np.asarray(self.axis) + profile[[0, -1], 1, None, None] * out[None]
+        caps = Mesh(self.body, *_with_caps(ends, np.zeros((0, 3), dtype=int)), self.colour)
+        return joined([wall, caps])[0]
+
+
+@dataclass(frozen=True, eq=False)
+class Prism:
+    """A convex outline, counter-clockwise, drawn out along the first column of `axes`; its points are along the other two."""
+
+    body: str
+    at: Array
+    axes: Array  # (3, 3), columns: along, and the two of the outline
+    profile: Array  # (n, 2)
+    length: float
+    colour: str
+
+    def mesh(self) -> Mesh:
+        outline = np.asarray(self.profile, dtype=float)
+        x, y = outline.T
+        if float(x @ np.roll(y, -1) - y @ np.roll(x, -1)) < 0:
+            outline = outline[::-1]
+        flat = outline @ self.axes[:, 1:].T
+        vertices: list[Array] = []
+        for a, b in zip(flat, np.roll(flat, -1, axis=0), strict=True):
+            vertices.append(np.array([side * self.length / 2 * self.axes[:, 0] + p for side in (-1, 1) for p in (a, b)]))
+        k = 4 * np.arange(len(flat))[:, None]
+        wall = np.concatenate([k + np.array([[0, 1, 3]]), k + np.array([[0, 3, 2]])])
+        ends = np.array([side * self.length / 2 * self.axes[:, 0] + flat for side in (-1, 1)])
+        sides = Mesh(self.body, self.at + np.concatenate(vertices), wall, self.colour)
+        return joined([sides, Mesh(self.body, *_with_caps(self.at + ends, np.zeros((0, 3), dtype=int)), self.colour)])[0]
+
+
+Solid = Mesh | Tube | Ring | Sector | Ellipsoid | Box | Turned | Prism
 
 
 def ball(body: str, at: Array, radius: float, colour: str) -> Ellipsoid:

@@ -15,6 +15,7 @@ from draisine.estimation.filters.filtered import Estimates, Filtered
 from draisine.estimation.filters.methods import Belief, Corrected, Extended, Filter, Predicted, Sample
 from draisine.estimation.filters.passage import FINE, Mover, Noise, held
 from draisine.estimation.filters.smoothing import smoothed
+from draisine.estimation.laws import with_laws_of
 from draisine.estimation.observing import observer
 from draisine.estimation.posing import recording_of
 from draisine.estimation.recording import Recording
@@ -28,7 +29,6 @@ from draisine.simulation.choices import best_for
 from draisine.simulation.methods import Method
 from draisine.simulation.names import numbers
 from draisine.stability.deviations import deviations_of
-from draisine.stability.linearisation import equations_of
 
 Reals = NDArray[np.float64]
 
@@ -59,7 +59,7 @@ def filter(
       alone makes it wander by σ√t in the time t.
     - `start`: wishes for the state at the first instant; `spread`: standard deviations of named states or outputs at the start.
       What `spread` does not name is known exactly.
-    - `inputs`: constants, or names of columns; these are linear between their samples.
+    - `inputs`: constants, columns (straight between samples, or `Smooth(column)`), or laws, "-3*steer_rate + sin(2*t)".
     - `method`: `Extended()` or `Unscented()`; `smooth=True` runs back as well (Rauch, Tung & Striebel).
 
     Errors are small changes that keep the constraints; every estimate keeps them to rounding.
@@ -72,9 +72,9 @@ def filter(
     >>> round(float(found["v"][-1]), 2), round(float(found.deviation("v")[-1]), 3)
     (1.0, 0.071)
     """
-    equations = equations_of(model)
     experiment = Experiment.of(data, data.name if isinstance(data, Experiment) else "data")
-    posed = _pose(equations, experiment, measured, noise, start, inputs, parameters, process, spread)
+    equations, driving = with_laws_of(model, [experiment], inputs or {})
+    posed = _pose(equations, experiment, measured, noise, start, driving, parameters, process, spread)
     mover = Mover(Manifold(posed.equations, posed.p), posed.recording, posed.noise, integration)
     return _run(posed, mover, method or Extended(), smooth, progress)
 
@@ -101,7 +101,7 @@ def _pose(
     measured: Mapping[str, Any] | Sequence[str],
     noise: Any,
     start: Mapping[str, float | Near] | None,
-    inputs: Mapping[str, Any] | None,
+    inputs: Mapping[str, Any],
     parameters: Mapping[str, float] | None,
     process: Mapping[str, float] | None,
     spread: Mapping[str, float] | None,
@@ -115,13 +115,13 @@ def _pose(
                 raise DataError(f"noise: {column!r} is not among what is measured{closest(column, list(told))}")
             quantity = told[column][0] if isinstance(told[column], tuple) else told[column]
             told[column] = (quantity, size)
-    recording = recording_of(equations, experiment, told, inputs or {}, {**(start or {}), **experiment.start})
+    recording = recording_of(equations, experiment, told, inputs, {**(start or {}), **experiment.start})
     p = numbers("parameter", equations.parameters, parameters)
-    for name, (column, size) in recording.recorded.items():
-        if size is not None:
+    for name, drive in recording.recorded.items():
+        if drive.sigma is not None:
             raise DataError(
-                f"inputs: the column {column!r} of {name!r} is taken as it is; say how uncertain the input is by white noise, "
-                f"process={{{name!r}: …}}"
+                f"inputs: the column {drive.column!r} of {name!r} is taken as it is; say how uncertain the input is by white "
+                f"noise, process={{{name!r}: …}}"
             )
     u = recording.given(np.zeros(1))[0]
     begin = consistent_start(_starts(equations), recording.wishes, p, inputs=u)

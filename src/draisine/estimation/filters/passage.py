@@ -36,6 +36,7 @@ Reals = NDArray[np.float64]
 
 FINE = DOP853(rtol=1e-10, atol=1e-12)
 ENOUGH = 1e-5  # relative difference of three and seven points; the error of the seven is about its square
+UNTOUCHED = 1e-10  # of the largest noise: what is less has come into other directions by rounding, and is judged by that size
 FADED = 1e-6  # where so little is left of a deviation, what it was cannot be told from it
 HALVINGS = 12
 
@@ -217,7 +218,7 @@ class Mover:
         terms = half * through @ np.swapaxes(through, 1, 2)
         added, rough = (np.tensordot(weights, terms, axes=1) for weights in (KRONROD, GAUSS))
         sizes = np.sqrt(np.diag(added))
-        scale = np.outer(sizes, sizes) + 1e-12 * max(float(sizes.max()) ** 2, 1e-300)
+        scale = np.outer(sizes, sizes) + UNTOUCHED * max(float(sizes.max()) ** 2, 1e-300)
         return symmetric(added) if np.abs((added - rough) / scale).max() <= ENOUGH else None
 
     def _halved(self, chart: Chart, until: float, depth: int) -> Passage:

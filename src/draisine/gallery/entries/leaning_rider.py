@@ -130,7 +130,7 @@ def stiff_hips(model: dr.Equations, stiffnesses: tuple[float, ...], speed: float
 def _eigenvalues(found: Any) -> Any:
     from draisine.view.eigenvalues import eigenvalues_against
 
-    marks = {c.kind: c.value for c in found.critical()}
+    marks = [(c.kind, c.value) for c in found.critical()]
     return eigenvalues_against(found.values, found.eigenvalues, _worded(found), "speed [m/s]", marks)
 
 

@@ -61,8 +61,9 @@ def wheelset() -> Model:
     m.parameter("flange_stiffness", 14.60e6, "N/m")
     m.parameter("flange_gap", 0.0091, "m")
     # 1032 kg with moments 529.8, 89.9, 529.8 kg·m² in all, of which a part spins
-    m.body("axle", mass=1000.0, inertia=(529.8 - 89.9 / 2, 0.0, 529.8 - 89.9 / 2))
-    m.body("wheels", mass=32.0, inertia=(89.9 / 2, 89.9, 89.9 / 2))
+    m.body("axle", mass=1000.0, inertia=(529.8 - 89.9 / 2, 0.0, 529.8 - 89.9 / 2), shapes=_boxes())
+    m.body("wheels", mass=32.0, inertia=(89.9 / 2, 89.9, 89.9 / 2), shapes=[*_wheel(1), *_wheel(-1), AXLE])
+    m.ground(shapes=[*_rail(1), *_rail(-1)])
     chain = (
         Translate((Number(0.0), Number(0.0), radius)),
         Translate((Number(0.0), Name("lateral"), Name("height"))),
@@ -90,6 +91,44 @@ def _contact(m: Model, side: str, sign: str, speed: Any) -> None:
     m.touch(side, "axle", wheel, (s, around), "ground", rail, (a, x), STEEL, "wheels", velocity=(-speed, 0, 0))
     m.point(f"{side}_flange", "axle", (0, f"{outward}*half_base", "-radius"))
     m.wrench(f"{side}_flange", (0, f"-{outward}*flange_stiffness*max({outward}*lateral - flange_gap, 0)", 0), axes="body")
+
+
+# ---------------------------------------------------------------- how it looks
+
+STEEL_GREY, RAIL_GREY, PAINT = "#7C858D", "#6B5F56", "#D55E00"
+AXLE = {"kind": "cylinder", "radius": 0.08, "length": "2*half_base + 0.5", "axis": "y", "colour": STEEL_GREY}
+
+
+def _wheel(side: int) -> list[dict[str, Any]]:
+    """Hub, web, rim with flange and coned tread, turned about the axle; and a mark, by which one sees it turn."""
+    # from half_base outwards, and the radius there
+    outline = [
+        (-0.09, 0.08), (-0.09, 0.14), (-0.02, 0.17), (-0.015, "radius - 0.075"), (-0.065, "radius - 0.07"),
+        (-0.065, "radius + 0.015"), (-0.056, "radius + 0.028"), (-0.044, "radius + 0.02"), (-0.03, "radius + 0.03*tan(conicity)"),
+        (0.07, "radius - 0.07*tan(conicity)"), (0.07, "radius - 0.075"), (0.015, "radius - 0.075"), (0.02, 0.17), (0.09, 0.14),
+        (0.09, 0.08),
+    ]  # fmt: skip
+    profile = [(f"{side}*(half_base + {out})", radius) for out, radius in outline]
+    mark = {"kind": "box", "size": (0.05, 0.03, 0.12), "at": (0, f"{side}*(half_base + 0.02)", 0.27), "colour": PAINT}
+    return [{"kind": "turned", "profile": profile, "axis": "y", "colour": STEEL_GREY}, mark]
+
+
+def _rail(side: int) -> list[dict[str, Any]]:
+    """Head with its crown, web and foot."""
+    arc = [(f"rail_radius*sin({a})", f"rail_radius*(cos({a}) - 1)") for a in np.linspace(0.17, -0.17, 9).round(4).tolist()]
+    head = [*arc, ("-rail_radius*sin(0.17)", -0.04), ("rail_radius*sin(0.17)", -0.04)]
+    place = f"{side}*half_gauge"
+    return [
+        {"kind": "prism", "profile": head, "length": 2.4, "axis": "x", "at": (0, place, 0), "colour": RAIL_GREY},
+        {"kind": "box", "size": (2.4, 0.016, 0.1), "at": (0, place, -0.09), "colour": RAIL_GREY},
+        {"kind": "box", "size": (2.4, 0.14, 0.015), "at": (0, place, -0.147), "colour": RAIL_GREY},
+    ]
+
+
+def _boxes() -> list[dict[str, Any]]:
+    """Axle boxes, which do not turn."""
+    at = "half_base + 0.22"
+    return [{"kind": "box", "size": (0.24, 0.16, 0.24), "at": (0, f"{side}*({at})", 0), "colour": "#0072B2"} for side in (1, -1)]
 
 
 def centred(speed: float, conicity: float) -> dict[str, float]:

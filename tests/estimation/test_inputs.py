@@ -1,0 +1,151 @@
+"""Recorded inputs with noise: what they do between samples, their derivatives, and least squares on all unknowns at once."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+import sympy as sp
+from scipy.linalg import expm
+from scipy.optimize import least_squares
+
+import draisine as dr
+from draisine.estimation.interpolation import Linear, Smooth, coefficients, places
+from draisine.estimation.multiple import cut_of, first_shot
+from draisine.estimation.posing import pose
+
+ANGLE, TORQUE = 0.002, 0.3
+
+
+@pytest.fixture(scope="module")
+def stick() -> dr.Equations:
+    """A stick balanced by a torque: it falls as e^(4 t)."""
+    angle, rate, stiffness, gain, u = sp.symbols("angle rate stiffness gain u")
+    rates = {angle: rate, rate: stiffness * angle + gain * u}
+    felt = {"felt": stiffness * angle + gain * u}  # an accelerometer feels the torque itself
+    return dr.first_order("stick", rates, parameters={stiffness: 16.0, gain: 1.0}, inputs=[u], outputs=felt)
+
+
+def _log(stick: dr.Equations, until: float, seed: int, samples: int = 101) -> dict[str, np.ndarray]:
+    random = np.random.default_rng(seed)
+    law = "-40*angle - 8*rate + 4*sin(3*t) + 3*cos(7*t)"
+    run = dr.simulate(stick, until, inputs={"u": law}, start={"angle": 0.1}, parameters={"gain": 1.2}, samples=samples)
+    angle, torque = (run[n] + s * random.normal(size=samples) for n, s in (("angle", ANGLE), ("u", TORQUE)))
+    felt = run["felt"] + 0.5 * random.normal(size=samples)
+    return {"time": run.time, "angle": angle, "torque": torque, "felt": felt}
+
+
+@pytest.mark.parametrize(("kind", "loss"), [(Linear("a"), lambda w: w**2 / 12), (Smooth("a"), lambda w: w**4 / 80)])
+def test_how_much_of_a_sine_is_left_between_samples(kind, loss):
+    step = 0.3
+    t, fine = np.arange(400.0), np.linspace(50.0, 50.0 + 20 * np.pi / step, 40001)[:-1]
+    kept = 2.0 * np.mean(kind.values(fine, t, np.sin(step * t)) * np.sin(step * fine))
+    assert abs((1.0 - kept) / loss(step) - 1.0) < 0.02
+
+
+def test_polynomials_between_samples():
+    t = np.array([0.0, 0.3, 0.5, 1.1, 1.2])
+    inside = np.linspace(0.0, 1.2, 31)
+    np.testing.assert_allclose(Smooth("a").values(inside, t, 1 - t + 3 * t**2), 1 - inside + 3 * inside**2, atol=1e-13)
+    np.testing.assert_allclose(Smooth("a").values(np.array([-1.0, 9.0]), t, t), [0.0, 1.2])  # held outside
+    np.testing.assert_allclose(coefficients(2 + places(3) - 4 * places(3) ** 3), [2, 1, 0, -4], atol=1e-12)
+
+
+@pytest.mark.parametrize("drive", [("torque", TORQUE), dr.Smooth("torque", TORQUE)])
+@pytest.mark.parametrize("method", [dr.MultipleShooting(0.5), dr.Collocation("radau", 3, 10)])
+def test_derivatives_by_samples_of_inputs(stick, drive, method):
+    """Against differences, with instants that are not regular and gaps in both columns."""
+    log = _log(stick, 2.0, 0, 41)
+    keep = np.setdiff1d(np.arange(41), [3, 17, 18])
+    log = {n: c[keep] for n, c in log.items()}
+    log["torque"][[7, 23]] = np.nan
+    log["felt"][[7, 9]] = np.nan
+    measured = {"angle": ("angle", ANGLE), "felt": ("felt", 0.5)}
+    posed = pose(stick, log, ["gain"], measured, inputs={"u": drive}, start={"angle": 0.1})
+    (chain,) = first_shot(posed, cut_of(method, posed.equations), posed.guess, np.array([ANGLE, 0.5])).chains
+    p, _ = posed.parameters(posed.guess)
+    layout, step = chain.windows.layout, 1e-2  # the system is linear in the torque
+    assert chain.windows.count > 2
+    for i, passage in enumerate(chain.passages(p)):
+        for column, sample in list(enumerate(layout.acting(i)[0]))[i % 3 :: 3]:
+            told = []
+            for sign in (1.0, -1.0):
+                samples = chain.samples.copy()
+                samples[sample] += sign * step
+                moved = chain.windows.with_samples(samples).passages([i], chain.states[i : i + 1], p)[0]
+                told.append(np.concatenate([moved.values.ravel(), moved.end]))
+            np.testing.assert_allclose(passage.pushed[:, column], (told[0] - told[1]) / (2 * step), atol=2e-8)
+
+
+def test_noise_of_an_input_is_least_squares_on_all_that_is_unknown(stick):
+    """Gain, stiffness, start and every torque, by SciPy on exact transitions, against windows of several lengths."""
+    log = _log(stick, 2.0, 3, 41)
+    h = log["time"][1]
+
+    def residuals(unknown: np.ndarray) -> np.ndarray:
+        gain, stiffness, x, u = unknown[0], unknown[1], unknown[2:4], unknown[4:]
+        ramp = np.zeros((4, 4))
+        ramp[0, 1], ramp[1, 0], ramp[1, 2], ramp[2, 3] = 1.0, stiffness, gain, 1.0 / h
+        onward = expm(ramp * h)
+        angles = [x[0]]
+        for a, b in pairwise(u):
+            x = (onward @ np.array([*x, a, b - a]))[:2]
+            angles.append(x[0])
+        return np.concatenate([(np.array(angles) - log["angle"]) / ANGLE, (u - log["torque"]) / TORQUE])
+
+    begin = np.concatenate([[1.2, 16.0, log["angle"][0], 0.0], log["torque"]])
+    whole = least_squares(residuals, begin, "3-point", x_scale="jac", xtol=1e-14, ftol=1e-14, gtol=1e-14)
+    covariance = np.linalg.inv(whole.jac.T @ whole.jac)
+    for window in (0.3, 1.0):
+        found = dr.estimate(
+            stick,
+            log,
+            ["gain", "stiffness"],
+            {"angle": ("angle", ANGLE)},
+            inputs={"u": ("torque", TORQUE)},
+            start={"angle": 0.1},
+            method=dr.MultipleShooting(window),
+        )
+        np.testing.assert_allclose([found["gain"], found["stiffness"]], whole.x[:2], rtol=1e-6)
+        np.testing.assert_allclose(found.covariance, covariance[:2, :2], rtol=1e-4)
+        np.testing.assert_allclose(found.chi_square, 2 * whole.cost, rtol=1e-6)
+        assert found.freedom == 41 - 4
+
+
+def test_corners_cost_more_than_cubics(stick):
+    """Without noise, straight lines between samples of a smooth torque leave an error that cubics do not."""
+    run = dr.simulate(stick, 2.0, inputs={"u": "-40*angle - 8*rate + 9*sin(9*t)"}, start={"angle": 0.1}, samples=81)
+    log = {"time": run.time, "angle": run["angle"], "torque": run["u"]}
+    errors = {}
+    for drive in (Linear("torque", TORQUE), Smooth("torque", TORQUE)):
+        found = dr.estimate(
+            stick, log, ["gain"], {"angle": ("angle", ANGLE)}, inputs={"u": drive}, method=dr.MultipleShooting(0.5)
+        )
+        errors[type(drive)] = abs(found["gain"] - 1.0)
+    assert errors[Smooth] < 0.05 * errors[Linear] and errors[Linear] > 1e-3
+
+
+def test_windows_must_be_long_enough_for_smooth_inputs(stick):
+    log = _log(stick, 2.0, 3, 41)
+    given = {"inputs": {"u": dr.Smooth("torque", TORQUE)}, "method": dr.MultipleShooting(0.1)}
+    with pytest.raises(dr.DataError, match="only 2 intervals of 'torque'"):
+        dr.estimate(stick, log, ["gain"], {"angle": ("angle", ANGLE)}, **given)
+
+
+def test_laws_in_words(stick):
+    """An input that follows a law: the closed loop is stable, and one run from the start serves."""
+    law = "-40*angle - 8*rate + 4*sin(3*t) + 3*cos(7*t)"
+    log, given = _log(stick, 4.0, 1), {"measured": {"angle": ("angle", ANGLE)}, "start": {"angle": 0.1}}
+    found = dr.estimate(stick, log, ["gain", "stiffness"], **given, inputs={"u": law})
+    for name, value in (("gain", 1.2), ("stiffness", 16.0)):
+        assert abs(found[name] - value) < 3.5 * found.deviations[name] < 0.2 * value
+    for wrong, said in (
+        ({"u": "torqe"}, r"no column of the data and no quantity of stick; did you mean 'torque'"),
+        ({"u": "2*torque"}, r"the law of 'u' uses the column 'torque'"),
+        ({"u": "-40*angl"}, r"nothing is called 'angl'; did you mean 'angle'"),
+        ({"u": "3*("}, r"law of input 'u'.*unexpected end"),
+        ({"w": "1"}, r"stick has no input 'w'"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            dr.estimate(stick, log, ["gain"], **given, inputs=wrong)
