@@ -1,16 +1,15 @@
-"""The command line: `draisine list | show | simulate | certify | doctor | export | equations | draw | modes | critical | steady |
-linearize | continue | turns | atlas | uncertainty | estimate | optimise | run`, each followed by a model or a study.
+"""The command line, `draisine COMMAND …`: its parser, and the commands that have no file of their own in `commands/`.
 
-Arguments are parsed before anything heavy is loaded, so that help is immediate. Exit codes: 0 done, 1 the run ended early (the
-status says why), the roads of a certificate disagree or the doctor finds that nothing can move, 2 the call or the model is wrong.
+Arguments are parsed before anything heavy is loaded, so that help is immediate. Results go to stdout, everything else to stderr;
+with --json there is one JSON value on stdout and nothing else. `EXIT_CODES` says what the exit status means.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import logging
 import sys
+import textwrap
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,31 +17,58 @@ from typing import TYPE_CHECKING, Any
 from draisine.commands import (
     certify,
     compare_drift,
+    completion,
     continuation,
     design,
     doctor,
     draw,
+    ensemble,
     equations,
     estimate,
     export,
+    filter,
     optimise,
+    report,
     stability,
+    studio,
     uncertainty,
 )
+from draisine.commands.terminal import bar, print_json, say, table
 
 if TYPE_CHECKING:
     from draisine.model import Model
     from draisine.program.equations import Equations
     from draisine.results import Trajectory
 
-DONE, ENDED_EARLY, WRONG = 0, 1, 2
+DONE, ENDED_EARLY, WRONG, INFEASIBLE, INTERRUPTED = 0, 1, 2, 3, 130
+EXIT_CODES = {
+    DONE: "done",
+    ENDED_EARLY: "done, but it did not come out as it should: a run ended early, a certificate disagrees, nothing can move, "
+    "no solution was found, a chapter of a report could not be written",
+    WRONG: "the call, the model or a file is wrong; the message says what and how to cure it",
+    INFEASIBLE: "the manoeuvre is infeasible; the conditions that fight are named (optimise)",
+    INTERRUPTED: "interrupted from the keyboard; what was finished is kept",
+}
 METHODS = ("auto", "dop853", "radau", "esdirk23", "gauss", "cvode", "ida", "rk4", "heun", "predictor-corrector")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = _parser()
-    given, wishes = parser.parse_known_args(arguments)
-    wishing = ("simulate", "compare-drift", "doctor", "export", "equations", "draw", "lqr", *stability.TASKS, *continuation.TASKS)
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    parser = _parser(words[0] if words else None)
+    given, wishes = parser.parse_known_args(words)
+    wishing = (
+        "simulate",
+        "compare-drift",
+        "doctor",
+        "export",
+        "equations",
+        "draw",
+        "lqr",
+        "ensemble",
+        "report",
+        *stability.TASKS,
+        *continuation.TASKS,
+    )
     if wishes and given.command not in wishing:
         parser.error(f"unrecognised: {' '.join(wishes)}")
     _speak()
@@ -51,13 +77,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return code
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
-        return 130
+        return INTERRUPTED
     except BrokenPipeError:
         # the reader of our output went away, as `| head` does; nothing is wrong
         sys.stderr.close()
         return DONE
-    except (ValueError, KeyError, OSError) as problem:
+    except (ValueError, KeyError, OSError, TypeError) as problem:
         # what our own checks raise: the message names the thing and the cure
+        logging.getLogger("draisine").debug("where it was raised", exc_info=True)
         print(f"draisine: {problem.args[0] if isinstance(problem, KeyError) and problem.args else problem}", file=sys.stderr)
         return WRONG
 
@@ -72,11 +99,34 @@ def _speak() -> None:
         logger.setLevel(logging.INFO)
 
 
-def _parser() -> argparse.ArgumentParser:
+class _Chosen:
+    """Of all commands the one that was asked for: making the parsers of all takes as long as a run."""
+
+    def __init__(self, commands: Any, wanted: str) -> None:
+        self._commands, self._wanted = commands, wanted
+
+    def add_parser(self, name: str, **described: Any) -> Any:
+        return self._commands.add_parser(name, **described) if name == self._wanted else _Ignored()
+
+
+class _Ignored:
+    """The parser of a command that was not asked for: whatever is added to it is not there."""
+
+    def __getattr__(self, name: str) -> Callable[..., _Ignored]:
+        return lambda *_, **__: self
+
+
+def _parser(wanted: str | None = None) -> argparse.ArgumentParser:
+    """The parser of one command; of all of them if none is named, or none of that name is known."""
     parser = argparse.ArgumentParser(
-        prog="draisine", description="Constrained mechanical systems: describe, derive, simulate, look."
+        prog="draisine",
+        description="Constrained mechanical systems: describe, derive, simulate, look.",
+        epilog="exit status:\n"
+        + "\n".join(textwrap.fill(f"{code:>5}  {what}", 100, subsequent_indent=" " * 7) for code, what in EXIT_CODES.items()),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    every = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    commands: Any = every if wanted is None else _Chosen(every, wanted)
 
     listing = commands.add_parser("list", help="models and studies of the gallery")
     listing.add_argument("--json", action="store_true", help="print one JSON object")
@@ -145,16 +195,22 @@ def _parser() -> argparse.ArgumentParser:
     design.add(commands, _lqr)
     continuation.add(commands, *(_stability(task) for task in ("continue", "turns", "atlas")))
     uncertainty.add(commands, _uncertainty)
+    ensemble.add(commands, _ensemble)
     estimate.add(commands, _estimate)
+    filter.add(commands, _filter)
     optimise.add(commands, _optimise)
+    studio.add(commands, _studio)
+    report.add(commands, _report)
 
     run = commands.add_parser("run", help="run a study of the gallery and save its figures")
     run.add_argument("study", metavar="STUDY")
     run.add_argument(
         "--out", type=Path, default=Path("out"), metavar="DIR", help="folder for figures and trajectories (default out)"
     )
+    run.add_argument("--json", action="store_true", help="print one JSON object")
     run.set_defaults(action=_run)
-    return parser
+    completion.add(commands, _completion)
+    return parser if wanted is None or wanted in every.choices else _parser()
 
 
 # ---------------------------------------------------------------- commands
@@ -165,15 +221,10 @@ def _list(given: argparse.Namespace, _: list[str]) -> int:
 
     models, studies = gallery.models(), gallery.studies()
     if given.json:
-        print(json.dumps({"models": models, "studies": studies}, ensure_ascii=False, indent=1))
+        print_json({"models": models, "studies": studies})
         return DONE
-    width = max(len(name) for name in (*models, *studies))
-    print("models (draisine show MODEL, draisine simulate MODEL)")
-    for name, about in models.items():
-        print(f"  {name:<{width}}  {about}")
-    print("studies (draisine run STUDY)")
-    for name, about in studies.items():
-        print(f"  {name:<{width}}  {about}")
+    table(("", ""), list(models.items()), "models (draisine show MODEL, draisine simulate MODEL)")
+    table(("", ""), list(studies.items()), "studies (draisine run STUDY)")
     return DONE
 
 
@@ -186,14 +237,15 @@ def _show(given: argparse.Namespace, _: list[str]) -> int:
     system = None if isinstance(model, Equations) else model.freeze()
     equations = model if isinstance(model, Equations) else derive(model)
     if given.json:
-        print(json.dumps(describe_as_data(equations, system), ensure_ascii=False, indent=1))
+        print_json(describe_as_data(equations, system))
     else:
-        print(describe(equations, system))
+        say(describe(equations, system))
     return DONE
 
 
 def _simulate(given: argparse.Namespace, extra: list[str]) -> int:
     from draisine.results.files import check_target
+    from draisine.results.status import Ending
     from draisine.verbs import simulate
 
     model = _model(given.model)
@@ -203,31 +255,31 @@ def _simulate(given: argparse.Namespace, extra: list[str]) -> int:
         check_target(given.save, film=True)
     elif given.charts:
         raise ValueError("--charts draws beside a film; name its file: --save ride.html")
-    progress = None if given.json else _Progress()
-    run = simulate(
-        model,
-        given.until,
-        start=_wishes(extra),
-        parameters={name: _number(name, value) for name, value in _pairs(given.set, "--set")},
-        inputs={name: _law(value) for name, value in _pairs(given.input, "--input")},
-        method=_method(given),
-        samples=given.samples,
-        progress=progress,
-    )
-    if progress is not None:
-        progress.close()
+    with bar("simulating", silent=given.json) as progress:
+        run = simulate(
+            model,
+            given.until,
+            start=_wishes(extra),
+            parameters={name: _number(name, value) for name, value in _pairs(given.set, "--set")},
+            inputs={name: _law(value) for name, value in _pairs(given.input, "--input")},
+            method=_method(given),
+            samples=given.samples,
+            progress=progress,
+        )
     if given.out is not None:
         run.save(given.out)
     if given.save is not None:
         run.save(given.save, charts=[word.strip() for word in given.charts.split(",") if word.strip()])
     if given.json:
-        print(json.dumps(_as_data(run, given.out, given.save), ensure_ascii=False))
+        print_json(_as_data(run, given.out, given.save))
     else:
         print(run.scene["start"])
-        print(run.summary())
+        say(run.summary())
         for path in (given.out, given.save):
             if path is not None:
                 print(f"written: {path}")
+    if run.status.kind is Ending.INTERRUPTED:
+        return INTERRUPTED
     return DONE if run.status.complete else ENDED_EARLY
 
 
@@ -287,8 +339,19 @@ def _stability(task: str) -> Callable[[argparse.Namespace, list[str]], int]:
     return act
 
 
+def _ensemble(given: argparse.Namespace, extra: list[str]) -> int:
+    parameters = {name: _number(name, value) for name, value in _pairs(given.set, "--set")}
+    inputs = {name: _law(value) for name, value in _pairs(given.input, "--input")}
+    return ensemble.run(given, _model(given.model), _wishes(extra), parameters, inputs)
+
+
 def _estimate(given: argparse.Namespace, _: list[str]) -> int:
     estimate.run(given, _model)
+    return DONE
+
+
+def _filter(given: argparse.Namespace, _: list[str]) -> int:
+    filter.run(given, _model, _pairs)
     return DONE
 
 
@@ -301,14 +364,31 @@ def _optimise(given: argparse.Namespace, _: list[str]) -> int:
     return optimise.run(given, _model)
 
 
+def _report(given: argparse.Namespace, extra: list[str]) -> int:
+    parameters = {name: _number(name, value) for name, value in _pairs(given.set, "--set")}
+    return DONE if report.run(given, _model(given.model), _wishes(extra), parameters) else ENDED_EARLY
+
+
+def _studio(given: argparse.Namespace, _: list[str]) -> int:
+    return DONE if studio.run(given, _model) else ENDED_EARLY
+
+
 def _run(given: argparse.Namespace, _: list[str]) -> int:
     from draisine import gallery
 
     study = gallery.study(given.study)()
     folder = given.out if given.out is not None else Path("out") / given.study
     written = study.save(folder)
-    print(study.summary())
+    if given.json:
+        print_json({"study": given.study, "title": study.title, "findings": study.findings, "written": written})
+        return DONE
+    say(study.summary())
     print(f"written to {folder}: {', '.join(path.name for path in written)}")
+    return DONE
+
+
+def _completion(given: argparse.Namespace, _: list[str]) -> int:
+    print(completion.script(given.shell, _parser()))
     return DONE
 
 
@@ -409,30 +489,3 @@ def _as_data(run: Trajectory, out: Path | None, film: Path | None) -> dict[str, 
         **({"written": str(out)} if out is not None else {}),
         **({"film": str(film)} if film is not None else {}),
     }
-
-
-class _Progress:
-    """A bar on the terminal for runs that take longer than a second; nothing when piped."""
-
-    def __init__(self) -> None:
-        import time
-
-        self._clock, self._began = time.monotonic, time.monotonic()
-        self._bar: Any = None
-        self._task: Any = None
-
-    def __call__(self, fraction: float) -> None:
-        if not sys.stderr.isatty() or self._clock() - self._began < 1.0:
-            return
-        if self._bar is None:
-            from rich.console import Console
-            from rich.progress import Progress
-
-            self._bar = Progress(console=Console(stderr=True), transient=True)
-            self._bar.start()
-            self._task = self._bar.add_task("simulating", total=1.0)
-        self._bar.update(self._task, completed=fraction)
-
-    def close(self) -> None:
-        if self._bar is not None:
-            self._bar.stop()

@@ -99,7 +99,9 @@ def test_searches_for_an_optimum_are_the_same_wherever_they_are_made(client: Any
     m.prismatic("place", "ground", m.body("cart", mass=1.0), axis="x")
     push = m.input("push", "N")
     m.effort("place", push)
-    across = dr.manoeuvre(m).start(place=0, place_rate=0).bounds(push=(-2, 2)).duration(2.0).minimise(final="cos(3*place) + 0.1*place")
+    across = (
+        dr.manoeuvre(m).start(place=0, place_rate=0).bounds(push=(-2, 2)).duration(2.0).minimise(final="cos(3*place) + 0.1*place")
+    )
     guesses = [dr.Held(inputs={"push": p}) for p in (-1.0, 1.0, 0.4)]
     here, there = (dr.multistart(across, guesses, method=dr.Adjoint(pieces=2), on=on) for on in (None, client))
     assert len(here.minima) == 3
@@ -107,3 +109,43 @@ def test_searches_for_an_optimum_are_the_same_wherever_they_are_made(client: Any
     for one, other in zip(here.attempts, there.attempts, strict=True):
         np.testing.assert_array_equal(one.solution.answer.w, other.solution.answer.w)
         np.testing.assert_array_equal(one.solution["place"], other.solution["place"])
+
+
+KNOCKS = {
+    "samples": {"roll_rate": dr.Normal(0.0, 2.0), "m_frame": dr.Uniform(70.0, 100.0)},
+    "runs": 600,
+    "seed": 8,
+    "until": 1.0,
+}
+KEPT = {"start": {"speed": 5.0}, "outputs": ["lean", "steer"], "tolerance": 1e-6, "chunk": 40}
+
+
+@pytest.fixture(scope="module")
+def here() -> dr.Ensemble:
+    return dr.ensemble(dr.gallery.bicycle(), **KNOCKS, **KEPT)
+
+
+def test_an_ensemble_is_the_same_though_a_worker_is_killed_in_the_middle(client: Any, here: dr.Ensemble) -> None:
+    killed: list[int] = []
+
+    def kill(progress: Any) -> None:
+        if progress.done >= 160 and not killed:
+            killed.append(next(iter(client.run(os.getpid).values())))
+            os.kill(killed[0], signal.SIGKILL)
+
+    there = dr.ensemble(dr.gallery.bicycle(), **KNOCKS, **KEPT, on=client, progress=kill)
+    assert killed and there.complete and len(there) == 600
+    assert set(here.statuses) == {"EVENT", "FINISHED"}
+    assert there.frame().equals(here.frame())
+    assert there.statistics == here.statistics
+
+
+def test_an_ensemble_elsewhere_goes_into_folders_and_is_taken_up_again(client: Any, here: dr.Ensemble, tmp_path: Path) -> None:
+    def impatient(progress: Any) -> None:
+        if progress.done >= 200:
+            raise KeyboardInterrupt
+
+    part = dr.ensemble(dr.gallery.bicycle(), **KNOCKS, **KEPT, on=client, out=tmp_path / "k.zarr", progress=impatient)
+    assert not part.complete and len(part) == 200
+    whole = dr.ensemble(dr.gallery.bicycle(), **KNOCKS, **KEPT, on=client, out=tmp_path / "k.zarr")
+    assert whole.complete and whole.frame().equals(here.frame())

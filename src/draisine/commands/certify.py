@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
+
+from draisine.commands.terminal import print_json, say
 
 if TYPE_CHECKING:
     from draisine.model import Model
@@ -42,7 +43,10 @@ def run(given: argparse.Namespace, model: Model | Equations, other: Model | Equa
     from draisine.verbs import certify
 
     certificate = certify(model, other, given.states, names=_names(given.names))
-    print(json.dumps(finite(certificate.as_data()), ensure_ascii=False, indent=1) if given.json else certificate)
+    if given.json:
+        print_json(certificate.as_data())
+    else:
+        say(certificate)
     return certificate.passed
 
 
@@ -54,12 +58,3 @@ def _names(texts: list[str]) -> dict[str, str]:
             raise ValueError(f"--names {text!r}: write A=B, a name of the first description and one of the second")
         found[first] = second
     return found
-
-
-def finite(data: Any) -> Any:
-    """JSON has no infinity; what is off by that much is told as null."""
-    if isinstance(data, dict):
-        return {key: finite(value) for key, value in data.items()}
-    if isinstance(data, list):
-        return [finite(value) for value in data]
-    return None if isinstance(data, float) and not (abs(data) < float("inf")) else data

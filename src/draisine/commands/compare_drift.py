@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
+
+from draisine.commands.terminal import print_json, say
 
 if TYPE_CHECKING:
     from draisine.model import Model
@@ -60,4 +61,7 @@ def run(given: argparse.Namespace, model: Model | Equations, wishes: dict[str, f
         tolerance=given.tolerance,
         invariants=given.invariant,
     )
-    print(json.dumps(table.as_data(), ensure_ascii=False, indent=1) if given.json else table)
+    if given.json:
+        print_json(table.as_data())
+    else:
+        say(table)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from draisine.commands.stability import WISHES, add_quantities, names_of, sweep_of
+from draisine.commands.terminal import print_json, say
 
 if TYPE_CHECKING:
     from draisine.model import Model
@@ -143,7 +143,7 @@ def _tell(given: argparse.Namespace, branches: Mapping[str, Any], names: tuple[s
 
         write(branch_figure(branches, *names), given.plot)
     if given.json:
-        print(json.dumps({title: branch.as_data() for title, branch in branches.items()}, ensure_ascii=False))
+        print_json({title: branch.as_data() for title, branch in branches.items()})
         return
     for title, branch in branches.items():
         print(branch if title == branch.model else f"{title}: {branch}")
@@ -166,9 +166,9 @@ def run_atlas(
 
         write(atlas_figure(found, friction=given.friction), given.plot)
     if given.json:
-        print(json.dumps(found.as_data(), ensure_ascii=False))
+        print_json(found.as_data())
         return
-    print(found)
+    say(found)
     if given.friction is not None:
         count = int(found.possible(given.friction).sum())
         print(f"  {count} neither slip on ground of friction {given.friction:g} nor lift a wheel")

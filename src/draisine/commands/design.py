@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from draisine.commands.stability import names_of
+from draisine.commands.terminal import print_json, say
 
 if TYPE_CHECKING:
     from draisine.model import Model
@@ -56,8 +56,8 @@ def run(
         limits=numbers(given.limit, "--limit"),
     )
     if given.json:
-        print(json.dumps(law.as_data(), ensure_ascii=False))
+        print_json(law.as_data())
         return
-    print(law)
+    say(law)
     for name, expression in law.items():
         print(f"--input '{name}={expression}'")

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
+
+from draisine.commands.terminal import print_json, say
 
 if TYPE_CHECKING:
     from draisine.model import Model
@@ -36,5 +37,8 @@ def run(
     from draisine.doctor.diagnosis import diagnose
 
     found = diagnose(model, wishes or None, parameters=parameters)
-    print(json.dumps(found.as_data(), ensure_ascii=False, indent=1, allow_nan=False) if given.json else found)
+    if given.json:
+        print_json(found.as_data())
+    else:
+        say(found)
     return found.can_move

@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from draisine.commands.terminal import print_written
+
 if TYPE_CHECKING:
     from draisine.model import Model
     from draisine.program.equations import Equations
@@ -32,6 +34,7 @@ def add(commands: Any, action: Callable[[argparse.Namespace, list[str]], int]) -
     parser.add_argument(
         "--out", type=Path, default=None, metavar="FILE", help="the figure: .svg, .pdf or .png (default MODEL.svg)"
     )
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.set_defaults(action=action)
 
 
@@ -45,4 +48,4 @@ def run(
     views = [word.strip() for word in given.views.split(",") if word.strip()] if given.views is not None else None
     path = given.out if given.out is not None else Path(f"{model.name}.svg")
     save_figure(draw(model, wishes or None, parameters=parameters, views=views), path)
-    print(f"written: {path}")
+    print_written([path], given.json)

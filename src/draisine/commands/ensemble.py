@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -11,8 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from draisine.commands.certify import finite
 from draisine.commands.stability import names_of
+from draisine.commands.terminal import print_json, say
 
 if TYPE_CHECKING:
     from draisine.ensembles import Ensemble, Progress
@@ -98,9 +97,9 @@ def run(
             progress=progress,
         )
     if given.json:
-        print(json.dumps(finite(as_data(found)), ensure_ascii=False))
+        print_json(as_data(found))
     else:
-        print(found)
+        say(found)
         _tell_statistics(found)
         if given.out is not None:
             print(f"written: {given.out}")

@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from draisine.commands.terminal import print_json, print_written
+
 if TYPE_CHECKING:
     from draisine.model import Model
     from draisine.program.equations import Equations
@@ -38,6 +40,7 @@ def add(commands: Any, action: Callable[[argparse.Namespace, list[str]], int]) -
         metavar="FILE",
         help="write to a file, with the picture; otherwise to the terminal, without",
     )
+    parser.add_argument("--json", action="store_true", help="print one JSON object: the files written, or the text")
     parser.set_defaults(action=action)
 
 
@@ -46,8 +49,7 @@ def run(given: argparse.Namespace, model: Model | Equations, wishes: Mapping[str
     from draisine.presentation import write_equations
 
     if given.out is not None:
-        for path in write_equations(model, given.out, given.format, at=wishes or None):
-            print(f"written: {path}")
+        print_written(write_equations(model, given.out, given.format, at=wishes or None), given.json)
         return
     if given.format == "pdf":
         raise ValueError("a PDF is no text for a terminal: say where to write it, with --out FILE.pdf")
@@ -58,4 +60,9 @@ def run(given: argparse.Namespace, model: Model | Equations, wishes: Mapping[str
     from draisine.equations.writing.document import document
     from draisine.equations.writing.formats import TEXTS
 
-    print(TEXTS[given.format or "md"](document(model)), end="")
+    kind = given.format or "md"
+    text = TEXTS[kind](document(model))
+    if given.json:
+        print_json({"format": kind, "text": text})
+    else:
+        print(text, end="")

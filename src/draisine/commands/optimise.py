@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from draisine.commands.certify import finite
+from draisine.commands.terminal import print_json, say
 
 if TYPE_CHECKING:
     from draisine.model import Model
@@ -50,10 +49,10 @@ def run(given: argparse.Namespace, model: Callable[[str], Model | Equations]) ->
     written = _written(given, found)
     told = found.optimality
     if given.json:
-        print(json.dumps(finite({**_as_data(found), "optimality": told.as_data(), "written": written}), ensure_ascii=False))
+        print_json({**_as_data(found), "optimality": told.as_data(), "written": written})
     else:
-        print(found.status)
-        print(told)
+        say(found.status)
+        say(told)
         for note in found.notes:
             print(f"note: {note}")
         for path in written:

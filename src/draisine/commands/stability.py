@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import json
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from draisine.commands.terminal import bar, print_json, say, table
 
 if TYPE_CHECKING:
     from draisine.model import Model
@@ -128,9 +128,9 @@ def run_modes(
 
         write(found.plot(), given.plot)
     if given.json:
-        print(json.dumps(found.as_data(), ensure_ascii=False))
+        print_json(found.as_data())
         return
-    print(found)
+    say(found)
     for critical in found.critical():
         print(f"{critical.kind}: {critical.over} = {critical.value:.12g}")
     if given.plot is not None:
@@ -143,7 +143,7 @@ def run_critical(
     found = _modes(given, model, wishes, parameters).critical()
     slopes = [c.gradient() if given.gradient else {} for c in found]
     if given.json:
-        print(json.dumps([{**c.as_data(), "gradient": g} for c, g in zip(found, slopes, strict=True)], ensure_ascii=False))
+        print_json([{**c.as_data(), "gradient": g} for c, g in zip(found, slopes, strict=True)])
         return
     if not found:
         print("no critical value in the sweep")
@@ -162,12 +162,10 @@ def run_steady(
     found = steady(model, wishes, free=names_of(given.free), parameters=parameters)
     linear = found.linearize(_told(given, model)).essential()
     if given.json:
-        print(json.dumps({"values": found.values, "ignorable": found.ignorable, "linear": linear.as_data()}, ensure_ascii=False))
+        print_json({"values": found.values, "ignorable": found.ignorable, "linear": linear.as_data()})
         return
-    width = max(len(name) for name in found.values)
-    for name, value in found.values.items():
-        print(f"{name:<{width}}  {value:.9g}")
-    print(linear)
+    table(("", ""), [(name, f"{value:.9g}") for name, value in found.values.items()])
+    say(linear)
 
 
 def run_linearize(
@@ -177,7 +175,10 @@ def run_linearize(
 
     found = linearize(model, wishes, parameters=parameters, states=_told(given, model))
     found = found if given.full else found.essential()
-    print(json.dumps(found.as_data(), ensure_ascii=False) if given.json else found)
+    if given.json:
+        print_json(found.as_data())
+    else:
+        say(found)
 
 
 def run_map(
@@ -186,7 +187,7 @@ def run_map(
     from draisine.drawn.stability import stability_map
 
     over = dict(sweep_of(text) for text in given.over)
-    with _bar() as progress:
+    with bar("map", silent=given.json) as progress:
         found = stability_map(
             model,
             over,
@@ -202,27 +203,11 @@ def run_map(
 
         write(found.plot(), given.plot)
     if given.json:
-        print(json.dumps(found.as_data(), ensure_ascii=False))
+        print_json(found.as_data())
         return
-    print(found)
+    say(found)
     if given.plot is not None:
         print(f"written: {given.plot}")
-
-
-@contextmanager
-def _bar() -> Iterator[Callable[[float], None] | None]:
-    """A bar on a terminal; nothing when piped."""
-    import sys
-
-    if not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import Progress
-
-    with Progress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("map", total=1.0)
-        yield lambda share: bar.update(task, completed=share)
 
 
 TASKS = {"modes": run_modes, "critical": run_critical, "steady": run_steady, "linearize": run_linearize, "map": run_map}

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from draisine.commands.stability import sweep_of
+from draisine.commands.terminal import print_json, say
 
 
 def add(commands: Any, action: Callable[[argparse.Namespace, list[str]], int]) -> None:
@@ -42,8 +42,8 @@ def run(given: argparse.Namespace) -> None:
 
         save_figure(bike.figure(speeds), given.plot)
     if given.json:
-        print(json.dumps(found.as_data(), ensure_ascii=False))
+        print_json(found.as_data())
         return
-    print(found)
+    say(found)
     if given.plot is not None:
         print(f"written: {given.plot}")

@@ -151,7 +151,7 @@ class _Conductor:
             name=task.posed.equations.name,
             varied=task.posed.lanes.names,
             shape=task.posed.lanes.shape,
-            units=units_of(task.posed.equations, task.outputs),
+            units=units_of(task.posed.equations, (*task.posed.lanes.names, *task.outputs)),
             tally=tally,
             complete=complete,
             seconds=time.perf_counter() - self._began,

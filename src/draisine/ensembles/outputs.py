@@ -32,11 +32,11 @@ def places_of(equations: Equations) -> dict[str, tuple[str, int]]:
 
 
 def units_of(equations: Equations, names: Sequence[str]) -> dict[str, str]:
-    """Units of outputs by name."""
+    """Units of outputs, parameters, inputs and wishes for the start ("start.lean") by name."""
     e = equations
-    groups = (e.multipliers, e.outputs, e.inputs, e.velocities, e.coordinates)
+    groups = (e.parameters, e.multipliers, e.outputs, e.inputs, e.velocities, e.coordinates)
     known = {q.name: q.unit for group in groups for q in group} | {"kinetic_energy": "J", "potential_energy": "J"}
-    return {name: known.get(name, "") for name in names}
+    return {name: known.get(name.removeprefix("start."), "") for name in names}
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +18,7 @@ from draisine.model.amounts import Amount, laws_and_constants
 from draisine.model.validate import check_numbers
 from draisine.program.equations import Equations, Event
 from draisine.program.implicit import Implicit
+from draisine.program.portable import from_bytes, to_bytes
 from draisine.simulation.names import numbers, unknown_name
 from draisine.simulation.start import Near, StartProblem
 
@@ -36,6 +37,11 @@ class Posed:
     near: dict[str, float]
     inputs: Reals
     parameters: Reals
+
+    def __reduce__(self) -> tuple[Callable[..., Posed], tuple[Any, ...]]:
+        """Equations travel as portable programs; what is compiled of them is compiled where they arrive."""
+        rest = self.lanes, self.homes, self.wishes, self.near, self.inputs, self.parameters
+        return arrived, (to_bytes(self.equations, alternates=True), *rest)
 
     @property
     def count(self) -> int:
@@ -67,6 +73,12 @@ class Posed:
         constants = sorted(self.wishes.items()), sorted(self.near.items()), self.inputs.tolist(), self.parameters.tolist()
         text = repr((told, e.event_list, e.alternates, constants, self.lanes.told(), sorted(self.homes.items()), *more))
         return hashlib.sha256(text.encode()).hexdigest()
+
+
+def arrived(equations: bytes, *rest: Any) -> Posed:
+    """An ensemble from another process."""
+    own = from_bytes(equations)
+    return Posed(own, StartProblem(own), *rest)
 
 
 def _plain(programs: Sequence[Any]) -> list[Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -67,6 +67,10 @@ class Ensemble:
     def survived(self) -> NDArray[np.bool_]:
         """Which runs reached their end."""
         return np.asarray(self["status"] == "FINISHED")
+
+    if TYPE_CHECKING:  # attached by `draisine.drawn.ensembles`, since pictures are drawn elsewhere
+
+        def plot(self, *names: str, **options: Any) -> Any: ...
 
     def __str__(self) -> str:
         ends = ", ".join(f"{count:,} {status}" for status, count in self.statuses.items())

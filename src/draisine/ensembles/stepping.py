@@ -118,12 +118,14 @@ class Stepper:
         self._memories = [_memory(compiled, chosen, until, samples) for _ in range(1 if wide is None else LANES)]
         self._settings = [np.frombuffer(bytes(memory.block), dtype=np.int64).copy() for memory in self._memories]
         self._stop, self._bears = stop, int(chosen.if_stiff is None)
-        self._group = None if wide is None else _Group.of(compiled.equations, wide)
+        self._kernels = compiled.kernels()
+        self._group = None if wide is None else _Group.of(compiled.equations, wide, self._memories[0].arrays["parameters"].size)
         self._run = lane_code(wide is not None).function
 
     def __call__(self, moved: Moved, which: Integers) -> None:
         """Begin, or go on with, the lanes for which `which` says so (`lanes.BEGINS`, `GOES_ON`)."""
-        shared = self._table(moved, which)
+        parameters = np.ascontiguousarray(self._kernels.extended(moved.parameters))  # it must outlive the call
+        shared = self._table(moved, which, parameters)
         tables = []
         for memory, settings in zip(self._memories, self._settings, strict=True):
             table = shared.copy()
@@ -137,16 +139,16 @@ class Stepper:
             table = self._group.table(tables)  # it must outlive the call
             self._run(table.ctypes.data)
 
-    def _table(self, moved: Moved, which: Integers) -> Integers:
+    def _table(self, moved: Moved, which: Integers, parameters: Reals) -> Integers:
         """What the tables of all places have in common."""
         table = np.zeros(code.ENTRIES, dtype=np.int64)
-        table[code.PARAMETER_COUNT], table[code.LANES] = moved.parameters.shape[1], len(which)
+        table[code.PARAMETER_COUNT], table[code.LANES] = parameters.shape[1], len(which)
         table[code.BEARS_STIFFNESS] = self._bears
         places = {
             code.WANTED: which,
             code.START_X: moved.x,
             code.START_U: moved.inputs,
-            code.START_P: moved.parameters,
+            code.START_P: parameters,
             code.STATES: moved.states,
             code.SAMPLED: moved.sampled,
             code.REASON: moved.reason,
@@ -191,10 +193,10 @@ class _Group:
     arrays: dict[int, NDArray[Any]]
 
     @staticmethod
-    def of(equations: Equations, kernel: WideKernel) -> _Group:
+    def of(equations: Equations, kernel: WideKernel, parameters: int) -> _Group:
         e = equations
         sizes = {groups.TIME: 1, groups.STATE: len(e.states), groups.INPUTS: len(e.inputs)}
-        sizes |= {groups.GROUP_PARAMETERS: len(e.parameters), groups.RATE: len(e.states)}
+        sizes |= {groups.GROUP_PARAMETERS: parameters, groups.RATE: len(e.states)}
         sizes |= dict.fromkeys((groups.STEP, groups.NEW_TIME, groups.SIZE), 1)
         arrays: dict[int, NDArray[Any]] = {entry: np.zeros(size * LANES) for entry, size in sizes.items()}
         arrays |= {entry: np.zeros(LANES, dtype=np.int64) for entry in (groups.LANE_OF, groups.VERDICT)}

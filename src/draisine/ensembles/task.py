@@ -50,6 +50,9 @@ class Task:
         reporter = Reporter.of(posed.equations, outputs)
         return Task(posed, until, outputs, keep, method, rows, chunk, sample_times(keep, until), reporter)
 
+    def __reduce__(self) -> tuple[Callable[..., Task], tuple[Any, ...]]:
+        return Task.of, (self.posed, self.until, self.outputs, self.keep, self.method, self.rows, self.chunk)
+
     @property
     def chunks(self) -> int:
         return -(-self.posed.count // self.chunk)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import MISSING, fields
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 from draisine.model.errors import ModelError
@@ -13,28 +14,33 @@ from draisine.model.file_joints import place_of, read_joint
 from draisine.model.file_ties import read_tie
 from draisine.model.laws import LAWS, ROLLING, TangentialLaw
 from draisine.model.model import Model
+from draisine.model.shapes import shapes_of
 from draisine.model.units import UnitError, parse_unit, si_text, unit_of
 from draisine.program.tables import Table
 
 FORMAT = 1  # number of the file format
 
+_Sections = dict[str, tuple[str, Callable[[Model, str, Any, str], None]]]
 
-def model_of(content: dict[str, Any]) -> Model:
-    """The model that a file's content describes, checked as a whole."""
+
+def model_of(content: dict[str, Any], folder: str = "") -> Model:
+    """The model that a file's content describes, checked as a whole; files that it names lie in `folder`."""
     top = Entry("the model", content).only(*_TOP, *_SECTIONS)
     version = content.get("draisine", FORMAT)
     if version != FORMAT:
         raise ModelError(f"file format {version!r} is not known here; this version reads format {FORMAT}")
     model = Model(top.text("name"), top.text("about", ""))
-    for key, (word, add) in _SECTIONS.items():
+    sections: _Sections = {**_SECTIONS, "bodies": ("body", partial(_add_body, folder))}
+    for key, (word, add) in sections.items():
         for name, table in (top.entry(key).table if top.has(key) else {}).items():
             add(model, name, table, f"{word} {name!r}")
     if top.has("gravity"):
         model.gravity(top.amount("gravity"))
     if top.has("ground"):
-        ground = top.entry("ground").only("slope", "bank", "height", "velocity")
+        ground = top.entry("ground").only("slope", "bank", "height", "velocity", "shapes")
         tilt = (ground.amount("slope", 0), ground.amount("bank", 0))
-        model.ground(*tilt, ground.amount("height", 0), ground.items("velocity", [0, 0]))
+        shapes = shapes_of(ground.items("shapes", []), "the ground", folder)
+        model.ground(*tilt, ground.amount("height", 0), ground.items("velocity", [0, 0]), shapes)
     model.independent(*top.texts("independent", []))
     model.freeze()
     return model
@@ -66,15 +72,16 @@ def _add_table(model: Model, name: str, value: Any, where: str) -> None:
     model._add("tables", table)
 
 
-def _add_body(model: Model, name: str, value: Any, where: str) -> None:
-    entry = Entry.of(where, value).only("mass", "centre", "inertia", "about")
+def _add_body(folder: str, model: Model, name: str, value: Any, where: str) -> None:
+    entry = Entry.of(where, value).only("mass", "centre", "inertia", "about", "shapes")
     inertia: Any = None
     if isinstance(entry.table.get("inertia"), dict):
         tensor = entry.entry("inertia").only("xx", "yy", "zz", "xy", "yz", "zx")
         inertia = {key: tensor.amount(key) for key in tensor.table}
     elif entry.has("inertia"):
         inertia = entry.vector("inertia")
-    model.body(name, entry.amount("mass"), entry.vector("centre", (0, 0, 0)), inertia, entry.text("about", ""))
+    shapes = shapes_of(entry.items("shapes", []), where, folder)
+    model.body(name, entry.amount("mass"), entry.vector("centre", (0, 0, 0)), inertia, entry.text("about", ""), shapes)
 
 
 def _add_point(model: Model, name: str, value: Any, where: str) -> None:
@@ -186,11 +193,11 @@ def _add_watch(model: Model, name: str, value: Any, where: str) -> None:
 
 
 _TOP = ("draisine", "name", "about", "gravity", "ground", "independent")
-_SECTIONS: dict[str, tuple[str, Callable[[Model, str, Any, str], None]]] = {
+_SECTIONS: _Sections = {
     "parameters": ("parameter", _add_parameter),
     "inputs": ("input", _add_input),
     "tables": ("table", _add_table),
-    "bodies": ("body", _add_body),
+    "bodies": ("body", partial(_add_body, "")),
     "points": ("point", _add_point),
     "joints": ("joint", _add_joint),
     "wheels": ("wheel", _add_wheel),

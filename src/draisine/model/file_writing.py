@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from draisine.model.file_joints import joint_table, plain, turns_table
@@ -9,6 +10,7 @@ from draisine.model.file_reading import FORMAT
 from draisine.model.file_ties import tie_table
 from draisine.model.items import Body, Input, Output, Parameter, Point, SurfaceContact, System, Vector, Wheel, Wrench
 from draisine.model.laws import LAWS, Rolling, TangentialLaw
+from draisine.model.shapes import shape_table
 from draisine.model.toml_text import flattened, lines, section
 from draisine.program.expression import Number
 from draisine.program.tables import Table
@@ -16,18 +18,19 @@ from draisine.program.tables import Table
 _ZERO = Number(0.0)
 
 
-def text_of(system: System) -> str:
-    """The text of a model file."""
+def text_of(system: System, target: Path | None = None) -> str:
+    """The text of a model file; `target` is its folder, to which the names of mesh files are relative."""
     top = {"draisine": FORMAT, "name": system.name, **_given(about=system.about), "gravity": plain(system.gravity)}
     ground = _given(slope=plain(system.ground.slope), bank=plain(system.ground.bank), height=plain(system.ground.height))
     if any(v != _ZERO for v in system.ground.velocity):
         ground["velocity"] = [plain(v) for v in system.ground.velocity]
+    ground |= _given(shapes=[shape_table(s, target) for s in system.ground.shapes])
     found = flattened(
         lines(key, value) for key, value in {**top, **_given(ground=ground, independent=list(system.independent))}.items()
     )
     for header, tables in _short_sections(system, "parameters", "inputs"):
         found += section(header, tables)
-    for header, tables in _long_sections(system):
+    for header, tables in _long_sections(system, target):
         for name, table in tables.items():
             found += section(f"{header}.{name}", table)
     for header, tables in _short_sections(system, "outputs"):
@@ -57,11 +60,11 @@ def _line(item: Parameter | Input | Output) -> dict[str, Any]:
     return {"expression": plain(item.expression), **described} if isinstance(item, Output) else described
 
 
-def _long_sections(system: System) -> list[tuple[str, dict[str, dict[str, Any]]]]:
+def _long_sections(system: System, target: Path | None) -> list[tuple[str, dict[str, dict[str, Any]]]]:
     """Items of one table each."""
     return [
         ("tables", {t.name: _table(t) for t in system.tables}),
-        ("bodies", {b.name: _body(b) for b in system.bodies}),
+        ("bodies", {b.name: _body(b, target) for b in system.bodies}),
         ("points", {p.name: _point(p) for p in system.points}),
         ("joints", {j.name: joint_table(j) for j in system.joints}),
         ("wheels", {w.name: _wheel(w) for w in system.wheels}),
@@ -95,7 +98,7 @@ def _table(table: Table) -> dict[str, Any]:
     return {"knots": knots, "values": table.values.tolist(), "kind": table.kind, "outside": table.outside}
 
 
-def _body(body: Body) -> dict[str, Any]:
+def _body(body: Body, target: Path | None) -> dict[str, Any]:
     entries = {key: getattr(body.inertia, key) for key in ("xx", "yy", "zz", "xy", "yz", "zx")}
     inertia = {key: plain(value) for key, value in entries.items() if value != _ZERO}
     return {
@@ -103,6 +106,7 @@ def _body(body: Body) -> dict[str, Any]:
         "mass": plain(body.mass),
         **_unless_zero("centre", body.centre),
         **_given(inertia=inertia),
+        **_given(shapes=[shape_table(s, target) for s in body.shapes]),
     }
 
 

@@ -16,6 +16,7 @@
     child = "bob"
     axis = "y"
 
+Bodies and the ground may say how they look (`shapes`, see `draisine.model.shapes`); otherwise solids are made up for them.
 An amount is a number in SI, a text with a unit that fits ("1200 g"), or an expression of parameters ("-length"). Files are
 data: expressions go through a parser of our own, and nothing in a file can run.
 """
@@ -55,16 +56,18 @@ def read_model(path: str | Path) -> Model:
     except UnicodeDecodeError as problem:
         line = data[: problem.start].count(b"\n") + 1
         raise ModelFileError(f"{path}: not a text in UTF-8 (line {line}); save it in that encoding") from None
-    return from_toml(text, str(path))
+    return from_toml(text, str(path), path.resolve().parent)
 
 
 def write_model(model: Model | System, path: str | Path) -> None:
     """Write a TOML file that `read_model` reads back as the same system."""
-    Path(path).write_text(to_toml(model), encoding="utf-8")
+    target = Path(path)
+    system = model.freeze() if isinstance(model, Model) else model
+    target.write_text(text_of(system, target.parent), encoding="utf-8")
 
 
-def from_toml(text: str, source: str = "model text") -> Model:
-    """The model that a TOML text describes; complaints begin with `source`.
+def from_toml(text: str, source: str = "model text", folder: str | Path = ".") -> Model:
+    """The model that a TOML text describes; complaints begin with `source`. Meshes that it names lie in `folder` or below.
 
     >>> m = from_toml('name = "block"\\n[bodies.block]\\nmass = "2 t"\\n[joints.motion]\\nkind = "free"\\nchild = "block"')
     >>> print(m.freeze().bodies[0].mass)
@@ -80,7 +83,7 @@ def from_toml(text: str, source: str = "model text") -> Model:
         reason = "brackets are nested too deeply" if isinstance(problem, RecursionError) else str(problem)
         raise ModelFileError(f"{source}: not a model file: {reason}") from None
     try:
-        return model_of(content)
+        return model_of(content, str(folder))
     except (ModelError, TableError) as problem:
         raise ModelFileError(f"{source}: {problem}") from None
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 
 from draisine.model.laws import ROLLING, Rolling, TangentialLaw
+from draisine.model.shapes import BodyShape
 from draisine.program.expression import Expr, Number, names
 from draisine.program.tables import Table
 
@@ -58,6 +59,7 @@ class Body:
     centre: Vector
     inertia: Inertia
     about: str = ""
+    shapes: tuple[BodyShape, ...] = ()  # how it looks; made up where nothing is said
 
 
 @dataclass(frozen=True)
@@ -278,6 +280,7 @@ class Ground:
     bank: Expr = NOTHING
     height: Expr = NOTHING
     velocity: tuple[Expr, Expr] = (NOTHING, NOTHING)
+    shapes: tuple[BodyShape, ...] = ()  # what stands on it: rails, walls
 
     @property
     def curved(self) -> bool:

@@ -43,6 +43,7 @@ from draisine.model.joining import Joining, Turns
 from draisine.model.laws import ROLLING, TangentialLaw
 from draisine.model.reference import referred_to
 from draisine.model.register import KINDS, name_of, vector_of
+from draisine.model.shapes import Given, shapes_of
 from draisine.model.tying import Tying
 from draisine.model.units import UnitError, si_text
 from draisine.model.validate import ModelError, check_name, check_system
@@ -97,18 +98,25 @@ class Model(Joining, Tying):
         self._gravity = amount_in(amount, "m/s^2", "gravity")
 
     def ground(
-        self, slope: Amount = 0.0, bank: Amount = 0.0, height: Amount = 0.0, velocity: Sequence[Amount] = (0.0, 0.0)
+        self,
+        slope: Amount = 0.0,
+        bank: Amount = 0.0,
+        height: Amount = 0.0,
+        velocity: Sequence[Amount] = (0.0, 0.0),
+        shapes: Sequence[Given] = (),
     ) -> None:
         """Shape and move the ground that wheels touch: z = x tan(slope) + y tan(bank) + height; gravity stays vertical.
 
         `height` is an expression of the place x, y, of parameters and t: "0.05*sin(2*pi*x/1.5)". `velocity` is that of the
-        ground's matter along x and y at a place, ("-rate*y", "rate*x") for a turntable.
+        ground's matter along x and y at a place, ("-rate*y", "rate*x") for a turntable. `shapes`: what stands on it,
+        as for bodies.
         """
         if len(velocity) != 2:
             raise ModelError(f"velocity of the ground: needs two components, along x and y, got {len(velocity)}")
         first, second = (amount_in(v, "m/s", "velocity of the ground") for v in velocity)
         tilt = (amount_in(slope, "rad", "slope of the ground"), amount_in(bank, "rad", "bank of the ground"))
-        self._ground = Ground(*tilt, amount_in(height, "m", "height of the ground"), (first, second))
+        height = amount_in(height, "m", "height of the ground")
+        self._ground = Ground(*tilt, height, (first, second), shapes_of(shapes, "the ground"))
 
     # ------------------------------------------------------------ bodies and points
 
@@ -119,8 +127,12 @@ class Model(Joining, Tying):
         centre: Sequence[Amount] = (0, 0, 0),
         inertia: Inertia | Mapping[str, Amount] | Sequence[Amount] | None = None,
         about: str = "",
+        shapes: Sequence[Given] = (),
     ) -> Body:
-        """A rigid body. `inertia` about its centre of mass: a mapping xx, yy, zz, xy, yz, zx, or (xx, yy, zz)."""
+        """A rigid body. `inertia` about its centre of mass: a mapping xx, yy, zz, xy, yz, zx, or (xx, yy, zz).
+
+        `shapes` say how it looks, as in model files: `[{"kind": "box", "size": (0.4, 0.1, 0.2)}]`; see `draisine.model.shapes`.
+        """
         where = f"body {name!r}"
         if isinstance(inertia, Inertia):
             tensor = inertia
@@ -141,7 +153,14 @@ class Model(Joining, Tying):
             )
         return self._add(
             "bodies",
-            Body(name, amount_in(mass, "kg", f"mass of {where}"), vector_of(centre, "m", f"centre of {where}"), tensor, about),
+            Body(
+                name,
+                amount_in(mass, "kg", f"mass of {where}"),
+                vector_of(centre, "m", f"centre of {where}"),
+                tensor,
+                about,
+                shapes_of(shapes, where),
+            ),
         )
 
     def point(self, name: str, body: Body | str, at: Sequence[Amount] = (0, 0, 0)) -> Point:

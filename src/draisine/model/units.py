@@ -17,7 +17,7 @@ import math
 import re
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache
+from functools import cache, lru_cache
 from typing import NoReturn
 
 from draisine.program.expression import closest
@@ -188,6 +188,11 @@ def parse_unit(text: str) -> Unit:
         raise UnitError(f"a unit is a text such as 'kg*m^2', got {text!r}")
     if len(text) > MAX_LENGTH:
         raise UnitError(f"the unit '{text[:40]}…' has {len(text)} characters; at most {MAX_LENGTH} are read")
+    return _parsed(text)
+
+
+@lru_cache(maxsize=512)
+def _parsed(text: str) -> Unit:
     return _UnitParser(text).whole()
 
 

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from draisine.model.errors import ModelError
 from draisine.model.items import GROUND, Ball, Body, Float, Glide, Joint, Rotate, System, Tie, Translate, Wheel
 from draisine.model.laws import Rolling
+from draisine.model.shapes import check_shapes
 from draisine.model.ties import LEVELS, PAIRS, pairs, stretch_of
 from draisine.model.units import UnitError, parse_unit, si_text
 from draisine.model.vocabulary import TIME, amounts, check_expressions
@@ -39,6 +40,7 @@ def check_system(system: System) -> None:
     _check_forces(system)
     check_expressions(system)
     check_numbers(system)
+    _check_looks(system)
     _check_independent(system)
 
 
@@ -117,7 +119,7 @@ def _check_units(system: System) -> None:
 
 
 def _check_tree(system: System) -> None:
-    bodies = [body.name for body in system.bodies]
+    bodies = dict.fromkeys(body.name for body in system.bodies)
     if not bodies:
         raise ModelError(f"model {system.name!r} has no body; add one with body(…)")
     holder: dict[str, Joint] = {}
@@ -127,7 +129,7 @@ def _check_tree(system: System) -> None:
                 hint = (
                     "; the ground is a parent only"
                     if name == GROUND
-                    else closest(name, [*bodies, GROUND] if role == "parent" else bodies)
+                    else closest(name, [*bodies, GROUND] if role == "parent" else list(bodies))
                 )
                 raise ModelError(f"joint {joint.name!r}: its {role} {name!r} is no body of model {system.name!r}{hint}")
         if joint.child in holder:
@@ -136,24 +138,28 @@ def _check_tree(system: System) -> None:
                 "keep one, since the bodies must form a tree"
             )
         holder[joint.child] = joint
+    grounded: set[str] = {GROUND}
     for body in bodies:
         if body not in holder:
             raise ModelError(f"body {body!r} hangs on nothing; connect it with a joint, for example free({body!r})")
-        _check_reaches_ground(body, holder)
+        grounded |= _way_to_ground(body, holder, grounded)
 
 
-def _check_reaches_ground(body: str, holder: Mapping[str, Joint]) -> None:
-    path: list[str] = []
+def _way_to_ground(body: str, holder: Mapping[str, Joint], grounded: set[str]) -> set[str]:
+    """Bodies on the way from one of them to those that are known to reach the ground."""
+    path: dict[str, None] = {}
     here = body
-    while here != GROUND and here in holder:
+    while here not in grounded and here in holder:
         if here in path:
-            circle = [*path[path.index(here) :], here]
+            way = list(path)
+            circle = [*way[way.index(here) :], here]
             joined = " → ".join(repr(name) for name in reversed(circle))
             raise ModelError(
                 f"the joints form a circle {joined} that never reaches the ground; let one of these bodies hang on 'ground'"
             )
-        path.append(here)
+        path[here] = None
         here = holder[here].parent
+    return set(path)
 
 
 def _check_joint(joint: Joint) -> None:
@@ -314,6 +320,13 @@ def _check_independent(system: System) -> None:
         raise ModelError(
             f"independent velocities of model {system.name!r}: each may be named once, got {', '.join(system.independent)}"
         )
+
+
+def _check_looks(system: System) -> None:
+    defaults = {parameter.name: parameter.default for parameter in system.parameters}
+    for body in system.bodies:
+        check_shapes(body.shapes, f"body {body.name!r}", defaults)
+    check_shapes(system.ground.shapes, "the ground", defaults)
 
 
 # -------------------------------------------------------------------- numbers

@@ -1,0 +1,287 @@
+"""How bodies look: boxes, spheres, tubes, wheels, turned and drawn-out profiles, and meshes from files.
+
+A shape has no mass and changes no equation. In Python and in model files it is a table:
+
+    [bodies.frame]
+    mass = 12
+    shapes = [
+        { kind = "box", size = [0.6, 0.05, "height"], at = [0.3, 0, 0.5], colour = "#0072B2" },
+        { kind = "mesh", file = "frame.stl", scale = 0.001 },
+    ]
+
+Lengths are amounts, in the axes of the body: numbers in metres, texts with a unit, expressions of parameters. Files of meshes are
+named relative to the model file and lie in its folder or below.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import MISSING, dataclass, fields
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from draisine.model.amounts import amount_in
+from draisine.model.errors import ModelError
+from draisine.model.file_entries import Entry
+from draisine.program.expression import Expr, Number, evaluate_number, names
+
+Vector = tuple[Expr, Expr, Expr]
+Turns = tuple[tuple[str, Expr], ...]  # axis and angle, one after the other
+
+MESHES = (".stl", ".obj", ".glb", ".gltf")
+LARGEST = 64 * 2**20  # bytes of a mesh file
+_ONE = Number(1.0)
+_ORIGIN: Vector = (Number(0.0), Number(0.0), Number(0.0))
+_COLOUR = re.compile(r"#[0-9a-fA-F]{6}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Placed:
+    at: Vector = _ORIGIN
+    turned: Turns = ()
+    colour: str = ""  # "" is the colour of the body
+
+
+@dataclass(frozen=True, kw_only=True)
+class Box(_Placed):
+    """Edges along the axes, its middle at `at`."""
+
+    size: Vector
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sphere(_Placed):
+    radius: Expr
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cylinder(_Placed):
+    """A round bar, its middle at `at`."""
+
+    radius: Expr
+    length: Expr
+    axis: str = "y"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tube(_Placed):
+    """A round tube along a line of points."""
+
+    path: tuple[Vector, ...]
+    radius: Expr
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wheel(_Placed):
+    """A wheel with tyre, rim and spokes; `radius` reaches to the middle of the tyre, whose own radius is `tube`."""
+
+    radius: Expr
+    tube: Expr
+    axis: str = "y"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Turned(_Placed):
+    """A solid of revolution: `profile` has places along the axis, and the radius at each."""
+
+    profile: tuple[tuple[Expr, Expr], ...]
+    axis: str = "y"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Prism(_Placed):
+    """A convex outline drawn out along an axis; its points are along the two axes that follow: y, z for x."""
+
+    profile: tuple[tuple[Expr, Expr], ...]
+    length: Expr
+    axis: str = "x"
+
+
+@dataclass(frozen=True, kw_only=True)
+class MeshFile(_Placed):
+    """Triangles from a file: STL, OBJ or glTF. `folder` is that of the model file; it is not written."""
+
+    file: str
+    scale: Expr = _ONE
+    folder: str = ""
+
+    @property
+    def place(self) -> Path:
+        return Path(self.folder) / self.file
+
+
+BodyShape = Box | Sphere | Cylinder | Tube | Wheel | Turned | Prism | MeshFile
+SHAPES: dict[str, type[Any]] = {
+    "box": Box,
+    "sphere": Sphere,
+    "cylinder": Cylinder,
+    "tube": Tube,
+    "wheel": Wheel,
+    "turned": Turned,
+    "prism": Prism,
+    "mesh": MeshFile,
+}
+Given = Mapping[str, Any] | BodyShape
+
+
+# -------------------------------------------------------------------- reading
+
+
+def shapes_of(given: Sequence[Given], where: str, folder: str = "") -> tuple[BodyShape, ...]:
+    """Shapes from tables, as Python and model files give them; `folder` is where files of meshes are looked for."""
+    if isinstance(given, Mapping) or not isinstance(given, Sequence):
+        raise ModelError(f"shapes of {where}: give a list of tables, such as [{{kind = 'sphere', radius = 0.1}}]")
+    return tuple(_shape(item, f"shape {k + 1} of {where}", folder) for k, item in enumerate(given))
+
+
+def _shape(item: Given, where: str, folder: str) -> BodyShape:
+    if isinstance(item, BodyShape):
+        return item
+    entry = Entry.of(where, _as_in_files(item))
+    made = SHAPES[entry.text("kind", None, tuple(SHAPES))]
+    known = {f.name: f for f in fields(made) if f.name in _READERS}
+    entry.only("kind", *known)
+    missing = [name for name, f in known.items() if f.default is MISSING and not entry.has(name)]
+    if missing:
+        raise ModelError(f"{where}: a {entry.text('kind')} needs {missing[0]!r}")
+    values = {name: _READERS[name](entry, name) for name in known if entry.has(name)}
+    if made is MeshFile:
+        _check_file(values["file"], folder, where)
+        values["folder"] = folder
+    found: BodyShape = made(**values)
+    return found
+
+
+def _as_in_files(value: Any) -> Any:
+    """Expressions as texts, and tuples as lists: Python may give either."""
+    if isinstance(value, Mapping):
+        return {key: _as_in_files(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_as_in_files(item) for item in value]
+    return _plain(value) if isinstance(value, Expr) else value
+
+
+def _length(entry: Entry, key: str) -> Expr:
+    return amount_in(entry.amount(key), "m", f"{key} of {entry.where}")
+
+
+def _vector(entry: Entry, key: str) -> Vector:
+    x, y, z = (amount_in(c, "m", f"{key} of {entry.where}") for c in entry.vector(key))
+    return x, y, z
+
+
+def _rows(entry: Entry, key: str, count: int, least: int) -> tuple[Any, ...]:
+    rows = entry.items(key)
+    for row in rows:
+        if not isinstance(row, list | tuple) or len(row) != count:
+            raise ModelError(f"{entry.where}: each point of {key!r} has {count} amounts, got {row!r}")
+    if len(rows) < least:
+        raise ModelError(f"{entry.where}: {key!r} needs at least {least} points, got {len(rows)}")
+    return tuple(tuple(amount_in(c, "m", f"{key} of {entry.where}") for c in row) for row in rows)
+
+
+def _turns(entry: Entry, key: str) -> Turns:
+    found = []
+    for item in entry.items(key):
+        turn = Entry.of(f"a turn of {entry.where}", item).only("x", "y", "z")
+        if len(turn.table) != 1:
+            raise ModelError(f"{turn.where}: give one axis with its angle, such as {{ y = 0.3 }}")
+        found += [(axis, amount_in(turn.amount(axis), "rad", f"angle of {turn.where}")) for axis in turn.table]
+    return tuple(found)
+
+
+def _colour(entry: Entry, key: str) -> str:
+    text = entry.text(key)
+    if text and not _COLOUR.fullmatch(text):
+        raise ModelError(f"{entry.where}: the colour {text!r} is none; write it as #rrggbb, such as '#0072B2'")
+    return text
+
+
+# how each field is read
+_READERS: dict[str, Callable[[Entry, str], Any]] = {
+    **dict.fromkeys(("radius", "length", "tube"), _length),
+    **dict.fromkeys(("at", "size"), _vector),
+    "scale": lambda entry, key: amount_in(entry.amount(key), None, f"{key} of {entry.where}"),
+    "path": lambda entry, key: _rows(entry, key, 3, 2),
+    "profile": lambda entry, key: _rows(entry, key, 2, 2),
+    "turned": _turns,
+    "axis": lambda entry, key: entry.text(key, None, ("x", "y", "z")),
+    "colour": _colour,
+    "file": lambda entry, key: entry.text(key),
+}
+
+
+def _check_file(file: str, folder: str, where: str) -> None:
+    """A mesh lies in the folder of the model file or below, whatever links stand in between, and is of a size to be drawn."""
+    given = PurePosixPath(file.replace("\\", "/"))
+    if given.suffix.lower() not in MESHES:
+        raise ModelError(f"{where}: {file!r} is no mesh file that is read; the suffix must be one of {', '.join(MESHES)}")
+    if not folder:
+        return  # named in Python, by somebody who may name any file
+    if given.is_absolute() or re.match(r"[A-Za-z]:", file) or ".." in given.parts:
+        raise ModelError(f"{where}: the file {file!r} leaves the folder of the model file; keep it there or below")
+    home = Path(folder).resolve()
+    path = (home / file).resolve()
+    if not path.is_relative_to(home):
+        raise ModelError(f"{where}: the file {file!r} leads out of the folder of the model file; keep it there or below")
+    if not path.is_file():
+        raise ModelError(f"{where}: there is no file {file!r} in {str(home)!r}")
+    if path.stat().st_size > LARGEST:
+        raise ModelError(f"{where}: {file!r} has {path.stat().st_size} bytes; at most {LARGEST} are read: simplify the mesh")
+
+
+# -------------------------------------------------------------------- writing
+
+
+def shape_table(shape: BodyShape, target: Path | None = None) -> dict[str, Any]:
+    """The table of a shape, as a file holds it; `target` is the folder of the file that is written."""
+    kind = next(name for name, made in SHAPES.items() if type(shape) is made)
+    table: dict[str, Any] = {"kind": kind}
+    for f in fields(shape):
+        value = getattr(shape, f.name)
+        if f.name in _READERS and (f.default is MISSING or value != f.default):
+            table[f.name] = [{axis: _plain(angle)} for axis, angle in value] if f.name == "turned" else _plain(value)
+    if isinstance(shape, MeshFile) and target is not None:
+        path, home = shape.place.resolve(), target.resolve()
+        if not path.is_relative_to(home):
+            raise ModelError(
+                f"the mesh file {str(path)!r} does not lie in the folder of the model file, {str(home)!r}; copy it there first"
+            )
+        table["file"] = path.relative_to(home).as_posix()
+    return table
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return [_plain(item) for item in value]
+    return value.value if isinstance(value, Number) else value if isinstance(value, str) else str(value)
+
+
+# -------------------------------------------------------------------- checking
+
+
+def amounts_in(shape: BodyShape) -> Iterator[tuple[str, Expr]]:
+    """Every amount of a shape, by the name of its field."""
+
+    def inside(value: Any) -> Iterator[Expr]:
+        if isinstance(value, Expr):
+            yield value
+        elif isinstance(value, tuple):
+            for item in value:
+                yield from inside(item)
+
+    for f in fields(shape):
+        yield from ((f.name, expr) for expr in inside(getattr(shape, f.name)))
+
+
+def check_shapes(shapes: Sequence[BodyShape], where: str, parameters: Mapping[str, float]) -> None:
+    """Shapes know parameters alone, and their sizes are positive."""
+    for k, shape in enumerate(shapes):
+        for name, expr in amounts_in(shape):
+            told = f"{name} of shape {k + 1} of {where}"
+            unknown = sorted(names(expr) - set(parameters) - {"pi"})
+            if unknown:
+                raise ModelError(f"{told}: {unknown[0]!r} is no parameter; how a body looks may depend on parameters alone")
+            if name in ("radius", "length", "tube", "scale", "size") and not evaluate_number(expr, parameters) > 0:
+                raise ModelError(f"{told} is {evaluate_number(expr, parameters):g}; it must be positive")
