@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from draisine.estimation.coverage import Coverage, coverage
-from draisine.estimation.estimate import MultiStart, estimate, identifiability
+from draisine.estimation.estimate import estimate, identifiability
 from draisine.estimation.fit import Fit
 from draisine.estimation.profiles import Profile
+from draisine.estimation.several import MultiStart
 
 __all__ = ["Coverage", "Fit", "MultiStart", "Profile", "coverage", "estimate", "identifiability"]
 

@@ -2,6 +2,6 @@
 
 from draisine.equations.augmented import Baumgarte
 from draisine.equations.derive import derive
-from draisine.equations.treatment import Augmented, Reduced
+from draisine.equations.treatment import Augmented, Recursive, Reduced
 
-__all__ = ["Augmented", "Baumgarte", "Reduced", "derive"]
+__all__ = ["Augmented", "Baumgarte", "Recursive", "Reduced", "derive"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,6 +56,10 @@ class Certificate:
     @property
     def passed(self) -> bool:
         return all(line.holds for line in self.lines)
+
+    if TYPE_CHECKING:  # attached by `draisine.drawn.judged`, since pictures are drawn elsewhere
+
+        def plot(self, **options: Any) -> Any: ...
 
     def as_data(self) -> dict[str, Any]:
         lines = [{"what": x.what, "worst": x.worst, "allowed": x.allowed, "holds": x.holds, "where": x.where} for x in self.lines]

@@ -14,6 +14,7 @@ from draisine.equations.mechanism import Mechanism
 from draisine.equations.newton_euler import inverse_dynamics
 from draisine.equations.redundancy import Spare, tell
 from draisine.equations.report import Report
+from draisine.equations.rows import Rows
 from draisine.equations.vectors import ONE, UNIT, ZERO, dot, exact, minus, mul, plus
 from draisine.model.errors import ModelError
 from draisine.model.items import Ball, Float
@@ -49,6 +50,21 @@ class Derivation(ABC):
     @abstractmethod
     def multipliers(self) -> list[ca.SX]:
         """λ of all rows of the mechanism."""
+
+    @property
+    def rows(self) -> list[Rows]:
+        """Rows of contacts and ties, in blocks."""
+        return self.mechanism.rows
+
+    @property
+    def row_speeds(self) -> ca.SX:
+        """A v + a₀ of all rows, in all velocities."""
+        m = self.mechanism
+        return m.matrix @ m.scope.v + m.drift if m.row_names else ca.SX(0, 1)
+
+    @property
+    def row_names(self) -> list[str]:
+        return [name for rows in self.rows for name in rows.names]
 
     @abstractmethod
     def put_in(self, expressions: list[ca.SX]) -> list[ca.SX]:
@@ -100,7 +116,7 @@ class Derivation(ABC):
         scope = self.mechanism.scope
         law = self.laws[name]
         value = scope.value(law, self._contact_outputs(names(law)))
-        others = [n for n in scope.input_names if ca.depends_on(value, scope.symbol(n))]  # by itself or through an output
+        others = scope.used_in(value).inputs  # by itself or through an output
         if others:
             raise ModelError(
                 f"the law of input {name!r} uses the input {others[0]!r}; write laws in states, outputs, parameters and t"
@@ -150,7 +166,8 @@ class Derivation(ABC):
 
     def program(self, name: str, outputs: Outputs) -> Program:
         """A program of (t, x, u, p)."""
-        return Program.build(f"{self.mechanism.system.name}_{name}", self.arguments, outputs, self.units)
+        m = self.mechanism
+        return Program.build(f"{m.system.name}_{name}", self.arguments, outputs, self.units, m.repeated.enough)
 
     @cached_property
     def units(self) -> dict[str, str]:
@@ -170,10 +187,14 @@ class Derivation(ABC):
     def quaternions(self) -> tuple[tuple[str, str, str, str], ...]:
         return tuple(s.quaternion for j in self.mechanism.system.joints for s in j.chain if isinstance(s, Ball | Float))
 
+    def repeated(self) -> tuple[list[str], list[str]]:
+        """What is to be said of rows that repeat others: warnings and notes."""
+        return tell(self.mechanism.row_names, self.mechanism.selection)
+
     def remarks(self) -> tuple[list[str], list[str]]:
         """What every run should repeat, and what is worth knowing."""
         m = self.mechanism
-        warnings, notes = tell(m.row_names, m.selection)
+        warnings, notes = self.repeated()
         wheels = [c.link for c in m.contacts if isinstance(c, WheelContact)]
         names = sorted({link.name for link in wheels if not link.is_rotor and link.parent})
         unbalanced = [
@@ -187,7 +208,7 @@ class Derivation(ABC):
         m, scope = self.mechanism, self.mechanism.scope
         accelerations = {name: ca.SX.sym(f"d{name}") for name in scope.velocities}
         rates = {name: scope.symbol(name) for name in scope.velocities}
-        efforts = inverse_dynamics(m.links, scope, rates, accelerations, m.gravity, UNIT[2])
+        efforts = inverse_dynamics(m.links, scope, rates, accelerations, m.gravity, UNIT[2], m.repeated)
         inputs = {
             "q": (scope.q, scope.coordinates),
             "v": (scope.v, scope.velocities),
@@ -195,7 +216,7 @@ class Derivation(ABC):
             "p": (scope.p, scope.parameters),
         }
         outputs = {"efforts": (ca.vertcat(*[efforts[n] for n in scope.velocities]), scope.velocities)}
-        return Program.build(f"{m.system.name}_inverse_dynamics", inputs, outputs)
+        return Program.build(f"{m.system.name}_inverse_dynamics", inputs, outputs, shared=m.repeated.enough)
 
 
 def _along(a: Mapping[int, ca.SX], b: Mapping[int, ca.SX]) -> ca.SX:

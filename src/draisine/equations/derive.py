@@ -2,8 +2,8 @@
 
 1. lower the tree to symbols (`tree`, `lowering`), with the rows of its contacts and ties (`contacts`, `ties`), less those that
    repeat others (`redundancy`): `mechanism`;
-2. choose independent velocities (`choice`, `sampling`) and reduce (`reduction`, `dynamics`): `formulation`; or eliminate nothing:
-   `whole`. By size, or as the user says: `treatment`;
+2. choose independent velocities (`choice`, `sampling`) and reduce (`reduction`, `dynamics`): `formulation`; or go body by
+   body along the tree: `recursive`; or eliminate nothing: `whole`. By structure and size, or as the user says: `treatment`;
 3. name what people ask for: `report`.
 """
 
@@ -11,13 +11,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from functools import lru_cache
+from functools import lru_cache, partial
 
 from draisine.equations.formulation import Formulation
 from draisine.equations.masses import check_masses
 from draisine.equations.mechanism import Mechanism
-from draisine.equations.treatment import Augmented, Treatment, treatment_for
+from draisine.equations.recursive import Recursive as BodyByBody
+from draisine.equations.treatment import Augmented, Recursive, Treatment, grown, treatment_for
 from draisine.equations.whole import Whole
+from draisine.model.errors import ModelError
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.program.equations import Equations, Event, check_events
@@ -35,8 +37,8 @@ def derive(
 
     `laws` gives inputs as expressions (compiled in); `events` adds to the model's own; `work` adds the work of inputs, dampers
     and moving constraints as a state, so that the energy balance can be checked (by default where laws are given, or something
-    of the model does work by itself). `formulation` is `Reduced()` or `Augmented()`; without it the size decides, and a note
-    says so.
+    of the model does work by itself). `formulation` is `Reduced()`, `Recursive()` or `Augmented()`; without it structure and size
+    decide, and a note says so.
     """
     system = model.freeze() if isinstance(model, Model) else model
     check_events(events)
@@ -58,13 +60,21 @@ def _derive(
     treatment, why = (formulation, []) if formulation is not None else treatment_for(mechanism, wanted)
     if isinstance(treatment, Augmented):
         equations = Whole(mechanism, treatment, dict(laws), events, work).equations(why)
+    elif isinstance(treatment, Recursive):
+        tree = grown(mechanism)
+        if isinstance(tree, str):
+            raise ModelError(f"model {system.name!r} cannot be treated body by body: {tree}; leave formulation=Recursive() out")
+        if wanted and set(wanted) != set(tree.independent):
+            raise ModelError(
+                f"model {system.name!r}: body by body its independent velocities are {', '.join(tree.independent)}, not "
+                f"{', '.join(wanted)}; leave formulation=Recursive() out"
+            )
+        equations = BodyByBody(tree, dict(laws), events, work).equations(why, partial(_derive, system, laws, events, work, None))
     else:
         plan, choices, notes = mechanism.choose(wanted)
         reduced = Formulation(mechanism, plan, dict(laws), events, work)
         check_masses(reduced)
-        equations = reduced.equations(
-            choices, notes, lambda names: _derive(system, laws, events, work, formulation, tuple(names))
-        )
+        equations = reduced.equations(choices, notes, partial(_derive, system, laws, events, work, formulation))
     equations.seconds["derive"] = time.perf_counter() - started
     return equations
 

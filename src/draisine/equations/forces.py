@@ -9,8 +9,9 @@ import casadi as ca
 
 from draisine.equations.lowering import Scope
 from draisine.equations.measures import Measures
+from draisine.equations.newton_euler import collected
 from draisine.equations.tangential import Tangential
-from draisine.equations.vectors import Vec, times, transposed, vanishes
+from draisine.equations.vectors import NULL, ZERO, Vec, add, cross, times, transposed
 from draisine.program.expression import Expr, Name
 
 
@@ -35,12 +36,12 @@ def applied_forces(scope: Scope, measures: Measures, laws: Sequence[Tangential] 
     for effort in scope.system.efforts:
         amount = scope.value(effort.amount)
         if isinstance(effort.measure, Name) and effort.measure.identifier in rates:
-            row = scope.velocities.index(rates[effort.measure.identifier])
+            row = scope.velocity_place(rates[effort.measure.identifier])
             driven[row] = driven[row] + amount
         else:
             driven += _along(measures, effort.measure, f"the measure of effort {effort.name!r}") * amount
-    for wrench in scope.system.wrenches:
-        driven += _wrench_efforts(scope, measures, wrench.point, wrench.axes, wrench.force, wrench.torque)
+    if scope.system.wrenches:
+        driven += _wrench_efforts(scope, measures)
     for law in laws:
         driven += law.efforts
     potential, conservative = ca.SX(0), ca.SX.zeros(v.numel())
@@ -53,19 +54,38 @@ def applied_forces(scope: Scope, measures: Measures, laws: Sequence[Tangential] 
 def _along(measures: Measures, quantity: Expr, where: str) -> ca.SX:
     """What a quantity of position gains per unit of each velocity."""
     scope = measures.scope
-    return ca.densify(ca.jacobian(measures.rate(scope.value(quantity), where), scope.v)).T
+    rate = measures.rate(scope.value(quantity), where)
+    used = scope.used_in(rate).velocities
+    gains = ca.SX.zeros(len(scope.velocities))
+    if used:
+        slope = ca.densify(ca.jacobian(rate, scope.vector(used)))
+        for i, name in enumerate(used):
+            gains[scope.velocity_place(name)] = slope[i]
+    return gains
 
 
-def _wrench_efforts(scope: Scope, measures: Measures, point: str, axes: str, force_in: tuple, torque_in: tuple) -> ca.SX:  # type: ignore[type-arg]
-    body, at = measures.place(point)
-    force: Vec = tuple(scope.value(c) for c in force_in)  # type: ignore[assignment]
-    torque: Vec = tuple(scope.value(c) for c in torque_in)  # type: ignore[assignment]
-    # into the axes of the body, where its twist is given
-    turn = transposed(measures.poses[body].rotation) if axes == "world" else measures.turn(point)
-    force, torque = times(turn, force), times(turn, torque)
-    twist = measures.twists[body]
-    efforts = ca.SX.zeros(len(scope.velocities))
-    for amount, motion in ((force, twist.at(at)), (torque, twist.angular)):
-        if not vanishes(amount):
-            efforts += ca.jacobian(ca.vertcat(*motion), scope.v).T @ ca.vertcat(*amount)
-    return efforts
+def _wrench_efforts(scope: Scope, measures: Measures) -> ca.SX:
+    """All wrenches, carried inward along the tree; the velocities of every step take their share."""
+    carried: dict[str, tuple[Vec, Vec]] = {}
+    for wrench in scope.system.wrenches:
+        body, at = measures.place(wrench.point)
+        # into the axes of the body, where its motion is given
+        turn = transposed(measures.poses[body].rotation) if wrench.axes == "world" else measures.turn(wrench.point)
+        force, torque = (times(turn, _lowered(scope, part)) for part in (wrench.force, wrench.torque))
+        before = carried.get(body, (NULL, NULL))
+        carried[body] = add(before[0], force), add(before[1], add(torque, cross(at, force)))
+    efforts: dict[str, ca.SX] = {name: ZERO for name in scope.velocities}
+    for link in reversed(measures.links.values()):
+        if link.name not in carried:
+            continue
+        force, moment = carried[link.name]
+        for step in reversed(link.all_steps):
+            force, moment = collected(step, force, moment, efforts)
+        if link.parent is not None:
+            before = carried.get(link.parent.name, (NULL, NULL))
+            carried[link.parent.name] = add(before[0], force), add(before[1], moment)
+    return ca.vertcat(*efforts.values())
+
+
+def _lowered(scope: Scope, vector: Sequence[Expr]) -> Vec:
+    return tuple(scope.value(c) for c in vector)  # type: ignore[return-value]

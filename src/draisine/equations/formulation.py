@@ -13,9 +13,10 @@ from draisine.equations.choice import SWITCH, Judged
 from draisine.equations.contacts import WheelContact
 from draisine.equations.derivation import Derivation, Outputs
 from draisine.equations.dynamics import ReducedDynamics, reduced_dynamics
-from draisine.equations.linear import solve_symmetric, squared_volume
+from draisine.equations.linear import squared_volume
 from draisine.equations.mechanism import Mechanism
 from draisine.equations.newton_euler import inverse_dynamics
+from draisine.equations.projection import nearest
 from draisine.equations.reduction import Elimination, Reduction
 from draisine.equations.report import Report
 from draisine.equations.ties import Tied, row_multipliers
@@ -153,15 +154,11 @@ class Formulation(Derivation):
         if not constraints:
             return None
         q = self.mechanism.scope.q
-        residual = ca.vertcat(*constraints)
-        jacobian = ca.densify(ca.jacobian(residual, q))
-        gram = jacobian @ jacobian.T
-        count = len(constraints)
-        solved = solve_symmetric([[gram[i, j] for j in range(count)] for i in range(count)], [residual[i] for i in range(count)])
-        moved = q - jacobian.T @ ca.vertcat(*solved)
         rest = self.x[q.numel() :]
         error = ca.norm_inf(ca.vertcat(*[r for _, r in self.mechanism.position_constraints]))
-        return self.program("project", {"x_new": (ca.vertcat(moved, rest), self.x_labels), "error": (error, ["error"])})
+        return self.program(
+            "project", {"x_new": (ca.vertcat(nearest(q, constraints), rest), self.x_labels), "error": (error, ["error"])}
+        )
 
     @cached_property
     def _amplified(self) -> dict[str, ca.SX]:

@@ -38,12 +38,13 @@ class Mass:
 
 def mass_of(body: Body, scope: Scope) -> tuple[ca.SX, Vec, Mat]:
     """Mass, centre and inertia tensor of a body in symbols, lowered once."""
-    if body.name in scope.masses:
-        return scope.masses[body.name]
+    same = (body.mass, body.centre, body.inertia)  # bodies that are alike share what comes of these
+    if same in scope.masses:
+        return scope.masses[same]
     i = body.inertia
     xx, yy, zz, xy, yz, zx = (scope.value(e) for e in (i.xx, i.yy, i.zz, i.xy, i.yz, i.zx))
     centre: Vec = tuple(scope.value(c) for c in body.centre)  # type: ignore[assignment]
-    found = scope.masses[body.name] = (scope.value(body.mass), centre, ((xx, xy, zx), (xy, yy, yz), (zx, yz, zz)))
+    found = scope.masses[same] = (scope.value(body.mass), centre, ((xx, xy, zx), (xy, yy, yz), (zx, yz, zz)))
     return found
 
 

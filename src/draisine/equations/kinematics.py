@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import casadi as ca
 
+from draisine.equations.recursion.repeated import ONCE, Repeated
 from draisine.equations.tree import Launch, Link, Shift, Spin3, Step, Turn
 from draisine.equations.vectors import NULL, UNIT, ZERO, Mat, Vec, add, along, cross, mul, product, scale, sub, times, vanishes
 
@@ -84,26 +85,44 @@ def carry_rate(step: Step, before: Twist, after: Twist, change: Twist, rates: Ra
     return Twist(linear, angular)
 
 
-def twists(links: list[Link], rates: Rates, whole: bool = False) -> dict[str, Twist]:
+def twists(links: list[Link], rates: Rates, whole: bool = False, repeated: Repeated = ONCE) -> dict[str, Twist]:
     """Twist of every link; `whole` includes the spin of rotors, so that it is the body's own."""
     found: dict[str, Twist] = {}
     for link in links:
         twist = found[link.parent.name] if link.parent else REST
-        for step in link.all_steps if whole else link.steps:
-            twist = carry(step, twist, rates)
-        found[link.name] = twist
+        steps = link.all_steps if whole else link.steps
+        found[link.name] = repeated(_carried, steps, twist, own_rates(steps, rates))
     return found
 
 
-def directions(links: list[Link], world: Vec) -> dict[str, Vec]:
+def _carried(steps: list[Step], twist: Twist, rates: Rates) -> Twist:
+    for step in steps:
+        twist = carry(step, twist, rates)
+    return twist
+
+
+def own_rates(steps: list[Step], rates: Rates) -> dict[str, ca.SX]:
+    """Those of the velocities that drive some steps."""
+    found = {}
+    for step in steps:
+        for name in step.driven:
+            if name in rates:
+                found[name] = rates[name]
+    return found
+
+
+def directions(links: list[Link], world: Vec, repeated: Repeated = ONCE) -> dict[str, Vec]:
     """A fixed direction of the world in the axes of every link (rotors: before their spin)."""
     found: dict[str, Vec] = {}
     for link in links:
-        direction = found[link.parent.name] if link.parent else world
-        for step in link.steps:
-            direction = _turn_inward(step, direction)
-        found[link.name] = direction
+        found[link.name] = repeated(_turned_inward, link.steps, found[link.parent.name] if link.parent else world)
     return found
+
+
+def _turned_inward(steps: list[Step], direction: Vec) -> Vec:
+    for step in steps:
+        direction = _turn_inward(step, direction)
+    return direction
 
 
 def _turn_inward(step: Step, direction: Vec) -> Vec:
@@ -126,17 +145,21 @@ class Pose:
 STANDING = Pose(NULL, UNIT)
 
 
-def poses(links: list[Link]) -> dict[str, Pose]:
+def poses(links: list[Link], repeated: Repeated = ONCE) -> dict[str, Pose]:
     """Pose of every body, spins included."""
     found: dict[str, Pose] = {}
     for link in links:
-        found[link.name] = follow(found[link.parent.name] if link.parent else STANDING, link)
+        found[link.name] = repeated(_followed, found[link.parent.name] if link.parent else STANDING, link.all_steps)
     return found
 
 
 def follow(pose: Pose, link: Link) -> Pose:
     """Pose of a link from that of its parent, in the same axes."""
-    for step in link.all_steps:
+    return _followed(pose, link.all_steps)
+
+
+def _followed(pose: Pose, steps: list[Step]) -> Pose:
+    for step in steps:
         if isinstance(step, Shift):
             pose = Pose(pose.of(step.by), pose.rotation)
         elif isinstance(step, Launch):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
 
 import casadi as ca
 
@@ -13,6 +15,14 @@ from draisine.model.validate import ModelError
 from draisine.program.expression import SX_FUNCTIONS, Expr, closest, evaluate, names
 
 Special = Callable[[tuple[Expr, ...]], ca.SX]
+
+
+class Used(NamedTuple):
+    """Names that enter a quantity."""
+
+    coordinates: list[str]
+    velocities: list[str]
+    inputs: list[str]
 
 
 @dataclass
@@ -41,26 +51,33 @@ class Scope:
         self._outputs = {o.name: o.expression for o in system.outputs}
         self._values: dict[str, ca.SX] = {}
         self._open: list[str] = []
-        self.masses: dict[str, tuple[ca.SX, Vec, Mat]] = {}  # of bodies, once lowered
+        self.masses: dict[tuple[object, ...], tuple[ca.SX, Vec, Mat]] = {}  # of bodies by what they are made of, once lowered
 
     def vector(self, group: list[str]) -> ca.SX:
         return ca.vertcat(*[self._symbols[n] for n in group]) if group else ca.SX(0, 1)
 
-    @property
+    @cached_property
     def q(self) -> ca.SX:
         return self.vector(self.coordinates)
 
-    @property
+    @cached_property
     def v(self) -> ca.SX:
         return self.vector(self.velocities)
 
-    @property
+    @cached_property
     def u(self) -> ca.SX:
         return self.vector(self.input_names)
 
-    @property
+    @cached_property
     def p(self) -> ca.SX:
         return self.vector(self.parameters)
+
+    def velocity_place(self, name: str) -> int:
+        return self._velocity_places[name]
+
+    @cached_property
+    def _velocity_places(self) -> dict[str, int]:
+        return {name: i for i, name in enumerate(self.velocities)}
 
     def symbol(self, name: str) -> ca.SX:
         return self._symbols[name]
@@ -73,6 +90,18 @@ class Scope:
             return own[name] if name in own else self._look_up(name)
 
         return exact(ca.SX(evaluate(expression, look_up if own else self._look_up, self._functions, self.special)))
+
+    def used_in(self, quantity: ca.SX) -> Used:
+        """Names that enter a quantity, in the order of the scope."""
+        found = sorted(place for s in ca.symvar(quantity) if (place := self._places.get(s.element_hash())) is not None)
+        return Used(*([name for _, kind, name in found if kind == group] for group in ("q", "v", "u")))
+
+    @cached_property
+    def _places(self) -> dict[int, tuple[int, str, str]]:
+        """Symbols by their identity: number, kind, name."""
+        groups = (("q", self.coordinates), ("v", self.velocities), ("u", self.input_names))
+        listed = [(kind, name) for kind, group in groups for name in group]
+        return {self._symbols[name].element_hash(): (i, kind, name) for i, (kind, name) in enumerate(listed)}
 
     def multiplier(self, row: str) -> ca.SX:
         """The symbol of a constraint's multiplier, for forces that depend on it."""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
+from functools import cached_property, partial
 
 import casadi as ca
 
 from draisine.equations.kinematics import REST, STANDING, Pose, Twist, follow, poses, twists
 from draisine.equations.lowering import Scope
+from draisine.equations.recursion.repeated import ONCE, Repeated
 from draisine.equations.tree import Launch, Link
 from draisine.equations.vectors import (
     AXIS,
@@ -43,13 +44,13 @@ class Measures:
     - `rate(expression)`: time derivative of a quantity of position.
     """
 
-    def __init__(self, scope: Scope, links: list[Link]) -> None:
+    def __init__(self, scope: Scope, links: list[Link], repeated: Repeated = ONCE) -> None:
         self.scope = scope
         self.links = {link.name: link for link in links}
-        self.poses: dict[str, Pose] = {GROUND: STANDING, **poses(links)}
+        self.poses: dict[str, Pose] = {GROUND: STANDING, **poses(links, repeated)}
         self.twists: dict[str, Twist] = {
             GROUND: REST,
-            **twists(links, {n: scope.symbol(n) for n in scope.velocities}, whole=True),
+            **twists(links, {n: scope.symbol(n) for n in scope.velocities}, whole=True, repeated=repeated),
         }
         self.lag_rates: dict[str, ca.SX] = {}  # of what tangential laws remember
         self._carried: dict[tuple[str, str], Pose] = {}  # pose of a link in the axes of another that carries it
@@ -77,6 +78,14 @@ class Measures:
     @property
     def q_rate(self) -> ca.SX:
         """q̇ = N(q) v, in the order of the coordinates."""
+        return ca.vertcat(*[self.rate_of(name) for name in self.scope.coordinates]) if self.scope.coordinates else ca.SX(0, 1)
+
+    def rate_of(self, coordinate: str) -> ca.SX:
+        """The rate of one coordinate."""
+        return self.lag_rates[coordinate] if coordinate in self.lag_rates else self._rates_by_name[coordinate]
+
+    @cached_property
+    def _rates_by_name(self) -> dict[str, ca.SX]:
         scope = self.scope
         value: dict[str, ca.SX] = {}
         for joint in scope.system.joints:
@@ -90,20 +99,21 @@ class Measures:
                 if isinstance(displacement, Float | Glide) and isinstance(step, Launch):
                     linear: Vec = tuple(scope.symbol(n) if n else ZERO for n in step.linear)  # type: ignore[assignment]
                     value |= dict(zip(displacement.position, times(step.matrix, linear), strict=False))
-        value |= {c.name: scope.symbol(c.rate) for c in scope.system.massless} | self.lag_rates
-        return ca.vertcat(*[value[name] for name in scope.coordinates]) if scope.coordinates else ca.SX(0, 1)
+        return value | {c.name: scope.symbol(c.rate) for c in scope.system.massless}
 
     def rate(self, quantity: ca.SX, where: str) -> ca.SX:
         """Time derivative of a quantity of position (and time); `where` names it in complaints."""
         scope = self.scope
-        for group, symbols, what in ((scope.velocities, scope.v, "the velocity"), (scope.input_names, scope.u, "the input")):
-            if group and ca.depends_on(quantity, symbols):
-                name = next(n for n in group if ca.depends_on(quantity, scope.symbol(n)))
+        used = scope.used_in(quantity)
+        for group, what in ((used.velocities, "the velocity"), (used.inputs, "the input")):
+            if group:
                 raise ModelError(
-                    f"{where} must be a quantity of position and time, but it depends on {what} {name!r}; "
+                    f"{where} must be a quantity of position and time, but it depends on {what} {group[0]!r}; "
                     "write it in coordinates, parameters and measures of position"
                 )
-        return ca.jtimes(quantity, scope.q, self.q_rate) + ca.jacobian(quantity, scope.t)
+        rates = [self.rate_of(name) for name in used.coordinates]  # of those that enter: one spring of many has one
+        along = ca.jtimes(quantity, scope.vector(used.coordinates), ca.vertcat(*rates)) if rates else ca.SX(*quantity.shape)
+        return along + ca.jacobian(quantity, scope.t)
 
     def place(self, name: str) -> tuple[str, Vec]:
         """Body and place of a named point; a body's own name means its origin."""

@@ -18,12 +18,13 @@ from draisine.equations.lowering import Scope
 from draisine.equations.measures import Measures
 from draisine.equations.meeting import Meeting
 from draisine.equations.newton_euler import inverse_dynamics
+from draisine.equations.recursion.repeated import Repeated
 from draisine.equations.reduction import Elimination
 from draisine.equations.redundancy import Selection, check_consistent, select_rows
 from draisine.equations.rows import Rows
 from draisine.equations.sampling import LATEST, Arrived, onto_constraints, sample_coordinates, within_spans
 from draisine.equations.tangential import Tangential
-from draisine.equations.ties import row_constraints, tie_constraints, tie_rows
+from draisine.equations.ties import tie_constraints, tie_rows
 from draisine.equations.touching import Contact, Touching, touching_contacts
 from draisine.equations.tree import Link, grow
 from draisine.equations.vectors import UNIT, ZERO, Vec, is_zero
@@ -47,22 +48,23 @@ class Mechanism:
         self.system = system
         self.scope = scope = Scope(system)
         self.links: list[Link] = grow(system, scope)
-        self.measures = Measures(scope, self.links)
+        self.repeated = Repeated(len(self.links))
+        self.measures = Measures(scope, self.links, self.repeated)
         slope, bank = scope.value(system.ground.slope), scope.value(system.ground.bank)
         # The plane z = x tan(slope) + y tan(bank), by its unit normal.
         tilt = (-ca.sin(slope) * ca.cos(bank), -ca.cos(slope) * ca.sin(bank), ca.cos(slope) * ca.cos(bank))
         flat = all(t.is_zero() for t in tilt[:2])
         size = ca.SX(1) if flat else ca.sqrt(tilt[0] ** 2 + tilt[1] ** 2 + tilt[2] ** 2)
         self.world_normal: Vec = UNIT[2] if flat else tuple(t / size for t in tilt)  # type: ignore[assignment]
-        self.up = directions(self.links, UNIT[2])
-        normal = self.up if flat else directions(self.links, self.world_normal)
+        self.up = directions(self.links, UNIT[2], self.repeated)
+        normal = self.up if flat else directions(self.links, self.world_normal, self.repeated)
         by_name = {link.name: link for link in self.links}
         self.contacts: list[WheelContact | EdgeContact] = [
             *(wheel_contact(w, by_name[w.body], normal[w.body], scope) for w in system.wheels if not system.touches(w)),
             *(edge_contact(e, by_name[e.body], normal[e.body], scope) for e in system.edges if system.ground.still),
         ]
         # Blocks are eliminated in the order of the tree: contacts nearest the reference body first.
-        self.contacts.sort(key=lambda c: len(c.link.path()))
+        self.contacts.sort(key=lambda c: c.link.depth)
         self.default_parameters = np.array([p.default for p in system.parameters])
         self.touching, self.blades = touching_contacts(self.measures)
         for held in (*self.touching, *self.blades):
@@ -71,14 +73,28 @@ class Mechanism:
         for contact in self.touching:
             self.measures.lag_rates |= Tangential(contact, scope, None).rates  # what laws remember moves by slip alone
         self.ties: list[Tie] = [*(tie for contact in (*self.touching, *self.blades) for tie in contact.ties()), *system.ties]
-        ties = tie_rows(self.ties, self.measures, self.default_parameters)
-        self.rows: list[Rows] = [*(rows_of(c) for c in self.contacts), *ties]
-        self.row_names = [name for rows in self.rows for name in rows.names]
+        self.tie_rows = tie_rows(self.ties, self.measures, self.default_parameters)
         # residuals in which no coordinate enters, and which hold as they are
-        self.idle = [name for tie in self.ties for name, _ in tie.residuals if name not in self.row_names]
+        known = {name for rows in self.tie_rows for name in rows.names}
+        self.idle = [name for tie in self.ties for name, _ in tie.residuals if name not in known]
         self.laws = [self._law(c) for c in self.touching if c.law is not None and not isinstance(c.law, Rolling)]
         self.masses: list[Mass] = masses_of(self.links, scope)
         self.gravity = scope.value(system.gravity)
+
+    @cached_property
+    def rows(self) -> list[Rows]:
+        """Of contacts in the axes of their reference body, with as many entries as velocities lead to them; of ties."""
+        return [*(rows_of(c) for c in self.contacts), *self.tie_rows]
+
+    @cached_property
+    def row_names(self) -> list[str]:
+        return [name for rows in self.rows for name in rows.names]
+
+    @property
+    def most_rows(self) -> int:
+        """No fewer than the rows there are, counted without making them."""
+        contacts = sum(3 if isinstance(c, WheelContact) else 1 + c.edge.on_ground for c in self.contacts)
+        return contacts + sum(rows.count for rows in self.tie_rows)
 
     def _law(self, contact: Contact) -> Tangential:
         """The law by which a wheel slips, with its normal force where it asks for that."""
@@ -134,11 +150,7 @@ class Mechanism:
     @cached_property
     def moves(self) -> bool:
         """Whether some constraint moves by itself."""
-        return any(not is_zero(a) for rows in self.rows for a in rows.drift)
-
-    @property
-    def row_constraints(self) -> list[Constraint]:
-        return [constraint for rows in self.rows for constraint in row_constraints(rows)]
+        return any(not is_zero(a) for rows in self.tie_rows for a in rows.drift)  # contacts stand on ground at rest
 
     @cached_property
     def position_constraints(self) -> list[tuple[Constraint, ca.SX]]:
@@ -155,7 +167,7 @@ class Mechanism:
                 if isinstance(step, Float | Ball):
                     q = ca.vertcat(*[self.scope.symbol(n) for n in step.quaternion])
                     found.append((Constraint(f"{joint.child}_quaternion", Kind.NORM, "position"), (ca.sumsqr(q) - 1) / 2))
-        return [*found, *(pair for rows in self.rows for pair in tie_constraints(rows))]
+        return [*found, *(pair for rows in self.tie_rows for pair in tie_constraints(rows))]
 
     def _check_standing(self, name: str, height: ca.SX) -> None:
         """A contact that nothing can lift must be on the ground as it is."""

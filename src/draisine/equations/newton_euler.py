@@ -9,14 +9,21 @@ from __future__ import annotations
 import casadi as ca
 
 from draisine.equations.inertia import mass_of
-from draisine.equations.kinematics import REST, Rates, Twist, carry, carry_rate
+from draisine.equations.kinematics import REST, Rates, Twist, carry, carry_rate, own_rates
 from draisine.equations.lowering import Scope
+from draisine.equations.recursion.repeated import ONCE, Repeated
 from draisine.equations.tree import Launch, Link, Shift, Spin3, Step, Turn
-from draisine.equations.vectors import NULL, ZERO, Vec, add, cross, dot, mul, plus, scale, times, transposed
+from draisine.equations.vectors import NULL, ZERO, Mat, Vec, add, cross, dot, mul, plus, scale, times, transposed
 
 
 def inverse_dynamics(
-    links: list[Link], scope: Scope, rates: Rates, accelerations: Rates, gravity: ca.SX, up: Vec
+    links: list[Link],
+    scope: Scope,
+    rates: Rates,
+    accelerations: Rates,
+    gravity: ca.SX,
+    up: Vec,
+    repeated: Repeated = ONCE,
 ) -> dict[str, ca.SX]:
     """M(q) v̇ + h(q, v): the effort on each velocity that the motion needs, gravity included, no other forces."""
     motion: dict[str, Twist] = {}
@@ -24,28 +31,42 @@ def inverse_dynamics(
     vertical: dict[str, Vec] = {}
     for link in links:
         parent = link.parent.name if link.parent else None
-        twist = motion[parent] if parent else REST
-        rate = change[parent] if parent else REST
-        plumb = vertical[parent] if parent else up
-        for step in link.all_steps:
-            after = carry(step, twist, rates)
-            rate = carry_rate(step, twist, after, rate, rates, accelerations)
-            twist = after
-            plumb = _inward(step, plumb)
-        motion[link.name], change[link.name], vertical[link.name] = twist, rate, plumb
+        before = (motion[parent], change[parent], vertical[parent]) if parent else (REST, REST, up)
+        steps = link.all_steps
+        own = own_rates(steps, rates), own_rates(steps, accelerations)
+        motion[link.name], change[link.name], vertical[link.name] = repeated(_outward, steps, *before, *own)
 
     wrench: dict[str, tuple[Vec, Vec]] = {}
     efforts: dict[str, ca.SX] = {name: ZERO for name in scope.velocities}
     for link in reversed(links):
-        force, moment = _needed(link, scope, motion[link.name], change[link.name], gravity, vertical[link.name])
+        told = motion[link.name], change[link.name], gravity, vertical[link.name]
+        force, moment = repeated(_needed, mass_of(link.body, scope), *told)
         passed = wrench.get(link.name, (NULL, NULL))
         force, moment = add(force, passed[0]), add(moment, passed[1])
-        for step in reversed(link.all_steps):
-            force, moment = _collect(step, force, moment, efforts)
+        force, moment, own_efforts = repeated(_gathered, link.all_steps, force, moment)
+        efforts |= {name: plus(efforts[name], effort) for name, effort in own_efforts.items()}
         if link.parent is not None:
-            before = wrench.get(link.parent.name, (NULL, NULL))
-            wrench[link.parent.name] = (add(before[0], force), add(before[1], moment))
+            before_it = wrench.get(link.parent.name, (NULL, NULL))
+            wrench[link.parent.name] = (add(before_it[0], force), add(before_it[1], moment))
     return efforts
+
+
+def _outward(
+    steps: list[Step], twist: Twist, rate: Twist, plumb: Vec, rates: Rates, accelerations: Rates
+) -> tuple[Twist, Twist, Vec]:
+    for step in steps:
+        after = carry(step, twist, rates)
+        rate = carry_rate(step, twist, after, rate, rates, accelerations)
+        twist = after
+        plumb = _inward(step, plumb)
+    return twist, rate, plumb
+
+
+def _gathered(steps: list[Step], force: Vec, moment: Vec) -> tuple[Vec, Vec, dict[str, ca.SX]]:
+    efforts: dict[str, ca.SX] = {name: ZERO for step in steps for name in step.driven}
+    for step in reversed(steps):
+        force, moment = collected(step, force, moment, efforts)
+    return force, moment, efforts
 
 
 def _inward(step: Step, direction: Vec) -> Vec:
@@ -54,9 +75,9 @@ def _inward(step: Step, direction: Vec) -> Vec:
     return step.inward(direction) if isinstance(step, Turn | Spin3) else direction
 
 
-def _needed(link: Link, scope: Scope, motion: Twist, change: Twist, gravity: ca.SX, up: Vec) -> tuple[Vec, Vec]:
+def _needed(body: tuple[ca.SX, Vec, Mat], motion: Twist, change: Twist, gravity: ca.SX, up: Vec) -> tuple[Vec, Vec]:
     """Force and moment about the frame's origin that the body's own motion needs (eqs 6–8)."""
-    mass, centre, inertia = mass_of(link.body, scope)
+    mass, centre, inertia = body
     velocity = motion.at(centre)
     acceleration = add(change.at(centre), cross(motion.angular, velocity))
     force = scale(mass, add(acceleration, scale(gravity, up)))
@@ -65,7 +86,7 @@ def _needed(link: Link, scope: Scope, motion: Twist, change: Twist, gravity: ca.
     return force, add(moment, cross(centre, force))
 
 
-def _collect(step: Step, force: Vec, moment: Vec, efforts: dict[str, ca.SX]) -> tuple[Vec, Vec]:
+def collected(step: Step, force: Vec, moment: Vec, efforts: dict[str, ca.SX]) -> tuple[Vec, Vec]:
     """Take the effort of a step's velocities out of the wrench and carry it to the frame before the step."""
     if isinstance(step, Shift):
         for name, direction in step.drives:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -10,9 +11,11 @@ import casadi as ca
 
 from draisine.equations.contacts import EdgeContact, WheelContact
 from draisine.equations.inertia import mass_of
+from draisine.equations.kinematics import Pose, Twist
+from draisine.equations.ties import row_constraints
 from draisine.equations.touching import Contact, track, used_friction
 from draisine.equations.tree import Launch, Turn
-from draisine.equations.vectors import UNIT, ZERO, Vec, cross, dot, times
+from draisine.equations.vectors import UNIT, ZERO, Mat, Vec, cross, dot, times
 from draisine.model.errors import ModelError
 from draisine.model.items import KnifeEdge, Rotate
 from draisine.model.laws import Rolling
@@ -118,7 +121,7 @@ class Report:
     def _force_outputs(self) -> dict[Quantity, ca.SX]:
         found: dict[Quantity, ca.SX] = {}
         start = 0
-        for rows in self.mechanism.rows:
+        for rows in self.formulation.rows:
             share = self.formulation.multipliers[start : start + rows.count]
             start += rows.count
             contact = rows.source
@@ -128,7 +131,7 @@ class Report:
                 found |= self._wheel_forces(contact, force, held_up=2 in rows.kept or len(rows.kept) == 3)
             elif isinstance(contact, EdgeContact):
                 found |= _blade_forces(contact.edge, *share)
-        multipliers = dict(zip(self.mechanism.row_names, self.formulation.multipliers, strict=True))
+        multipliers = dict(zip(self.formulation.row_names, self.formulation.multipliers, strict=True))
         for blade in self.mechanism.blades:
             found |= _blade_forces(blade.edge, *(multipliers[row] for row in blade.rows if row in multipliers))
         for touching in self.mechanism.touching:
@@ -138,7 +141,7 @@ class Report:
     def _touching_forces(self, contact: Contact) -> dict[Quantity, ca.SX]:
         """The force of the ground on a wheel that is held by ties: multipliers, and along the ground those of its law."""
         name = contact.name
-        multipliers = dict(zip(self.mechanism.row_names, self.formulation.multipliers, strict=True))
+        multipliers = dict(zip(self.formulation.row_names, self.formulation.multipliers, strict=True))
         law = next((law for law in self.mechanism.laws if law.contact is contact), None)
         told = self.formulation.put_in(
             [*(law.force if law is not None else ()), *contact.forward, *contact.left, *contact.normal]
@@ -199,24 +202,22 @@ class Report:
     def energies(self) -> tuple[ca.SX, ca.SX]:
         """Kinetic and potential energy, body by body in the world (not by the reduced matrices)."""
         measures, scope = self.mechanism.measures, self.scope
-        kinetic, potential = ZERO, self.mechanism.forces.potential
+        kinetic, potential, gravity = ZERO, self.mechanism.forces.potential, self.mechanism.gravity
         for link in self.mechanism.links:
-            mass, centre, inertia = mass_of(link.body, scope)
-            twist = measures.twists[link.name]
-            velocity = twist.at(centre)
-            kinetic = kinetic + 0.5 * (mass * dot(velocity, velocity) + dot(twist.angular, times(inertia, twist.angular)))
-            potential = potential + mass * self.mechanism.gravity * measures.poses[link.name].of(centre)[2]
+            told = measures.twists[link.name], measures.poses[link.name]
+            moving, height = self.mechanism.repeated(_energies, mass_of(link.body, scope), *told, gravity)
+            kinetic, potential = kinetic + moving, potential + height
         return kinetic, potential
 
     @property
     def constraints(self) -> tuple[Constraint, ...]:
-        return (*(c for c, _ in self.mechanism.position_constraints), *self.mechanism.row_constraints)
+        rows = [constraint for rows in self.formulation.rows for constraint in row_constraints(rows)]
+        return (*(c for c, _ in self.mechanism.position_constraints), *rows)
 
     @cached_property
     def residuals(self) -> ca.SX:
         positions = [r for _, r in self.mechanism.position_constraints]
-        speeds = self.mechanism.matrix @ self.scope.v + self.mechanism.drift if self.mechanism.row_names else ca.SX(0, 1)
-        return ca.densify(ca.vertcat(*positions, speeds))
+        return ca.densify(ca.vertcat(*positions, self.formulation.row_speeds))
 
     # ---------------------------------------------------------------- programs
 
@@ -224,7 +225,7 @@ class Report:
     def outputs(self) -> tuple[Quantity, ...]:
         found = (*self._motion_outputs, *self._force_outputs)
         names = [q.name for q in found]
-        twice = next((name for name in names if names.count(name) > 1), None)
+        twice = next((name for name, count in Counter(names).items() if count > 1), None)
         if twice is not None:
             raise ModelError(
                 f"model {self.mechanism.system.name!r}: a contact gives the output {twice!r} by itself; give your own output "
@@ -251,7 +252,7 @@ class Report:
             {
                 "v": (f.all_velocities, scope.velocities),
                 "vdot": (ca.vertcat(*[f.all_accelerations[n] for n in scope.velocities]), [f"d{n}/dt" for n in scope.velocities]),
-                "multipliers": (ca.vertcat(*multipliers), [f"{n}_multiplier" for n in self.mechanism.row_names]),
+                "multipliers": (ca.vertcat(*multipliers), [f"{n}_multiplier" for n in self.formulation.row_names]),
                 "outputs": (ca.vertcat(outputs, *self._force_outputs.values()), labels),
                 "energy": (ca.vertcat(energy, work), ["kinetic", "potential", "work"]),
                 "residuals": (residuals, [c.name for c in self.constraints]),
@@ -274,13 +275,21 @@ class Report:
             "residuals": (self.residuals, [c.name for c in self.constraints]),
             "outputs": (ca.vertcat(*self._motion_outputs.values()), [q.name for q in self._motion_outputs]),
         }
-        return Program.build(f"{self.mechanism.system.name}_motion", inputs, outputs, self.formulation.units)
+        m = self.mechanism
+        return Program.build(f"{m.system.name}_motion", inputs, outputs, self.formulation.units, m.repeated.enough)
 
     def event_program(self, events: tuple[Event, ...]) -> Program | None:
         if not events:
             return None
         values = self.formulation.put_in([self.scope.value(parse(e.expression)) for e in events])
         return self.formulation.program("events", {"value": (ca.vertcat(*values), [e.name for e in events])})
+
+
+def _energies(body: tuple[ca.SX, Vec, Mat], twist: Twist, pose: Pose, gravity: ca.SX) -> tuple[ca.SX, ca.SX]:
+    mass, centre, inertia = body
+    velocity = twist.at(centre)
+    moving = 0.5 * (mass * dot(velocity, velocity) + dot(twist.angular, times(inertia, twist.angular)))
+    return moving, mass * gravity * pose.of(centre)[2]
 
 
 def _blade_forces(edge: KnifeEdge, across: ca.SX, normal: ca.SX | None = None) -> dict[Quantity, ca.SX]:

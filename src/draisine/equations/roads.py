@@ -2,6 +2,8 @@
 
 - `reduced`: Newton–Euler, reduced onto the kernel of the constraints: what `derive` gives and runs compile; or, where `derive`
   treats a mechanism whole, `whole`: all of it solved for at every step;
+- `recursive`: articulated inertias body by body, contacts solved one by one along the tree, where that can be done: of long
+  chains it is the first road;
 - `augmented`: inverse dynamics column by column, solved together with the constraints by pivoted elimination;
 - `energies`: Euler–Lagrange by Christoffel symbols in Euler angles, reactions by eq. 38 of Sanjuan Szklarz & Jarzębowska;
 - `connection`: the constrained affine connection, eqs 5–6 of the same.
@@ -14,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import casadi as ca
@@ -31,20 +33,23 @@ from draisine.equations.instants import Instant, Usual
 from draisine.equations.mechanism import Mechanism
 from draisine.equations.poles import CLEAR, Pole, poles_of
 from draisine.equations.ties import Tied
+from draisine.equations.treatment import Recursive, Reduced, treatment_for, unsuited
 from draisine.model.errors import ModelError
 from draisine.model.items import Float, Glide, KnifeEdge, System, Wheel
+from draisine.program.equations import Equations
 from draisine.program.program import Program
 
 Reals = NDArray[np.float64]
 
 NEWTON_EULER, ENERGIES = "Newton–Euler", "energies"
 FAMILIES = {
-    **dict.fromkeys(("reduced", "whole", "augmented"), NEWTON_EULER),
+    **dict.fromkeys(("reduced", "whole", "recursive", "augmented"), NEWTON_EULER),
     **dict.fromkeys(("energies", "connection"), ENERGIES),
 }
 _REGULAR = 1e12  # condition of a mass matrix, scaled by its diagonal, beyond which it has no inverse
 _USUAL = 12  # configurations by which usual sizes are known
 _NOT_UNIQUE = 1e-6  # share of a row in a dependence between the rows
+_MOST_REDUCED = 24  # velocities of a long chain that is reduced in symbols as well
 _ROUNDS = 4  # times that so many states are drawn before we give up
 
 
@@ -95,16 +100,30 @@ class Roads:
     @cached_property
     def roads(self) -> dict[str, Road]:
         found: dict[str, Road] = {self.first: self.reduced, "augmented": self.augmented}
+        other = self._other
+        if other is not None:
+            found[other[0]] = partial(self._answer, other[1])
         if self.energies is not None:
             found["energies"] = self.by_energies
             if self._connection is not None:
                 found["connection"] = self.by_connection
         return found
 
-    @property
+    @cached_property
     def first(self) -> str:
         """The road that runs take, by which the others are judged."""
-        return "reduced" if isinstance(self.equations.dynamics, Program) else "whole"
+        if not isinstance(self.equations.dynamics, Program):
+            return "whole"
+        return "recursive" if isinstance(treatment_for(self.mechanism, self.system.independent)[0], Recursive) else "reduced"
+
+    @cached_property
+    def _other(self) -> tuple[str, Equations] | None:
+        """Of a tree, whichever of the recursion and the reduction in symbols is not the first road."""
+        if self.first == "recursive" and len(self.equations.velocities) <= _MOST_REDUCED:
+            return "reduced", derive(self.system, formulation=Reduced())
+        if self.first != "reduced" or self.system.independent or unsuited(self.mechanism) is not None:
+            return None
+        return "recursive", derive(self.system, formulation=Recursive())
 
     @property
     def _rolling(self) -> list[Wheel]:
@@ -181,20 +200,25 @@ class Roads:
         matrix, drift = self.matrix(state), self._numbers(state)[3][:, 0]
         return np.asarray(state.v - np.linalg.pinv(matrix, rcond=1e-9) @ (matrix @ state.v + drift)) if len(matrix) else state.v
 
-    def state_of(self, state: State) -> Reals:
-        names = list(self.mechanism.scope.velocities)
-        chosen = [state.v[names.index(n)] for n in self.equations.independent]
-        return np.concatenate([state.q, chosen, np.zeros(len(self.equations.extra_states))])
+    def state_of(self, state: State, equations: Equations | None = None) -> Reals:
+        """x of a state, in the terms of the first road or of others."""
+        e = equations or self.equations
+        value = dict(zip(self.mechanism.scope.velocities, state.v, strict=True))
+        return np.concatenate([state.q, [value[n] for n in e.independent], np.zeros(len(e.extra_states))])
 
-    def _told(self, state: State, x: Reals) -> dict[str, Reals]:
-        report = self.equations.report
+    def _told(self, state: State, x: Reals, equations: Equations | None = None) -> dict[str, Reals]:
+        report = (equations or self.equations).report
         return dict(zip((s.name for s in report.outputs), report([state.t], x, state.u, self.p), strict=True))
 
     # ---------------------------------------------------------------- Newton–Euler
 
     def reduced(self, state: State) -> Answer:
-        told = self._told(state, self.state_of(state))
-        outputs = dict(zip(self.equations.report.output("outputs").labels, told["outputs"], strict=True))
+        return self._answer(self.equations, state)
+
+    def _answer(self, equations: Equations, state: State) -> Answer:
+        """What equations that `derive` gives say."""
+        told = self._told(state, self.state_of(state, equations), equations)
+        outputs = dict(zip(equations.report.output("outputs").labels, told["outputs"], strict=True))
         forces = [outputs[f"{w.name}_force_{axis}"] for w in self._rolling for axis in "xyz"]
         forces += [outputs[f"{edge.name}_force_across"] for edge in self._edges]
         forces += [outputs[f"{edge.name}_normal_force"] for edge in self._edges if edge.on_ground]

@@ -40,18 +40,18 @@ def _quaternions(heading: Array, lean: Array, pitch: Array) -> Array:
 def sample_coordinates(system: System, count: int, seed: int = 20070811) -> Array:
     """Coordinates (count × nq): joints over their spans, free bodies at any heading and up to 70° of lean."""
     rng = np.random.default_rng(seed)
-    names = [c.name for c in system.coordinates]
-    samples = np.empty((count, len(names)))
+    place = {c.name: i for i, c in enumerate(system.coordinates)}
+    samples = np.empty((count, len(place)))
     samples[:] = [c.default for c in system.coordinates]
     for joint in system.joints:
         for c in joint.coordinates:
-            column = names.index(c.name)
+            column = place[c.name]
             # a good part of the samples sits at the ends of the spans, where choices fail first
             spread = np.clip(rng.uniform(-0.25, 1.25, count), 0.0, 1.0)
             samples[:, column] = c.low + (c.high - c.low) * spread if c.rate else c.default
         for step in joint.chain:
             if isinstance(step, Float | Ball):
-                columns = [names.index(n) for n in step.quaternion]
+                columns = [place[n] for n in step.quaternion]
                 heading = rng.uniform(-math.pi, math.pi, count)
                 lean = rng.uniform(-MOST_LEAN, MOST_LEAN, count)
                 pitch = rng.uniform(-MOST_PITCH, MOST_PITCH, count)

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 from draisine.equations.augmented import Baumgarte
 from draisine.equations.mechanism import Mechanism
+from draisine.equations.recursion.stations import Unsuited
+from draisine.equations.recursive import Grown
 from draisine.model.errors import ModelError
 from draisine.program.solved import Solver
 
+MANY_VELOCITIES = 12  # of a tree that is treated body by body where that can be done
 MOST_ROWS = 24  # constraint rows that are eliminated in symbols
 MOST_FREEDOMS = 40  # velocities of a mass matrix that is factorised in symbols
 SERVES = 5.0  # amplification that the few choices of independent velocities of a run should not pass anywhere
@@ -29,7 +33,14 @@ class Augmented:
     solver: Solver = Solver.AUTO
 
 
-Treatment = Reduced | Augmented
+@dataclass(frozen=True)
+class Recursive:
+    """Body by body along the tree: articulated inertias inward, accelerations outward, every contact solved for a velocity of the
+    joints that lead to it. The cost grows with the number of bodies. For trees with rolling wheels and blades that move in a
+    plane, and for trees without constraints; loops are no trees."""
+
+
+Treatment = Reduced | Augmented | Recursive
 
 
 def treatment_for(mechanism: Mechanism, wanted: tuple[str, ...]) -> tuple[Treatment, list[str]]:
@@ -44,6 +55,14 @@ def treatment_for(mechanism: Mechanism, wanted: tuple[str, ...]) -> tuple[Treatm
         return Augmented(), [f"treated whole, nothing eliminated, since forces depend on the multipliers of {loads}"]
     if wanted:
         return Reduced(), []
+    if len(mechanism.scope.velocities) >= MANY_VELOCITIES:
+        why_not = unsuited(mechanism)
+        if why_not is None:
+            count = len(mechanism.scope.velocities)
+            return Recursive(), [
+                f"treated body by body along the tree, since it has {count} velocities; "
+                "formulation=Reduced() eliminates in symbols"
+            ]
     rows, freedoms = len(mechanism.row_names), len(mechanism.scope.velocities) - len(mechanism.row_names)
     why = None
     if rows > MOST_ROWS:
@@ -58,3 +77,18 @@ def treatment_for(mechanism: Mechanism, wanted: tuple[str, ...]) -> tuple[Treatm
     if why is None:
         return Reduced(), []
     return Augmented(), [f"treated whole, nothing eliminated, since {why}; formulation=Reduced() eliminates all the same"]
+
+
+@lru_cache(maxsize=8)
+def grown(mechanism: Mechanism) -> Grown | str:
+    """The tree with its rows solved body by body, or why that cannot be done."""
+    try:
+        return Grown(mechanism)
+    except Unsuited as problem:
+        return str(problem)
+
+
+def unsuited(mechanism: Mechanism) -> str | None:
+    """Why a mechanism cannot be treated body by body, or None."""
+    found = grown(mechanism)
+    return found if isinstance(found, str) else None

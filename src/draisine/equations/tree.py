@@ -62,6 +62,11 @@ class Turn:
     def matrix(self) -> Mat:
         return rotation(self.axis, self.c, self.s)
 
+    @property
+    def driven(self) -> tuple[str, ...]:
+        """Velocities that move it."""
+        return () if self.velocity is None else (self.velocity,)
+
 
 @dataclass(frozen=True)
 class Spin3:
@@ -76,6 +81,10 @@ class Spin3:
     def outward(self, a: Vec) -> Vec:
         return times(self.matrix, a)
 
+    @property
+    def driven(self) -> tuple[str, ...]:
+        return self.velocities
+
 
 @dataclass(frozen=True)
 class Shift:
@@ -83,6 +92,10 @@ class Shift:
 
     by: Vec
     drives: tuple[tuple[str, Vec], ...] = ()
+
+    @property
+    def driven(self) -> tuple[str, ...]:
+        return tuple(name for name, _ in self.drives)
 
 
 @dataclass(frozen=True)
@@ -93,6 +106,10 @@ class Launch:
     matrix: Mat
     linear: tuple[str | None, str | None, str | None]
     angular: tuple[str | None, str | None, str | None]
+
+    @property
+    def driven(self) -> tuple[str, ...]:
+        return tuple(name for name in (*self.linear, *self.angular) if name is not None)
 
 
 Step = Turn | Spin3 | Shift | Launch
@@ -108,6 +125,7 @@ class Link:
     steps: list[Step]
     spin: Turn | None = None  # of a rotor: the last turn, left out of `steps`
     children: list[Link] = field(default_factory=list)
+    depth: int = 1  # links from the ground to this one
 
     @property
     def name(self) -> str:
@@ -120,6 +138,13 @@ class Link:
     @property
     def all_steps(self) -> list[Step]:
         return [*self.steps, self.spin] if self.spin is not None else self.steps
+
+    @property
+    def root(self) -> Link:
+        link = self
+        while link.parent is not None:
+            link = link.parent
+        return link
 
     def path(self) -> list[Link]:
         """From the root of the tree to this link."""
@@ -134,17 +159,20 @@ class Link:
 def grow(system: System, scope: Scope) -> list[Link]:
     """The links in an order in which parents come first."""
     bodies = {body.name: body for body in system.bodies}
-    waiting = list(system.joints)
+    borne: dict[str, list[tuple[int, Joint]]] = {}  # joints by the body that bears them
+    for number, joint in enumerate(system.joints):
+        borne.setdefault(joint.parent, []).append((number, joint))
     links: dict[str, Link] = {}
-    while waiting:
-        ready = [j for j in waiting if j.parent == GROUND or j.parent in links]
-        for joint in ready:
+    ready = borne.get(GROUND, [])
+    while ready:  # level by level
+        for _, joint in ready:
             parent = links.get(joint.parent)
-            link = Link(bodies[joint.child], joint, parent, _steps(joint, scope))
+            depth = 1 if parent is None else parent.depth + 1
+            link = Link(bodies[joint.child], joint, parent, _steps(joint, scope), depth=depth)
             if parent is not None:
                 parent.children.append(link)
             links[joint.child] = link
-        waiting = [j for j in waiting if j not in ready]
+        ready = sorted((pair for _, j in ready for pair in borne.get(j.child, ())), key=lambda pair: pair[0])
     for link in links.values():
         if _is_rotor(system, link):
             link.spin = link.steps.pop()  # type: ignore[assignment]

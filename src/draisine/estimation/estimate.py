@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,10 +13,10 @@ from draisine.estimation.fit import Fit, Trial
 from draisine.estimation.losses import Loss
 from draisine.estimation.noise import deviations, roughness
 from draisine.estimation.posing import Posed, pose
+from draisine.estimation.several import MultiStart, best_of_several
 from draisine.estimation.single import SingleShooting
 from draisine.estimation.solving import Outcome, Progress, Shooting, look, solve
 from draisine.estimation.telling import Telling
-from draisine.model.errors import ModelError
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.program.equations import Equations
@@ -27,14 +26,6 @@ Reals = NDArray[np.float64]
 
 ROUNDS = 12  # of fits with noise estimated anew
 SAME = 0.01  # relative change of the noise at which it has settled
-
-
-@dataclass(frozen=True)
-class MultiStart:
-    """Begin `count` times: from the guess, and from points between the sides of the unknowns, drawn with a fixed `seed`."""
-
-    count: int = 8
-    seed: int = 0
 
 
 def estimate(
@@ -52,6 +43,7 @@ def estimate(
     loss: Loss | None = None,
     method: Shooting | None = None,
     starts: MultiStart | None = None,
+    on: Any = None,
     progress: Progress | None = None,
 ) -> Fit:
     """Find parameters of a model in data, with their uncertainty.
@@ -69,7 +61,8 @@ def estimate(
     - `loss`: `Huber()`, `SoftL1()` or `Cauchy()`, where there are outliers.
     - `method`: `SingleShooting()`; `MultipleShooting(window)` or `Collocation("radau", 3, intervals)` for motions that run away
       from their start.
-    - `starts`: `MultiStart(count)`, where there may be several minima.
+    - `starts`: `MultiStart(count)`, where there may be several minima; `on`: who makes these fits, as in `ensemble`: a
+      `distributed.Client`, or an executor of processes.
 
     >>> import numpy as np, sympy as sp, draisine as dr
     >>> x, k = sp.symbols("x k")
@@ -91,7 +84,7 @@ def estimate(
         relations=relations,
         priors=priors,
     )
-    return fitted(posed, method or SingleShooting(), loss, starts, progress)
+    return fitted(posed, method or SingleShooting(), loss, starts, progress, on)
 
 
 def identifiability(
@@ -121,7 +114,12 @@ def identifiability(
 
 
 def fitted(
-    posed: Posed, method: Shooting, loss: Loss | None = None, starts: MultiStart | None = None, progress: Progress | None = None
+    posed: Posed,
+    method: Shooting,
+    loss: Loss | None = None,
+    starts: MultiStart | None = None,
+    progress: Progress | None = None,
+    on: Any = None,
 ) -> Fit:
     """The fit of an estimation that is in words already."""
     sigmas = _first_noise(posed)
@@ -133,7 +131,11 @@ def fitted(
             f"{', '.join(before.without_effect)}: what is measured ({', '.join(posed.quantities)}) does not depend on it here; "
             "leave it out, measure something that does, or move differently"
         )
-    best, trials = _best(posed, method, sigmas, loss, seen, starts, progress)
+    trials: tuple[Trial, ...] = ()
+    if starts is None:
+        best = solve(posed, method, sigmas, loss, seen, progress)
+    else:
+        best, trials = best_of_several(posed, method, sigmas, loss, starts, progress, on)
     best, sigmas = _with_noise(posed, method, sigmas, loss, best, progress)
     return Fit(posed, method, best, sigmas, loss, before, trials)
 
@@ -151,45 +153,6 @@ def _noise_needed(posed: Posed) -> None:
             f"the noise of the input {driven[0]!r} is given, that of {', '.join(unsaid)} is not: residuals cannot tell one "
             "from the other; give both"
         )
-
-
-def _best(
-    posed: Posed,
-    method: Shooting,
-    sigmas: Reals,
-    loss: Loss | None,
-    seen: Outcome,
-    starts: MultiStart | None,
-    progress: Progress | None,
-) -> tuple[Outcome, tuple[Trial, ...]]:
-    if starts is None:
-        return solve(posed, method, sigmas, loss, seen, progress), ()
-    low, high = posed.sides
-    count = len(posed.unknowns)
-    if not (np.isfinite(low[:count]).all() and np.isfinite(high[:count]).all()):
-        loose = [u.name for u in posed.unknowns if not (np.isfinite(u.low) and np.isfinite(u.high))]
-        raise ModelError(
-            f"starts: points are drawn between sides, which {', '.join(loose)} do not have; write {{name: (low, high)}}"
-        )
-    random = np.random.default_rng(starts.seed)
-    best: Outcome | None = None
-    trials, refused = [], []
-    for k in range(starts.count):
-        begin = posed.guess
-        if k:
-            begin[:count] = random.uniform(low[:count], high[:count])
-        try:
-            found = solve(posed, method, sigmas, loss, begin)
-        except ModelError as problem:  # a start from which the model does not reach the data is one trial lost
-            refused.append(str(problem))
-            continue
-        trials.append(Trial(tuple(begin.tolist()), tuple(found.unknowns.tolist()), found.squares))
-        best = found if best is None or found.squares < best.squares else best
-        if progress is not None:
-            progress(f"start {k + 1} of {starts.count}: sum of squares {found.squares:.6g}, best {best.squares:.6g}")
-    if best is None:
-        raise ModelError(f"starts: none of {starts.count} reaches the data; the first: {refused[0]}")
-    return best, tuple(trials)
 
 
 def _with_noise(

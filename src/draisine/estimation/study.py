@@ -26,11 +26,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from draisine.estimation.estimate import MultiStart, estimate
+from draisine.estimation.estimate import estimate
 from draisine.estimation.fit import Fit
 from draisine.estimation.interpolation import Smooth
 from draisine.estimation.losses import Cauchy, Huber, Loss, SoftL1
 from draisine.estimation.multiple import MultipleShooting
+from draisine.estimation.several import MultiStart
 from draisine.estimation.single import SingleShooting
 from draisine.estimation.solving import Progress, Shooting
 from draisine.model.errors import ModelError

@@ -14,7 +14,7 @@ from draisine.equations.drift.names import (
     Symplectic,
     VelocityProjection,
 )
-from draisine.equations.treatment import Augmented, Reduced
+from draisine.equations.treatment import Augmented, Recursive, Reduced
 
 __all__ = [
     "GGL",
@@ -26,6 +26,7 @@ __all__ = [
     "NoControl",
     "Projection",
     "Rattle",
+    "Recursive",
     "Reduced",
     "Symplectic",
     "VelocityProjection",

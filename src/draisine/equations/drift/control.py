@@ -24,7 +24,7 @@ from draisine.equations.drift.names import (
 from draisine.equations.drift.projections import Held, projected, stabilised
 from draisine.equations.index.posed import posed
 from draisine.equations.index.second_order import second_order
-from draisine.equations.treatment import Augmented, Reduced
+from draisine.equations.treatment import Augmented, Recursive, Reduced
 from draisine.equations.typed.driven import with_laws
 from draisine.model.errors import ModelError
 from draisine.model.items import System
@@ -64,6 +64,10 @@ def _controlled(model: System | Equations, drift: Drift, laws: Laws, events: tup
         if isinstance(model, System):
             return Held(derive(model, dict(laws), events, work, drift))
         return Held(minimal(_whole(model, laws, events, work), iterations=0))
+    if isinstance(drift, Recursive):
+        if not isinstance(model, System):
+            raise ModelError(f"{model.name}: equations know no bodies; pass the model for formulation=Recursive()")
+        return Held(derive(model, dict(laws), events, work, drift))
     if isinstance(drift, Augmented):
         return Held(_whole(model, laws, events, work, drift))
     if isinstance(drift, Baumgarte):

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from draisine.equations.augmented import Baumgarte
-from draisine.equations.treatment import Augmented, Reduced
+from draisine.equations.treatment import Augmented, Recursive, Reduced
 
 
 @dataclass(frozen=True)
@@ -116,6 +116,7 @@ Drift = (
     | InvariantStabilisation
     | Minimal
     | Reduced
+    | Recursive
     | Augmented
     | GGL
     | Rattle

@@ -90,7 +90,7 @@ def _recovered(equations: Equations) -> SecondOrder:
     nq = len(equations.coordinates)
     q, v = x[:nq], x[nq : nq + n]
     entries, side = solved.system.function.call([t, x, u, p])
-    matrix = ca.SX(solved.places, ca.vec(entries)) if solved.pattern is not None else entries
+    matrix = ca.SX(solved.places.sparsity, ca.vec(entries)) if solved.pattern is not None else entries
     slope = solved.after.function.call([t, x, u, p, ca.SX.zeros(solved.size)])[0]
     told = _told(equations.report, [t, x, u, p])
     motion = _told(equations.motion, [t, q, v, u, p])

@@ -122,7 +122,7 @@ def _solved(equations: Equations, dynamics: Solved) -> Listing:
     matrix, side = dynamics.linear(symbols)
     (slope, *_) = dynamics.after.function.call([*symbols, z])
     unknowns, rows = _unknowns(equations, dynamics, slope, z)
-    places = list(zip(*dynamics.places.get_triplet(), strict=True))
+    places = list(zip(dynamics.places.rows, dynamics.places.columns, strict=True))
     entries = [_entry(equations, rows, unknowns, i, j, matrix[i, j]) for i, j in places]
     sides = [Meaning(f"F_{row}", f"right side of the equation of {row}", side[i]) for i, row in enumerate(rows)]
     wanted = ca.vertcat(slope, side, *[matrix[i, j] for i, j in places])

@@ -11,6 +11,7 @@ from draisine.equations.energies import Energies
 from draisine.equations.formulation import Formulation
 from draisine.equations.mechanism import Mechanism
 from draisine.model.items import System
+from draisine.program import operation as op
 from draisine.program.program import Program
 
 
@@ -91,9 +92,9 @@ def written_out(program: Program) -> int:
     lengths: dict[int, int] = {}
     total = 0
     for line in program.tape:
-        if line.operation == ca.OP_OUTPUT:
+        if line.operation == op.OUTPUT:
             total += lengths[line.inputs[0]]
-        elif line.operation in (ca.OP_INPUT, ca.OP_CONST):
+        elif line.operation in (op.INPUT, op.CONST):
             lengths[line.outputs[0]] = 0
         else:
             length = 1 + sum(lengths[i] for i in line.inputs)

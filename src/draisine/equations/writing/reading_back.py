@@ -16,7 +16,7 @@ import casadi as ca
 
 from draisine.equations.writing.lines import Assignment
 from draisine.model.errors import ModelError
-from draisine.program.callee import offsets
+from draisine.program import operation as op
 from draisine.program.expression import Call, Expr, Name, Number
 from draisine.program.program import Program
 
@@ -92,13 +92,13 @@ class Formulas:
     def _read_tape(self) -> None:
         place: dict[int, int] = {}
         for line in self.program.tape:
-            if line.operation == ca.OP_OUTPUT:
+            if line.operation == op.OUTPUT:
                 self._ends[line.outputs[0], line.outputs[1]] = place[line.inputs[0]]
                 continue
-            if line.operation == ca.OP_INPUT:
+            if line.operation == op.INPUT:
                 slot, entry = line.inputs
                 new = [_Node(line.operation, (), Name(self.program.inputs[slot].labels[entry]))]
-            elif line.operation == ca.OP_CONST:
+            elif line.operation == op.CONST:
                 new = [_Node(line.operation, (), Number(line.constant or 0.0))]
             else:
                 operands = tuple(place[i] for i in line.inputs)
@@ -169,24 +169,23 @@ class Formulas:
 
     def _formula(self, node: _Node) -> Expr:
         operands = [self._shown[o] for o in node.operands]
-        if node.operation != ca.OP_CALL:
+        if node.operation != op.CALL:
             if node.operation not in _formulas():
                 raise ModelError(
                     f"model {self.owner!r}: an operation of its equations (CasADi's number {node.operation}) has no formula in "
                     "the listing's language; export the program instead (draisine export)"
                 )
             return _formulas()[node.operation](*operands)
-        results = offsets(node.callee, inputs=False)[-1]
-        name = node.callee.name() if results == 1 else f"{node.callee.name()}_{node.part}"
+        results = node.callee.ends[-1]
+        name = node.callee.name if results == 1 else f"{node.callee.name}_{node.part}"
         self.functions[name] = _called(node.callee, node.part)
         return Call(name, tuple(operands))
 
 
 def _called(callee: Any, part: int) -> Callable[..., float]:
-    begins = offsets(callee, inputs=True)
 
     def call(*arguments: float) -> float:
-        results = callee.call([ca.DM(list(arguments[a:b])) for a, b in pairwise(begins)])
+        results = callee.code.function.call([ca.DM(list(arguments[a:b])) for a, b in pairwise(callee.begins)])
         return float(ca.vertcat(*[ca.vec(r) for r in results])[part])
 
     return call
@@ -213,4 +212,4 @@ def _formulas() -> Mapping[int, Callable[..., Expr]]:
     table |= {"AND": lambda a, b: Call("where", (a, Call("where", (b, one, zero)), zero))}
     table |= {"OR": lambda a, b: Call("where", (a, one, Call("where", (b, one, zero))))}
     table |= {"COPYSIGN": lambda a, b: Call("where", (Call("lt", (b, zero)), -Call("abs", (a,)), Call("abs", (a,))))}
-    return {getattr(ca, f"OP_{name}"): function for name, function in table.items()}
+    return {op.NUMBERS[name]: function for name, function in table.items()}

@@ -29,25 +29,27 @@ def webpage(doc: Document) -> str:
         lines += ["<h2>Tree</h2>", "<ul>"]
         lines += [f'<li style="margin-left:{2 * depth}em">{say(words)}</li>' for depth, words in doc.tree] + ["</ul>"]
     for table in doc.tables:
-        lines += _table(table)
+        lines += table_of(table)
     if doc.matrices is not None:
-        lines += _matrices(doc.matrices)
+        lines += matrices_of(doc.matrices)
     lines += ["<h2>Listing</h2>", "<p>Formulas in order; a name is defined before it is used.</p>"]
     for section in doc.listing.sections:
-        lines += _section(section)
+        lines += section_of(section)
     lines.append(f"<p>Results: {say(', '.join(doc.listing.results))} ({say(doc.listing.told)}).</p>")
     return "\n".join([*lines, "</body></html>", ""])
 
 
-def _table(table: Table) -> list[str]:
+def table_of(table: Table, level: int = 2) -> list[str]:
+    """A table under a heading of that level."""
     say = html.escape
-    lines = [f"<h2>{say(table.title)}</h2>", '<div class="scroll"><table><tr>']
+    lines = [f"<h{level}>{say(table.title)}</h{level}>", '<div class="scroll"><table><tr>']
     lines += ["".join(f"<th>{say(h)}</th>" for h in table.head) + "</tr>"]
     lines += ["<tr>" + "".join(f"<td>{say(cell)}</td>" for cell in row) + "</tr>" for row in table.rows]
     return [*lines, "</table></div>"]
 
 
-def _section(section: Section) -> list[str]:
+def section_of(section: Section) -> list[str]:
+    """Formulas under their heading."""
     say, hand = html.escape, MathML()
     rows = [(a.meaning, hand.infix("=", hand.name(a.name), formula(a.expression, hand))) for a in section.assignments]
     lines = [f"<h3>{say(section.title)}</h3>"]
@@ -67,12 +69,13 @@ def _formulas(rows: list[tuple[str, str]]) -> list[str]:
     return [*lines, "</table></div>"]
 
 
-def _matrices(found: SymbolicEquations) -> list[str]:
+def matrices_of(found: SymbolicEquations, level: int = 2) -> list[str]:
+    """The matrices under a heading of that level."""
     import sympy
 
     equation = "M q̈ + C q̇ + g = Q" + (" + Dᵀλ, D q̈ = b" if found.reactions else "")
     reduced = "; v = H v_r, M_r v̇_r = F_r reduced" if found.reactions else ""
-    lines = ["<h2>Matrices</h2>", f"<p>{equation} in joint coordinates and Euler angles{reduced}.</p>"]
+    lines = [f"<h{level}>Matrices</h{level}>", f"<p>{equation} in joint coordinates and Euler angles{reduced}.</p>"]
     rows = []
     for name in found.shown:
         value = getattr(found, name)

@@ -1,0 +1,409 @@
+"""Velocities outward, articulated inertias inward, accelerations and multipliers outward (Featherstone 1983, with rows of
+contacts).
+
+At every frame the part of the tree beyond it asks for I η̇ + p = f. An entry of η̇ that a velocity frees is eliminated: where
+nothing holds it, its force is the effort τ on the velocity, η̇_a = (τ − p_a − Σ I_aj η̇_j) / I_aa; where a row of a contact is
+solved for it, η̇_a = (b − Σ R_j η̇_j) / R_a, and the row's multiplier gives the rest of the force. Both have the form
+η̇_a = g + k η̇, and leave an inertia in which the entry is missing. Gravity is an acceleration of the ground.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import casadi as ca
+
+from draisine.equations.contacts import EdgeContact, WheelContact
+from draisine.equations.lowering import Scope
+from draisine.equations.recursion.held import Holding, Local, Row, Solved, local_rows
+from draisine.equations.recursion.repeated import Repeated
+from draisine.equations.recursion.stations import AXIAL, Freed, Inert, Station, Unsuited, Weightless, inert_of, stations_of
+from draisine.equations.tree import Link
+from draisine.equations.vectors import ONE, ZERO, Vec
+
+
+@dataclass
+class Part:
+    """What a link adds to the tree: its steps, its mass, and what its rows are solved for; nothing of who it is."""
+
+    stations: list[Station]
+    inert: Inert
+    spin: Freed | None  # of a rotor: one more station, at its own frame
+    solved: list[list[Solved]] = field(default_factory=list)  # at each station, the spin's after the others
+    free: list[list[Freed]] = field(default_factory=list)
+    passing: list[list[Row]] = field(default_factory=list)  # rows that a station leaves open, at the frame after it
+
+    @property
+    def axis(self) -> int:
+        assert self.inert.axis is not None  # asked for of rotors alone
+        return 3 + self.inert.axis
+
+    @property
+    def velocities(self) -> list[str]:
+        """Names of all that it frees."""
+        own = [f.velocity for station in self.stations for f in station.freed]
+        return own if self.spin is None else [*own, self.spin.velocity]
+
+
+@dataclass
+class Node:
+    """A link of the tree."""
+
+    link: Link
+    part: Part
+    moving: list[bool] = field(default_factory=list)  # entries of the frame's motion that can differ from zero
+    locals: list[Local] = field(default_factory=list)
+
+    @property
+    def name(self) -> str:
+        return self.link.name
+
+    @property
+    def parent(self) -> str | None:
+        return self.link.parent.name if self.link.parent else None
+
+
+@dataclass
+class Pivot:
+    """An entry eliminated at a frame: η̇ = g + k η̇, and for a row what gives its multiplier."""
+
+    freed: Freed
+    constant: ca.SX
+    share: ca.SX
+    held: Held | None = None
+
+
+@dataclass
+class Held:
+    """A row that was solved for an entry: the inertia's row there, p − τ, and other rows open then."""
+
+    row: str
+    divisor: ca.SX
+    inertia: ca.SX
+    lack: ca.SX
+    others: list[tuple[str, ca.SX]]
+
+
+def sprouted(links: Sequence[Link], scope: Scope, repeated: Repeated) -> dict[str, Node]:
+    """The tree in stations."""
+    found: dict[str, Node] = {}
+    alike: dict[tuple[object, ...], Inert] = {}
+    for link in links:
+        spin = None
+        if link.spin is not None:
+            assert link.spin.velocity is not None  # a rotor is driven by definition
+            spin = Freed(AXIAL, link.spin.velocity, ONE)
+        node = found[link.name] = Node(link, Part(stations_of(link, repeated), inert_of(link, scope, alike), spin))
+        node.moving = _moving(node, found)
+    return found
+
+
+def _moving(node: Node, found: Mapping[str, Node]) -> list[bool]:
+    moving = found[node.parent].moving[:6] if node.parent else [False] * 6
+    for station in node.part.stations:
+        if station.matrix is None:
+            moving = [False] * 6
+        else:
+            rows, columns = station.matrix.sparsity().get_triplet()
+            filled = {row for row, column in zip(rows, columns, strict=True) if moving[column]}
+            moving = [i in filled for i in range(6)]
+        for freed in station.freed:
+            moving[freed.place] = True
+    return [*moving, True] if node.part.spin is not None else moving
+
+
+def hold(nodes: dict[str, Node], contacts: Sequence[WheelContact | EdgeContact], holding: Holding) -> None:
+    """Solve the rows of all contacts for velocities, from the leaves to the ground."""
+    for contact in contacts:
+        node = nodes[contact.link.name]
+        node.locals.append(local_rows(contact, node.moving))
+    waiting: dict[str, list[Row]] = {name: [] for name in nodes}
+    for node in reversed(list(nodes.values())):
+        part = node.part
+        rows = [*(row for local in node.locals for row in local.rows()), *_widened(waiting[node.name], part)]
+        part.solved, part.free = [[] for _ in part.stations], [list(s.freed) for s in part.stations]
+        part.passing = [[] for _ in part.stations]
+        if part.spin is not None:
+            solved, rows, free = holding.solve(rows, [part.spin])
+            part.solved.append(solved)
+            part.free.append(free)
+            rows = [Row(row.name, row.entries[0, :AXIAL]) for row in rows]
+        for k in reversed(range(len(part.stations))):
+            part.solved[k], rows, part.free[k] = holding.solve(rows, part.stations[k].freed)
+            part.passing[k] = rows
+            matrix = part.stations[k].matrix
+            if matrix is None:
+                break
+            rows = [Row(row.name, ca.sparsify(row.entries @ matrix)) for row in rows]
+        if node.parent is not None:
+            waiting[node.parent] += rows
+        elif rows:
+            raise Unsuited(f"constraint {rows[0].name!r} repeats others, or holds by itself")
+
+
+def _widened(rows: list[Row], part: Part) -> list[Row]:
+    return [Row(r.name, ca.horzcat(r.entries, ca.SX(1, 1))) for r in rows] if part.spin is not None else rows
+
+
+# ---------------------------------------------------------------- velocities
+
+
+def velocities(nodes: Mapping[str, Node], rates: dict[str, ca.SX], repeated: Repeated) -> dict[str, list[ca.SX]]:
+    """Motions after every station, the link's own last; rates of velocities that rows are solved for are added to `rates`."""
+    motions: dict[str, list[ca.SX]] = {}
+    for node in nodes.values():
+        before = motions[node.parent][-1] if node.parent else ca.SX(6, 1)
+        own = {name: rates[name] for name in node.part.velocities if name in rates}
+        motions[node.name], found = repeated(_motions, node.part, before, own)
+        rates |= found
+    return motions
+
+
+def _motions(part: Part, before: ca.SX, rates: dict[str, ca.SX]) -> tuple[list[ca.SX], dict[str, ca.SX]]:
+    motion, found, bound = before[:6], [], dict[str, ca.SX]()
+    for k, station in enumerate(part.stations):
+        motion = _moved(ca.SX(6, 1) if station.matrix is None else station.matrix @ motion, part, k, rates, bound)
+        found.append(motion)
+    if part.spin is not None:
+        found.append(_moved(ca.vertcat(motion, motion[part.axis]), part, len(part.stations), rates, bound))
+    return found or [motion], bound
+
+
+def _moved(carried: ca.SX, part: Part, k: int, rates: Mapping[str, ca.SX], bound: dict[str, ca.SX]) -> ca.SX:
+    """The motion with what a station frees; carried is that of the frame before it."""
+    motion = ca.SX(carried)
+    for freed in part.free[k]:
+        added = rates[freed.velocity] if freed.scale is ONE else freed.scale * rates[freed.velocity]
+        motion[freed.place] = motion[freed.place] + added
+    for solved in reversed(part.solved[k]):
+        place = solved.freed.place
+        value = solved.share @ motion
+        bound[solved.freed.velocity] = ca.densify(_per(value - carried[place], solved.freed.scale))
+        motion[place] = value
+    return ca.sparsify(motion)
+
+
+def _per(amount: ca.SX, scale: ca.SX) -> ca.SX:
+    return amount if scale is ONE else amount / scale
+
+
+# ---------------------------------------------------------------- inertias and accelerations
+
+
+@dataclass
+class Felt:
+    """What the frame before a link feels of it and all beyond it, and what was eliminated on the way."""
+
+    inertia: ca.SX
+    force: ca.SX
+    sides: dict[str, ca.SX]  # of rows still open
+    pivots: list[list[Pivot]]
+    changes: list[ca.SX | None]  # products of velocities, by station
+    own: dict[str, ca.SX]  # pivots of velocities that nothing holds
+
+
+class Accelerations:
+    """Accelerations of all velocities and multipliers of all rows, for given efforts on the velocities."""
+
+    def __init__(
+        self,
+        nodes: Mapping[str, Node],
+        motions: Mapping[str, list[ca.SX]],
+        rates: dict[str, ca.SX],
+        efforts: Mapping[str, ca.SX],
+        gravity: ca.SX,
+        up: Mapping[str, Vec],
+        repeated: Repeated,
+    ) -> None:
+        self._nodes, self._motions, self._gravity, self._up = nodes, motions, gravity, up
+        self._repeated = repeated
+        self.inertias: dict[str, ca.SX] = {}
+        self.values: dict[str, ca.SX] = {}
+        self.multipliers: dict[str, ca.SX] = {}
+        self._outward(self._inward(rates, efforts))
+
+    def _inward(self, rates: Mapping[str, ca.SX], efforts: Mapping[str, ca.SX]) -> dict[str, Felt]:
+        found: dict[str, Felt] = {}
+        beyond: dict[str, list[tuple[ca.SX, ca.SX]]] = {name: [] for name in self._nodes}
+        waiting: dict[str, dict[str, ca.SX]] = {name: {} for name in self._nodes}  # sides of rows, by row
+        for node in reversed(list(self._nodes.values())):
+            part, sides = node.part, waiting[node.name]
+            for local in node.locals:
+                sides |= dict(zip(local.names, self._wanted(node, local), strict=True))
+            own = {name: rates[name] for name in part.velocities}
+            pushed = {name: efforts.get(name, ZERO) for name in part.velocities}
+            felt = self._repeated(_felt, part, self._motions[node.name], own, pushed, beyond[node.name], sides)
+            for velocity, inertia in felt.own.items():
+                if not inertia.nnz():
+                    raise Weightless(velocity)
+            self.inertias |= felt.own
+            found[node.name] = felt
+            if node.parent is not None:
+                beyond[node.parent].append((felt.inertia, felt.force))
+                waiting[node.parent] |= felt.sides
+        return found
+
+    def _wanted(self, node: Node, local: Local) -> list[ca.SX]:
+        """Sides of a contact's rows, for accelerations that gravity is part of."""
+        sides = local.wanted(self._motions[node.name][-1])
+        fall = ca.vertcat(*[self._gravity * c for c in self._up[node.name]])
+        lifted = ca.sparsify(local.matrix[:, :3] @ fall)
+        return [side + lifted[i] if lifted.has_nz(i, 0) else side for i, side in enumerate(sides)]
+
+    def _outward(self, felt: Mapping[str, Felt]) -> None:
+        ground = ca.sparsify(ca.vertcat(0, 0, self._gravity, 0, 0, 0))
+        found: dict[str, ca.SX] = {}
+        for node in self._nodes.values():
+            before, own = found[node.parent] if node.parent else ground, felt[node.name]
+            others = {name for station in own.pivots for p in station if p.held for name, _ in p.held.others}
+            known = {name: self.multipliers[name] for name in sorted(others) if name in self.multipliers}
+            given = (node.part, own.pivots, own.changes, before, ground[:3], known)
+            found[node.name], values, multipliers = self._repeated(_settled, *given)
+            self.values |= values
+            self.multipliers |= multipliers
+
+
+def _felt(
+    part: Part,
+    motions: list[ca.SX],
+    rates: dict[str, ca.SX],
+    efforts: dict[str, ca.SX],
+    beyond: list[tuple[ca.SX, ca.SX]],
+    sides: dict[str, ca.SX],
+) -> Felt:
+    """Inward through one link."""
+    inertia, force = part.inert.matrix, part.inert.bias(motions[-1])
+    for more, pushed in beyond:
+        inertia = inertia + (ca.diagcat(more, ca.SX(1, 1)) if part.spin is not None else more)
+        force = force + (ca.vertcat(pushed, ca.SX(1, 1)) if part.spin is not None else pushed)
+    count = len(part.stations)
+    changes = [s.change(m, rates) for s, m in zip(part.stations, motions, strict=False)]
+    at = _Eliminating(part, efforts, dict(sides), ca.sparsify(inertia), ca.sparsify(force))
+    if part.spin is not None:
+        at.eliminate(count)
+        pushed = at.force[AXIAL]
+        at.inertia, at.force = at.inertia[:AXIAL, :AXIAL], at.force[:AXIAL]
+        at.force[part.axis] = at.force[part.axis] + pushed
+    for k in reversed(range(count)):
+        at.eliminate(k)
+        matrix, change = part.stations[k].matrix, changes[k]
+        if matrix is None:
+            break
+        if change is not None:
+            at.force = at.force + at.inertia @ change
+            for row in part.passing[k]:
+                at.sides[row.name] = at.sides[row.name] - row.entries @ change
+        at.inertia = _symmetric(matrix.T @ (at.inertia @ matrix))
+        at.force = ca.sparsify(matrix.T @ at.force)
+    return Felt(at.inertia, at.force, at.sides, at.pivots, changes, at.own)
+
+
+class _Eliminating:
+    """The inertia and force at a frame, while entries are taken out of them."""
+
+    def __init__(self, part: Part, efforts: dict[str, ca.SX], sides: dict[str, ca.SX], inertia: ca.SX, force: ca.SX) -> None:
+        self.part, self.efforts, self.sides, self.inertia, self.force = part, efforts, sides, inertia, force
+        self.pivots: list[list[Pivot]] = [[] for _ in part.solved]
+        self.own: dict[str, ca.SX] = {}
+
+    def eliminate(self, k: int) -> None:
+        for solved in self.part.solved[k]:
+            self.pivots[k].append(self._held(solved))
+        for freed in self.part.free[k]:
+            self.pivots[k].append(self._freed(freed))
+
+    def _held(self, solved: Solved) -> Pivot:
+        """An entry that a row is solved for."""
+        a, inertia, force = solved.freed.place, self.inertia, self.force
+        constant = self.sides.pop(solved.row) / solved.divisor
+        row, own = inertia[:, a], inertia[a, a]
+        lack = force[a] - self._effort(solved.freed)
+        for name, entry in solved.others:
+            self.sides[name] = self.sides[name] - entry * constant
+        share, rest = solved.share.T, _without(row, a)
+        self.inertia = _symmetric(_cleared(inertia, a) + share @ rest.T + rest @ share.T + own * (share @ share.T))
+        self._push(solved.freed, _without(force, a) + rest * constant + share * (lack + own * constant))
+        return Pivot(solved.freed, constant, solved.share, Held(solved.row, solved.divisor, row.T, lack, solved.others))
+
+    def _freed(self, freed: Freed) -> Pivot:
+        """An entry that nothing holds."""
+        a, inertia, force = freed.place, self.inertia, self.force
+        own = self.own[freed.velocity] = inertia[a, a]
+        inverse = 1 / own
+        rest = _without(inertia[:, a], a)
+        constant = (self._effort(freed) - force[a]) * inverse
+        share = -(rest * inverse)
+        self.inertia = _symmetric(_cleared(inertia, a) + share @ rest.T)
+        self._push(freed, _without(force, a) + rest * constant)
+        return Pivot(freed, constant, share.T)
+
+    def _push(self, freed: Freed, force: ca.SX) -> None:
+        """The velocity is the entry less what the frame before has of it, on which its effort pushes back."""
+        effort = self._effort(freed)
+        if not effort.is_zero():
+            force[freed.place] = effort
+        self.force = ca.sparsify(force)
+
+    def _effort(self, freed: Freed) -> ca.SX:
+        return _per(self.efforts[freed.velocity], freed.scale)
+
+
+def _settled(
+    part: Part,
+    pivots: list[list[Pivot]],
+    changes: list[ca.SX | None],
+    before: ca.SX,
+    gravity: ca.SX,
+    known: dict[str, ca.SX],
+) -> tuple[ca.SX, dict[str, ca.SX], dict[str, ca.SX]]:
+    """Outward through one link: the rate of its motion, accelerations of its velocities, multipliers of its rows."""
+    change, values, multipliers = before, dict[str, ca.SX](), dict(known)
+    for k, station in enumerate(part.stations):
+        if station.matrix is None:
+            assert station.rotation is not None  # a launch
+            change = ca.vertcat(station.rotation.T @ gravity, ca.SX(3, 1))
+        else:
+            change = station.matrix @ change
+            products = changes[k]
+            change = change if products is None else change + products
+        change = _put_in(pivots[k], change, values, multipliers)
+    if part.spin is not None:
+        change = _put_in(pivots[-1], ca.vertcat(change, change[part.axis]), values, multipliers)[:AXIAL]
+    return ca.sparsify(change), values, {row: value for row, value in multipliers.items() if row not in known}
+
+
+def _put_in(pivots: list[Pivot], carried: ca.SX, values: dict[str, ca.SX], multipliers: dict[str, ca.SX]) -> ca.SX:
+    """The rate with the entries that a station frees."""
+    change = ca.SX(carried)
+    for pivot in reversed(pivots):
+        place, scale = pivot.freed.place, pivot.freed.scale
+        value = pivot.constant + pivot.share @ change
+        values[pivot.freed.velocity] = ca.densify(_per(value - carried[place], scale))
+        change[place] = value
+    change = ca.sparsify(change)
+    for held in [pivot.held for pivot in reversed(pivots) if pivot.held is not None]:
+        missing = held.inertia @ change + held.lack
+        for name, entry in held.others:
+            missing = missing - entry * multipliers[name]
+        multipliers[held.row] = ca.densify(missing / held.divisor)
+    return change
+
+
+def _symmetric(matrix: ca.SX) -> ca.SX:
+    """The lower triangle, mirrored: each product is formed once."""
+    return ca.sparsify(ca.tril2symm(ca.tril(matrix)))
+
+
+def _cleared(matrix: ca.SX, place: int) -> ca.SX:
+    """Without one row and column."""
+    kept = [i for i in range(matrix.shape[0]) if i != place]
+    found = ca.SX(*matrix.shape)
+    found[kept, kept] = matrix[kept, kept]
+    return found
+
+
+def _without(entries: ca.SX, place: int) -> ca.SX:
+    found = ca.SX(entries)
+    found[place] = 0
+    return ca.sparsify(found)

@@ -1,0 +1,272 @@
+"""A tree treated body by body: articulated inertias, rows of contacts solved one by one; it costs so much per body.
+
+The state holds the coordinates and the velocities that no row was solved for, as in the reduced equations. What is never formed
+is a matrix of all velocities: neither masses nor rows nor the kernel of the rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import casadi as ca
+import numpy as np
+from numpy.typing import NDArray
+
+from draisine.equations.contacts import WheelContact
+from draisine.equations.derivation import Derivation, Outputs
+from draisine.equations.mechanism import Mechanism
+from draisine.equations.projection import nearest
+from draisine.equations.recursion.held import Holding, Local, in_reference
+from draisine.equations.recursion.passes import Accelerations, Node, hold, sprouted, velocities
+from draisine.equations.recursion.stations import Unsuited, Weightless
+from draisine.equations.report import Report
+from draisine.equations.rows import Rows
+from draisine.equations.sampling import sample_coordinates
+from draisine.equations.ties import row_multipliers
+from draisine.equations.tree import Launch
+from draisine.equations.vectors import UNIT, ZERO, exact
+from draisine.model.errors import ModelError
+from draisine.program.equations import Equations, Event, Kind, Quantity
+from draisine.program.expression import Expr
+from draisine.program.program import Program
+
+SAMPLES = 32  # configurations in which rows are looked at
+MOST = 20.0  # times that a row's coefficient may be smaller than usual before a run ends as singular
+_LIGHT = 1e-12  # pivot of a velocity, as a part of its largest over the samples, that counts as no inertia
+
+
+class Grown:
+    """A tree in stations with its rows solved: what laws and events do not change."""
+
+    def __init__(self, mechanism: Mechanism) -> None:
+        if mechanism.ties:
+            raise Unsuited(f"it has ties ({mechanism.ties[0].name!r}), which couple bodies beyond the tree")
+        heights = [c for c, _ in mechanism.position_constraints if c.kind != Kind.NORM]
+        if heights:
+            raise Unsuited(f"{heights[0].name!r} ties the positions of its bodies to the ground")
+        self.mechanism = mechanism
+        self.nodes: dict[str, Node] = sprouted(mechanism.links, mechanism.scope, mechanism.repeated)
+        hold(self.nodes, mechanism.contacts, Holding(self._sampled))
+        solved = [s for node in self.nodes.values() for station in node.part.solved for s in station]
+        self.decided = {s.row: s for s in solved}
+        bound = {s.freed.velocity for s in solved}
+        self.independent = [name for name in mechanism.scope.velocities if name not in bound]
+        by_contact = {local.contact.name: local for node in self.nodes.values() for local in node.locals}
+        self.locals: list[Local] = [by_contact[c.name] for c in mechanism.contacts]
+        for local in self.locals:
+            if isinstance(local.contact, WheelContact) and local.kept not in ((0, 1), (0, 1, 2)):
+                raise Unsuited(f"wheel {local.contact.name!r} is held in part only")
+
+    @cached_property
+    def _points(self) -> NDArray[np.float64]:
+        return sample_coordinates(self.mechanism.system, SAMPLES)
+
+    def _sampled(self, expression: ca.SX) -> NDArray[np.float64]:
+        """Values of an expression of coordinates and parameters."""
+        m, scope = self.mechanism, self.mechanism.scope
+        used = ca.symvar(expression)
+        place = {name: i for i, name in enumerate(scope.coordinates)}
+        default = dict(zip(scope.parameters, m.default_parameters, strict=True))
+        values = [
+            self._points[:, place[s.name()]] if s.name() in place else np.full(SAMPLES, default.get(s.name(), 0.0)) for s in used
+        ]
+        function = ca.Function("sampled", [ca.vertcat(*used)], [ca.densify(expression)])
+        return np.asarray(function(np.array(values).reshape(len(used), SAMPLES)).full()).ravel()
+
+
+@dataclass
+class Recursive(Derivation):
+    """Velocities that contacts leave, as states; everything else by passes along the tree."""
+
+    grown: Grown
+    laws: dict[str, Expr]
+    events: tuple[Event, ...]
+    work: bool | None
+
+    def __post_init__(self) -> None:
+        self.mechanism = m = self.grown.mechanism
+        scope = m.scope
+        if m.depends:
+            raise ModelError(f"model {m.system.name!r}: forces depend on multipliers; use formulation=Augmented()")
+        self.independent = {name: scope.symbol(name) for name in self.grown.independent}
+        self._rates = dict(self.independent)
+        self._motions = velocities(self.grown.nodes, self._rates, self.mechanism.repeated)
+        bound = [name for name in scope.velocities if name not in self.independent]
+        laws = self.law_values
+        replacements = ca.vertcat(*[self._rates[n] for n in bound])
+        if laws and bound:
+            laws = ca.substitute(laws, [ca.vertcat(*[scope.symbol(n) for n in bound])], [replacements])
+        self._replaced = ca.vertcat(*[scope.symbol(n) for n in bound], *[scope.symbol(n) for n in self.laws])
+        self._replacements = ca.vertcat(replacements, *laws)
+        efforts, self._driven = self.put_in([m.forces.total, m.forces.driven])
+        entries = ca.vertsplit(efforts) if efforts.numel() else []
+        named = {name: exact(ca.densify(entry)) for name, entry in zip(scope.velocities, entries, strict=True)}
+        try:
+            self.moved = Accelerations(
+                self.grown.nodes, self._motions, self._rates, named, m.gravity, m.up, self.mechanism.repeated
+            )
+        except Weightless as problem:
+            raise self._weightless(problem.velocity) from None
+
+    def put_in(self, expressions: list[ca.SX]) -> list[ca.SX]:
+        if self._replaced.numel() == 0:
+            return expressions
+        return list(ca.substitute(expressions, [self._replaced], [self._replacements]))
+
+    @cached_property
+    def all_velocities(self) -> ca.SX:
+        return ca.vertcat(*[self._rates[n] for n in self.mechanism.scope.velocities])
+
+    @property
+    def all_accelerations(self) -> dict[str, ca.SX]:
+        return self.moved.values
+
+    def reported(self, outputs: Outputs) -> Program:
+        return self.program("report", outputs)
+
+    # ---------------------------------------------------------------- rows
+
+    @cached_property
+    def rows(self) -> list[Rows]:
+        """Names of the rows, in the order of the other treatments."""
+        return [Rows(w.contact, w.names, {}, (ZERO,) * len(w.names), w.kept) for w in self.grown.locals]
+
+    @cached_property
+    def multipliers(self) -> list[ca.SX]:
+        return self._turned([[self.moved.multipliers[name] for name in local.names] for local in self.grown.locals])
+
+    @cached_property
+    def row_speeds(self) -> ca.SX:
+        """Residuals of the rows in all velocities."""
+        scope, m = self.mechanism.scope, self.mechanism
+        if not self.grown.locals:
+            return ca.SX(0, 1)
+        nodes = {name: _unheld(node) for name, node in self.grown.nodes.items()}
+        motions = velocities(nodes, {name: scope.symbol(name) for name in scope.velocities}, self.mechanism.repeated)
+        found = [ca.densify(w.matrix @ motions[w.contact.link.name][-1]) for w in self.grown.locals]
+        assert m is not None
+        return ca.vertcat(*self._turned([ca.vertsplit(speeds) for speeds in found]))
+
+    def _turned(self, shares: list[list[ca.SX]]) -> list[ca.SX]:
+        """What wheels have in the axes of their link, in those of the reference body; of blades as it is."""
+        found: list[ca.SX] = []
+        poses = self.mechanism.measures.poses
+        for local, share in zip(self.grown.locals, shares, strict=True):
+            contact = local.contact
+            if isinstance(contact, WheelContact):
+                rotation = poses[contact.link.name].rotation
+                if contact.link.spin is not None:
+                    rotation = tuple(contact.link.spin.outward(row) for row in rotation)  # type: ignore[assignment]
+                whole = [*share, *[ZERO] * (3 - len(share))]
+                root = contact.link.root
+                launched = bool(root.steps) and isinstance(root.steps[0], Launch)
+                turned = in_reference(whole, rotation, root.steps[0].matrix if launched else UNIT)  # type: ignore[union-attr]
+                found += [turned[i] for i in local.kept]
+            else:
+                found += share
+        return found
+
+    def repeated(self) -> tuple[list[str], list[str]]:
+        return [], []  # rows that repeat others are not solved along the tree
+
+    # ---------------------------------------------------------------- programs
+
+    def equations(self, notes: list[str], again: Callable[[tuple[str, ...]], Equations]) -> Equations:
+        """The programs with all names; `again` derives the same system with other independent velocities, in symbols."""
+        m, told = self.mechanism, Report(self)
+        self._check_masses()
+        (q_rate,) = self.put_in([m.measures.q_rate])
+        slope = ca.vertcat(q_rate, *[self.moved.values[n] for n in self.independent])
+        if self.tracks_work:
+            slope = ca.vertcat(slope, ca.dot(self._driven, self.all_velocities) + ca.jacobian(m.forces.potential, m.scope.t))
+        _, remarks = self.remarks()
+        system = m.system
+        return Equations(
+            name=system.name,
+            coordinates=m.coordinates,
+            velocities=tuple(Quantity(v.name, v.unit) for v in system.velocities),
+            independent=tuple(self.independent),
+            inputs=tuple(Quantity(u.name, u.unit, u.about) for u in system.inputs),
+            parameters=tuple(Quantity(p.name, p.unit, p.about, p.default) for p in system.parameters),
+            multipliers=tuple(q for rows in self.rows for q in row_multipliers(rows)),
+            outputs=told.outputs,
+            force_outputs=told.force_names,
+            constraints=told.constraints,
+            dynamics=self.program("dynamics", {"xdot": (slope, [f"d{n}/dt" for n in self.x_labels])}),
+            report=told.program(),
+            motion=told.motion(),
+            project=self._project(),
+            monitor=self._monitor(),
+            causes=self._causes(),
+            condition_limit=MOST,
+            events=told.event_program(self.event_list),
+            event_list=self.event_list,
+            quaternions=self.quaternions,
+            extra_states=self.extra_states,
+            with_independent=again,
+            inverse_dynamics=self.inverse_dynamics(),
+            notes=(*notes, *remarks),
+        )
+
+    def _project(self) -> Program | None:
+        residuals = [r for _, r in self.mechanism.position_constraints]
+        if not residuals:
+            return None
+        q = self.mechanism.scope.q
+        error = ca.norm_inf(ca.vertcat(*residuals))
+        moved = ca.vertcat(nearest(q, residuals), self.x[q.numel() :])
+        return self.program("project", {"x_new": (moved, self.x_labels), "error": (error, ["error"])})
+
+    @cached_property
+    def _singular(self) -> dict[str, ca.SX]:
+        """How many times smaller than usual the coefficient is that each row is solved by, where it changes."""
+        found = {}
+        for row, solved in self.grown.decided.items():
+            if ca.symvar(solved.divisor) and not solved.divisor.is_constant():
+                values = np.abs(self.grown._sampled(solved.divisor))
+                if np.ptp(values) > 1e-12 * values.max(initial=0.0):
+                    found[f"constraint {row!r} no longer decides about {solved.freed.velocity!r}"] = ca.fabs(
+                        float(np.median(values)) / solved.divisor
+                    )
+        return found
+
+    def _monitor(self) -> Program | None:
+        if not self._singular:
+            return None
+        return self.program("monitor", {"condition": (ca.mmax(ca.vertcat(*self._singular.values())), ["condition"])})
+
+    def _causes(self) -> Program | None:
+        if not self._singular:
+            return None
+        return self.program("causes", {"value": (ca.vertcat(*self._singular.values()) ** 2, list(self._singular))})
+
+    def _check_masses(self) -> None:
+        """Complain about velocities that no body resists."""
+        m, scope = self.mechanism, self.mechanism.scope
+        names = list(self.moved.inertias)
+        if not names:
+            return
+        given = [scope.t, scope.q, scope.v, scope.u, scope.p]
+        evaluate = ca.Function("pivots", given, [ca.densify(ca.vertcat(*self.moved.inertias.values()))])
+        points = sample_coordinates(m.system, 3)[1:]
+        pivots = np.array([evaluate(0.0, q, 0.0, 0.0, m.default_parameters).full()[:, 0] for q in points])
+        light = (~(np.abs(pivots) > _LIGHT * np.nanmax(np.abs(pivots), initial=1e-300))).all(axis=0)
+        if light.any():
+            raise self._weightless(names[int(np.argmax(light))])
+
+    def _weightless(self, velocity: str) -> ModelError:
+        return ModelError(
+            f"model {self.mechanism.system.name!r}: {velocity!r} can change without moving any mass, so that no force decides "
+            "about it; give the bodies it moves moments of inertia or a centre of mass off its hinge, or take the joint away"
+        )
+
+
+def _unheld(node: Node) -> Node:
+    """The same link with every velocity free."""
+    part = node.part
+    free = [list(station.freed) for station in part.stations]
+    if part.spin is not None:
+        free.append([part.spin])
+    return replace(node, part=replace(part, solved=[[] for _ in free], free=free, passing=[[] for _ in part.stations]))
