@@ -13,7 +13,7 @@ PIP     := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no
 COMPILE := $(BIN)/python -m compileall -q -j 0 -x '/(tests?|testing)/' $(VENV)/lib src
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint check bench clean
+.PHONY: help setup demo test lint check bench docs clean
 
 help:  ## this list
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
@@ -37,9 +37,12 @@ check: lint test  ## every gate
 bench: $(BENCH)/.peers  ## our figures beside those of peers, kept in benchmarks/results; needs a C compiler for the peers
 	$(BENCH)/bin/python benchmarks/run.py --keep benchmarks/results
 
+docs: $(VENV)/.docs  ## the documentation as pages in site/; runs every snippet, fails on broken links (QUICK=1: runs none)
+	$(BIN)/python docs/build.py $(if $(QUICK),--quick)
+
 clean:  ## remove the environment and everything that was generated
-	rm -rf $(VENV) $(BENCH) out build dist .pytest_cache .hypothesis .mypy_cache .ruff_cache .import_linter_cache
-	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
+	rm -rf $(VENV) $(BENCH) out site build dist .pytest_cache .hypothesis .mypy_cache .ruff_cache .import_linter_cache
+	find src tests docs benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
@@ -55,6 +58,10 @@ $(VENV)/.runtime: pyproject.toml | $(VENV)/bin/python
 
 $(VENV)/.test: $(VENV)/.runtime
 	$(PIP) --editable '.[test]'
+	@touch $@
+
+$(VENV)/.docs: $(VENV)/.runtime
+	$(PIP) --editable '.[docs]'
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.test

@@ -11,6 +11,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -18,6 +19,7 @@ import numpy as np
 
 import draisine as dr
 import manoeuvres
+from draisine.kernels import compile
 from draisine.optimal.adjoint.functional import Functional
 from draisine.optimal.posing import posed
 from figure import AtMost, Faster, Figure
@@ -25,6 +27,7 @@ from peers import casadi_turn
 
 STEPS = 500  # of integration, the same for all
 MOST = 10.0  # runs forward that a gradient may cost
+NODES = 180
 
 
 ROUNDS = 3
@@ -33,6 +36,7 @@ PATIENCE = 1200.0  # s for the plain transcription
 
 def figures(peers: bool = True) -> Iterator[Figure]:
     yield from _solved(peers)
+    yield from _nodes()
     yield from _gradients()
 
 
@@ -87,7 +91,7 @@ def _opty(backend: str) -> tuple[float, str]:
     """Seconds of set-up and solving, and why there are none."""
     for module in ("opty", "cyipopt"):
         if find_spec(module) is None:
-            return float("nan"), f"{module} is not installed"
+            return float("nan"), f"left out, {module} is not installed: pip install opty cyipopt"
     script = Path(__file__).parent / "peers" / "opty_countersteer.py"
     least = float("inf")
     for _ in range(ROUNDS if backend == "numpy" else 1):
@@ -97,6 +101,20 @@ def _opty(backend: str) -> tuple[float, str]:
         told = json.loads(done.stdout.splitlines()[-1])
         least = min(least, told["set_up"] + told["solve"])
     return least, ""
+
+
+def _nodes() -> Iterator[Figure]:
+    """Kernels at the nodes of the turn: several nodes at a time on vectors, beside one by one, on one thread."""
+    (_,), (phase,) = posed(manoeuvres.turn(dr.gallery.bicycle()), [dr.Collocation(intervals=60)])
+    formula, rng = phase.node, np.random.default_rng(1)
+    for what, program in (("values", formula.value), ("Jacobian", formula.slope), ("Hessian", formula.bend)):
+        given = [rng.uniform(0.1, 0.5, (NODES, slot.size)) for slot in program.inputs]
+        kernels = compile(program), compile(program, side_by_side=True)
+        seconds = np.full((ROUNDS, 2), np.inf)
+        for r in range(ROUNDS):  # in turns: the machine's other work meets both
+            seconds[r] = [_best(partial(kernel.map, *given)) for kernel in kernels]
+        one_by_one, together = seconds.min(axis=0) / NODES * 1e6
+        yield Figure(f"{what} at a node of the π/4 turn, beside one node at a time", together, "µs", None, one_by_one)
 
 
 def _gradients() -> Iterator[Figure]:

@@ -27,6 +27,7 @@ import engines
 import ensembles
 import estimation
 import imports
+import long_chains
 import mechanisms
 import optimal
 import speed
@@ -36,8 +37,8 @@ from figure import Figure
 from peers import pydy_bicycle
 
 PARTS = (
-    *("accuracy", "imports", "derivation", "speed", "chains", "engines", "mechanisms", "stability", "optimal", "estimation"),
-    "ensembles",
+    *("accuracy", "imports", "derivation", "speed", "chains", "long_chains", "engines", "mechanisms", "stability", "optimal"),
+    *("estimation", "ensembles"),
 )
 PEERS = {"pydy": "pydy", "Cython": "cython", "scipy_dae": "scipy_dae", "exudyn": "exudyn"}  # modules, and what provides them
 
@@ -86,6 +87,7 @@ def _measure(board: Board, parts: Sequence[str], peers: bool, keep: Path | None)
         "derivation": lambda: derivation.figures(peers),
         "speed": lambda: speed.figures(peer, quickest),
         "chains": chains.figures,
+        "long_chains": lambda: long_chains.figures(peers),
         "engines": lambda: engines.figures(peers),
         "mechanisms": lambda: mechanisms.figures(peers),
         "stability": stability.figures,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import math
 import os
 import statistics
@@ -9,22 +10,44 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 import draisine as dr
 from draisine.kernels import compile
+from draisine.kernels.engine import compile_ir, load_object
+from draisine.kernels.hoisted import compile_hoisted, parts_of
+from draisine.kernels.pieces import live_values
+from draisine.kernels.wide import LANES, compile_wide
+from draisine.program.program import Program
 from draisine.simulation import consistent_start, integrate, prepare
 from figure import AtLeast, AtMost, Faster, Figure
-from peers import pydy_bicycle
+from peers import casadi_bicycle, pydy_bicycle
 from peers.pydy_bicycle import Peer
 
 FREE_RUN = {"speed": 4.6, "roll_rate": 0.5}
 METHOD = dr.DOP853(rtol=1e-8, atol=1e-8)
 HERE = Path(__file__).parent
+
+REPEATED = 500  # calls of a kernel at one state, in one reading of the clock
+_LOOP = """
+define void @many(ptr %kernel, i64 %n, ptr %arg, ptr %res) nounwind {
+start:
+  br label %again
+again:
+  %i = phi i64 [ 0, %start ], [ %next, %again ]
+  call void %kernel(ptr %arg, ptr %res)
+  %next = add nsw i64 %i, 1
+  %more = icmp slt i64 %next, %n
+  br i1 %more, label %again, label %done
+done:
+  ret void
+}
+"""
 
 Clock = Callable[[], float]  # does a piece of work and tells its seconds
 
@@ -36,10 +59,13 @@ def figures(peer: Peer | None, quickest: Peer | None) -> Iterator[Figure]:
     ours, theirs = medians(3, derivation, pydy_bicycle.time_derivation if peer else None)
     yield Figure("derive and compile the bicycle", ours, "s", Faster(25), theirs)
 
-    yield Figure("state derivative: operations", equations.dynamics.operations, "", AtMost(1500))
+    parts = parts_of(equations.dynamics)
+    yield Figure("state derivative: operations", len(live_values(parts.evaluation)), "", AtMost(1000))
+    yield Figure("state derivative: operations once per run, by parameters alone", len(live_values(parts.prologue)))
+    yield from beside_casadi(equations, peer is not None)
     clocks = [pydy_bicycle.evaluation(p) if p else None for p in (peer, quickest)]
     ours, theirs, best = medians(40, evaluation(equations), *clocks, running=5)
-    yield Figure("state derivative", ours, "s", AtMost(0.35e-6))
+    yield Figure("state derivative", ours, "s", AtMost(0.2e-6))
     yield Figure("state derivative, beside PyDy", ours, "s", Faster(40), theirs)
     yield Figure("state derivative, beside PyDy solving by Cramer's rule", ours, "s", None, best)
 
@@ -54,7 +80,7 @@ def figures(peer: Peer | None, quickest: Peer | None) -> Iterator[Figure]:
     yield Figure("simulate as a whole, 5 s, trajectory included", median(50, whole_simulation()), "s", AtMost(10e-3))
     yield Figure("draisine --help", median(9, command("--help")), "s", AtMost(0.3))
     warm = command("simulate", "bicycle", "--speed", "4.6", "--roll-rate", "0.5", "--until", "5")
-    yield Figure("draisine simulate bicycle --until 5, warm", median(9, warm), "s", AtMost(1.5))
+    yield Figure("draisine simulate bicycle --until 5, in a new process", median(9, warm), "s", AtMost(0.6))
 
 
 # ------------------------------------------------------------------------------------------------ clocks
@@ -115,6 +141,51 @@ def evaluation_of(equations: dr.Equations, start: dict[str, float], until: float
     return lambda: whole() / len(along)
 
 
+def beside_casadi(equations: dr.Equations, peers: bool) -> Iterator[Figure]:
+    """The kernel of a run and that of several lanes, called by compiled loops; beside them CasADi's C, called by a loop in C."""
+    assert isinstance(equations.dynamics, Program)
+    hoisted = compile_hoisted(equations.dynamics)
+    x = consistent_start(equations, FREE_RUN).x
+    given = [np.zeros(1), x, np.zeros(len(equations.inputs)), hoisted.extended(equations.default_parameters)]
+    clocks: list[Clock | None] = [repeated(hoisted.address, given, x.size)]
+    wide = compile_wide(equations.dynamics)
+    clocks.append(repeated(wide.address, [np.repeat(column, LANES) for column in given], x.size * LANES))
+    with tempfile.TemporaryDirectory() as folder:
+        plain = None
+        if peers and casadi_bicycle.available():
+            parameters = dict(zip((q.name for q in equations.parameters), equations.default_parameters.tolist(), strict=True))
+            plain = casadi_bicycle.build(parameters, Path(folder))
+            yield Figure("free run of 2 s, apart from CasADi's plain model", apart(plain), "rad", AtMost(1e-8))
+        clocks.append(None if plain is None else clock(partial(plain.many, REPEATED)))
+        ours, lanes, theirs = medians(40, *clocks, running=5)
+    yield Figure("state derivative in a run", ours / REPEATED, "s", AtMost(0.2e-6))
+    yield Figure(f"state derivative in a run, each of {LANES} lanes", lanes / REPEATED / LANES, "s", AtMost(0.08e-6))
+    yield Figure(
+        "state derivative in a run, beside CasADi's C of a plain model", ours / REPEATED, "s", Faster(3), theirs / REPEATED
+    )
+
+
+def apart(plain: casadi_bicycle.Bicycle) -> float:
+    """By how much lean and steer differ after two seconds of free run."""
+    end = casadi_bicycle.free_run(plain, casadi_bicycle.upright(plain, FREE_RUN["speed"], FREE_RUN["roll_rate"]), 2.0)
+    ours = dr.simulate(dr.gallery.model("bicycle"), 2.0, start=FREE_RUN, method=dr.DOP853(rtol=1e-11, atol=1e-11)).final
+    places = {name: casadi_bicycle.COORDINATES.index(name) for name in ("lean", "steer")}
+    return max(abs(float(ours[name]) - float(end[place])) for name, place in places.items())
+
+
+def repeated(address: int, arguments: Sequence[NDArray[np.float64]], results: int) -> Clock:
+    """A kernel called `REPEATED` times at one state by a compiled loop."""
+    taken = np.zeros(results)
+    loop = load_object(compile_ir(_LOOP), "many")
+    function = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p)(loop.address)
+    pointers = (ctypes.c_void_p * len(arguments))(*[a.ctypes.data for a in arguments]), (ctypes.c_void_p * 1)(taken.ctypes.data)
+
+    def run(kept: object = (arguments, taken, loop)) -> None:
+        function(address, REPEATED, *(ctypes.addressof(table) for table in pointers))
+
+    return clock(run)
+
+
 def integration(equations: dr.Equations) -> Clock:
     """The integrate call: adaptive stepping from a consistent start to the end, on compiled kernels."""
     choices, start = prepare(equations), consistent_start(equations, FREE_RUN).x
@@ -135,4 +206,11 @@ def whole_simulation() -> Clock:
 
 def command(*arguments: str) -> Clock:
     """The command line in a new process, everything included."""
-    return clock(partial(subprocess.run, [sys.executable, "-m", "draisine", *arguments], check=True, capture_output=True))
+    return _process("-m", "draisine", *arguments)
+
+
+def _process(*arguments: str) -> Clock:
+    """A new process of Python, which finds its modules compiled as an installed package does."""
+    surroundings = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    run = partial(subprocess.run, [sys.executable, *arguments], check=True, capture_output=True, env=surroundings)
+    return clock(run)

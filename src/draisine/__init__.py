@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from draisine.drawn.steady import Atlas, Branch, Steps, continuation, hands_free_turns, turning_atlas
     from draisine.drift_table import compare_drift
     from draisine.ensembles import Ensemble, Extremes, Final, Happenings, Normal, Snapshots, Uniform, ensemble
-    from draisine.equations import Augmented, Baumgarte, Reduced, derive
+    from draisine.equations import Augmented, Baumgarte, Recursive, Reduced, derive
     from draisine.equations.drift import (
         GGL,
         InvariantStabilisation,
@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     from draisine.estimation.design import Design, Determinant, Instants, Variance, WorstCombination
     from draisine.estimation.experiments import design_experiment
     from draisine.estimation.filters.methods import Extended, Unscented
+    from draisine.estimation.interpolation import Smooth
     from draisine.estimation.losses import Cauchy, Huber, SoftL1
     from draisine.estimation.multiple import MultipleShooting
     from draisine.estimation.single import SingleShooting
@@ -84,6 +85,7 @@ if TYPE_CHECKING:
     from draisine.program.program import Program
     from draisine.program.solved import Solver
     from draisine.program.sympy_bridge import to_sympy
+    from draisine.reports import Report, report
     from draisine.results import Trajectory, load
     from draisine.results.linear import LinearModel
     from draisine.simulation import (
@@ -114,6 +116,7 @@ if TYPE_CHECKING:
     from draisine.stability.periodic.flow import transition
     from draisine.stability.steady import steady
     from draisine.stability.uncertainty import uncertainty
+    from draisine.studio.verb import open_studio as studio
     from draisine.verbs import certify, compile, export, simulate
     from draisine.view.mesh_files import read_mesh
 
@@ -133,9 +136,9 @@ _HOME = {
     "Program": "draisine.program.program",
     "Equations": "draisine.program.equations",
     "Event": "draisine.program.equations",
-    **dict.fromkeys(
-        ("ensemble", "Ensemble", "Extremes", "Final", "Happenings", "Normal", "Snapshots", "Uniform"), "draisine.ensembles"
-    ),
+    **dict.fromkeys(("Extremes", "Final", "Happenings", "Normal", "Snapshots", "Uniform"), "draisine.ensembles"),
+    "ensemble": "draisine.drawn.ensembles",
+    "Ensemble": "draisine.drawn.ensembles",
     "derive": "draisine.equations",
     "lagrangian": "draisine.equations.typed.lagrange",
     "first_order": "draisine.equations.typed.first_order",
@@ -148,6 +151,7 @@ _HOME = {
     "from_sympy": "draisine.equations.typed.from_sympy",
     "Augmented": "draisine.equations",
     "Baumgarte": "draisine.equations",
+    "Recursive": "draisine.equations",
     "Reduced": "draisine.equations",
     "GGL": "draisine.equations.drift",
     "InvariantStabilisation": "draisine.equations.drift",
@@ -158,9 +162,9 @@ _HOME = {
     "Symplectic": "draisine.equations.drift",
     "VelocityProjection": "draisine.equations.drift",
     "compare_drift": "draisine.drift_table",
-    "certify": "draisine.verbs",
-    "diagnose": "draisine.doctor.diagnosis",
-    "Diagnosis": "draisine.doctor.diagnosis",
+    "certify": "draisine.drawn.judged",
+    "diagnose": "draisine.drawn.judged",
+    "Diagnosis": "draisine.drawn.judged",
     "derive_by_energies": "draisine.equations.energies",
     "compile": "draisine.verbs",
     "simulate": "draisine.verbs",
@@ -170,14 +174,11 @@ _HOME = {
     "continuation": "draisine.drawn.steady",
     "hands_free_turns": "draisine.drawn.steady",
     "turning_atlas": "draisine.drawn.steady",
-    "linearize": "draisine.stability.linearisation",
+    "linearize": "draisine.drawn.linear",
     "descriptor": "draisine.stability.descriptor",
     "Descriptor": "draisine.stability.descriptor",
-    "steady": "draisine.stability.steady",
-    "limit_cycle": "draisine.stability.periodic.cycle",
-    "Cycle": "draisine.stability.periodic.cycle",
-    "follow_cycle": "draisine.stability.periodic.branch",
-    "CycleBranch": "draisine.stability.periodic.branch",
+    "steady": "draisine.drawn.linear",
+    **dict.fromkeys(("limit_cycle", "Cycle", "follow_cycle", "CycleBranch"), "draisine.drawn.cycles"),
     "transition": "draisine.stability.periodic.flow",
     "modes": "draisine.drawn.stability",
     "stability_map": "draisine.drawn.stability",
@@ -190,7 +191,7 @@ _HOME = {
     "MeasuredBicycle": "draisine.measured_bicycle",
     "read_bicycle": "draisine.measured_bicycle",
     "closed_form": "draisine.stability.closed_form",
-    "LinearModel": "draisine.results.linear",
+    "LinearModel": "draisine.drawn.linear",
     "Feedback": "draisine.control.design.feedback",
     "computed_torque": "draisine.control.design.linearising",
     "feedback_linearisation": "draisine.control.design.linearising",
@@ -236,6 +237,7 @@ _HOME = {
     "DataError": "draisine.estimation.data",
     "Huber": "draisine.estimation.losses",
     "SoftL1": "draisine.estimation.losses",
+    "Smooth": "draisine.estimation.interpolation",
     "Cauchy": "draisine.estimation.losses",
     "SingleShooting": "draisine.estimation.single",
     "MultipleShooting": "draisine.estimation.multiple",
@@ -257,6 +259,8 @@ _HOME = {
     "draw": "draisine.presentation",
     "read_mesh": "draisine.view.mesh_files",
     "write_equations": "draisine.presentation",
+    "report": "draisine.reports",
+    "Report": "draisine.reports",
     "as_casadi": "draisine.kernels.export",
     "as_jax": "draisine.kernels.export",
     "Auto": "draisine.simulation",
@@ -352,8 +356,10 @@ __all__ = [
     "Projection",
     "Radau",
     "Rattle",
+    "Recursive",
     "Reduced",
     "Refinement",
+    "Report",
     "Rolling",
     "Sampled",
     "Searches",
@@ -361,6 +367,7 @@ __all__ = [
     "ShenHedrickElkins",
     "Shooting",
     "SingleShooting",
+    "Smooth",
     "Snapshots",
     "SoftL1",
     "Solution",
@@ -434,12 +441,14 @@ __all__ = [
     "read_mesh",
     "read_model",
     "reduce_index",
+    "report",
     "root_locus",
     "schedule",
     "semi_explicit",
     "simulate",
     "stability_map",
     "steady",
+    "studio",
     "symbolic",
     "to_sympy",
     "tracking",
@@ -452,8 +461,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name == "gallery":
-        return import_module("draisine.gallery")
+    if name in ("gallery", "studio"):
+        return import_module(f"draisine.{name}")
     if name == "__version__":
         from importlib.metadata import version
 

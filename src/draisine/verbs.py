@@ -12,14 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from draisine.comparison import compare_descriptions
-from draisine.equations import derive
-from draisine.equations.certificate import Certificate, certify_roads
-from draisine.equations.drift import GGL, Baumgarte, Drift, NoControl, Rattle, Symplectic
-from draisine.equations.drift.projections import Held
-from draisine.equations.one_road import certify_one_road
-from draisine.equations.treatment import Treatment
-from draisine.equations.typed.driven import with_laws
+from draisine.derived import derived
 from draisine.kernels import Kernel
 from draisine.model import Model, System
 from draisine.model.amounts import laws_and_constants
@@ -39,18 +32,18 @@ from draisine.simulation.choices import Choices, best_for
 from draisine.simulation.methods import Method
 from draisine.simulation.names import numbers
 from draisine.simulation.run import Run, Segment
-from draisine.simulation.sensitivity import (
-    VariedRun,
-    directions_of,
-    initial_slopes,
-    integrate_varied,
-    sizes_of,
-    told_sensitivity,
-)
 from draisine.simulation.stored import stepping_loop
 
+# What a plain run does not need is imported where it is used: a run of equations that are at hand imports no CasADi.
 if TYPE_CHECKING:
     import sympy
+
+    from draisine.equations.certificate import Certificate
+    from draisine.equations.drift import Drift
+    from draisine.equations.drift.projections import Held
+    from draisine.equations.treatment import Treatment
+    from draisine.program.variational import Direction
+    from draisine.simulation.sensitivity import VariedRun
 
 
 def _plot(run: Trajectory, *names: str, **options: Any) -> Any:
@@ -114,10 +107,17 @@ def certify(
     sign before a name says that it counts the other way, {"spin": "-turn_rate"}, and an empty one that it means something else.
     Of equations alone, what one road can show is certified, and what it cannot is said.
     """
+    from draisine.equations import derive
+
     if against is None:
+        from draisine.equations.certificate import certify_roads
+        from draisine.equations.one_road import certify_one_road
+
         if names:
             raise ValueError("names says what corresponds to what in two descriptions; give the second one: against=…")
         return certify_one_road(model, states) if isinstance(model, Equations) else certify_roads(model, states)
+    from draisine.comparison import compare_descriptions
+
     first, second = (m if isinstance(m, Equations) else derive(m) for m in (model, against))
     return compare_descriptions(first, second, states, names=names)
 
@@ -132,12 +132,13 @@ def export(
 ) -> list[Path]:
     """Write programs of a model, or one program, as source code of other languages; the paths of the files.
 
-    - `lang`: c, fortran, julia, octave (MATLAB too), javascript, rust, python; casadi for a file that CasADi loads; fmu for a
-      functional mock-up unit (FMI 3.0, model exchange) of the whole model.
+    - `lang`: c, fortran, julia, octave (MATLAB too), javascript, script (JavaScript for pages), rust, python; casadi for a file
+      that CasADi loads; fmu for a functional mock-up unit (FMI 3.0, model exchange) of the whole model.
     - `what`: dynamics, residual, linear, report, motion, mass_matrix, inverse_dynamics, multipliers, contacts, project, events,
       monitor; a residual where equations are given as 0 = F(t, x, ẋ).
     - `start`: wishes for the state in which a functional mock-up unit begins, as in `simulate`.
     """
+    from draisine.equations import derive
     from draisine.kernels.export import write, write_system
 
     langs = [lang] if isinstance(lang, str) else list(lang)
@@ -193,7 +194,7 @@ def simulate(
     - `events`: `Event(name, expression, action)` besides the model's own.
     - `drift`: what keeps the motion on its constraints and invariants, by name: `Projection()`, `Baumgarte()`, `Minimal()`,
       `Rattle(step)`, …; see docs/drift.md. Without it velocities are eliminated or projected, as suits the mechanism.
-    - `formulation`: `Reduced()` or `Augmented()`; without it the size decides.
+    - `formulation`: `Reduced()`, `Recursive()` or `Augmented()`; without it structure and size decide.
     - `sensitivity`: names of parameters, constant inputs or wishes for the start ("start.lean") with respect to which every
       channel is differentiated, exactly: `run.sensitivity["lean", "trail"]`; see docs/periodic.md.
 
@@ -219,6 +220,8 @@ def simulate(
     made = replace(made, source=model.freeze() if isinstance(model, Model) else model)
     if moved.varied is None:
         return made
+    from draisine.simulation.sensitivity import told_sensitivity
+
     units = {q.name: q.unit for q in (*moved.equations.outputs, *moved.equations.states)}
     units |= {q.name: q.unit for q in (*moved.equations.inputs, *moved.equations.parameters)}
     by = [units.get(d.name, "") for d in moved.varied.directions]
@@ -256,15 +259,17 @@ def compute(
     """What `simulate` does before it makes a trajectory of it; without `times` the run keeps its own steps."""
     clock = Clock()
     laws, constants = laws_and_constants(inputs or {}, FUNCTIONS)
-    if isinstance(drift, Baumgarte) and None in (drift.alpha, drift.beta, drift.gamma):
+    if drift is not None:
 
-        def pilot(seconds: float) -> int:
+        def pilot(seconds: float, free: Drift) -> int:
             given = {"start": start, "parameters": parameters, "inputs": inputs, "control": control, "method": method}
-            return compute(model, seconds, **given, drift=NoControl()).run.accepted  # type: ignore[arg-type]
+            return compute(model, seconds, **given, drift=free).run.accepted  # type: ignore[arg-type]
 
-        drift = drift.scaled(_typical_step(method, until, pilot))
-    held = _held(model, laws, tuple(events), bool(inputs or control), drift, formulation)
-    equations = held.equations
+        drift = _scaled(drift, method, until, pilot)
+    driven = bool(inputs or control)
+    plain = drift is None and formulation is None
+    held = None if plain else _held(model, laws, tuple(events), driven, drift, formulation)
+    equations = _equations(model, laws, tuple(events), driven) if held is None else held.equations
     p = _values(equations, parameters)
     if parameters and not isinstance(model, Equations):
         check_numbers(model.freeze() if isinstance(model, Model) else model, parameters)
@@ -273,22 +278,26 @@ def compute(
     reporter(equations)
     clock.lap("compile")
     wishes: dict[str, float | Near] = dict(start or {})
-    if isinstance(drift, GGL):
+    if _of_kind(drift, "GGL"):
         wishes = _same_place(model, equations, start or {}, parameters, constants)
     begin = consistent_start(prepared.starts, wishes, parameters, inputs=constants)
     u = np.array([constants.get(i.name, 0.0) for i in equations.inputs])
     extra = begin.x[len(begin.x) - len(equations.extra_states) :]
     fitting, x0 = best_for(equations, begin.q, begin.v, extra, (0.0, u, p))
-    p = held.with_values(x0, u, p)
-    directions = directions_of(equations, sensitivity, wishes, tuple(laws))
-    if directions and (held.invariants is not None or isinstance(drift, Rattle | Symplectic | GGL)):
-        raise ValueError(f"sensitivity: runs with drift={drift!r} are not differentiated; leave drift out")
-    slopes = initial_slopes(prepared.starts, wishes, begin, fitting, directions) if directions else None
+    p = p if held is None else held.with_values(x0, u, p)
+    directions: tuple[Direction, ...] = ()
+    if sensitivity:
+        from draisine.simulation.sensitivity import directions_of, initial_slopes, integrate_varied, sizes_of
+
+        directions = directions_of(equations, sensitivity, wishes, tuple(laws))
+        if (held is not None and held.invariants is not None) or _of_kind(drift, "Rattle", "Symplectic", "GGL"):
+            raise ValueError(f"sensitivity: runs with drift={drift!r} are not differentiated; leave drift out")
+        slopes = initial_slopes(prepared.starts, wishes, begin, fitting, directions)
     clock.lap("start")
     if control is not None and not isinstance(control, Sampled | EveryStage):
         control = EveryStage(control)
     varied = None
-    if slopes is not None:
+    if directions:
         varied = integrate_varied(
             fitting,
             x0,
@@ -304,9 +313,11 @@ def compute(
             progress=progress,
         )
         run = varied.plain()
-    elif isinstance(drift, Rattle | Symplectic):
+    elif _of_kind(drift, "Rattle", "Symplectic"):
+        from draisine.equations.drift import Rattle, Symplectic
         from draisine.symplectic import refuse_company, symplectic_run
 
+        assert isinstance(drift, Rattle | Symplectic)
         refuse_company(drift, method, control)
         run = symplectic_run(drift, equations, x0, until, u, p, times, progress)
     else:
@@ -328,6 +339,24 @@ def compute(
 PILOT = 0.1  # part of a run that is made to learn how long its steps are
 
 
+def _of_kind(drift: Drift | None, *kinds: str) -> bool:
+    """Whether the drift control is one of those named."""
+    if drift is None:
+        return False
+    from draisine.equations import drift as known
+
+    return isinstance(drift, tuple(getattr(known, kind) for kind in kinds))
+
+
+def _scaled(drift: Drift, method: Method | None, until: float, pilot: Callable[[float, Drift], int]) -> Drift:
+    """Feedback whose numbers are not given fits the steps of a pilot run."""
+    from draisine.equations.drift import Baumgarte, NoControl
+
+    if not isinstance(drift, Baumgarte) or None not in (drift.alpha, drift.beta, drift.gamma):
+        return drift
+    return drift.scaled(_typical_step(method, until, lambda seconds: pilot(seconds, NoControl())))
+
+
 def _typical_step(method: Method | None, until: float, pilot: Callable[[float], int]) -> float:
     """The step of a method: its own, or the mean of those it takes in a pilot run over the first part of the time."""
     step = getattr(method, "step", None)
@@ -342,9 +371,7 @@ def _held(
     drift: Drift | None,
     formulation: Treatment | None,
 ) -> Held:
-    """The equations of a run, with the drift control asked for."""
-    if drift is None and formulation is None:
-        return Held(_equations(model, laws, events, driven))
+    """The equations of a run, with the drift control or the formulation asked for."""
     if drift is not None and formulation is not None:
         raise ValueError(
             f"drift={drift!r} says how constraints are treated, and so does formulation={formulation!r}; give one of them"
@@ -352,7 +379,7 @@ def _held(
     from draisine.equations.drift.control import controlled
 
     described = model.freeze() if isinstance(model, Model) else model
-    work = False if isinstance(drift, Rattle | Symplectic) else True if driven else None
+    work = False if _of_kind(drift, "Rattle", "Symplectic") else True if driven else None
     treatment = drift if drift is not None else formulation
     assert treatment is not None  # one of them is given, as was seen above
     return controlled(described, treatment, laws, events, work)
@@ -366,6 +393,8 @@ def _same_place(
     inputs: Mapping[str, float],
 ) -> dict[str, float | Near]:
     """Wishes that lead equations with multipliers among their unknowns to the start that the mechanism has without them."""
+    from draisine.equations.drift import NoControl
+
     whole = _held(model, {}, (), False, NoControl(), None).equations
     begin = consistent_start(_prepared(whole).starts, dict(wishes), parameters, inputs=inputs)
     q, v, count = begin.q, begin.v, len(whole.coordinates)
@@ -401,9 +430,13 @@ class Clock:
 
 
 def _equations(model: Model | System | Equations, laws: Mapping[str, Expr], events: tuple[Event, ...], driven: bool) -> Equations:
-    if isinstance(model, Equations):
-        return with_laws(model, laws, events)
-    return derive(model, laws, events, work=True if driven else None)
+    if not isinstance(model, Equations):
+        return derived(model.freeze() if isinstance(model, Model) else model, laws, events, work=True if driven else None)
+    if not laws and not events:
+        return model
+    from draisine.equations.typed.driven import with_laws
+
+    return with_laws(model, laws, events)
 
 
 def _sample_times(samples: ArrayLike | int | None, until: float) -> np.ndarray:
@@ -470,4 +503,4 @@ def _columns(pieces: Sequence[Piece]) -> list[tuple[str, np.ndarray, np.ndarray]
     return [(name, np.concatenate([t for t, _ in parts]), np.concatenate([v for _, v in parts])) for name, parts in found.items()]
 
 
-__all__ = ["Trajectory", "certify", "compile", "derive", "export", "load", "simulate"]
+__all__ = ["Trajectory", "certify", "compile", "export", "load", "simulate"]

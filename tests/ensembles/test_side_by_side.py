@@ -12,7 +12,7 @@ import draisine as dr
 from draisine.ensembles.block import Finished, Shared, Worker
 from draisine.ensembles.outputs import Reporter
 from draisine.ensembles.starts import Asked
-from draisine.kernels import compile
+from draisine.kernels.hoisted import compile_hoisted, parameter_slot
 from draisine.kernels.wide import LANES, can_be_wide, compile_wide
 from draisine.program.program import Program
 from draisine.simulation import StartProblem, prepare
@@ -37,9 +37,11 @@ def of_lanes(program: Program, *arguments: np.ndarray) -> list[np.ndarray]:
 
 def same_as_scalar(program: Program, *arguments: np.ndarray) -> None:
     assert can_be_wide(program)
-    scalar, wide = compile(program), of_lanes(program, *arguments)
+    kernel, slot = compile_hoisted(program), parameter_slot(program)
+    extended = [kernel.extended(a.T).T if k == slot else a for k, a in enumerate(arguments)]
+    wide = of_lanes(program, *extended)
     for lane in range(LANES):
-        for expected, found in zip(scalar(*(a[:, lane] for a in arguments)), wide, strict=True):
+        for expected, found in zip(kernel.kernel(*(a[:, lane] for a in extended)), wide, strict=True):
             np.testing.assert_array_equal(found[:, lane], expected.reshape(-1, order="F"))
 
 

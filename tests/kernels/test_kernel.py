@@ -16,9 +16,10 @@ import pytest
 from numpy.testing import assert_array_equal
 
 import draisine.kernels
-from draisine.kernels import Kernel, compile
+from draisine.kernels import Kernel, compile, compile_all
 from draisine.kernels import llvm as code_generation
 from draisine.program.program import Program
+from draisine.program.recipe import Recipe
 
 
 def mixed() -> Program:
@@ -153,9 +154,29 @@ def test_threads_may_share_a_kernel(kernel):
 def test_compiled_once(monkeypatch):
     x = ca.SX.sym("x")
     compile(Program.build("once", {"x": x}, {"y": x * 1.25}))
-    monkeypatch.setattr(code_generation, "object_code", lambda program: pytest.fail("compiled again"))
+    monkeypatch.setattr(code_generation, "module_text", lambda program: pytest.fail("compiled again"))
     again = compile(Program.build("once", {"x": x}, {"y": x * 1.25}))
     assert float(again(4.0)[0][0]) == 5.0
+
+
+def test_several_at_once():
+    x = ca.SX.sym("x")
+    known, new, recipe = (Program.build(name, {"x": x}, {"y": x * k}) for k, name in enumerate(("known", "new", "recipe"), 2))
+    compile(known)
+    made = compile_all(Recipe("recipe", recipe.inputs, recipe.outputs, "a digest", lambda: recipe), known, new)
+    assert [kernel.program_name for kernel in made] == ["recipe", "known", "new"]
+    assert [float(kernel(3.0)[0][0]) for kernel in made] == [12.0, 6.0, 9.0]
+    assert compile_all() == ()
+
+
+def test_what_cannot_be_written_is_told():
+    def fails() -> Program:
+        raise ZeroDivisionError("no derivative")
+
+    x = ca.SX.sym("x")
+    fine = Program.build("fine", {"x": x}, {"y": x + 0.125})
+    with pytest.raises(ZeroDivisionError, match="no derivative"):
+        compile_all(fine, Recipe("bad", fine.inputs, fine.outputs, "bad digest", fails))
 
 
 def test_an_empty_program():
@@ -168,6 +189,7 @@ import sys
 import casadi as ca
 from draisine.kernels import compile
 from draisine.program.program import Program
+from draisine.program.recipe import Recipe
 x = ca.SX.sym("x", 2)
 kernel = compile(Program.build("shared", {"x": x}, {"y": ca.sin(x[0]) * x[1]}))
 assert abs(float(kernel([0.5, 2.0])[0][0]) - 0.958851077208406) < 1e-15

@@ -10,6 +10,7 @@ from draisine.kernels import compile
 from draisine.kernels.order import in_good_order
 from draisine.kernels.pieces import cut, live_values
 from draisine.kernels.straight import straighten
+from draisine.program import operation as op
 from draisine.program.interpreter import interpret
 from draisine.program.program import Program
 
@@ -36,9 +37,9 @@ def test_the_long_chain_begins_first():
     order = in_good_order(unit, values)
     assert sorted(order) == values
     assert respects_dependence(unit, order)
-    divisions = [k for k, v in enumerate(order) if unit.values[v].kind == ca.OP_DIV]
+    divisions = [k for k, v in enumerate(order) if unit.values[v].kind == op.DIV]
     assert divisions[0] < 20
-    assert next(k for k, v in enumerate(values) if unit.values[v].kind == ca.OP_DIV) > 200
+    assert next(k for k, v in enumerate(values) if unit.values[v].kind == op.DIV) > 200
     point = [0.1, 0.2, 0.3, 0.4]
     for mine, oracle in zip(compile(program)(point), interpret(program, point), strict=True):
         assert_allclose(mine, oracle, rtol=1e-13)

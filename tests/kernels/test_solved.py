@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from draisine.kernels import compile
+from draisine.program.pattern import Pattern
 from draisine.program.program import Program
 from draisine.program.solved import Solved, Solver
 
@@ -160,6 +161,6 @@ def test_shapes_are_checked():
     with pytest.raises(ValueError, match="the same arguments and the solution"):
         Solved("odd", system, Program.build("a", {"x": x, "z": z}, {"found": z}))
     with pytest.raises(ValueError, match="3 places in 2 × 2, its matrix 4 entries and its side 2"):
-        Solved("odd", system, system, ca.Sparsity.lower(2))
+        Solved("odd", system, system, Pattern.of(ca.Sparsity.lower(2)))
     with pytest.raises(ValueError, match="side has 2 entries"):
         Solved("odd", Program.build("s", {"x": x}, {"matrix": ca.SX.eye(3), "side": x}), system)

@@ -149,3 +149,17 @@ def test_an_ensemble_elsewhere_goes_into_folders_and_is_taken_up_again(client: A
     assert not part.complete and len(part) == 200
     whole = dr.ensemble(dr.gallery.bicycle(), **KNOCKS, **KEPT, on=client, out=tmp_path / "k.zarr")
     assert whole.complete and whole.frame().equals(here.frame())
+
+
+def test_fits_from_several_starts_are_the_same_wherever_they_are_made(client: Any) -> None:
+    from sympy import sin
+    from sympy.abc import s, t, w
+
+    swing = dr.first_order("swing", {s: w * sin(w * t)}, parameters={w: 2.0}, start={s: 0.0})
+    times = np.linspace(0.0, 3.0, 61)
+    data = {"time": times, "s": 1.0 - np.cos(3.1 * times)}
+    given = {"unknown": {"w": (0.5, 8.0)}, "measured": {"s": ("s", 0.01)}, "starts": dr.MultiStart(6, seed=1)}
+    here, there = (dr.estimate(swing, data, **given, on=on) for on in (None, client))
+    assert here["w"] == pytest.approx(3.1, abs=1e-7)
+    assert len({round(trial.end[0], 3) for trial in here.trials}) > 1
+    assert there.trials == here.trials and there["w"] == here["w"]

@@ -5,6 +5,8 @@ import pytest
 import sympy as sp
 
 import draisine as dr
+from draisine.kernels import compile
+from draisine.optimal import nodes
 from draisine.optimal.collocation import Collocation
 from draisine.optimal.guess import guesses
 from draisine.optimal.posing import parameter_ranges, posed
@@ -84,15 +86,45 @@ def test_derivatives_agree_with_differences(stated, scheme):
         assert bends[:, j] == pytest.approx(expected, abs=5e-8)
 
 
-def test_kernels_of_the_bicycle_agree_with_differences_and_leave_out_what_does_not_matter():
-    stated = (
+@pytest.fixture(scope="module")
+def turn():
+    return (
         manoeuvre(dr.gallery.bicycle())
         .start(speed=8)
         .finish(heading=0.7, lean=0, steer=0, rates=0)
         .bounds(steer_torque=(-5, 5), pedal_torque=(-30, 30))
         .minimise("time")
     )
-    made = large_of(stated, Collocation(intervals=2))
+
+
+def test_nodes_side_by_side_are_those_one_by_one_whatever_the_threads(turn, monkeypatch):
+    made = large_of(turn, Collocation(intervals=7))  # 21 nodes: the last lanes have none
+    cluster, rng = made.large.shares[0].cluster, np.random.default_rng(7)
+    w = (made.guess + 0.02 * rng.uniform(-1, 1, made.large.unknowns) * made.large.scale)[cluster.where]
+    mu, numbers, formula = rng.uniform(-1, 1, (len(w), cluster.width)), cluster._d, cluster.formula
+
+    def told():
+        return cluster.values(w), cluster.slopes(w), cluster.bends(w, mu)
+
+    expected = (
+        compile(formula.value).map(w, numbers)[0],
+        compile(formula.slope).map(w, numbers)[0],
+        compile(formula.bend).map(w, numbers, mu)[0],
+    )
+    monkeypatch.setattr(nodes, "PER_THREAD", 1)
+    monkeypatch.setattr(nodes.os, "cpu_count", lambda: 8)
+    found = []
+    for threads in (1, 2, 5):
+        monkeypatch.setattr(nodes, "MOST_THREADS", threads)
+        found.append(told())
+    for one_by_one, alone, *others in zip(expected, *found, strict=True):
+        size = np.abs(one_by_one).max(axis=0)
+        assert size.max() > 0.1 and (np.abs(alone - one_by_one) <= 1e-13 * size).all()
+        assert all(np.array_equal(alone, other) for other in others)
+
+
+def test_kernels_of_the_bicycle_agree_with_differences_and_leave_out_what_does_not_matter(turn):
+    made = large_of(turn, Collocation(intervals=2))
     large, rng = made.large, np.random.default_rng(5)
     w = made.guess + 0.02 * rng.uniform(-1, 1, large.unknowns) * large.scale
     direction, weights = rng.uniform(-1, 1, large.unknowns), rng.uniform(-1, 1, large.rows)
@@ -116,7 +148,7 @@ def test_kernels_of_the_bicycle_agree_with_differences_and_leave_out_what_does_n
     bent += np.bincount(other[off], (entries * direction[one])[off], large.unknowns)
     differences = (product(w + step * direction) - product(w - step * direction)) / (2 * step)
     assert bent == pytest.approx(differences, abs=1e-5 * np.abs(differences).max())
-    _, (phase,) = posed(stated, [Collocation()])
+    _, (phase,) = posed(turn, [Collocation()])
     assert phase.kept == ("frame_qw", "frame_qx", "frame_qy", "frame_qz", "steer", "frame_wx", "steer_rate", "front_wheel_spin")
     assert phase.controls == ("steer_torque", "pedal_torque")
     assert [name for name, _, _ in phase.dropped] == ["steer rate"]  # with the bar straight, no yaw rate means no steer rate

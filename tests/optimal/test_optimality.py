@@ -108,3 +108,19 @@ def test_who_asks_for_another_input_is_told(sprint):
     told = sprint.solve(dr.Collocation(intervals=6)).optimality
     with pytest.raises(KeyError, match="inputs between bounds: force"):
         told["torque"]
+
+
+@pytest.mark.parametrize("method", [dr.Collocation(intervals=6, held=True), dr.Shooting(6)], ids=["held", "shooting"])
+def test_held_controls_are_drawn_as_steps(sprint, method):
+    found = sprint.solve(method)
+    line = found.plot().axes[0].lines[0]
+    assert line.get_drawstyle() == "steps-post"
+    assert line.get_xdata() == pytest.approx(np.linspace(0.0, found.duration, 7))
+    assert line.get_ydata() == pytest.approx([1, 1, 1, -1, -1, -1, -1], abs=1e-6)
+
+
+def test_other_controls_are_drawn_from_point_to_point(sprint):
+    found = sprint.solve(dr.Collocation("gauss", 2, 6))
+    line = found.plot().axes[0].lines[0]
+    assert line.get_drawstyle() == "default"
+    assert line.get_xdata() == pytest.approx(found.optimality["force"].times)

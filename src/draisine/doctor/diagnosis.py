@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -82,6 +82,10 @@ class Diagnosis:
     def sections(self) -> dict[str, tuple[str, ...]]:
         """Heading → sentences."""
         return told(self)
+
+    if TYPE_CHECKING:  # attached by `draisine.drawn.judged`, since pictures are drawn elsewhere
+
+        def plot(self, **options: Any) -> Any: ...
 
     def as_data(self) -> dict[str, Any]:
         """Plain numbers, texts, lists and dicts, for JSON; what is infinite is None there."""

@@ -18,7 +18,6 @@ from draisine.model.amounts import Amount, laws_and_constants
 from draisine.model.validate import check_numbers
 from draisine.program.equations import Equations, Event
 from draisine.program.implicit import Implicit
-from draisine.program.portable import from_bytes, to_bytes
 from draisine.simulation.names import numbers, unknown_name
 from draisine.simulation.start import Near, StartProblem
 
@@ -39,9 +38,9 @@ class Posed:
     parameters: Reals
 
     def __reduce__(self) -> tuple[Callable[..., Posed], tuple[Any, ...]]:
-        """Equations travel as portable programs; what is compiled of them is compiled where they arrive."""
+        """What is compiled of the equations is compiled where they arrive."""
         rest = self.lanes, self.homes, self.wishes, self.near, self.inputs, self.parameters
-        return arrived, (to_bytes(self.equations, alternates=True), *rest)
+        return arrived, (self.equations, *rest)
 
     @property
     def count(self) -> int:
@@ -75,10 +74,9 @@ class Posed:
         return hashlib.sha256(text.encode()).hexdigest()
 
 
-def arrived(equations: bytes, *rest: Any) -> Posed:
+def arrived(equations: Equations, *rest: Any) -> Posed:
     """An ensemble from another process."""
-    own = from_bytes(equations)
-    return Posed(own, StartProblem(own), *rest)
+    return Posed(equations, StartProblem(equations), *rest)
 
 
 def _plain(programs: Sequence[Any]) -> list[Any]:

@@ -5,15 +5,14 @@ A value lives as a double, as a truth value or as a whole number (the cell of a 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-import casadi as ca
-
-from draisine.kernels.operations import COMPARISONS, LOGIC, ZERO, arithmetic, number
+from draisine.kernels.operations import COMPARISONS, INFIX, LOGIC, ZERO, arithmetic, number
 from draisine.kernels.straight import CALL, CONSTANT, FETCH, INPUT, RESULT, SEARCH, SELECT, Straight
 from draisine.kernels.trigonometry import NAME as SINE_AND_COSINE
 from draisine.kernels.trigonometry import PAIR
+from draisine.program import operation as op
 
 _LARGEST_INDEX = 2.0**31
 
@@ -25,8 +24,9 @@ class Block:
     unit: Straight
     name: str  # of the unit, to which the tables' numbers belong
     used: frozenset[int]  # values that somebody reads
-    callees: Mapping[int, str]  # names of the functions of callees
+    callees: Mapping[Hashable, str]  # names of the functions of callees
     kept: Mapping[int, int]  # places in the work array, for values that cross pieces
+    rereads: bool = False  # inputs and values of earlier pieces are read at each use, not held in registers between uses
     lines: list[str] = field(default_factory=list)
     doubles: dict[int, str] = field(default_factory=dict)
     booleans: dict[int, str] = field(default_factory=dict)
@@ -46,8 +46,14 @@ class Block:
     def double(self, value: int) -> str:
         name = self.doubles.get(value)
         if name is None:
-            name = self.doubles[value] = self._make_double(value)
+            name = self._make_double(value)
+            if not (self.rereads and self._in_memory(value)):
+                self.doubles[value] = name
         return name
+
+    def _in_memory(self, value: int) -> bool:
+        here = value in self.booleans or value in self.integers
+        return not here and self.unit.values[value].kind != CONSTANT
 
     def _make_double(self, value: int) -> str:
         kind, _, detail = self.unit.values[value]
@@ -65,7 +71,8 @@ class Block:
     def boolean(self, value: int) -> str:
         name = self.booleans.get(value)
         if name is None:
-            name = self.booleans[value] = self.emit(f"fcmp une double {self.double(value)}, {ZERO}")
+            double = self.doubles[value] = self.double(value)  # any number other than zero is true, and stays what it is
+            name = self.booleans[value] = self.emit(f"fcmp une double {double}, {ZERO}")
         return name
 
     def _whole(self, value: int) -> tuple[str, int] | None:
@@ -88,21 +95,23 @@ class Block:
     def compute(self, values: Sequence[int]) -> None:
         for v in values:
             kind, operands, detail = self.unit.values[v]
-            if kind in COMPARISONS:
+            if kind in INFIX and not self._bounds:  # nearly all, with nothing to look up
+                self.doubles[v] = self.emit(f"{INFIX[kind]} double {self.double(operands[0])}, {self.double(operands[1])}")
+            elif kind in COMPARISONS:
                 a, b = (self.double(o) for o in operands)
                 self.booleans[v] = self.emit(f"fcmp {COMPARISONS[kind]} double {a}, {b}")
             elif kind in LOGIC:
                 a, b = (self.boolean(o) for o in operands)
                 self.booleans[v] = self.emit(f"{LOGIC[kind]} i1 {a}, {b}")
-            elif kind == ca.OP_NOT:
+            elif kind == op.NOT:
                 self.booleans[v] = self.emit(f"xor i1 {self.boolean(operands[0])}, true")
-            elif kind == ca.OP_IF_ELSE_ZERO:
+            elif kind == op.IF_ELSE_ZERO:
                 condition, then = self.boolean(operands[0]), self.double(operands[1])
                 self.doubles[v] = self.emit(f"select i1 {condition}, double {then}, double {ZERO}")
             elif kind == SELECT:
                 condition, then, other = self.boolean(operands[0]), self.double(operands[1]), self.double(operands[2])
                 self.doubles[v] = self.emit(f"select i1 {condition}, double {then}, double {other}")
-            elif kind in (ca.OP_SIN, ca.OP_COS):
+            elif kind in (op.SIN, op.COS):
                 self.doubles[v] = self._sine_or_cosine(kind, operands[0])
             elif kind == SEARCH:
                 self._search(v, operands[0], detail)
@@ -117,7 +126,7 @@ class Block:
         both = self.turns.get(angle)
         if both is None:
             both = self.turns[angle] = self.emit(f"call {PAIR} @{SINE_AND_COSINE}(double {self.double(angle)})")
-        return self.emit(f"extractvalue {PAIR} {both}, {0 if kind == ca.OP_SIN else 1}")
+        return self.emit(f"extractvalue {PAIR} {both}, {0 if kind == op.SIN else 1}")
 
     # ---------------------------------------------------------------- tables
 
@@ -139,15 +148,15 @@ class Block:
 
     def _whole_arithmetic(self, value: int, kind: int, operands: Sequence[int]) -> bool:
         """Sums and products of cell numbers stay whole numbers."""
-        if kind not in (ca.OP_ADD, ca.OP_MUL) or not any(o in self._bounds for o in operands):
+        if not self._bounds or kind not in (op.ADD, op.MUL) or not any(o in self._bounds for o in operands):
             return False
         first, second = self._whole(operands[0]), self._whole(operands[1])
         if first is None or second is None:
             return False
-        bound = first[1] + second[1] if kind == ca.OP_ADD else first[1] * second[1]
+        bound = first[1] + second[1] if kind == op.ADD else first[1] * second[1]
         if bound >= _LARGEST_INDEX:
             return False
-        self.integers[value] = self.emit(f"{'add' if kind == ca.OP_ADD else 'mul'} i64 {first[0]}, {second[0]}")
+        self.integers[value] = self.emit(f"{'add' if kind == op.ADD else 'mul'} i64 {first[0]}, {second[0]}")
         self._bounds[value] = bound
         return True
 
@@ -163,7 +172,7 @@ class Block:
 
     # ---------------------------------------------------------------- calls and results
 
-    def _call(self, value: int, operands: Sequence[int], callee: int) -> None:
+    def _call(self, value: int, operands: Sequence[int], callee: Hashable) -> None:
         for k, operand in enumerate(operands):
             given = self.double(operand)
             place = self.emit(f"getelementptr inbounds double, ptr %given, i64 {k}")

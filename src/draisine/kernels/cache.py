@@ -57,7 +57,7 @@ def cache_directory() -> Path:
 def cached_object(key: str, make: Callable[[], bytes]) -> bytes:
     """The bytes stored under `key`, or `make()`, stored for the next time."""
     try:
-        path = cache_directory() / (hashlib.sha256(key.encode()).hexdigest() + _SUFFIX)
+        path = _path(key)
     except OSError as error:
         _warn_uncached(error)
         return make()
@@ -71,6 +71,18 @@ def cached_object(key: str, make: Callable[[], bytes]) -> bytes:
     except OSError as error:
         _warn_uncached(error)
     return content
+
+
+def stored_object(key: str) -> bytes | None:
+    """The bytes stored under `key`, if there are any."""
+    try:
+        return _read(_path(key), key)
+    except OSError:
+        return None  # `cached_object` will complain
+
+
+def _path(key: str) -> Path:
+    return cache_directory() / (hashlib.sha256(key.encode()).hexdigest() + _SUFFIX)
 
 
 @cache

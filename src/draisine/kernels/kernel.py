@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import textwrap
 from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from itertools import accumulate, pairwise
 from typing import Any
@@ -12,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from draisine.kernels.cache import cached_object, host_key
-from draisine.kernels.engine import LoadedObject, load_object
+from draisine.kernels.cache import cached_object, host_key, stored_object
+from draisine.kernels.engine import LoadedObject, compile_ir, load_object
 from draisine.kernels.solvers import solvers
 from draisine.program.program import Program, Slot
 from draisine.program.recipe import Recipe
@@ -21,7 +22,7 @@ from draisine.program.solved import Solved
 
 Array = NDArray[np.float64]
 
-_CODE_VERSION = 4  # raise it when `llvm` generates other code for the same program
+_CODE_VERSION = 7  # raise it when `llvm` generates other code for the same program
 
 _RUN = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 _MAP = ctypes.CFUNCTYPE(None, ctypes.c_int64, *[ctypes.c_void_p] * 4)
@@ -139,23 +140,63 @@ class Kernel:
         return array if ready else np.ascontiguousarray(array)
 
 
-def compile(program: Program | Recipe | Solved) -> Kernel:
-    """Machine code of a program, from the cache on disk if it was compiled before."""
+def compile(program: Program | Recipe | Solved, side_by_side: bool = False) -> Kernel:
+    """Machine code of a program, from the cache on disk if it was compiled before.
 
-    def make() -> bytes:
-        # the code generators are not needed, and not imported, when the cache has the code
-        if isinstance(program, Solved):
-            from draisine.kernels.solved import object_code_of_solved
+    With `side_by_side`, `map` takes several samples at a time (see `samples`), but where something is solved.
+    """
+    key = _key(program, side_by_side)
+    return _loaded(program, cached_object(key, lambda: _object_code(_text(program, side_by_side))))
 
-            return object_code_of_solved(program)
-        from draisine.kernels.llvm import object_code
 
-        return object_code(program.made() if isinstance(program, Recipe) else program)
+def compile_all(*programs: Program | Recipe | Solved, side_by_side: bool = False) -> tuple[Kernel, ...]:
+    """Machine code of several programs: while one is translated, in a thread of its own, the code of the next is written.
 
-    key = f"kernel, code {_CODE_VERSION}; {program.digest}; {host_key()}"
+    What takes longest to translate is best named first.
+    """
+    with ThreadPoolExecutor(1, "translation") as translation:
+        begun = [_begun(program, side_by_side, translation) for program in programs]
+        return tuple(_loaded(program, code.result()) for program, code in zip(programs, begun, strict=True))
+
+
+def _begun(program: Program | Recipe | Solved, side_by_side: bool, translation: ThreadPoolExecutor) -> Future[bytes]:
+    key = _key(program, side_by_side)
+    stored = stored_object(key)
+    if stored is not None:
+        return translation.submit(lambda: stored)
+    text = _text(program, side_by_side)
+    return translation.submit(cached_object, key, lambda: _object_code(text))
+
+
+def _key(program: Program | Recipe | Solved, side_by_side: bool) -> str:
+    return f"kernel{' of samples' if side_by_side else ''}, code {_CODE_VERSION}; {program.digest}; {host_key()}"
+
+
+def _text(program: Program | Recipe | Solved, side_by_side: bool) -> str:
+    # the code generators are not needed, and not imported, when the cache has the code
+    if isinstance(program, Solved):
+        from draisine.kernels.solved import module_text_of_solved
+
+        return module_text_of_solved(program)
+    straight = program.made() if isinstance(program, Recipe) else program
+    if side_by_side:
+        from draisine.kernels.samples import samples_text
+
+        return samples_text(straight)
+    from draisine.kernels.llvm import module_text
+
+    return module_text(straight)
+
+
+def _object_code(text: str) -> bytes:
+    # Level 2 adds a scheduling after register allocation, which takes a third of the time in long code and gains nothing.
+    return compile_ir(text, optimisation=1)
+
+
+def _loaded(program: Program | Recipe | Solved, code: bytes) -> Kernel:
     using = solvers() if isinstance(program, Solved) else None
-    code = load_object(cached_object(key, make), "kernel", "kernel_map", "kernel_flat", using=using)
-    return Kernel(program.name, program.inputs, program.outputs, code.address, code)
+    loaded = load_object(code, "kernel", "kernel_map", "kernel_flat", using=using)
+    return Kernel(program.name, program.inputs, program.outputs, loaded.address, loaded)
 
 
 def _pointers(arrays: Sequence[Array]) -> Any:

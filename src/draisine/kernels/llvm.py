@@ -1,6 +1,6 @@
-"""Program → text of LLVM's intermediate language → object code.
+"""Program → text of LLVM's intermediate language.
 
-The object holds three functions of C:
+The module holds three functions of C:
 
     void kernel(const double* const* arg, double* const* res)
     void kernel_map(long n, const double* const* arg, const long* arg_stride, double* const* res, const long* res_stride)
@@ -10,22 +10,23 @@ The second runs the first over n samples; strides count doubles (64-bit integers
 arguments and then all results end to end, which is the cheapest call from Python.
 
 A short program is one block of code. A long one is cut into pieces, which hand their values on through a work array: the register
-allocator's time grows faster than the length of a block, and its result gets worse.
+allocator's time grows faster than the length of a block, and its result gets worse. The pieces of a very long one are translated
+line by line, which takes less than half the time; registers are allocated with care all the same.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-
-import casadi as ca
+import re
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 
 from draisine.kernels.block import Block
-from draisine.kernels.engine import compile_ir
 from draisine.kernels.operations import declarations, number
 from draisine.kernels.order import in_good_order
+from draisine.kernels.passes import improved
 from draisine.kernels.pieces import Piece, cut, live_values
 from draisine.kernels.straight import Straight, straighten, straighten_callee
 from draisine.kernels.trigonometry import definition
+from draisine.program import operation as op
 from draisine.program.program import Program, Slot
 
 SYMBOL, MAP_SYMBOL, FLAT_SYMBOL = "kernel", "kernel_map", "kernel_flat"
@@ -33,43 +34,41 @@ SYMBOL, MAP_SYMBOL, FLAT_SYMBOL = "kernel", "kernel_map", "kernel_flat"
 _LONGEST_BLOCK = 4000  # values
 _MOST_RESULTS = 400  # of one block: every store is weighed against every load
 _PIECE = 150  # values, about
+_VERY_LONG = 8000  # values, from where on pieces are translated line by line: such code runs an eighth slower
+_PLAIN_PIECE = 300  # values, about, where a value of an earlier piece is read again at each use
+_MOST_CONSTANTS = 64  # that are put into the work array, in each call
+_NUMBER = re.compile(r"0x[0-9A-F]{16}")
 _SLOTS = "ptr noalias readonly %arg, ptr noalias readonly %res"
-
-
-def object_code(program: Program) -> bytes:
-    """Object code of a program for this CPU."""
-    # Level 2 adds a scheduling after register allocation, which takes a third of the time in long code and gains nothing.
-    return compile_ir(module_text(program), optimisation=1)
 
 
 def module_text(program: Program) -> str:
     """The module as text."""
-    declared, functions = functions_of({SYMBOL: program})
+    declared, functions = functions_of({SYMBOL: improved(straighten(program.tape))})
     return "\n".join([*declared, *functions, *entry_points(program.inputs, program.outputs)])
 
 
-def functions_of(programs: Mapping[str, Program]) -> tuple[list[str], list[str]]:
-    """Declarations and functions of some programs, each under its name; callees are shared."""
-    units = {name: straighten(program.tape) for name, program in programs.items()}
-    names: dict[int, str] = {}  # of the functions of callees, by CasADi's identity
+def functions_of(straight: Mapping[str, Straight]) -> tuple[list[str], list[str]]:
+    """Declarations and functions of some straight lists, each under its name; callees are shared."""
+    units = dict(straight)
+    names: dict[Hashable, str] = {}  # of the functions of callees, by their key
     waiting = [item for unit in units.values() for item in unit.callees.items()]
     for identity, callee in waiting:
         if identity not in names:
             names[identity] = f"callee_{len(names)}"
-            unit = units[names[identity]] = straighten_callee(callee)
+            unit = units[names[identity]] = improved(straighten_callee(callee))
             waiting += unit.callees.items()
     kinds = {value.kind for unit in units.values() for value in unit.values}
     functions = [text for name, unit in units.items() for text in _unit(name, unit, names)]
-    trigonometry = [definition()] if kinds & {ca.OP_SIN, ca.OP_COS} else []
+    trigonometry = [definition()] if kinds & {op.SIN, op.COS} else []
     return list(declarations(kinds)), [*trigonometry, *functions]
 
 
 def entry_points(inputs: Sequence[Slot], outputs: Sequence[Slot]) -> list[str]:
     """The functions around the kernel: over samples, and from numbers end to end."""
-    return [_map_loop(len(inputs), len(outputs)), _flat(inputs, outputs)]
+    return [_map_loop(len(inputs), len(outputs)), flat(inputs, outputs)]
 
 
-def _unit(name: str, unit: Straight, callees: Mapping[int, str]) -> Iterator[str]:
+def _unit(name: str, unit: Straight, callees: Mapping[Hashable, str]) -> Iterator[str]:
     """The functions of one straight list, and the numbers of its tables."""
     for k, numbers in enumerate(unit.numbers):
         entries = ", ".join(f"double {number(float(n))}" for n in numbers)
@@ -82,15 +81,38 @@ def _unit(name: str, unit: Straight, callees: Mapping[int, str]) -> Iterator[str
         block = _filled(Block(unit, name, used, callees, {}), whole)
         yield f"define {linkage}void @{name}({_SLOTS}) nounwind {{\n{block.text()}\n}}"
         return
-    pieces, places, size = cut(unit, values, _PIECE)
+    plain = len(values) > _VERY_LONG
+    pieces, places, size = cut(unit, values, _PLAIN_PIECE if plain else _PIECE)
+    manner = "noinline optnone" if plain else "noinline"
+    constants: dict[str, int] = {}  # their places in the work array
     for k, piece in enumerate(pieces):
-        block = _filled(Block(unit, name, used, callees, places), piece)
-        yield f"define internal void @{name}_{k}({_SLOTS}, ptr noalias %work) nounwind noinline {{\n{block.text()}\n}}"
-    calls = "\n".join(f"call void @{name}_{k}(ptr %arg, ptr %res, ptr %work)" for k in range(len(pieces)))
-    yield (
-        f"define {linkage}void @{name}({_SLOTS}) nounwind {{\n"
-        f"%work = alloca [{max(size, 1)} x double], align 64\n{calls}\nret void\n}}"
-    )
+        text = _filled(Block(unit, name, used, callees, places, rereads=plain), piece).text()
+        text = _plainly(text, constants, size) if plain else text
+        yield f"define internal void @{name}_{k}({_SLOTS}, ptr noalias %work) nounwind {manner} {{\n{text}\n}}"
+    lines = [f"%work = alloca [{max(size + len(constants), 1)} x double], align 64"]
+    for value, place in constants.items():
+        lines += [f"%n{place} = getelementptr inbounds double, ptr %work, i64 {place}"]
+        lines += [f"store double {value}, ptr %n{place}, align 8"]
+    lines += [f"call void @{name}_{k}(ptr %arg, ptr %res, ptr %work)" for k in range(len(pieces))]
+    yield "\n".join([f"define {linkage}void @{name}({_SLOTS}) nounwind {{", *lines, "ret void", "}"])
+
+
+def _plainly(text: str, constants: dict[str, int], first: int) -> str:
+    """Code to be translated line by line: constants are read from the work array, `first` being the place of the first.
+
+    On vectors a constant or a change of sign makes LLVM translate all lines before it by its other road, which takes much longer
+    and fuses products and sums. They are never fused here, so that all roads lead to the same bits.
+    """
+    lines: list[str] = []
+    for line in text.replace(" contract", "").replace("fneg double ", f"fsub double {number(-0.0)}, ").split("\n"):
+        for value in _NUMBER.findall(line) if " 0x" in line else ():
+            if value in constants or len(constants) < _MOST_CONSTANTS:
+                name, place = f"%n{len(lines)}", constants.setdefault(value, first + len(constants))
+                lines += [f"{name}_at = getelementptr inbounds double, ptr %work, i64 {place}"]
+                lines += [f"{name} = load double, ptr {name}_at, align 8"]
+                line = line.replace(value, name, 1)
+        lines.append(line)
+    return "\n".join(lines)
 
 
 def _filled(block: Block, piece: Piece) -> Block:
@@ -140,7 +162,8 @@ def _map_loop(inputs: int, outputs: int) -> str:
     return "\n".join(lines)
 
 
-def _flat(inputs: Sequence[Slot], outputs: Sequence[Slot]) -> str:
+def flat(inputs: Sequence[Slot], outputs: Sequence[Slot]) -> str:
+    """The kernel called from numbers end to end."""
     lines = [f"define void @{FLAT_SYMBOL}(ptr %numbers) nounwind {{"]
     begin = 0
     for array, slots in (("arg", inputs), ("res", outputs)):

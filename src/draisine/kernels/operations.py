@@ -1,31 +1,31 @@
-"""CasADi's scalar operations as text of LLVM's intermediate language, one function per way of writing."""
+"""The scalar operations of tapes as text of LLVM's intermediate language, one function per way of writing."""
 
 from __future__ import annotations
 
 import struct
 from collections.abc import Callable
 
-import casadi as ca
+from draisine.program import operation as op
 
 Emit = Callable[[str], str]  # takes an instruction, gives the name of its result
 
 # `contract` lets a product and a sum become one fused instruction; nothing else about rounding is given up.
 INFIX = {
-    ca.OP_ADD: "fadd contract",
-    ca.OP_SUB: "fsub contract",
-    ca.OP_MUL: "fmul contract",
-    ca.OP_DIV: "fdiv",
-    ca.OP_FMOD: "frem",
+    op.ADD: "fadd contract",
+    op.SUB: "fsub contract",
+    op.MUL: "fmul contract",
+    op.DIV: "fdiv",
+    op.FMOD: "frem",
 }
-COMPARISONS = {ca.OP_LT: "olt", ca.OP_LE: "ole", ca.OP_EQ: "oeq", ca.OP_NE: "une"}
-LOGIC = {ca.OP_AND: "and", ca.OP_OR: "or"}
+COMPARISONS = {op.LT: "olt", op.LE: "ole", op.EQ: "oeq", op.NE: "une"}
+LOGIC = {op.AND: "and", op.OR: "or"}
 
 INTRINSICS = {
-    **{ca.OP_SQRT: "llvm.sqrt.f64", ca.OP_FABS: "llvm.fabs.f64", ca.OP_FLOOR: "llvm.floor.f64", ca.OP_CEIL: "llvm.ceil.f64"},
-    **{ca.OP_COPYSIGN: "llvm.copysign.f64", ca.OP_FMIN: "llvm.minnum.f64", ca.OP_FMAX: "llvm.maxnum.f64"},
+    **{op.SQRT: "llvm.sqrt.f64", op.FABS: "llvm.fabs.f64", op.FLOOR: "llvm.floor.f64", op.CEIL: "llvm.ceil.f64"},
+    **{op.COPYSIGN: "llvm.copysign.f64", op.FMIN: "llvm.minnum.f64", op.FMAX: "llvm.maxnum.f64"},
 }
 LIBRARY = {
-    getattr(ca, f"OP_{name.upper()}"): name
+    op.NUMBERS[name.upper()]: name
     for name in (
         "sin",
         "cos",
@@ -45,7 +45,7 @@ LIBRARY = {
     )
     + ("atan2", "hypot", "erf", "expm1", "log1p", "remainder")
 }
-LIBRARY |= {ca.OP_CONSTPOW: "pow", ca.OP_ERFINV: "inverse_erf"}
+LIBRARY |= {op.CONSTPOW: "pow", op.ERFINV: "inverse_erf"}
 TWO_OPERANDS = frozenset({"llvm.copysign.f64", "llvm.minnum.f64", "llvm.maxnum.f64", "pow", "atan2", "hypot", "remainder"})
 
 
@@ -75,18 +75,18 @@ def _sign(x: str, emit: Emit) -> str:
 
 
 _SPECIAL: dict[int, Callable[[str, Emit], str]] = {
-    ca.OP_NEG: lambda x, emit: emit(f"fneg double {x}"),
-    ca.OP_SQ: lambda x, emit: emit(f"fmul contract double {x}, {x}"),
-    ca.OP_TWICE: lambda x, emit: emit(f"fadd contract double {x}, {x}"),
-    ca.OP_INV: lambda x, emit: emit(f"fdiv double {ONE}, {x}"),
-    ca.OP_SIGN: _sign,
+    op.NEG: lambda x, emit: emit(f"fneg double {x}"),
+    op.SQ: lambda x, emit: emit(f"fmul contract double {x}, {x}"),
+    op.TWICE: lambda x, emit: emit(f"fadd contract double {x}, {x}"),
+    op.INV: lambda x, emit: emit(f"fdiv double {ONE}, {x}"),
+    op.SIGN: _sign,
 }
 
 
 def declarations(kinds: set[int]) -> list[str]:
     """Declarations of what the given operations call."""
     names = {INTRINSICS.get(kind) or LIBRARY.get(kind, "") for kind in kinds} - {""}
-    if kinds & {ca.OP_SIN, ca.OP_COS}:
+    if kinds & {op.SIN, op.COS}:
         names |= {"llvm.sin.f64", "llvm.cos.f64", "llvm.fabs.f64"}
     if "inverse_erf" in names:
         names |= {"erf", "llvm.exp.f64", "llvm.log.f64", "llvm.sqrt.f64", "llvm.fabs.f64", "llvm.copysign.f64"}

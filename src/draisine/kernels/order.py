@@ -9,17 +9,16 @@ from __future__ import annotations
 import heapq
 from collections.abc import Sequence
 
-import casadi as ca
-
 from draisine.kernels.operations import INTRINSICS, LIBRARY
 from draisine.kernels.straight import CALL, RESULT, Straight
+from draisine.program import operation as op
 
 # Cycles until a result is there, on processors of today; it matters only that they are in proportion.
 _CYCLES = {
     **dict.fromkeys((*INTRINSICS, *LIBRARY), 40),
-    **dict.fromkeys((ca.OP_FABS, ca.OP_COPYSIGN, ca.OP_NEG), 1),
-    **dict.fromkeys((ca.OP_FMIN, ca.OP_FMAX, ca.OP_FLOOR, ca.OP_CEIL), 6),
-    **{ca.OP_DIV: 13, ca.OP_INV: 13, ca.OP_SQRT: 20, CALL: 100, RESULT: 4},
+    **dict.fromkeys((op.FABS, op.COPYSIGN, op.NEG), 1),
+    **dict.fromkeys((op.FMIN, op.FMAX, op.FLOOR, op.CEIL), 6),
+    **{op.DIV: 13, op.INV: 13, op.SQRT: 20, CALL: 100, RESULT: 4},
 }
 _ORDINARY = 3
 _PER_CYCLE = 4  # operations begun in one cycle

@@ -12,29 +12,25 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from draisine.kernels.engine import compile_ir
 from draisine.kernels.llvm import SYMBOL, entry_points, functions_of
 from draisine.kernels.operations import number
+from draisine.kernels.passes import improved
 from draisine.kernels.solvers import PREFIX
 from draisine.kernels.sparse_qr import analyse
+from draisine.kernels.straight import straighten
 from draisine.program.solved import ROUNDS, SETTLED, Solved
 
 _ON_STACK = 4096  # numbers; threads may have half a megabyte of stack
 
 
-def object_code_of_solved(solved: Solved) -> bytes:
-    """Object code for this CPU, with the same functions as that of a plain program, and calls of `solvers`."""
-    # as for a plain program: level 2 takes twice as long and the code runs no faster
-    return compile_ir(module_text_of_solved(solved), optimisation=1)
-
-
 def module_text_of_solved(solved: Solved) -> str:
+    """The module as text, with the same functions as that of a plain program, and calls of `solvers`."""
     programs = {"system": solved.system, "after": solved.after}
     if solved.further is not None:
         programs["further"] = solved.further
     if solved.start is not None:
         programs["start"] = solved.start
-    declarations, functions = functions_of(programs)
+    declarations, functions = functions_of({name: improved(straighten(program.tape)) for name, program in programs.items()})
     solution = _sparse(solved) if solved.sparse else _dense(solved)
     kernel = _between(solved, solution)
     return "\n".join(
@@ -60,7 +56,7 @@ class _Solution:
 
 def _dense(solved: Solved) -> _Solution:
     n, count = solved.size, solved.places.nnz()
-    rows, columns = (np.array(a, dtype=np.int64) for a in solved.places.get_triplet())
+    rows, columns = (np.array(a, dtype=np.int64) for a in (solved.places.rows, solved.places.columns))
     declarations = [f"declare void @{PREFIX}decompose(i64, ptr, ptr)", f"declare void @{PREFIX}substitute(i64, ptr, ptr, ptr)"]
     if count == n * n:  # the entries are the matrix
         parts, matrix, prepare = {"pivots": n}, "%entries", []
@@ -74,8 +70,7 @@ def _dense(solved: Solved) -> _Solution:
 
 
 def _sparse(solved: Solved) -> _Solution:
-    rows, columns = solved.places.get_triplet()
-    plan = analyse(rows, columns, solved.size)
+    plan = analyse(solved.places.rows, solved.places.columns, solved.size)
     return _Solution(
         (
             f"declare void @{PREFIX}factorise(ptr, ptr, ptr, ptr)",

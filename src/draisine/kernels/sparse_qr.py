@@ -18,12 +18,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import casadi as ca
 import numpy as np
 from numpy import conjugate
 from numpy.typing import ArrayLike, NDArray
+
+if TYPE_CHECKING:
+    import casadi as ca
 
 Integers = NDArray[np.int64]
 Numbers = Any  # array of float64 or complex128
@@ -67,6 +69,8 @@ def analyse(rows: ArrayLike, columns: ArrayLike, size: int) -> Plan:
 
     A pattern that is singular whatever its numbers is refused with ValueError.
     """
+    import casadi as ca
+
     row, column = (np.asarray(a, dtype=np.int64) for a in (rows, columns))
     pattern = ca.Sparsity.triplet(size, size, row.tolist(), column.tolist())
     if pattern.nnz() != row.size or not np.array_equal(pattern.row(), row):

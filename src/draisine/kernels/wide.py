@@ -13,25 +13,25 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-import casadi as ca
-
 from draisine.kernels.cache import cached_object, host_key
 from draisine.kernels.engine import LoadedObject, compile_ir, load_object
+from draisine.kernels.hoisted import parts_of
 from draisine.kernels.llvm import SYMBOL, functions_of
-from draisine.kernels.operations import COMPARISONS, INFIX, INTRINSICS, LOGIC
-from draisine.kernels.straight import CONSTANT, INPUT, SELECT, straighten
+from draisine.kernels.operations import COMPARISONS, INFIX, INTRINSICS, LOGIC, TWO_OPERANDS
+from draisine.kernels.straight import CONSTANT, INPUT, SELECT
 from draisine.kernels.trigonometry import NAME as PAIR_NAME
+from draisine.program import operation as op
 from draisine.program.program import Program
 
 LANES = 4  # doubles in a register of AVX2; wider registers take two instructions' work at once, narrower ones split it
-MOST_VALUES = 4000  # longer programs are cut into pieces, which is not done here
+MOST_VALUES = 4000  # longer programs, which are cut into pieces, are wide in `samples` alone
 
-_CODE_VERSION = 1
-_VECTOR = f"<{LANES} x double>"
-_SIMPLE = frozenset(
+_CODE_VERSION = 2
+VECTOR = f"<{LANES} x double>"
+SIMPLE = frozenset(
     {INPUT, CONSTANT, SELECT, *COMPARISONS, *LOGIC, *INTRINSICS}
-    | (set(INFIX) - {ca.OP_FMOD})
-    | {ca.OP_NOT, ca.OP_IF_ELSE_ZERO, ca.OP_NEG, ca.OP_SQ, ca.OP_TWICE, ca.OP_INV, ca.OP_SIGN, ca.OP_SIN, ca.OP_COS}
+    | (set(INFIX) - {op.FMOD})
+    | {op.NOT, op.IF_ELSE_ZERO, op.NEG, op.SQ, op.TWICE, op.INV, op.SIGN, op.SIN, op.COS}
 )
 
 
@@ -45,12 +45,15 @@ class WideKernel:
 
 def can_be_wide(program: Program) -> bool:
     """Whether every operation of a program has its counterpart on vectors."""
-    unit = straighten(program.tape)
-    return len(unit.values) <= MOST_VALUES and not unit.callees and {value.kind for value in unit.values} <= _SIMPLE
+    unit = parts_of(program).evaluation
+    return len(unit.values) <= MOST_VALUES and not unit.callees and {value.kind for value in unit.values} <= SIMPLE
 
 
 def compile_wide(program: Program) -> WideKernel:
-    """Machine code of a program over lanes, from the cache on disk if it was compiled before."""
+    """Machine code of a program of (t, x, u, p) over lanes, from the cache on disk if it was compiled before.
+
+    It takes extended parameters, as the program's `HoistedKernel` does.
+    """
     key = f"wide kernel of {LANES}, code {_CODE_VERSION}; {program.digest}; {host_key()}"
     loaded = load_object(cached_object(key, lambda: compile_ir(wide_text(program), optimisation=1)), SYMBOL)
     return WideKernel(loaded.address, loaded)
@@ -58,24 +61,44 @@ def compile_wide(program: Program) -> WideKernel:
 
 def wide_text(program: Program) -> str:
     """The module as text."""
-    _, functions = functions_of({SYMBOL: program})
+    return "\n".join(wide_functions(*functions_of({SYMBOL: parts_of(program).evaluation})))
+
+
+def wide_functions(declared: list[str], functions: list[str]) -> list[str]:
+    """What `functions_of` gives, on vectors; the C library's functions are called lane by lane."""
     trigonometry = [text for text in functions if f"@{PAIR_NAME}(double %x)" in text.splitlines()[0]]
-    (kernel,) = [text for text in functions if text not in trigonometry]
-    parts = [_widened(kernel)]
+    parts = [_widened(text) for text in functions if text not in trigonometry]
+    called = set().union(*(re.findall(r"call <\d+ x double> @(\w+)\(", text) for text in parts))
+    parts = [re.sub(r"(call <\d+ x double> @)(\w+)\(", r"\1wide_\2(", text) for text in parts] if called else parts
+    parts += [_lane_by_lane(name) for name in sorted(called)]
     if trigonometry:
         parts += [trigonometry[0], _wide_trigonometry(trigonometry[0])]
-    text = "\n".join(parts)
-    return "\n".join([*_declarations(text), text])
+    return [*dict.fromkeys([*declared, *_declarations("\n".join(parts))]), *parts]
 
 
 def _widened(text: str) -> str:
     """Doubles, truth values and numbers of a straight line as vectors of them."""
-    wide = re.sub(r"\bdouble\b", _VECTOR, text)
-    wide = re.sub(r"\bi1\b", f"<{LANES} x i1>", wide)
-    wide = re.sub(r"\btrue\b", f"<{', '.join(['i1 true'] * LANES)}>", wide)
-    wide = re.sub(r"\b0x[0-9A-F]{16}\b", lambda found: _repeated("double", found[0]), wide)
+    wide = text.replace("double", VECTOR)
+    wide = re.sub(r"i1\b", f"<{LANES} x i1>", wide)
+    wide = re.sub(r"true\b", f"<{', '.join(['i1 true'] * LANES)}>", wide)
+    wide = re.sub(r"0x[0-9A-F]{16}\b", lambda found: _repeated("double", found[0]), wide)
     wide = re.sub(r"@(llvm\.\w+)\.f64\(", rf"@\1.v{LANES}f64(", wide)
     return wide.replace(f"@{PAIR_NAME}(", f"@wide_{PAIR_NAME}(")
+
+
+def _lane_by_lane(name: str) -> str:
+    """A function of the C library on vectors."""
+    operands = ("a", "b") if name in TWO_OPERANDS else ("a",)
+    lines, results = [], "undef"
+    for k in range(LANES):
+        lines += [f"%{o}_{k} = extractelement {VECTOR} %{o}, i32 {k}" for o in operands]
+        lines += [
+            f"%one_{k} = call double @{name}({', '.join(f'double %{o}_{k}' for o in operands)})",
+            f"%results_{k} = insertelement {VECTOR} {results}, double %one_{k}, i32 {k}",
+        ]
+        results = f"%results_{k}"
+    head = f"define internal {VECTOR} @wide_{name}({', '.join(f'{VECTOR} %{o}' for o in operands)}) nounwind noinline {{"
+    return "\n".join([head, *lines, f"ret {VECTOR} {results}", "}"])
 
 
 def _repeated(kind: str, value: str) -> str:
@@ -89,11 +112,11 @@ def _wide_trigonometry(scalar: str) -> str:
     near = _widened(re.sub(r"\bi64\b(?! -?\d)", f"<{LANES} x i64>", near))
     far = re.search(r"%far = fcmp ogt double %size, (0x[0-9A-F]+)", scalar)
     assert far is not None, "the scalar function says from where on the library is asked"
-    pair, scalar_pair = f"{{ {_VECTOR}, {_VECTOR} }}", "{ double, double }"
+    pair, scalar_pair = f"{{ {VECTOR}, {VECTOR} }}", "{ double, double }"
     lines = [
-        f"define internal {pair} @wide_{PAIR_NAME}({_VECTOR} %x) nounwind noinline {{",
-        f"%size = call {_VECTOR} @llvm.fabs.v{LANES}f64({_VECTOR} %x)",
-        f"%far = fcmp ogt {_VECTOR} %size, {_repeated('double', far[1])}",
+        f"define internal {pair} @wide_{PAIR_NAME}({VECTOR} %x) nounwind noinline {{",
+        f"%size = call {VECTOR} @llvm.fabs.v{LANES}f64({VECTOR} %x)",
+        f"%far = fcmp ogt {VECTOR} %size, {_repeated('double', far[1])}",
         f"%bits = bitcast <{LANES} x i1> %far to i{LANES}",
         f"%any = icmp ne i{LANES} %bits, 0",
         "br i1 %any, label %library, label %here",
@@ -102,15 +125,15 @@ def _wide_trigonometry(scalar: str) -> str:
     sine = cosine = "undef"
     for k in range(LANES):
         lines += [
-            f"%x_{k} = extractelement {_VECTOR} %x, i32 {k}",
+            f"%x_{k} = extractelement {VECTOR} %x, i32 {k}",
             f"%pair_{k} = call {scalar_pair} @{PAIR_NAME}(double %x_{k})",
             f"%s_{k} = extractvalue {scalar_pair} %pair_{k}, 0",
             f"%c_{k} = extractvalue {scalar_pair} %pair_{k}, 1",
-            f"%sines_{k} = insertelement {_VECTOR} {sine}, double %s_{k}, i32 {k}",
-            f"%cosines_{k} = insertelement {_VECTOR} {cosine}, double %c_{k}, i32 {k}",
+            f"%sines_{k} = insertelement {VECTOR} {sine}, double %s_{k}, i32 {k}",
+            f"%cosines_{k} = insertelement {VECTOR} {cosine}, double %c_{k}, i32 {k}",
         ]
         sine, cosine = f"%sines_{k}", f"%cosines_{k}"
-    lines += [f"%one = insertvalue {pair} undef, {_VECTOR} {sine}, 0", f"%both = insertvalue {pair} %one, {_VECTOR} {cosine}, 1"]
+    lines += [f"%one = insertvalue {pair} undef, {VECTOR} {sine}, 0", f"%both = insertvalue {pair} %one, {VECTOR} {cosine}, 1"]
     return "\n".join([*lines, f"ret {pair} %both", "here:", near, "}"])
 
 

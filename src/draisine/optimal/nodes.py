@@ -13,20 +13,23 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache, cached_property
-from typing import Protocol
+from typing import Any, Protocol
 
 import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.kernels.kernel import Kernel, compile
+from draisine.kernels.kernel import Kernel, compile, compile_all
+from draisine.program.casadi_tape import CasadiCode
 from draisine.program.program import Program, Slot
 from draisine.program.recipe import Recipe
 
 Reals = NDArray[np.float64]
 Places = NDArray[np.int64]
 
-PER_THREAD = 400_000  # operations below which a second thread costs more than it brings
+PER_THREAD = 500_000  # operations, at least, of a thread: a tenth of a millisecond, beside which its start does not matter
+MOST_THREADS = 2
+TOGETHER = 8  # places that a thread takes at least: as many as lanes, or a multiple, so that none is idle but at the end
 
 
 class Cluster(Protocol):
@@ -105,28 +108,36 @@ class Formula:
     def slope(self) -> Recipe:
         """(w, d) → the entries of ∂φ/∂w."""
 
-        def make() -> Program:
+        def derive() -> tuple[list[ca.SX], ca.SX]:
             w, d = self._symbols
             entries = ca.project(ca.jacobian(self._phi, w), self._slope_pattern)
-            return Program.build(f"{self.value.name}_slope", {"w": w, "d": d}, {"slope": _column(entries)})
+            return [w, d], entries
 
-        return self._recipe("slope", self.value.inputs, self._slope_pattern.nnz(), make)
+        return self._recipe("slope", self.value.inputs, self._slope_pattern.nnz(), derive)
 
     @cached_property
     def bend(self) -> Recipe:
         """(w, d, mu) → the entries of the Hessian of μᵀφ, upper triangle."""
 
-        def make() -> Program:
+        def derive() -> tuple[list[ca.SX], ca.SX]:
             w, d = self._symbols
             hessian = ca.hessian(ca.dot(self._mu, self._phi), w)[0]
             entries = ca.project(ca.triu(hessian), self._bend_pattern)
-            return Program.build(f"{self.value.name}_bend", {"w": w, "d": d, "mu": self._mu}, {"bend": _column(entries)})
+            return [w, d, self._mu], entries
 
-        return self._recipe("bend", (*self.value.inputs, Slot("mu", (self.width, 1))), self._bend_pattern.nnz(), make)
+        return self._recipe("bend", (*self.value.inputs, Slot("mu", (self.width, 1))), self._bend_pattern.nnz(), derive)
 
-    def _recipe(self, what: str, inputs: tuple[Slot, ...], count: int, make: Callable[[], Program]) -> Recipe:
-        digest = hashlib.sha256(f"optimal {what} 1; {self.value.digest}".encode()).hexdigest()
-        return Recipe(f"{self.value.name}_{what}", inputs, (Slot(what, (count, 1)),), digest, make)
+    def _recipe(self, what: str, inputs: tuple[Slot, ...], count: int, derive: Callable[[], tuple[list[ca.SX], ca.SX]]) -> Recipe:
+        name, outputs = f"{self.value.name}_{what}", (Slot(what, (count, 1)),)
+
+        def make() -> Program:
+            symbols, entries = derive()
+            # equal subexpressions are shared when code is generated; to look for them here as well takes longer than deriving
+            function = ca.Function(name, symbols, [_column(entries)], [s.name for s in inputs], [what])
+            return Program(name, inputs, outputs, CasadiCode(function))
+
+        digest = hashlib.sha256(f"optimal {what} 2; {self.value.digest}".encode()).hexdigest()
+        return Recipe(name, inputs, outputs, digest, make)
 
     @staticmethod
     def build(name: str, w: ca.SX, d: ca.SX, phi: ca.SX) -> Formula:
@@ -134,7 +145,10 @@ class Formula:
 
 
 class CompiledCluster:
-    """A formula at many places, by machine code, on two threads where that pays."""
+    """A formula at many places, by machine code: several places at a time on vectors, and on two threads where that pays.
+
+    What is found at a place does not depend on its neighbours nor on the threads, bit by bit.
+    """
 
     def __init__(self, formula: Formula, where: Places, d: Reals) -> None:
         self.formula, self.where = formula, np.asarray(where, dtype=np.int64)
@@ -154,19 +168,21 @@ class CompiledCluster:
 
     @cached_property
     def _value(self) -> Kernel:
-        return compile(self.formula.value)
+        return compile(self.formula.value, side_by_side=True)
 
     @cached_property
     def _slope(self) -> Kernel:
-        return compile(self.formula.slope)
+        return compile(self.formula.slope, side_by_side=True)
 
     @cached_property
     def _bend(self) -> Kernel:
-        return compile(self.formula.bend)
+        return compile(self.formula.bend, side_by_side=True)
 
     def compile(self) -> None:
         """Have all machine code ready."""
-        _ = self._value, self._slope, self._bend
+        missing = [name for name in ("bend", "slope", "value") if f"_{name}" not in self.__dict__]
+        made = compile_all(*[getattr(self.formula, name) for name in missing], side_by_side=True)
+        self.__dict__ |= {f"_{name}": kernel for name, kernel in zip(missing, made, strict=True)}
 
     def adopt(self, other: CompiledCluster) -> None:
         """Use the machine code of a cluster of the same formula."""
@@ -187,12 +203,14 @@ class CompiledCluster:
 
     def _over(self, kernel: Kernel, factor: int, *arguments: Reals) -> Reals:
         count = len(arguments[0])
-        if count < 2 or (os.cpu_count() or 1) < 2 or count * self._length * factor < PER_THREAD:
-            return _mapped(kernel, arguments)
-        half = count // 2
-        ahead = _helper().submit(_mapped, kernel, [a[:half] for a in arguments])
-        behind = _mapped(kernel, [a[half:] for a in arguments])
-        return np.concatenate([ahead.result(), behind])
+        wanted = count * self._length * factor // PER_THREAD
+        threads = max(1, min(wanted, MOST_THREADS, os.cpu_count() or 1))
+        each = max(-(-count // (threads * TOGETHER)), 1) * TOGETHER
+        ahead = [
+            _helper().submit(_mapped, kernel, [a[begin : begin + each] for a in arguments]) for begin in range(each, count, each)
+        ]
+        here = _mapped(kernel, [a[:each] for a in arguments])
+        return np.concatenate([here, *(part.result() for part in ahead)]) if ahead else here
 
 
 class SingleCluster:
@@ -215,30 +233,54 @@ class SingleCluster:
         return self.formula.bend_places
 
     @cached_property
-    def _slope(self) -> Program:
-        return self.formula.slope.made()
+    def _value(self) -> _Interpreted:
+        return _Interpreted(self.formula.value)
 
     @cached_property
-    def _bend(self) -> Program:
-        return self.formula.bend.made()
+    def _slope(self) -> _Interpreted:
+        return _Interpreted(self.formula.slope.made())
+
+    @cached_property
+    def _bend(self) -> _Interpreted:
+        return _Interpreted(self.formula.bend.made())
 
     def compile(self) -> None:
-        _ = self._slope, self._bend
+        _ = self._value, self._slope, self._bend
 
     def values(self, w: Reals) -> Reals:
-        return self.formula.value(w[0], self._d)[0][None]
+        return self._value(w, self._d)
 
     def slopes(self, w: Reals) -> Reals:
-        return self._slope(w[0], self._d)[0][None]
+        return self._slope(w, self._d)
 
     def bends(self, w: Reals, mu: Reals) -> Reals:
-        return self._bend(w[0], self._d, mu[0])[0][None]
+        return self._bend(w, self._d, mu)
+
+
+class _Interpreted:
+    """A program of one result in CasADi's interpreter, whose arguments lie where it reads them: most of a call is their way."""
+
+    def __init__(self, program: Program) -> None:
+        self._given = [np.zeros(slot.size) for slot in program.inputs]
+        self._taken = np.zeros(program.outputs[0].size)
+        self._function = program.function  # to which the buffer belongs
+        self._buffer: Any
+        self._buffer, self._run = self._function.buffer()
+        for k, numbers in enumerate(self._given):
+            self._buffer.set_arg(k, numbers.data)
+        self._buffer.set_res(0, self._taken.data)
+
+    def __call__(self, *arguments: Reals) -> Reals:
+        for numbers, argument in zip(self._given, arguments, strict=True):
+            numbers[:] = argument.ravel()
+        self._run()
+        return self._taken[None].copy()
 
 
 @cache
 def _helper() -> ThreadPoolExecutor:
-    """One thread beside the caller's, for all clusters."""
-    return ThreadPoolExecutor(1, "nodes")
+    """Threads beside the caller's, for all clusters."""
+    return ThreadPoolExecutor(MOST_THREADS - 1, "nodes")
 
 
 def _mapped(kernel: Kernel, arguments: Sequence[Reals]) -> Reals:

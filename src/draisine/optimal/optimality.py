@@ -42,6 +42,7 @@ class Switching:
 
     `crossings` are the zeros of ∂H/∂u, `switches` the instants at which the control changes from one half of its range to the
     other; both come from straight lines between control points. `resolution` is the longest time between two of these points.
+    A control that is held from one instant to the next has these instants in `held`, one more than values; others have none.
     """
 
     phase: int
@@ -54,6 +55,7 @@ class Switching:
     crossings: Reals
     switches: Reals
     resolution: float
+    held: Reals
 
     @property
     def bounded(self) -> float:
@@ -233,6 +235,7 @@ def _switching(number: int, found: PhaseSolution) -> list[Switching]:
     held = len(grid.control_local) == 1  # a value that lasts a whole interval has the mean of ∂H/∂u there
     places = 0.5 * (grid.breaks[1:] + grid.breaks[:-1]) if held else grid.control_times
     times = found.begin + found.duration * places
+    instants = found.begin + found.duration * grid.breaks if held else np.zeros(0)
     for j, name in enumerate(found.phase.controls):
         low, high = found.phase.limits.get(name, (-math.inf, math.inf))
         if not (math.isfinite(low) and math.isfinite(high) and low < high):
@@ -242,7 +245,7 @@ def _switching(number: int, found: PhaseSolution) -> list[Switching]:
         crossings = _zeros(times, np.where(np.abs(values) > ROUNDING / (high - low), values, 0.0))
         switches = _zeros(times, control - 0.5 * (low + high))
         longest = float(np.diff(edges).max())
-        made.append(Switching(number, name, times, values, control, low, high, crossings, switches, longest))
+        made.append(Switching(number, name, times, values, control, low, high, crossings, switches, longest, instants))
     return made
 
 

@@ -13,9 +13,10 @@ from functools import cache
 from types import MappingProxyType
 from typing import Any
 
-import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
+
+from draisine.program import operation as op
 
 Operations = Mapping[int, Callable[..., Any]]
 
@@ -55,7 +56,7 @@ def real_operations() -> Operations:
 def complex_operations() -> Operations:
     real = real_operations()
     over_real_parts = ("SIGN", "FLOOR", "CEIL", "LT", "LE", "EQ", "NE", "NOT", "AND", "OR", "LOW", "GETNONZEROS_PARAM")
-    table: dict[str, Callable[..., Any]] = {n: _on_real_parts(real[getattr(ca, f"OP_{n}")]) for n in over_real_parts}
+    table: dict[str, Callable[..., Any]] = {n: _on_real_parts(real[op.NUMBERS[n]]) for n in over_real_parts}
     slopes: dict[str, Callable[[Any], Any]] = {
         "SQRT": lambda x: 0.5 / np.sqrt(x),
         "LOG": lambda x: 1.0 / x,
@@ -65,9 +66,9 @@ def complex_operations() -> Operations:
         "ACOSH": lambda x: 1.0 / np.sqrt((x - 1.0) * (x + 1.0)),
         "ATANH": lambda x: 1.0 / ((1.0 - x) * (1.0 + x)),
         "ERF": lambda x: 2.0 / math.sqrt(math.pi) * np.exp(-x * x),
-        "ERFINV": lambda x: 0.5 * math.sqrt(math.pi) * np.exp(real[ca.OP_ERFINV](x) ** 2),
+        "ERFINV": lambda x: 0.5 * math.sqrt(math.pi) * np.exp(real[op.ERFINV](x) ** 2),
     }
-    table |= {n: _first_order(real[getattr(ca, f"OP_{n}")], slope) for n, slope in slopes.items()}
+    table |= {n: _first_order(real[op.NUMBERS[n]], slope) for n, slope in slopes.items()}
     table |= {"POW": _complex_power, "CONSTPOW": _complex_power, "ATAN2": _complex_angle, "HYPOT": _complex_hypot}
     table |= {"FABS": lambda x: np.where(np.real(x) < 0.0, -x, x)}
     table |= {"COPYSIGN": lambda x, y: np.where(np.signbit(np.real(x)) == np.signbit(np.real(y)), x, -x)}
@@ -99,7 +100,7 @@ def exact_operations() -> Operations:
 
 
 def _by_number(table: Mapping[str, Callable[..., Any]]) -> Operations:
-    return MappingProxyType({getattr(ca, f"OP_{name}"): function for name, function in table.items()})
+    return MappingProxyType({op.NUMBERS[name]: function for name, function in table.items()})
 
 
 def _each(function: Callable[..., float]) -> Callable[..., Any]:

@@ -116,6 +116,12 @@ class Equations:
     warnings: tuple[str, ...] = ()  # notes that every run should repeat
     seconds: dict[str, float] = field(default_factory=dict)
 
+    def __reduce__(self) -> tuple[Callable[[bytes], Equations], tuple[bytes]]:
+        """Between processes equations travel as portable programs, their other choices of velocities with them."""
+        from draisine.program.portable import from_bytes, to_bytes
+
+        return from_bytes, (to_bytes(self, alternates=True),)
+
     @property
     def states(self) -> tuple[Quantity, ...]:
         speeds = {v.name: v for v in self.velocities}

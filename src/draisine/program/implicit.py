@@ -8,12 +8,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
-import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from draisine.program.program import Program, Slot
+
+if TYPE_CHECKING:
+    import casadi as ca
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,6 +80,8 @@ class Implicit:
     @cached_property
     def _slopes(self) -> tuple[ca.SX, ca.SX]:
         """∂F/∂x and ∂F/∂ẋ."""
+        import casadi as ca
+
         (residual,) = self.residual.function.call(self._symbols)
         return ca.jacobian(residual, self._symbols[1]), ca.jacobian(residual, self._symbols[2])
 
@@ -101,6 +106,8 @@ class Implicit:
     @cached_property
     def jacobian(self) -> Program:
         """(t, x, xdot, u, p) → dx, dxdot: the entries of ∂F/∂x and ∂F/∂ẋ at the places of `pattern`."""
+        import casadi as ca
+
         slots = {slot.name: (symbol, slot.labels) for slot, symbol in zip(self.inputs, self._symbols, strict=True)}
         values = [ca.SX(ca.densify(ca.project(m, self._union).nz[:])) for m in self._slopes]
         return Program.build(f"{self.name}_jacobian", slots, {"dx": values[0], "dxdot": values[1]})

@@ -10,14 +10,14 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
-import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from draisine.program import operation as op
 from draisine.program.arithmetic import Operations, complex_operations, operations_for
-from draisine.program.callee import Numbers, callee_tape, offsets
-from draisine.program.program import Instruction, Program
+from draisine.program.program import Program
 from draisine.program.solved import Solved
+from draisine.program.tape import Callee, Instruction, Numbers
 
 _STEP = 1e-200  # its square is zero: nothing but the first order is left, however small the arguments
 
@@ -25,6 +25,7 @@ _STEP = 1e-200  # its square is zero: nothing but the first order is left, howev
 def interpret(program: Program, *arguments: ArrayLike) -> tuple[NDArray[Any], ...]:
     """Run a program. Results are float, complex or object arrays, as the arguments are; shapes as in `Program.__call__`.
 
+    >>> import casadi as ca
     >>> x = ca.SX.sym("x")
     >>> cube = Program.build("cube", {"x": x}, {"y": x**3})
     >>> complex(interpret(cube, 2.0 + 1j * 2**-60)[0][0]) == 8.0 + 12j * 2**-60
@@ -52,6 +53,7 @@ def complex_slopes(
     `along` has a matrix for each argument that moves, its entries × the directions; a linear system on the way is solved in
     complex numbers.
 
+    >>> import casadi as ca
     >>> x = ca.SX.sym("x", 2)
     >>> product = Program.build("product", {"x": x}, {"y": x[0] * x[1]})
     >>> complex_slopes(product, [[2.0, 3.0]], {"x": [[1.0, 0.0], [0.0, 1.0]]})["y"].tolist()
@@ -89,7 +91,7 @@ def _complex_solution(solved: Solved, points: Sequence[Any], count: int) -> list
 def _complex_round(solved: Solved, points: Sequence[Any], count: int) -> list[Any]:
     slots = solved.system.outputs
     entries, side = run_tape(solved.system.tape, points, [slot.size for slot in slots], complex_operations())
-    rows, columns = solved.places.get_triplet()
+    rows, columns = solved.places.rows, solved.places.columns
     matrices = np.zeros((count, solved.size, solved.size), dtype=complex)
     for row, column, entry in zip(rows, columns, entries, strict=True):
         matrices[:, row, column] = entry
@@ -120,13 +122,14 @@ def run_tape(
     with np.errstate(all="ignore"):
         for line in tape:
             operation = line.operation
-            if operation == ca.OP_INPUT:
+            if operation == op.INPUT:
                 work[line.outputs[0]] = inputs[line.inputs[0]][line.inputs[1]]
-            elif operation == ca.OP_OUTPUT:
+            elif operation == op.OUTPUT:
                 results[line.outputs[0]][line.outputs[1]] = work[line.inputs[0]]
-            elif operation == ca.OP_CONST:
+            elif operation == op.CONST:
                 work[line.outputs[0]] = line.numbers if isinstance(line, Numbers) else line.constant
-            elif operation == ca.OP_CALL:
+            elif operation == op.CALL:
+                assert line.callee is not None
                 values = _call(line.callee, [work[i] for i in line.inputs], table)
                 work |= {target: value for target, value in zip(line.outputs, values, strict=True) if target >= 0}
             else:
@@ -134,10 +137,8 @@ def run_tape(
     return results
 
 
-def _call(callee: Any, arguments: Sequence[Any], table: Operations) -> list[Any]:
-    begins = offsets(callee, inputs=True)
-    if begins[-1] != len(arguments):
-        raise ValueError(f"the call of {callee.name()!r} needs {begins[-1]} numbers, got {len(arguments)}")
-    inputs = [arguments[a:b] for a, b in pairwise(begins)]
-    sizes = [callee.nnz_out(i) for i in range(callee.n_out())]
-    return [value for column in run_tape(callee_tape(callee), inputs, sizes, table) for value in column]
+def _call(callee: Callee, arguments: Sequence[Any], table: Operations) -> list[Any]:
+    if callee.begins[-1] != len(arguments):
+        raise ValueError(f"the call of {callee.name!r} needs {callee.begins[-1]} numbers, got {len(arguments)}")
+    inputs = [arguments[a:b] for a, b in pairwise(callee.begins)]
+    return [value for column in run_tape(callee.tape, inputs, callee.gives, table) for value in column]

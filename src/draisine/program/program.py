@@ -1,8 +1,9 @@
 """Named straight-line programs: the narrow waist between makers of equations and their users.
 
-A `Program` is a CasADi SX function whose slots have names, labels and units. Makers build it from symbols
+A `Program` is straight-line code whose slots have names, labels and units. Makers build it from CasADi's symbols
 (`Program.build`), users differentiate it, print it, run it in the interpreter, or hand it to `draisine.kernels`.
-All slots are dense; matrices are stored by columns.
+All slots are dense; matrices are stored by columns. A program that was stored (`portable`) needs no CasADi until somebody asks
+for its `function`.
 """
 
 from __future__ import annotations
@@ -11,13 +12,16 @@ import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
-import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-# An operation is one CasADi instruction other than input, output and constant.
-_NOT_OPERATIONS = frozenset({ca.OP_INPUT, ca.OP_OUTPUT, ca.OP_CONST})
+from draisine.program import operation as op
+from draisine.program.tape import Code, Tape
+
+if TYPE_CHECKING:
+    import casadi as ca
 
 
 @dataclass(frozen=True)
@@ -43,17 +47,6 @@ class Slot:
         return f"{head}: {entries}"
 
 
-@dataclass(frozen=True)
-class Instruction:
-    """One line of the tape: `work[output] = operation(work[inputs])`."""
-
-    operation: int
-    inputs: tuple[int, ...]
-    outputs: tuple[int, ...]
-    constant: float | None = None
-    callee: ca.Function | None = None
-
-
 @dataclass(frozen=True, eq=False)
 class Program:
     """A named straight-line function of named vectors.
@@ -70,7 +63,7 @@ class Program:
     name: str
     inputs: tuple[Slot, ...]
     outputs: tuple[Slot, ...]
-    function: ca.Function
+    code: Code
 
     @staticmethod
     def build(
@@ -78,11 +71,16 @@ class Program:
         inputs: Mapping[str, tuple[ca.SX, Sequence[str]] | ca.SX],
         outputs: Mapping[str, tuple[ca.SX, Sequence[str]] | ca.SX],
         units: Mapping[str, str] | None = None,
+        shared: bool = False,
     ) -> Program:
         """Make a program from symbols (inputs) and expressions (outputs), sharing common subexpressions.
 
-        A value is an SX, or a pair (SX, labels); `units` maps labels to units.
+        A value is an SX, or a pair (SX, labels); `units` maps labels to units. Who has `shared` what is common saves the search.
         """
+        import casadi as ca
+
+        from draisine.program.casadi_tape import CasadiCode
+
         units = units or {}
 
         def slots(table: Mapping[str, tuple[ca.SX, Sequence[str]] | ca.SX]) -> tuple[tuple[Slot, ...], list[ca.SX]]:
@@ -99,39 +97,28 @@ class Program:
 
         ins, arguments = slots(inputs)
         outs, results = slots(outputs)
-        results = ca.cse(results) if results else results
+        results = ca.cse(results) if results and not shared else results
         function = ca.Function(name, arguments, results, [s.name for s in ins], [s.name for s in outs])
         if function.has_free():
             raise ValueError(f"program {name!r} uses symbols that are not among its inputs: {', '.join(function.get_free())}")
-        return Program(name, ins, outs, function)
+        return Program(name, ins, outs, CasadiCode(function))
 
     # ---------------------------------------------------------------- looking
 
-    @cached_property
-    def tape(self) -> tuple[Instruction, ...]:
-        """The instructions in order. Input reads `inputs = (slot, entry)`, output writes `outputs = (slot, entry)`."""
-        function = self.function
-        symbols = None
-        lines = []
-        for k in range(function.n_instructions()):
-            operation = function.instruction_id(k)
-            constant = function.instruction_constant(k) if operation == ca.OP_CONST else None
-            callee = None
-            if operation == ca.OP_CALL:
-                symbols = symbols if symbols is not None else function.instructions_sx()
-                callee = symbols[k].which_function()
-            lines.append(
-                Instruction(
-                    operation, tuple(function.instruction_input(k)), tuple(function.instruction_output(k)), constant, callee
-                )
-            )
-        return tuple(lines)
+    @property
+    def tape(self) -> Tape:
+        """The instructions in order."""
+        return self.code.tape
+
+    @property
+    def function(self) -> ca.Function:
+        """The CasADi function: for derivatives and expressions."""
+        return self.code.function
 
     @property
     def operations(self) -> int:
         """Number of floating-point operations (instructions other than input, output and constant)."""
-        f = self.function
-        return sum(f.instruction_id(k) not in _NOT_OPERATIONS for k in range(f.n_instructions()))
+        return self.code.operations
 
     @cached_property
     def digest(self) -> str:
@@ -139,7 +126,7 @@ class Program:
         sha = hashlib.sha256()
         for slot in (*self.inputs, *self.outputs):
             sha.update(f"{slot.name}{slot.shape};".encode())
-        _digest_function(self.function, sha)
+        sha.update(self.code.fingerprint.encode())
         return sha.hexdigest()
 
     def input(self, name: str) -> Slot:
@@ -150,6 +137,8 @@ class Program:
 
     def symbols(self) -> list[ca.SX]:
         """Fresh symbols shaped like the inputs."""
+        import casadi as ca
+
         return [ca.SX.sym(slot.name, *slot.shape) for slot in self.inputs]
 
     def __str__(self) -> str:
@@ -164,6 +153,8 @@ class Program:
 
     def __call__(self, *arguments: ArrayLike) -> tuple[NDArray[np.float64], ...]:
         """Run in CasADi's interpreter. Columns come back one-dimensional, matrices two-dimensional."""
+        import casadi as ca
+
         if len(arguments) != len(self.inputs):
             names = ", ".join(slot.name for slot in self.inputs)
             raise TypeError(f"program {self.name!r} takes {len(self.inputs)} arguments ({names}), got {len(arguments)}")
@@ -181,6 +172,8 @@ class Program:
 
     def jacobian(self, of: str, wrt: str, name: str | None = None) -> Program:
         """The program of ∂of/∂wrt, exact, with the same inputs. `of` must be a column."""
+        import casadi as ca
+
         arguments = self.symbols()
         results = self.function.call(arguments)
         row = [s.name for s in self.outputs].index(self.output(of).name)
@@ -200,18 +193,7 @@ def _named(slots: Sequence[Slot], name: str, complaint: str) -> Slot:
     raise KeyError(f"{complaint} {name!r}; it has {', '.join(s.name for s in slots)}")
 
 
-def _digest_function(function: ca.Function, sha: hashlib._Hash) -> None:
-    # CasADi's own serialisation is complete: tape, constants, callees and the numbers of tables; the same in every process.
-    sha.update(function.serialize().encode())
-
-
-def _operator_names() -> dict[int, str]:
-    names = {getattr(ca, n): n[3:].lower() for n in dir(ca) if n.startswith("OP_")}
-    return {number: name for number, name in names.items() if isinstance(number, int)}
-
-
 def _listing(program: Program) -> Iterator[str]:
-    names = _operator_names()
     infix = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
     yield f"program {program.name}"
     for slot in program.inputs:
@@ -223,16 +205,16 @@ def _listing(program: Program) -> Iterator[str]:
         return f"{slot.name}.{slot.labels[entry]}" if slot.labels else f"{slot.name}[{entry}]"
 
     for line in program.tape:
-        operation = names.get(line.operation, str(line.operation))
-        if line.operation == ca.OP_INPUT:
+        operation = op.NAMES[line.operation].lower()
+        if line.operation == op.INPUT:
             yield f"  w{line.outputs[0]} = {label(program.inputs[line.inputs[0]], line.inputs[1])}"
-        elif line.operation == ca.OP_OUTPUT:
+        elif line.operation == op.OUTPUT:
             yield f"  {label(program.outputs[line.outputs[0]], line.outputs[1])} = w{line.inputs[0]}"
-        elif line.operation == ca.OP_CONST:
+        elif line.operation == op.CONST:
             yield f"  w{line.outputs[0]} = {line.constant!r}"
         elif operation in infix:
             yield f"  w{line.outputs[0]} = w{line.inputs[0]} {infix[operation]} w{line.inputs[1]}"
         else:
-            called = line.callee.name() if line.callee is not None else operation
+            called = line.callee.name if line.callee is not None else operation
             targets = ", ".join(f"w{o}" for o in line.outputs)
             yield f"  {targets} = {called}({', '.join(f'w{i}' for i in line.inputs)})"

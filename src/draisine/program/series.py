@@ -12,10 +12,10 @@ from collections.abc import Callable
 from types import MappingProxyType
 from typing import Any
 
-import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
+from draisine.program import operation as op
 from draisine.program.arithmetic import Operations, real_operations
 from draisine.program.interpreter import run_tape
 from draisine.program.program import Program
@@ -26,6 +26,7 @@ Series = NDArray[np.float64]  # coefficients; a plain number is a series too
 def along(program: Program, *arguments: NDArray[np.float64]) -> tuple[NDArray[np.float64], ...]:
     """The results of a program along a curve. Arguments and results are tables, entries × coefficients; all alike in length.
 
+    >>> import casadi as ca
     >>> x = ca.SX.sym("x")
     >>> f = Program.build("f", {"x": x}, {"y": ca.exp(2 * x)})
     >>> along(f, np.array([[0.0, 1.0, 0.0, 0.0]]))[0].tolist()  # x = s: 1 + 2s + 2s² + 4/3 s³
@@ -48,14 +49,14 @@ def series_operations() -> Operations:
     """The meaning of each operation over series, for the interpreter."""
     real = real_operations()
     decisions = ("SIGN", "FLOOR", "CEIL", "LT", "LE", "EQ", "NE", "NOT", "AND", "OR", "LOW", "GETNONZEROS_PARAM")
-    table: dict[str, Callable[..., Any]] = {name: _on_values(real[getattr(ca, f"OP_{name}")], name) for name in decisions}
+    table: dict[str, Callable[..., Any]] = {name: _on_values(real[op.NUMBERS[name]], name) for name in decisions}
     table |= {"ASSIGN": lambda a: a, "LIFT": lambda a, b: a, "PRINTME": lambda a, b: a}
     table |= {"ADD": _sum, "SUB": lambda a, b: _sum(a, -1.0 * b), "MUL": _product, "DIV": _quotient}
     table |= {"NEG": lambda a: -1.0 * a, "SQ": lambda a: _product(a, a), "TWICE": lambda a: 2.0 * a}
     table |= {"INV": lambda a: _quotient(1.0, a), "SQRT": _root, "EXP": _exp, "LOG": _log, "TANH": _tanh}
     table |= {"SIN": lambda a: _circle(a)[0], "COS": lambda a: _circle(a)[1], "TAN": lambda a: _quotient(*_circle(a))}
     table |= {"SINH": lambda a: _hyperbola(a)[0], "COSH": lambda a: _hyperbola(a)[1], "EXPM1": _expm1}
-    table |= {name: _by_slope(real[getattr(ca, f"OP_{name}")], slope) for name, slope in _slopes().items()}
+    table |= {name: _by_slope(real[op.NUMBERS[name]], slope) for name, slope in _slopes().items()}
     table |= {
         "POW": _power,
         "CONSTPOW": _power,
@@ -66,7 +67,7 @@ def series_operations() -> Operations:
     table |= {"FMIN": lambda a, b: a if _value(a) <= _value(b) else b, "FMAX": lambda a, b: a if _value(a) >= _value(b) else b}
     table |= {"FMOD": _rest(math.fmod), "REMAINDER": _rest(math.remainder)}
     table |= {"IF_ELSE_ZERO": lambda a, b: b if _value(a) != 0.0 else 0.0}
-    return MappingProxyType({getattr(ca, f"OP_{name}"): function for name, function in table.items()})
+    return MappingProxyType({op.NUMBERS[name]: function for name, function in table.items()})
 
 
 def _slopes() -> dict[str, Callable[[Any], Any]]:

@@ -16,14 +16,18 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
+from typing import TYPE_CHECKING, TypeAlias
 
-import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from draisine.program.pattern import Pattern
 from draisine.program.program import Program, Slot
 
-Slots = Mapping[str, tuple[ca.SX, Sequence[str]] | ca.SX]
+if TYPE_CHECKING:
+    import casadi as ca
+
+Slots: TypeAlias = "Mapping[str, tuple[ca.SX, Sequence[str]] | ca.SX]"
 
 ROUNDS = 40  # of Newton's method, after which it has failed
 WRITTEN = 8  # rounds where they are written out one after the other
@@ -58,7 +62,7 @@ class Solved:
     name: str
     system: Program
     after: Program
-    pattern: ca.Sparsity | None = None
+    pattern: Pattern | None = None
     solver: Solver = Solver.AUTO
     further: Program | None = None
     start: Program | None = None
@@ -76,6 +80,8 @@ class Solved:
     ) -> Solved:
         """From symbols and expressions: K of the inputs, r of the inputs and z, outputs of the inputs and z. `start` is a first
         z, where r is not linear in it."""
+        import casadi as ca
+
         bent = ca.jacobian(side, z)
         curved = bool(bent.nnz()) and ca.depends_on(bent, z)
         if curved and start is None:
@@ -88,7 +94,7 @@ class Solved:
         taken = {**inputs, "z": z}
         system = Program.build(f"{name}_system", taken if curved else inputs, {"entries": entries, "side": side})
         first = Program.build(f"{name}_start", inputs, {"z": start}) if curved and start is not None else None
-        return Solved(name, system, Program.build(name, taken, outputs), filled.sparsity(), solver, start=first)
+        return Solved(name, system, Program.build(name, taken, outputs), Pattern.of(filled.sparsity()), solver, start=first)
 
     def __post_init__(self) -> None:
         matrix, side = self.system.outputs
@@ -98,10 +104,10 @@ class Solved:
                 raise ValueError(
                     f"{self.name!r}: its matrix is {matrix.shape[0]} × {matrix.shape[1]} and its side has {n} entries"
                 )
-        elif self.pattern.shape != (n, n) or self.pattern.nnz() != matrix.size:
-            rows, columns = self.pattern.shape
+        elif self.pattern.size != n or self.pattern.nnz() != matrix.size:
+            rows = self.pattern.size
             raise ValueError(
-                f"{self.name!r}: its pattern has {self.pattern.nnz()} places in {rows} × {columns}, its matrix {matrix.size} "
+                f"{self.name!r}: its pattern has {self.pattern.nnz()} places in {rows} × {rows}, its matrix {matrix.size} "
                 f"entries and its side {n}"
             )
         shapes = [slot.shape for slot in self.inputs]
@@ -136,9 +142,9 @@ class Solved:
         return 1 + (0 if self.further is None else self.further.outputs[0].shape[1])
 
     @cached_property
-    def places(self) -> ca.Sparsity:
+    def places(self) -> Pattern:
         """Where the entries of K stand."""
-        return ca.Sparsity.dense(self.size, self.size) if self.pattern is None else self.pattern
+        return Pattern.dense(self.size) if self.pattern is None else self.pattern
 
     @cached_property
     def sparse(self) -> bool:
@@ -147,7 +153,9 @@ class Solved:
             return self.solver == Solver.SPARSE
         if 4 * self.places.nnz() > self.size**2:
             return False
-        return ca.sprank(self.places) == self.size and _SPARSE_PRICE * self._sparse_operations < self._dense_operations
+        import casadi as ca
+
+        return ca.sprank(self.places.sparsity) == self.size and _SPARSE_PRICE * self._sparse_operations < self._dense_operations
 
     @property
     def operations(self) -> int:
@@ -163,7 +171,7 @@ class Solved:
     @cached_property
     def _sparse_operations(self) -> int:
         # each entry of R takes one reflection, of four operations per entry of its vector; so do the sides
-        vectors, upper, _, _ = self.places.qr_sparse(True)
+        vectors, upper, _, _ = self.places.sparsity.qr_sparse(True)
         lengths = np.diff(vectors.colind())
         reflections = np.sum(lengths[np.array(upper.row(), dtype=np.int64)]) + self.sides * np.sum(lengths)
         return int(4 * reflections + 2 * self.sides * upper.nnz())
@@ -174,7 +182,7 @@ class Solved:
         for further in (self.further, self.start):
             sha.update((further.digest if further is not None else "none").encode())
         if self.pattern is not None:
-            sha.update(np.array([*self.pattern.colind(), *self.pattern.row()], dtype=np.int64).tobytes())
+            sha.update(np.array([*self.pattern.begins, *self.pattern.rows], dtype=np.int64).tobytes())
         return sha.hexdigest()
 
     def input(self, name: str) -> Slot:
@@ -189,17 +197,19 @@ class Solved:
 
     def linear(self, arguments: Sequence[ca.SX], z: ca.SX | None = None) -> tuple[ca.SX, ca.SX]:
         """K, sparse, and r in the given symbols; with Newton's method those of its round at z, which z fulfils as well."""
+        import casadi as ca
+
         if self.iterates and z is None:
             raise ValueError(f"{self.name!r} is not linear in what is solved for; its equations need z")
         given: list[ca.SX] = [*arguments, z] if self.iterates and z is not None else [*arguments]
         entries, side = self.system.function.call(given)
-        return ca.SX(self.places, ca.vec(entries)), side
+        return ca.SX(self.places.sparsity, ca.vec(entries)), side
 
     def matrix_at(self, *arguments: ArrayLike) -> NDArray[np.float64]:
         """K in numbers; with Newton's method, that of the last round."""
         z = [np.reshape(self.solution(*arguments), (self.size, -1))[:, 0]] if self.iterates else []
         matrix = np.zeros((self.size, self.size))
-        matrix[self.places.get_triplet()] = self.system(*arguments, *z)[0].ravel(order="F")
+        matrix[self.places.rows, self.places.columns] = self.system(*arguments, *z)[0].ravel(order="F")
         return matrix
 
     def solution(self, *arguments: ArrayLike) -> NDArray[np.float64]:
@@ -223,12 +233,12 @@ class Solved:
     def _round(self, *arguments: ArrayLike) -> tuple[NDArray[np.float64], Callable[[NDArray[np.float64]], NDArray[np.float64]]]:
         """The solution for what `system` says of these arguments, and what solves for other sides."""
         entries, side = self.system(*arguments)
-        rows, columns = self.places.get_triplet()
+        rows, columns = self.places.rows, self.places.columns
         if self.sparse:
             from scipy.sparse import csc_array
             from scipy.sparse.linalg import splu
 
-            solve = splu(csc_array((entries.ravel(order="F"), rows, self.places.colind()), shape=(self.size, self.size))).solve
+            solve = splu(csc_array((entries.ravel(order="F"), rows, self.places.begins), shape=(self.size, self.size))).solve
         else:
             matrix = np.zeros((self.size, self.size))
             matrix[rows, columns] = entries.ravel(order="F")
@@ -244,6 +254,8 @@ class Solved:
 
     def jacobian(self, of: str, wrt: str, name: str | None = None) -> Solved:
         """∂of/∂wrt, exact: with z fixed, and through the solution by K ∂z = ∂r − ∂(K z), z fixed, on the same factors."""
+        import casadi as ca
+
         if self.further is not None:
             raise ValueError(f"{self.name!r} is a derivative already, and its solutions can be differentiated only once")
         arguments = self.symbols()

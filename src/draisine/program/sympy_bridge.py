@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import casadi as ca
 
+from draisine.program import operation as op
 from draisine.program.program import Program, Slot
 
 if TYPE_CHECKING:
@@ -236,18 +237,18 @@ def to_sympy(program: Program) -> Listing:
     work: dict[int, Any] = {}
     for number, line in enumerate(program.tape):
         operation = line.operation
-        if operation == ca.OP_OUTPUT:
+        if operation == op.OUTPUT:
             slot = program.outputs[line.outputs[0]]
             column, row = divmod(line.outputs[1], slot.shape[0])
             results[slot.name][row, column] = work[line.inputs[0]]
             continue
-        if operation == ca.OP_CALL:
+        if operation == op.CALL:
             calls = _called(line.callee, [work[i] for i in line.inputs], len(line.outputs))
             work |= {target: value for target, value in zip(line.outputs, calls, strict=True) if target >= 0}
             continue
-        if operation == ca.OP_INPUT:
+        if operation == op.INPUT:
             formula = symbols[program.inputs[line.inputs[0]].name][line.inputs[1]]
-        elif operation == ca.OP_CONST:
+        elif operation == op.CONST:
             formula = _exact(float(line.constant or 0.0))
         else:
             formula = functions[operation](*(work[i] for i in line.inputs))
@@ -277,10 +278,10 @@ def _use_counts(program: Program) -> list[int]:
     """How often the result of each line is read."""
     counts, maker = [0] * len(program.tape), dict[int, int]()
     for number, line in enumerate(program.tape):
-        if line.operation != ca.OP_INPUT:
+        if line.operation != op.INPUT:
             for i in line.inputs:
                 counts[maker[i]] += 1
-        if line.operation != ca.OP_OUTPUT:
+        if line.operation != op.OUTPUT:
             maker |= {o: number for o in line.outputs if o >= 0}
     return counts
 
@@ -289,7 +290,7 @@ def _called(callee: Any, arguments: Sequence[Any], count: int) -> list[Any]:
     """Calls stay calls: tables and separate functions appear by their name."""
     import sympy
 
-    name = callee.name()
+    name = callee.name
     return [sympy.Function(name if count == 1 else f"{name}_{k}", real=True)(*arguments) for k in range(count)]
 
 
@@ -330,4 +331,4 @@ def _to_sympy() -> Mapping[int, Callable[..., Any]]:
     }
     table |= {"AND": lambda a, b: truth(sp.And(is_true(a), is_true(b))), "OR": lambda a, b: truth(sp.Or(is_true(a), is_true(b)))}
     table |= {"IF_ELSE_ZERO": lambda a, b: sp.Piecewise((b, is_true(a)), (0, True))}
-    return {getattr(ca, f"OP_{name}"): function for name, function in table.items()}
+    return {op.NUMBERS[name]: function for name, function in table.items()}

@@ -12,20 +12,24 @@ right side.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
-import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
+if TYPE_CHECKING:
+    import casadi as ca
 
 Kind = Literal["linear", "spline"]
 Outside = Literal["slope", "hold"]
 Array = NDArray[np.float64]
 
+_NAME = re.compile(r"(?!(?:null|jac|hess)$)[A-Za-z](?:_?[A-Za-z0-9])*_?")  # of a CasADi function
 _HIGHEST_CALL = 2  # derivatives up to this order in all are calls of further tables; beyond it CasADi differentiates the cells
 
 
@@ -56,7 +60,7 @@ class Table:
     outside: Outside = "slope"
 
     def __post_init__(self) -> None:
-        if not ca.Function.check_name(self.name):
+        if not _NAME.fullmatch(self.name):
             raise TableError(f"table {self.name!r}: the name must be a letter followed by letters, digits and single underscores")
         self._check_choice("kind", self.kind, get_args(Kind))
         self._check_choice("outside", self.outside, get_args(Outside))
@@ -75,6 +79,8 @@ class Table:
 
     def __call__(self, *arguments: Any) -> ca.SX:
         """The table's value as a call node, for symbols; entries of columns are taken one by one."""
+        import casadi as ca
+
         if len(arguments) != len(self.knots):
             raise TypeError(f"table {self.name!r} takes {len(self.knots)} arguments, got {len(arguments)}")
         columns = [ca.densify(ca.SX(a)) for a in arguments]
@@ -216,6 +222,8 @@ def _natural_moments(h: Array, chords: Array) -> Array:
 
 def _callee(name: str, cells: _Cells, orders: tuple[int, ...], made: dict[tuple[int, ...], ca.Function]) -> ca.Function:
     """The function of a derivative of the given orders; `made` shares mixed derivatives, which have two ways to them."""
+    import casadi as ca
+
     if orders in made:
         return made[orders]
     x = [ca.MX.sym(f"x{k}") for k in range(len(orders))]
@@ -240,6 +248,8 @@ def _callee(name: str, cells: _Cells, orders: tuple[int, ...], made: dict[tuple[
 
 def _lookup(cells: _Cells, x: Sequence[ca.MX]) -> ca.MX:
     """Find the cell, fetch its coefficients, evaluate by Horner's rule: scalar operations and look-ups only."""
+    import casadi as ca
+
     axes = len(x)
     powers = cells.coefficients.shape[axes:]
     data = ca.MX(ca.DM(cells.coefficients.reshape(-1)))

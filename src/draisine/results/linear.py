@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -170,6 +170,10 @@ class LinearModel:
         if name not in names:
             raise KeyError(f"{self.model} has no {kind} {name!r}; it has {', '.join(names) or 'none'}")
         return names.index(name)
+
+    if TYPE_CHECKING:  # attached by `draisine.drawn.linear`, since pictures are drawn elsewhere
+
+        def plot(self, **options: Any) -> Any: ...
 
     def as_data(self) -> dict[str, Any]:
         """Plain numbers and texts, for JSON."""

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
+from draisine.kernels.hoisted import HoistedKernel, compile_hoisted
 from draisine.kernels.kernel import Kernel, compile
 from draisine.program.equations import Equations
 from draisine.program.implicit import Implicit
+from draisine.program.program import Program
 from draisine.simulation.forms import CompiledForm, compile_form
 from draisine.simulation.memory import Kernels
 from draisine.simulation.rates import DerivativeArray
@@ -28,7 +30,7 @@ class CompiledEquations:
     """The kernels that a run of these equations calls. Those of implicit methods are made when one is first used."""
 
     equations: Equations
-    dynamics: Kernel | None  # of ẋ = f
+    dynamics: Kernel | HoistedKernel | None  # of ẋ = f
     project: Kernel | None
     monitor: Kernel | None
     events: Kernel | None
@@ -44,7 +46,7 @@ class CompiledEquations:
         return DerivativeArray(self.form.form)
 
     def kernels(self, control: int = 0, implicit: bool = False) -> Kernels:
-        def address(kernel: Kernel | None) -> int:
+        def address(kernel: Kernel | HoistedKernel | None) -> int:
             return 0 if kernel is None else kernel.address
 
         return Kernels(
@@ -54,6 +56,7 @@ class CompiledEquations:
             address(self.events),
             control,
             self.form if implicit else None,
+            self.dynamics if isinstance(self.dynamics, HoistedKernel) else None,
         )
 
 
@@ -83,8 +86,9 @@ class Choices:
             began = time.perf_counter()
             e = self.equations(choice)
             dynamics = None if isinstance(e.dynamics, Implicit) else e.dynamics
-            kernels = [None if program is None else compile(program) for program in (dynamics, e.project, e.monitor, e.events)]
-            self.ready[choice] = made = CompiledEquations(e, *kernels)
+            hot = compile_hoisted(dynamics) if isinstance(dynamics, Program) else None if dynamics is None else compile(dynamics)
+            others = [None if program is None else compile(program) for program in (e.project, e.monitor, e.events)]
+            self.ready[choice] = made = CompiledEquations(e, hot, *others)
             if dynamics is None:
                 _ = made.form
             self.seconds += time.perf_counter() - began
@@ -113,6 +117,12 @@ class Choices:
         return best
 
 
+@lru_cache(maxsize=64)
+def _monitor(equations: Equations) -> Kernel:
+    assert equations.monitor is not None
+    return compile(equations.monitor)
+
+
 def best_for(
     equations: Equations, q: Reals, v: Reals, extra: Reals, others: tuple[float, Reals, Reals]
 ) -> tuple[Equations, Reals]:
@@ -130,7 +140,7 @@ def best_for(
     def condition(candidate: Equations) -> float:
         if candidate.monitor is None:
             return 1.0
-        value = float(candidate.monitor([t], state(candidate.independent), u, p)[0][0])
+        value = float(_monitor(candidate)([t], state(candidate.independent), u, p)[0][0])
         return value if np.isfinite(value) else np.inf
 
     best, lowest = equations, condition(equations)

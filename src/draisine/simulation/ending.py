@@ -83,9 +83,8 @@ def _cause(s: Situation) -> str:
     """What is singular, in words: the largest of what the condition is made of."""
     if s.equations.causes is None:
         return f"the independent velocities ({', '.join(s.equations.independent)}) lose their meaning"
-    arrays = s.memory.arrays
     program = s.equations.causes
-    (values,) = program([s.memory.block.t], s.memory.state, arrays["inputs_at"], arrays["parameters"])
+    (values,) = program([s.memory.block.t], s.memory.state, s.memory.inputs, s.memory.parameters)
     return program.output("value").labels[int(np.argmax(np.nan_to_num(values, nan=np.inf)))]
 
 

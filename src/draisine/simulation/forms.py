@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
@@ -27,6 +26,7 @@ SPARSE_FROM = 30
 def implicit_form(dynamics: Program | Solved | Implicit) -> Implicit:
     """The dynamics as a residual; its unknowns begin with the states.
 
+    >>> import casadi as ca
     >>> t, x, u, p = (ca.SX.sym(n, k) for n, k in (("t", 1), ("x", 1), ("u", 0), ("p", 0)))
     >>> fall = Program.build("fall", {"t": t, "x": x, "u": u, "p": p}, {"xdot": -x})
     >>> implicit_form(fall)([0.0], [2.0], [1.0], [], [])
@@ -34,6 +34,8 @@ def implicit_form(dynamics: Program | Solved | Implicit) -> Implicit:
     """
     if isinstance(dynamics, Implicit):
         return dynamics
+    import casadi as ca
+
     t, x, u, p = (ca.SX.sym(slot.name, slot.size) for slot in dynamics.inputs)
     labels = dynamics.inputs[1].labels
     if isinstance(dynamics, Program):

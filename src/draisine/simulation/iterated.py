@@ -87,7 +87,7 @@ class _Reactions:
                 f"{equations.name}: its reactions are not solved for together with accelerations; read them from its report"
             )
         self.solved = solved
-        self._rows, self._columns = (np.array(a, dtype=np.int64) for a in solved.places.get_triplet())
+        self._rows, self._columns = (np.array(a, dtype=np.int64) for a in (solved.places.rows, solved.places.columns))
 
     def at(self, entries: Reals, side: Reals) -> tuple[Map, Any, Reals]:
         """The matrix as a map, a way to write it out, and the right side."""

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from draisine.kernels.hoisted import HoistedKernel
 from draisine.simulation import layout
 from draisine.simulation.forms import CompiledForm
 from draisine.simulation.methods.implicit_scheme import ImplicitScheme
@@ -22,7 +23,10 @@ Reals = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Kernels:
-    """Addresses of the compiled programs of (t, x, u, p); 0 for one that does not exist. `form` is for implicit methods."""
+    """Addresses of the compiled programs of (t, x, u, p); 0 for one that does not exist. `form` is for implicit methods.
+
+    Where the dynamics are `hoisted`, parameters are extended by what follows from them alone; others read no further than p.
+    """
 
     dynamics: int = 0
     project: int = 0
@@ -30,6 +34,11 @@ class Kernels:
     watch: int = 0
     control: int = 0
     form: CompiledForm | None = None
+    hoisted: HoistedKernel | None = None
+
+    def extended(self, parameters: Reals) -> Reals:
+        """The parameters as these kernels read them."""
+        return parameters if self.hoisted is None else self.hoisted.extended(parameters)
 
 
 def _address(array: NDArray[Any]) -> int:
@@ -90,12 +99,8 @@ class Memory:
         self.arrays: dict[str, NDArray[Any]] = {}
         b = self.block
         b.states, b.inputs, b.events = len(x), len(inputs), len(directions)
-        given: dict[str, ArrayLike] = {
-            "inputs_at": inputs,
-            "parameters": parameters,
-            "direction_at": directions,
-            "stops_at": stops,
-        }
+        self._parameters = np.array(parameters, dtype=np.float64)
+        given: dict[str, ArrayLike] = {"inputs_at": inputs, "direction_at": directions, "stops_at": stops}
         self._furnish(kernels, method, given)
         self.state[:] = x
         b.t, b.end = span
@@ -106,6 +111,7 @@ class Memory:
     def _furnish(self, kernels: Kernels, method: SteppingMethod, given: Mapping[str, ArrayLike]) -> None:
         """Arrays for a method and the equations' kernels, and what is `given` for some of them."""
         b = self.block
+        given = {**given, "parameters": kernels.extended(self._parameters)}
         form = kernels.form if method.implicit else None
         b.unknowns = b.states if form is None else form.form.size
         b.width = -(-b.unknowns // 8) * 8
@@ -184,6 +190,11 @@ class Memory:
         """The inputs; writable."""
         return self.arrays["inputs_at"]
 
+    @property
+    def parameters(self) -> Reals:
+        """The parameters themselves, without what follows from them."""
+        return self._parameters
+
     # ----------------------------------------------------------------------------------------------------- changing
 
     def use(self, kernels: Kernels) -> None:
@@ -196,7 +207,7 @@ class Memory:
 
     def take(self, kernels: Kernels, method: SteppingMethod) -> None:
         """Go on from here with another method, or with equations of another pattern; what was kept stays."""
-        kept = {name: self.arrays[name].copy() for name in ("inputs_at", "parameters", "direction_at", "stops_at", "sign_at")}
+        kept = {name: self.arrays[name].copy() for name in ("inputs_at", "direction_at", "stops_at", "sign_at")}
         x, step = self.state.copy(), self.block.h
         self._furnish(kernels, method, kept)
         self.state[:] = x

@@ -10,12 +10,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
-import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
 from draisine.program.implicit import Implicit
+
+if TYPE_CHECKING:
+    import casadi as ca
 
 Reals = NDArray[np.float64]
 
@@ -42,6 +45,8 @@ class DerivativeArray:
     @cached_property
     def function(self) -> ca.Function:
         """(t, x, derivatives of x one after the other, u, p) → the array, and its Jacobian by x and by the derivatives."""
+        import casadi as ca
+
         t, x, rate, u, p = self.form.residual.symbols()
         derivatives = [rate, *(ca.SX.sym(f"d{k}", x.numel()) for k in range(2, self.order + 2))]
         (row,) = self.form.residual.function.call([t, x, rate, u, p])

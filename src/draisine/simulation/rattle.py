@@ -65,8 +65,8 @@ class RattleStepper:
         self._memory, self._loop = memory, loop
         self._pending = False  # a step was made and not yet taken
         z, q, v, _, _ = (slot.size for slot in method.drift.inputs)
-        self._given = [np.zeros(size) for size in (z, q, v, 1, len(memory.arrays["parameters"]))]
-        self._given[4][:] = memory.arrays["parameters"]
+        self._given = [np.zeros(size) for size in (z, q, v, 1, len(memory.parameters))]
+        self._given[4][:] = memory.parameters
         self._end = np.zeros(q), np.zeros(v)
         self._rates = np.zeros((2, memory.block.states))
         self._known = -1  # the step at whose end the rate is known

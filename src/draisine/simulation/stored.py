@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
-from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -77,7 +77,19 @@ def _key(implicit: bool) -> str:
         sha.update(Path(str(module.__file__)).read_bytes())
     sha.update(Path(__file__).read_bytes())
     kind = "implicit" if implicit else "explicit"
-    return f"stepping loop of {kind} methods; {sha.hexdigest()}; numba {version('numba')}; {host_key()}"
+    return f"stepping loop of {kind} methods; {sha.hexdigest()}; numba {_numba()}; {host_key()}"
+
+
+def _numba() -> str:
+    """Numba's version, from the file that tells it: asking for the metadata of packages takes longer than loading the loop."""
+    found = find_spec("numba")
+    if found is not None and found.origin is not None:
+        told = re.search(r'"version": "([^"]+)"', Path(found.origin).with_name("_version.py").read_text())
+        if told is not None:
+            return told[1]
+    from importlib.metadata import version
+
+    return version("numba")
 
 
 def compile_loop(implicit: bool = False) -> bytes:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.kernels.kernel import Kernel
+from draisine.program.casadi_tape import CasadiCode
 from draisine.program.program import Program, Slot
 
 Array = NDArray[np.float64]
@@ -27,7 +28,7 @@ def as_written(name: str, inputs: Mapping[str, ca.SX], outputs: Mapping[str, ca.
     dense = {slot: ca.densify(ca.SX(e)) for slot, e in outputs.items()}
     function = ca.Function(name, list(inputs.values()), list(dense.values()), list(inputs), list(dense))
     ins, outs = (tuple(Slot(slot, e.shape) for slot, e in table.items()) for table in (inputs, dense))
-    return Program(name, ins, outs, function)
+    return Program(name, ins, outs, CasadiCode(function))
 
 
 class OverPoints:

@@ -162,7 +162,7 @@ def _evaluated(program: Program | Solved, *arguments: ArrayLike) -> tuple[Reals,
         return program(*arguments)
     entries, side = program.system(*arguments)
     matrix = np.zeros((program.size, program.size))
-    matrix[program.places.get_triplet()] = entries.ravel(order="F")
+    matrix[program.places.rows, program.places.columns] = entries.ravel(order="F")
     largest = np.abs(matrix).max(axis=1, initial=0.0)
     rows = np.where(largest > 0.0, largest, 1.0)
     return program.after(*arguments, np.linalg.lstsq(matrix / rows[:, None], side / rows, rcond=SINGULAR)[0])

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,6 +60,10 @@ class CycleBranch:
             if before * after < 0.0:
                 found.append(float(values[i] + (before + after) ** 2 / (8 * (before - after))))
         return tuple(found)
+
+    if TYPE_CHECKING:  # attached by `draisine.drawn.cycles`, since pictures are drawn elsewhere
+
+        def plot(self, *names: str, **options: Any) -> Any: ...
 
     def __str__(self) -> str:
         first, last = self.values[0], self.values[-1]

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -122,6 +122,10 @@ class Cycle:
         """Half of what a quantity moves over a period, its peaks rounded off by parabolas through samples."""
         values = self._fine[name][:-1]
         return 0.5 * (_peak(values) + _peak(-values))
+
+    if TYPE_CHECKING:  # attached by `draisine.drawn.cycles`, since pictures are drawn elsewhere
+
+        def plot(self, *names: str, **options: Any) -> Any: ...
 
     def as_data(self) -> dict[str, Any]:
         """Plain numbers and texts, for JSON."""

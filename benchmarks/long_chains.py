@@ -1,6 +1,6 @@
 """Figures of trees treated body by body: chains of links, trains of trailers, a tree of a thousand bodies.
 
-python benchmarks/trees.py 32   # SymPy and PyDy for a pendulum of 32 links, which takes minutes, beside ours
+python benchmarks/long_chains.py 32   # SymPy and PyDy for a pendulum of 32 links, which takes minutes, beside ours
 """
 
 from __future__ import annotations

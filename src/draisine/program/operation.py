@@ -1,0 +1,28 @@
+"""Operations of tapes, by name and number.
+
+The numbers are part of the portable form of programs and do not change; `casadi_tape` translates CasADi's, by name.
+"""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+
+# fmt: off
+_NUMBERED = (
+    "ASSIGN", "ADD", "SUB", "MUL", "DIV", "NEG", "EXP", "LOG", "POW", "CONSTPOW", "SQRT", "SQ", "TWICE",
+    "SIN", "COS", "TAN", "ASIN", "ACOS", "ATAN", "LT", "LE", "EQ", "NE", "NOT", "AND", "OR", "FLOOR", "CEIL",
+    "FMOD", "FABS", "SIGN", "COPYSIGN", "IF_ELSE_ZERO", "ERF", "FMIN", "FMAX", "INV", "SINH", "COSH", "TANH",
+    "ASINH", "ACOSH", "ATANH", "ATAN2", "CONST", "INPUT", "OUTPUT", "CALL", "LOW", "GETNONZEROS_PARAM",
+    "ERFINV", "PRINTME", "LIFT", "LOG1P", "EXPM1", "HYPOT", "REMAINDER",
+)
+# fmt: on
+NUMBERS = MappingProxyType({name: number for number, name in enumerate(_NUMBERED)})
+NAMES = MappingProxyType(dict(enumerate(_NUMBERED)))
+
+ASSIGN, ADD, SUB, MUL, DIV, NEG, EXP, LOG, POW, CONSTPOW, SQRT, SQ, TWICE = range(13)
+SIN, COS, TAN, ASIN, ACOS, ATAN, LT, LE, EQ, NE, NOT, AND, OR, FLOOR, CEIL = range(13, 28)
+FMOD, FABS, SIGN, COPYSIGN, IF_ELSE_ZERO, ERF, FMIN, FMAX, INV, SINH, COSH, TANH = range(28, 40)
+ASINH, ACOSH, ATANH, ATAN2, CONST, INPUT, OUTPUT, CALL, LOW, GETNONZEROS_PARAM = range(40, 50)
+ERFINV, PRINTME, LIFT, LOG1P, EXPM1, HYPOT, REMAINDER = range(50, 57)
+
+PLUMBING = frozenset({INPUT, OUTPUT, CONST})  # what counts as no operation

@@ -1,0 +1,115 @@
+"""Equations kept on disk: the second process derives nothing, imports nothing heavy, and gives the same numbers."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from draisine import derived as store
+from draisine.equations import derive
+from draisine.gallery import model
+from draisine.program.equations import Event
+from draisine.program.expression import parse
+from draisine.program.portable import StoredCode
+from draisine.program.tables import Table
+from draisine.verbs import simulate
+
+HEAVY = ("casadi", "numba", "scipy", "sympy", "matplotlib", "xarray", "pandas", "rich")
+# Runs the command line and says what it imported; the last line is the tale.
+COMMAND = """
+import json, sys
+from draisine.cli import main
+code = main(sys.argv[1:])
+print(json.dumps({"code": code, "heavy": [name for name in %r if name in sys.modules]}))
+"""
+
+
+def command(*arguments: str) -> tuple[dict[str, object], dict[str, object]]:
+    told = subprocess.run([sys.executable, "-c", COMMAND % (HEAVY,), *arguments], capture_output=True, text=True, check=True)
+    result, tale = told.stdout.strip().splitlines()[-2:]
+    return json.loads(result), json.loads(tale)
+
+
+@pytest.fixture
+def own_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A store of its own, in which nothing is known."""
+    place = tmp_path / "store"
+    place.mkdir(mode=0o700)
+    monkeypatch.setenv("DRAISINE_CACHE_DIR", str(place))
+    store._derived.cache_clear()
+    yield place
+    store._derived.cache_clear()
+
+
+def entries(place: Path) -> set[Path]:
+    found = set()
+    for path in place.iterdir():
+        with path.open("rb") as file:
+            if b"draisine program" in file.read(200):
+                found.add(path)
+    return found
+
+
+def test_a_second_process_imports_nothing_heavy():
+    arguments = ("simulate", "bicycle", "--speed", "4.6", "--roll-rate", "0.5", "--until", "2", "--json")
+    first, _ = command(*arguments)
+    second, tale = command(*arguments)
+    assert tale == {"code": 0, "heavy": []}
+    assert first["final"] == second["final"]
+    # and the road that derives in this process gives the same, to the last bit
+    here = simulate(derive(model("bicycle")), 2.0, start={"speed": 4.6, "roll_rate": 0.5})
+    assert {name: float(value) for name, value in here.final.items()} == second["final"]
+
+
+def test_equations_from_the_store(own_store: Path):
+    system = model("rolling_disk").freeze()
+    first = store.derived(system)
+    assert len(entries(own_store)) == 1
+    store._derived.cache_clear()
+    second = store.derived(system)
+    assert isinstance(second.dynamics.code, StoredCode) and not isinstance(first.dynamics.code, StoredCode)
+    assert second.dynamics.digest == first.dynamics.digest
+    assert second.alternates == first.alternates and second.alternates
+    choice = second.alternates[0]
+    assert second.with_independent(choice).dynamics.digest == first.with_independent(choice).dynamics.digest
+
+
+def test_damaged_entries_are_made_anew(own_store: Path):
+    system = model("rolling_disk").freeze()
+    store.derived(system)
+    (path,) = entries(own_store)
+    whole = path.read_bytes()
+    for damaged in (whole[:1000], whole[:-1] + bytes([whole[-1] ^ 1]), b""):
+        path.unlink()
+        path.write_bytes(damaged)
+        store._derived.cache_clear()
+        assert not isinstance(store.derived(system).dynamics.code, StoredCode)
+        assert path.read_bytes() == whole
+
+
+def test_everything_that_matters_is_in_the_key():
+    system = model("bicycle").freeze()
+    told = {
+        store._told(system, laws, events, work)
+        for laws in ((), (("push", parse("2*t")),), (("push", parse("2*t + 1e-17")),))
+        for events in ((), (Event("e", "lean"),), (Event("e", "lean", "stop"),))
+        for work in (None, True)
+    }
+    assert len(told) == 3 * 3 * 2
+    assert store._told(model("bicycle").freeze(), (), (), None) in told
+    heavier = model("bicycle")
+    heavier.output("twice", "2*lean")
+    assert store._told(heavier.freeze(), (), (), None) not in told
+
+
+def test_numbers_of_tables_are_in_the_key():
+    def spring(last: float) -> str:
+        return store._told(Table("force", np.linspace(0.0, 1.0, 2000), np.linspace(0.0, last, 2000)))
+
+    assert spring(1.0) == spring(1.0) != spring(float(np.nextafter(1.0, 2.0)))
