@@ -1,18 +1,23 @@
-"""Draw the pictures of README and docs/gallery.md anew: `python docs/pictures.py`."""
+"""Draw the pictures of README and docs anew, and note what the studies find: `python docs/pictures.py [STUDY …]`."""
 
 from __future__ import annotations
 
+import json
+import sys
 from pathlib import Path
+
+from matplotlib import pyplot
 
 from draisine import draw, gallery, simulate, stability_map
 from draisine.view import save_figure
 
 IMAGES = Path(__file__).parent / "images"
+FINDINGS = Path(__file__).parent / "findings.json"  # study → what it found, for the pages of the site
 
 # study → figures shown, by the names the study gives them
 SHOWN = {
-    "bicycle_free_run": ("rates_and_speed", "path"),
-    "bicycle_controlled_turn": ("path", "rates_and_speed"),
+    "bicycle_free_run": ("rates_and_speed", "path", "contact_angles", "normal_forces", "energy"),
+    "bicycle_controlled_turn": ("path", "rates_and_speed", "lean_and_steer", "steer_torque", "pedal_torque", "contact_angles"),
     "turning_atlas": ("atlas", "hands_free_families"),
     "rolling_disk_paths": ("disk_slow_path",),
     "rolling_torus_paths": ("torus_flower_path",),
@@ -20,7 +25,7 @@ SHOWN = {
     "snakeboard_drive": ("path_in_a_circle",),
     "unicycle_ride": ("unicycle_pushed",),
     "sanjuan_bicycle_ride": ("lean_and_steer",),
-    "delebecque_pulse": ("lean_and_steer",),
+    "delebecque_pulse": ("lean_and_steer", "path", "slower"),
     "spherical_pendulum_passes": ("rosette",),
     "rattleback_reverses": ("rattleback_spins",),
     "four_bar_turns": ("positions",),
@@ -32,13 +37,13 @@ SHOWN = {
     "wheel_over_waves": ("path",),
     "wheelset_hunts": ("lateral", "critical_speed"),
     "bicycle_slides": ("ice",),
-    "shuttle_returns": ("controls", "steps"),
+    "shuttle_returns": ("controls", "descent", "drift", "steps"),
     "bicycle_changes_lane": ("lean_and_steer", "steer_torque"),
     "lqr_gust": ("lean_and_steer",),
     "slalom": ("path",),
     "wheelset_limit_cycles": ("amplitude", "cycles"),
     "bicycle_weaves": ("amplitude", "knocked"),
-    "schwab_bicycle_responds": ("root_locus", "response_to_lean"),
+    "schwab_bicycle_responds": ("eigenvalues", "root_locus", "response_to_lean", "response_to_steer"),
     "two_mass_skate_rights_itself": ("negative_trail",),
     "rider_steers_by_leaning": ("lean_to_the_right",),
     "wobble_appears": ("wobble",),
@@ -48,7 +53,7 @@ SHOWN = {
     "brachistochrone": ("wire",),
     "shortest_cars": ("paths",),
     "rocket_climbs": ("ascent",),
-    "minimum_time_turn": ("path", "torques"),
+    "minimum_time_turn": ("path", "torques", "lean_and_steer"),
     "lane_change": ("limits", "lane_path"),
     "unicycle_countersteers": ("turn", "path"),
     "simple_bicycle_countersteers": ("turn",),
@@ -56,10 +61,28 @@ SHOWN = {
     "swing_ups": ("swing_ups",),
     "bicycle_designed": ("design",),
     "shuttle_lands_aside": ("flight",),
-    "tank_outlet_found": ("fit",),
+    "tank_outlet_found": ("fit", "intervals"),
     "bicycle_identified": ("fit", "intervals"),
     "logger_file_fitted": ("fit",),
     "state_estimation": ("lean_and_steer",),
+    "basins": ("basins",),
+    "link_chain_falls": ("falling", "rope"),
+    "trailers_follow": ("circle", "left_alone"),
+    "snake_sets_off": ("path",),
+    "tree_flails": ("hinges",),
+    "sanjuan_disk_matrices": ("by_the_print",),
+    "double_pendulum_twice": ("tip",),
+    "cart_pole_swing_up": ("swing_up",),
+    "sphere_on_turntable_circles": ("turntable_level_path",),
+    "slider_crank_runs": ("running_free",),
+    "sarrus_lift_falls": ("fall",),
+    "stewart_platform_heaves": ("plan",),
+    "planetary_gear_lifts": ("angles",),
+    "three_body_treatments": ("orbit", "errors", "invariant"),
+    "van_der_pol_relaxes": ("relaxation",),
+    "singular_constraint_branches": ("branches",),
+    "wheelset_identified": ("fit",),
+    "double_pendulum_tracked": ("fit",),
 }
 
 
@@ -71,19 +94,31 @@ def film_still() -> None:
     save_figure(figure, IMAGES / "bicycle-ride.png")
 
 
-def main() -> None:
-    IMAGES.mkdir(exist_ok=True)
+def fixed() -> None:
+    """Pictures that belong to no study."""
     save_figure(draw(gallery.bicycle()), IMAGES / "bicycle-drawing.svg")
     film_still()
     over = {"speed": (0, 10, 500), "trail": (-0.05, 0.25, 400)}
     save_figure(stability_map(gallery.bicycle(), over, states=("lean", "steer")).plot(), IMAGES / "stability-map.png")
-    for study, names in SHOWN.items():
+
+
+def main(wanted: list[str]) -> None:
+    """Pictures and findings of the studies named, or of all, and the fixed ones with them."""
+    IMAGES.mkdir(exist_ok=True)
+    if not wanted:
+        fixed()
+    found = json.loads(FINDINGS.read_text(encoding="utf-8")) if FINDINGS.exists() else {}
+    for study in wanted or gallery.studies():
         outcome = gallery.study(study)()
-        for name in names:
+        found[study] = list(outcome.findings)
+        for name in SHOWN.get(study, ()):
             figure = outcome.figures[name]
             figure.set_dpi(110)
             save_figure(figure, IMAGES / f"{study}-{name}.png")
+        pyplot.close("all")
+    there = {study: found[study] for study in gallery.studies() if study in found}
+    FINDINGS.write_text(json.dumps(there, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])
