@@ -128,7 +128,7 @@ def _spoilt(e: Equations, fault: str) -> Equations:
     solved = e.explicit
     arguments = solved.system.symbols()
     entries, side = solved.system.function.call(arguments)
-    matrix = ca.densify(ca.SX(solved.places.sparsity(), ca.vec(entries)))
+    matrix = ca.densify(ca.SX(solved.places.sparsity, ca.vec(entries)))
     if fault == "bias":
         side[2] = 0.0
     else:
