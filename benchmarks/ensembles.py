@@ -38,7 +38,7 @@ def figures(peer: Peer | None = None, quickest: Peer | None = None, rounds: int 
     drawn = _ensemble(bike, SINGLE, 1)
     agreed = _check(bike, drawn)
     stepped, whole, together, alone = [], [], [], []
-    theirs: dict[str, list[float]] = {}
+    theirs: dict[str, list[tuple[float, float]]] = {}
     peers = {"as it comes": peer, "solving by Cramer's rule": quickest}
     for _ in range(rounds):
         seconds, starts = _single_runs(bike, drawn)
@@ -46,7 +46,7 @@ def figures(peer: Peer | None = None, quickest: Peer | None = None, rounds: int 
         whole.append(SINGLE / (seconds + starts))
         for name, one in peers.items():
             if one is not None:
-                theirs.setdefault(name, []).append(pydy_rate(one, drawn))
+                theirs.setdefault(name, []).append(pydy_rates(one, drawn))
         together.append(_rate(_ensemble(bike, MANY, None)))
         alone.append(_rate(_ensemble(bike, MANY, 1)))
     rate, single = float(np.median(together)), float(np.median(alone))
@@ -63,8 +63,10 @@ def figures(peer: Peer | None = None, quickest: Peer | None = None, rounds: int 
     )
     yield Figure("the same, starts of the single runs not counted", rate / float(np.median(stepped)))
     for name, rates in theirs.items():
-        ratio, target = rate / float(np.median(rates)), AtLeast(100) if name == "as it comes" else None
-        yield Figure(f"throughput against PyDy/Cython {name} and odeint, starts not counted there", ratio, "", target)
+        target = AtLeast(100) if name == "as it comes" else None
+        from_wishes, from_starts = np.median(rates, axis=0)
+        yield Figure(f"throughput against PyDy/Cython {name} and odeint, starts counted", rate / from_wishes, "", target)
+        yield Figure("the same, its starts not counted", rate / from_starts)
     for runs in (4_096, ALL):
         code = MEMORY.replace("RUNS", str(runs))
         if not Path("/proc/self/status").exists():
@@ -100,17 +102,20 @@ def _single_runs(bike: dr.Model, drawn: dr.Ensemble) -> tuple[float, float]:
     return stepping, starting
 
 
-def pydy_rate(peer: Peer, drawn: dr.Ensemble, count: int = 20) -> float:
-    """Runs per second of PyDy's right-hand side with `odeint` at the same tolerances and from the same starts, not counted."""
+def pydy_rates(peer: Peer, drawn: dr.Ensemble, count: int = 20) -> tuple[float, float]:
+    """Runs per second of PyDy's right-hand side with `odeint` at the same tolerances and from the same starts: whole, and these
+    not counted."""
     from scipy.integrate import odeint
 
-    begins = [
+    begin = time.perf_counter()
+    starts = [
         pydy_bicycle.consistent(peer, float(drawn["speed"][k]), lean_rate=float(drawn["roll_rate"][k])) for k in range(count)
     ]
-    now = time.perf_counter()
-    for begin in begins:
-        odeint(peer.rhs, begin, [0.0, UNTIL], args=(peer.constants,), rtol=METHOD.rtol, atol=METHOD.atol)
-    return count / (time.perf_counter() - now)
+    middle = time.perf_counter()
+    for start in starts:
+        odeint(peer.rhs, start, [0.0, UNTIL], args=(peer.constants,), rtol=METHOD.rtol, atol=METHOD.atol)
+    end = time.perf_counter()
+    return count / (end - begin), count / (end - middle)
 
 
 def _check(bike: dr.Model, drawn: dr.Ensemble) -> float:

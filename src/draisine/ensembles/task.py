@@ -19,7 +19,7 @@ from draisine.simulation.choices import prepare
 from draisine.simulation.choosing import check_tolerance, choose
 from draisine.simulation.methods import Method
 
-BLOCK = 256  # runs that one thread makes at a time
+BLOCK = 1024  # runs that one thread makes at a time: starts are solved together, which is Python over arrays
 ROOM = 2_000_000  # numbers that the samples of a block may take
 
 
