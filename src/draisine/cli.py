@@ -82,7 +82,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # the reader of our output went away, as `| head` does; nothing is wrong
         sys.stderr.close()
         return DONE
-    except (ValueError, KeyError, OSError, TypeError) as problem:
+    except (ValueError, KeyError, OSError) as problem:
         # what our own checks raise: the message names the thing and the cure
         logging.getLogger("draisine").debug("where it was raised", exc_info=True)
         print(f"draisine: {problem.args[0] if isinstance(problem, KeyError) and problem.args else problem}", file=sys.stderr)

@@ -152,7 +152,7 @@ def test_laws_of_feedback_enter_residuals():
 
 
 def test_explicit_is_refused_with_its_cure():
-    with pytest.raises(TypeError, match="reduce its index first"):
+    with pytest.raises(ValueError, match="reduce its index first"):
         _ = pendulum().explicit
 
 

@@ -131,7 +131,7 @@ class Equations:
     def explicit(self) -> Program | Solved:
         """The dynamics as ẋ = f(t, x, u, p), for those who need it so."""
         if isinstance(self.dynamics, Implicit):
-            raise TypeError(
+            raise ValueError(
                 f"{self.name} is given as 0 = F(t, x, ẋ), and nobody has solved it for ẋ; run it by an implicit method, or "
                 "reduce its index first (reduce_index)"
             )

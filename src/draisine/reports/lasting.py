@@ -154,7 +154,7 @@ def _at_rest(subject: Subject) -> Told | Absent:
         if isinstance(subject.equations.dynamics, Implicit):
             model = reduce_index(subject.equations)
         found = steady(model).linearize(subject.told_by).essential()
-    except (ModelError, ValueError, TypeError, np.linalg.LinAlgError) as problem:
+    except (ModelError, ValueError, np.linalg.LinAlgError) as problem:
         return Absent(
             f"No steady motion was found near the start, about which small deviations could be told. {_sentence(problem)}"
         )
