@@ -24,7 +24,7 @@ demo: $(VENV)/.runtime  ## the free bicycle: summary on the terminal, figures an
 	$(DEMO)
 
 test: $(VENV)/.test  ## everything that must hold
-	$(BIN)/python -m pytest -q -n auto
+	$(BIN)/python -m pytest -q -n auto --dist loadfile
 
 lint: $(VENV)/.dev  ## format, lint, types, layers: the gates that run nothing
 	$(BIN)/ruff format --check .
@@ -34,8 +34,8 @@ lint: $(VENV)/.dev  ## format, lint, types, layers: the gates that run nothing
 
 check: lint test  ## every gate
 
-bench: $(BENCH)/.peers  ## our figures beside those of peers, kept in benchmarks/results; needs a C compiler for the peers
-	$(BENCH)/bin/python benchmarks/run.py --keep benchmarks/results
+bench: $(BENCH)/.peers  ## our figures beside those of peers, kept in benchmarks/results; needs a C compiler (RESUME=1, ONLY=part)
+	$(BENCH)/bin/python benchmarks/run.py --keep benchmarks/results $(if $(RESUME),--resume) $(if $(ONLY),--only $(ONLY))
 
 docs: $(VENV)/.docs  ## the documentation as pages in site/; runs every snippet, fails on broken links (QUICK=1: runs none)
 	$(BIN)/python docs/build.py $(if $(QUICK),--quick)
@@ -54,6 +54,7 @@ $(VENV)/bin/python:
 $(VENV)/.runtime: pyproject.toml | $(VENV)/bin/python
 	$(PIP) --editable .
 	$(COMPILE)
+	$(BIN)/draisine warm
 	@touch $@
 
 $(VENV)/.test: $(VENV)/.runtime

@@ -1,36 +1,45 @@
-"""The scoreboard: figures by part, with the machine and the versions they belong to, for the terminal, Markdown and browsers."""
+"""The scoreboard: figures by part, with the machine, the versions and the source they belong to, kept on disk and read again."""
 
 from __future__ import annotations
 
-import html
+import hashlib
 import json
 import os
 import platform
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from typing import Any
 
-from rich.console import Group, RenderableType
-from rich.table import Table
+from figure import Figure, of_json
 
-from figure import Figure
-
-PREFIXES = ((1.0, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n"))
-HEADINGS = ("figure", "ours", "peer", "ratio", "target", "met")
 PEERS = ("sympy", "pydy", "symbrim", "casadi", "opty", "exudyn", "scipy_dae", "pin", "mujoco")
-NOTE = (
-    "Peer and draisine take turns in one run, times are medians, and answers are compared before they are timed. The ratio says "
-    "how many times the peer's figure is larger: below 1, draisine loses. A dash stands where a peer could not be run here."
-)
-STYLE = """
-body { font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 60rem; padding: 0 1rem; color: #222; background: #fff }
-table { border-collapse: collapse; width: 100%; margin: 0.5rem 0 2rem } th, td { padding: 0.3rem 0.6rem; text-align: right }
-th:first-child, td:first-child { text-align: left } tr + tr { border-top: 1px solid #ddd }
-.yes { color: #00735a } .no, .lost { color: #b4460f }
-@media (prefers-color-scheme: dark) {
-  body { color: #ddd; background: #16191d } tr + tr { border-color: #333 } .yes { color: #4dc9a6 } .no, .lost { color: #f0935f } }
-"""
+
+
+class OtherMachine(Exception):
+    """Figures that are kept were measured elsewhere, or with other versions."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """Figures that were measured together, and how that went."""
+
+    title: str
+    about: str  # what is measured, and how
+    figures: Sequence[Figure]
+    source: str  # which code: `source` below
+    when: str  # the day
+    seconds: float  # that measuring took
+    load: float  # processes that wanted to run when it began, as the system counts them; ours are about one
+    failure: str = ""  # why figures are missing
+
+    def as_data(self) -> dict[str, Any]:
+        return {**vars(self), "figures": [figure.as_json() for figure in self.figures]}
+
+    @staticmethod
+    def of_data(told: Mapping[str, Any]) -> Part:
+        return Part(**{**told, "figures": [of_json(figure) for figure in told["figures"]]})
 
 
 @dataclass
@@ -38,50 +47,87 @@ class Board:
     """Parts as they are measured; what is measured is on disk at once."""
 
     machine: Mapping[str, str]
-    parts: dict[str, list[Figure]] = field(default_factory=dict)
-    failures: dict[str, str] = field(default_factory=dict)
+    parts: dict[str, Part] = field(default_factory=dict)
 
-    def as_data(self) -> dict[str, object]:
-        parts = {name: [figure.as_json() for figure in figures] for name, figures in self.parts.items()}
-        return {"machine": dict(self.machine), "parts": parts, "failures": self.failures}
+    def figures(self) -> Iterator[tuple[Part, Figure]]:
+        for part in self.parts.values():
+            for figure in part.figures:
+                yield part, figure
+
+    @property
+    def losses(self) -> list[tuple[Part, Figure]]:
+        """Where a peer's figure is better than ours, the worst first."""
+        lost = [(part, figure) for part, figure in self.figures() if figure.loses]
+        return sorted(lost, key=lambda found: found[1].ratio or 0.0)
+
+    @property
+    def unmet(self) -> list[tuple[Part, Figure]]:
+        return [(part, figure) for part, figure in self.figures() if figure.met is False]
+
+    @property
+    def failures(self) -> dict[str, str]:
+        return {name: part.failure for name, part in self.parts.items() if part.failure}
+
+    @property
+    def sources(self) -> set[str]:
+        return {part.source for part in self.parts.values()}
+
+    @property
+    def disturbed(self) -> list[Part]:
+        """Parts that began when more processes wanted to run than there are cores: their times say little."""
+        return [part for part in self.parts.values() if part.load > int(self.machine.get("cores", 1))]
+
+    def done(self, name: str, source: str) -> bool:
+        """Whether a part is measured as a whole, with this very code."""
+        return name in self.parts and self.parts[name].source == source and not self.parts[name].failure
+
+    def put(self, name: str, part: Part, order: Sequence[str]) -> None:
+        """A part in its place among the others, instead of what stood there."""
+        parts = {**self.parts, name: part}
+        known = [one for one in order if one in parts]
+        self.parts = {one: parts[one] for one in (*known, *(one for one in parts if one not in known))}
+
+    def as_data(self) -> dict[str, Any]:
+        return {"machine": dict(self.machine), "parts": {name: part.as_data() for name, part in self.parts.items()}}
+
+    @staticmethod
+    def of_data(told: Mapping[str, Any]) -> Board:
+        return Board(dict(told["machine"]), {name: Part.of_data(part) for name, part in told["parts"].items()})
 
     def write(self, stem: Path) -> None:
-        """`stem`.json, .md and .html."""
+        """`stem`.json, .md and .html, each of them whole at any time."""
+        from tables import markdown, page
+
         stem.parent.mkdir(parents=True, exist_ok=True)
         texts = {
             ".json": json.dumps(self.as_data(), indent=1, ensure_ascii=False) + "\n",
-            ".md": self.markdown() + "\n",
-            ".html": self.page(),
+            ".md": markdown(self) + "\n",
+            ".html": page(self),
         }
         for suffix, text in texts.items():
             unfinished = stem.with_name(stem.name + suffix + ".unfinished")
             unfinished.write_text(text, encoding="utf-8")
             os.replace(unfinished, stem.with_name(stem.name + suffix))
 
-    def markdown(self) -> str:
-        lines = ["# draisine beside its peers", "", NOTE, "", self._told(), ""]
-        for name, figures in self.parts.items():
-            rows = [HEADINGS, ("---", *["---:"] * (len(HEADINGS) - 1)), *map(cells, figures)]
-            lines += [f"## {name}", "", *(f"| {' | '.join(row)} |" for row in rows), ""]
-        lines += [f"{name} could not be measured: {why}" for name, why in self.failures.items()]
-        return "\n".join(lines).rstrip()
 
-    def page(self) -> str:
-        body = [f"<h1>draisine beside its peers</h1><p>{html.escape(NOTE)}</p><p>{html.escape(self._told())}</p>"]
-        for name, figures in self.parts.items():
-            head = "".join(f"<th>{heading}</th>" for heading in HEADINGS)
-            body.append(f"<h2>{html.escape(name)}</h2><table><tr>{head}</tr>{''.join(map(_row, figures))}</table>")
-        body += [f"<p>{html.escape(f'{name} could not be measured: {why}')}</p>" for name, why in self.failures.items()]
-        head = f'<meta charset="utf-8"><meta name="viewport" content="width=device-width"><style>{STYLE}</style>'
-        head += "<title>draisine: figures</title>"
-        return f'<!doctype html><html lang="en"><head>{head}</head><body>{"".join(body)}</body></html>\n'
+def kept(stem: Path, machine: Mapping[str, str]) -> Board:
+    """What `stem`.json has, to go on with; an empty board where there is none. Figures of two machines never share a table."""
+    file = stem.with_name(stem.name + ".json")
+    if not file.exists():
+        return Board(machine)
+    found = Board.of_data(json.loads(file.read_text(encoding="utf-8")))
+    names = dict.fromkeys((*found.machine, *machine))
+    apart = [f"{n}: {found.machine.get(n, 'not told')}, now {machine.get(n, 'not told')}" for n in names]
+    apart = [text for n, text in zip(names, apart, strict=True) if found.machine.get(n) != machine.get(n)]
+    if apart:
+        raise OtherMachine(
+            f"{file} was measured elsewhere or with other versions ({'; '.join(apart)}). Measure all parts anew (neither --only "
+            "nor --resume), or keep these in another folder."
+        )
+    return found
 
-    def tables(self) -> RenderableType:
-        """For the terminal."""
-        return Group(*(_table(name, figures) for name, figures in self.parts.items()), self._told())
 
-    def _told(self) -> str:
-        return ", ".join(f"{k} {v}" for k, v in self.machine.items())
+# ------------------------------------------------------------------------------------------------ what figures belong to
 
 
 def machine(draisine: str, peers: bool) -> dict[str, str]:
@@ -93,12 +139,27 @@ def machine(draisine: str, peers: bool) -> dict[str, str]:
         "python": platform.python_version(),
         "draisine": draisine,
     }
-    for name in PEERS if peers else ():
+    for name in ("numpy", "scipy", "numba", "llvmlite", *(PEERS if peers else ())):
         try:
             facts[name] = version(name)
         except PackageNotFoundError:
             facts[name] = "absent"
     return facts
+
+
+def load() -> float:
+    """How many processes wanted to run in the last minute; 0 where the system does not tell."""
+    return os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
+
+
+def source(folders: Iterable[Path]) -> str:
+    """A short name for the code of some folders: it changes with every change of theirs."""
+    found = hashlib.sha256()
+    for folder in folders:
+        for file in sorted(folder.rglob("*.py")):
+            found.update(f"{file.relative_to(folder).as_posix()}\0".encode())
+            found.update(file.read_bytes())
+    return found.hexdigest()[:12]
 
 
 def _processor() -> str:
@@ -110,49 +171,3 @@ def _processor() -> str:
         else []
     )
     return names[0] if names else platform.processor() or platform.machine()
-
-
-def cells(figure: Figure) -> tuple[str, ...]:
-    limit = getattr(figure.target, "limit", None)
-    target = str(figure.target) if limit is None else f"{str(figure.target)[0]} {quantity(limit, figure.unit)}"
-    return (
-        figure.name,
-        quantity(figure.ours, figure.unit),
-        "" if figure.peer is None else quantity(figure.peer, figure.unit),
-        "" if figure.ratio is None else _ratio(figure.ratio),
-        target if figure.target else "",
-        {True: "yes", False: "no", None: "–" if figure.target else ""}[figure.met],
-    )
-
-
-def _ratio(ratio: float) -> str:
-    if ratio < 1:
-        return f"{ratio:.2g} × (slower)"
-    return f"{ratio:.{0 if ratio >= 10 else 1}f} ×"
-
-
-def quantity(value: float, unit: str) -> str:
-    """Times with a prefix; other figures as they are."""
-    if unit != "s":
-        number = f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
-        return f"{number} {unit}".strip()
-    scale, prefix = next((s for s in PREFIXES if value >= s[0]), PREFIXES[-1])
-    return f"{value / scale:.3g} {prefix}s"
-
-
-def _row(figure: Figure) -> str:
-    name, *others, met = cells(figure)
-    kind = ' class="lost"' if figure.ratio is not None and figure.ratio < 1 else ""
-    entries = "".join(f"<td{kind if k == 2 else ''}>{html.escape(text)}</td>" for k, text in enumerate(others))
-    return f'<tr><td>{html.escape(name)}</td>{entries}<td class="{met}">{met}</td></tr>'
-
-
-def _table(name: str, figures: Sequence[Figure]) -> Table:
-    table = Table(title=name)
-    for heading in HEADINGS:
-        table.add_column(heading, justify="left" if heading == "figure" else "right")
-    colours = {"yes": "[green]yes[/green]", "no": "[red]no[/red]"}
-    for figure in figures:
-        *texts, met = cells(figure)
-        table.add_row(*texts, colours.get(met, met))
-    return table

@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
+from figure import AtMost, Faster, Figure
+from speed import Clock, clock, median, medians
+
 Vector = NDArray[np.float64]
 Solve = Callable[[], Vector]  # runs once and gives the coordinates at the end
 
+TURNS = 5
 TOLERANCES = tuple(10.0 ** (-k / 2) for k in range(6, 25))  # relative and absolute alike, by half decades
+
+
+class Unreached(Exception):
+    """No setting of a solver reaches the accuracy."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +75,7 @@ def cheapest(roads: Sequence[Road], exact: Vector, accuracy: float) -> Choice:
             least = seconds
             best = road, setting, error
     if best is None:
-        raise RuntimeError(f"no setting of {', '.join(road.name for road in roads)} reaches {accuracy:g}")
+        raise Unreached(f"no setting of {', '.join(road.name for road in roads)} reaches {accuracy:g}")
     road, setting, error = best
     return Choice(f"{road.name}, {road.told.format(setting)}", error, (road.quickest or road.ready)(setting))
 
@@ -83,3 +92,36 @@ def _first(road: Road, exact: Vector, accuracy: float, patience: float) -> tuple
                 if all(road.tried(s, exact)[0] <= accuracy for s in settings[i : i + 2]):
                     return settings[i], *road.tried(settings[i], exact)
     return None
+
+
+# ------------------------------------------------------------------------------------------------ in turns
+
+
+def compared(
+    name: str,
+    unit: str,
+    solvers: Sequence[Sequence[Road]],
+    exact: Vector,
+    accuracy: float,
+    target: Faster | None,
+) -> Iterator[Figure]:
+    """Ours is the first of the solvers. A peer none of whose settings reaches the accuracy is told, and not timed."""
+    ours, theirs = cheapest(solvers[0], exact, accuracy), []
+    for roads in solvers[1:]:
+        try:
+            theirs.append(cheapest(roads, exact, accuracy))
+        except Unreached as why:
+            yield Figure(f"{name}: {why}; settings tried", sum(len(road.known) for road in roads))
+    yield Figure(
+        f"{name}: farthest of all from the exact solution", max(c.error for c in (ours, *theirs)), unit, AtMost(accuracy)
+    )
+    first, *others = medians(TURNS, *(_steady(clock(c.solve)) for c in (ours, *theirs)))
+    yield Figure(f"{name}: {ours.name}", first, "s")
+    for choice, seconds in zip(theirs, others, strict=True):
+        yield Figure(f"{name}, beside {choice.name}", first, "s", target, seconds)
+
+
+def _steady(seconds: Clock, turn: float = 0.1) -> Clock:
+    """A short piece of work is read several times in its turn, for about as long as `turn` says, and the median counts."""
+    count = max(1, min(25, int(turn / seconds())))
+    return partial(median, count, seconds)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -28,7 +30,7 @@ class AtLeast:
 
 @dataclass(frozen=True)
 class Faster:
-    """Our time must be smaller than the peer's by a factor."""
+    """Our figure, seconds or memory, must be smaller than the peer's by a factor."""
 
     factor: float
 
@@ -36,15 +38,25 @@ class Faster:
         return f"{self.factor:g} × faster"
 
 
+Target = AtMost | AtLeast | Faster
+KINDS: dict[str, type[AtMost] | type[AtLeast] | type[Faster]] = {"at most": AtMost, "at least": AtLeast, "faster": Faster}
+BESIDE = ", beside "  # names the peer at the end of a figure's name
+
+
 @dataclass(frozen=True)
 class Figure:
-    """A measured figure. Without a target it is told for information. A peer that is not there is None or NaN."""
+    """A measured figure. Without a target it is told for information. A peer that is not there is None or NaN.
+
+    Where a name ends in ", beside SOMEBODY", that is the peer. Where both are given, the smaller one wins. A peer that was
+    stopped before it was ready needs at least `peer`: `peer_at_least`.
+    """
 
     name: str
     ours: float
     unit: str = ""
-    target: AtMost | AtLeast | Faster | None = None
+    target: Target | None = None
     peer: float | None = None
+    peer_at_least: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "ours", float(self.ours))  # measured figures come as NumPy's numbers, which JSON does not know
@@ -52,30 +64,55 @@ class Figure:
             object.__setattr__(self, "peer", None if math.isnan(self.peer) else float(self.peer))
 
     @property
+    def what(self) -> str:
+        """The name without the peer's."""
+        return self.name.rpartition(BESIDE)[0] or self.name
+
+    @property
+    def beside(self) -> str:
+        """The peer's name, if the figure has one."""
+        return self.name.rpartition(BESIDE)[2] if BESIDE in self.name else ""
+
+    @property
     def ratio(self) -> float | None:
-        """How many times the peer's figure is larger than ours."""
-        return None if self.peer is None else self.peer / self.ours
+        """How many times the peer's figure is larger than ours, or at least so many."""
+        return None if self.peer is None else self.peer / self.ours if self.ours else math.inf
+
+    @property
+    def loses(self) -> bool:
+        """The peer's figure is the smaller one."""
+        return self.ratio is not None and self.ratio < 1 and not self.peer_at_least
 
     @property
     def met(self) -> bool | None:
-        """Whether the target is met; None where there is no target, or no peer to compare with."""
+        """Whether the target is met; None where there is no target, no peer to compare with, or a peer stopped too early."""
         match self.target:
             case AtMost(limit):
                 return self.ours <= limit
             case AtLeast(limit):
                 return self.ours >= limit
             case Faster(factor):
-                return None if self.ratio is None else self.ratio >= factor
+                if self.ratio is None or (self.peer_at_least and self.ratio < factor):
+                    return None
+                return self.ratio >= factor
             case None:
                 return None
 
-    def as_json(self) -> dict[str, str | float | bool | None]:
+    def as_json(self) -> dict[str, Any]:
+        """Plain data; `of_json` reads it. What follows from the rest is told for those who read it elsewhere."""
+        kind = next((kind for kind, made in KINDS.items() if isinstance(self.target, made)), None)
         return {
             "figure": self.name,
             "ours": self.ours,
             "unit": self.unit,
             "peer": self.peer,
+            "peer_at_least": self.peer_at_least,
             "ratio": self.ratio,
-            "target": str(self.target) if self.target else None,
+            "target": None if kind is None else {kind: next(iter(vars(self.target).values()))},
             "met": self.met,
         }
+
+
+def of_json(told: Mapping[str, Any]) -> Figure:
+    target = None if told["target"] is None else next(KINDS[kind](limit) for kind, limit in told["target"].items())
+    return Figure(told["figure"], told["ours"], told["unit"], target, told["peer"], told["peer_at_least"])

@@ -1,12 +1,18 @@
-"""Figures of beginnings: how long packages take to import, and how much memory they take, each in processes of their own."""
+"""Figures of beginnings, each in processes of their own: how long packages take to import, and how much memory they take; how
+long it takes from the file of a model that nobody has seen before to its first trajectory."""
 
 from __future__ import annotations
 
+import os
+import random
 import statistics
 import subprocess
 import sys
+import tempfile
+import time
 from collections.abc import Iterator
 from importlib.util import find_spec
+from pathlib import Path
 
 from figure import AtMost, Figure
 
@@ -18,18 +24,38 @@ PEERS = {
     "MuJoCo": "mujoco",
     "Pinocchio": "pinocchio",
 }
-CODE = """
-import time
-BEFORE
-begin = time.perf_counter()
-MODULE
-taken = time.perf_counter() - begin
+PEAK = """
 try:
     from pathlib import Path
     peak = [int(line.split()[1]) for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM")]
 except OSError:
     peak = []
-print(taken, peak[0] / 1024 if peak else float("nan"))
+peak = peak[0] / 1024 if peak else float("nan")
+"""
+CODE = f"""
+import time
+BEFORE
+begin = time.perf_counter()
+MODULE
+taken = time.perf_counter() - begin
+{PEAK}
+print(taken, peak)
+"""
+COMMAND = f"""
+import sys
+from draisine.cli import main
+if main(sys.argv[1:]) != 0:
+    sys.exit("the run did not come out as it should")
+{PEAK}
+print(peak, file=sys.stderr)
+"""
+CART = """
+name = "cart_with_pendulum"
+gravity = 9.81
+bodies.cart = {{ mass = 1.0 }}
+bodies.bob = {{ mass = {mass}, centre = [0, 0, -0.6] }}
+joints.slide = {{ kind = "prismatic", parent = "ground", child = "cart", axis = "x" }}
+joints.hinge = {{ kind = "revolute", parent = "cart", child = "bob", axis = "y" }}
 """
 
 
@@ -42,6 +68,30 @@ def figures(peers: bool) -> Iterator[Figure]:
             theirs = _imported(module)
             yield Figure(f"import draisine, beside {name}", ours[0], "s", None, theirs[0])
             yield Figure(f"memory after import, MiB, beside {name}", ours[1], "", None, theirs[1])
+    yield from _new_models()
+
+
+def _new_models() -> Iterator[Figure]:
+    """From its file to 5 s of its motion, by the command line; the loops are compiled already, as `make setup` leaves them."""
+    subprocess.run([sys.executable, "-m", "draisine", "warm"], check=True, capture_output=True)
+    first, later = [], []
+    with tempfile.TemporaryDirectory() as folder:
+        for _ in range(ROUNDS):
+            path = Path(folder) / "cart.toml"
+            path.write_text(CART.format(mass=random.uniform(0.1, 1.0)), encoding="utf-8")
+            for told in (first, later):
+                told.append(_commanded("simulate", str(path), "--hinge", "0.5"))
+    for what, told in {"a new model, from its file to a trajectory": first, "the same in a later process": later}.items():
+        yield Figure(what, statistics.median(t[0] for t in told), "s")
+        yield Figure(f"{what}: most memory", statistics.median(t[1] for t in told), "MiB")
+
+
+def _commanded(*arguments: str) -> tuple[float, float]:
+    """Seconds of a whole process, and its most memory in MiB."""
+    kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    begin = time.perf_counter()
+    done = subprocess.run([sys.executable, "-c", COMMAND, *arguments], env=kept, capture_output=True, text=True, check=True)
+    return time.perf_counter() - begin, float(done.stderr.split()[-1])
 
 
 def _imported(module: str, before: str = "") -> tuple[float, float]:

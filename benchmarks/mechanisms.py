@@ -1,14 +1,14 @@
 """Figures of mechanisms with constraints beside solvers of differential-algebraic equations, at equal accuracy.
 
-A four-bar linkage let go and a chain of masses in Cartesian coordinates, by scipy_dae's Radau, CasADi's IDAS, Exudyn and
-draisine. For each the cheapest setting is sought whose end is within an accuracy of a solution that none of them made; these
-settings are timed, in turns, as whole calls from Python on what was prepared before. What was chosen for each peer stands at
-the head of its file.
+The bicycle's free run, by PyDy with odeint, CasADi's CVODES and draisine; a four-bar linkage let go and a chain of masses in
+Cartesian coordinates, by scipy_dae's Radau, CasADi's IDAS, Exudyn and draisine. For each the cheapest setting is sought whose
+end is within an accuracy of a solution that none of them made; these settings are timed, in turns, as whole calls from Python on
+what was prepared before. What was chosen for each peer stands at the head of its file.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
 import numpy as np
@@ -17,21 +17,66 @@ import draisine as dr
 from draisine.gallery.entries.four_bar import ClosedForm, four_bar
 from draisine.gallery.entries.n_pendulum import n_pendulum
 from draisine.simulation import consistent_start, integrate, prepare
-from equal_accuracy import TOLERANCES, Road, Solve, Vector, cheapest
-from figure import AtMost, Faster, Figure
-from peers import exudyn_objects, idas, planar, radau
-from speed import Clock, clock, median, medians
+from equal_accuracy import TOLERANCES, Road, Solve, Vector, compared
+from figure import Faster, Figure
+from peers import casadi_bicycle, exudyn_objects, idas, planar, pydy_bicycle, radau
+from peers.pydy_bicycle import Peer
 
+BICYCLE_RUN, RIDE, KNOCK = 5.0, 4.6, 0.5  # s, m/s, rad/s of roll
 SPEED = 15.0  # rad/s of the crank at the start
 FOUR_BAR_RUN = 3.0  # s, more than seven turns
 CHAIN_RUN = 2.0  # s; from the horizontal to the whip of the end
-TURNS = 5
 
 
-def figures(peers: bool) -> Iterator[Figure]:
+def figures(peers: bool, pydy: Peer | None = None, quickest: Peer | None = None) -> Iterator[Figure]:
+    """`pydy` is PyDy's bicycle as it comes, `quickest` with its fastest setting."""
+    yield from _bicycle(peers, {"PyDy": pydy, "PyDy by Cramer's rule": quickest})
     yield from _four_bar(peers)
     yield from _chain(10, (1e-3, 1e-6), peers)
     yield from _chain(100, (1e-6,), peers)
+
+
+def _bicycle(peers: bool, pydy: Mapping[str, Peer | None]) -> Iterator[Figure]:
+    """Lean and steer at the end. The exact ones: SciPy on the model written by hand in CasADi."""
+    equations = dr.derive(dr.gallery.model("bicycle"))
+    values = dict(zip((q.name for q in equations.parameters), equations.default_parameters.tolist(), strict=True))
+    function = casadi_bicycle.written(list(values))
+    choices, start = prepare(equations), consistent_start(equations, {"speed": RIDE, "roll_rate": KNOCK}).x
+
+    def ours(tolerance: float) -> Solve:
+        method, ends = dr.DOP853(rtol=tolerance, atol=tolerance), np.array([0.0, BICYCLE_RUN])
+        return lambda: _lean_and_steer(equations, integrate(choices, start, BICYCLE_RUN, method=method, samples=ends).states[-1])
+
+    roads = [[Road("draisine DOP853", TOLERANCES, "tolerance {:.0e}", ours)]]
+    told = "tolerance {:.0e}"
+    if theirs := [Road(f"{n}, odeint", TOLERANCES, told, partial(_odeint, one)) for n, one in pydy.items() if one is not None]:
+        roads.append(theirs)
+    if peers:
+        cvodes = partial(casadi_bicycle.cvodes, function, values, RIDE, KNOCK, BICYCLE_RUN)
+        roads.append([Road("CasADi's interpreter of a plain model, CVODES", TOLERANCES, told, cvodes)])
+    exact = casadi_bicycle.exact(function, values, RIDE, KNOCK, BICYCLE_RUN)
+    for accuracy in (1e-4, 1e-8):
+        yield from compared(f"bicycle, {BICYCLE_RUN:g} s to {accuracy:.0e} rad", "rad", roads, exact, accuracy, Faster(1))
+
+
+def _lean_and_steer(equations: dr.Equations, state: Vector) -> Vector:
+    """Of the frame's quaternion, lean is the angle of its y axis against the ground."""
+    values = dict(zip((s.name for s in equations.states), state, strict=True))
+    w, x, y, z = (values[f"frame_q{k}"] for k in "wxyz")
+    return np.array([np.arcsin(2 * (y * z + w * x)), values["steer"]])
+
+
+def _odeint(peer: Peer, tolerance: float) -> Solve:
+    from scipy.integrate import odeint
+
+    start, given = pydy_bicycle.upright(RIDE, KNOCK), (peer.constants,)
+    lean, steer = (pydy_bicycle.COORDINATES.index(name) for name in ("lean", "steer"))
+
+    def solve() -> Vector:
+        end = odeint(peer.rhs, start, [0.0, BICYCLE_RUN], args=given, rtol=tolerance, atol=tolerance, mxstep=100_000)[-1]
+        return np.array([end[lean], -end[steer]])  # z down, y to the right
+
+    return solve
 
 
 def _four_bar(peers: bool) -> Iterator[Figure]:
@@ -54,7 +99,9 @@ def _four_bar(peers: bool) -> Iterator[Figure]:
         ]
     exact = four_bar_exact(form, FOUR_BAR_RUN)
     for accuracy in (1e-3, 1e-6):
-        yield from _compared(f"four-bar, {FOUR_BAR_RUN:g} s to {accuracy:.0e} rad", "rad", [[ours], *theirs], exact, accuracy)
+        yield from compared(
+            f"four-bar, {FOUR_BAR_RUN:g} s to {accuracy:.0e} rad", "rad", [[ours], *theirs], exact, accuracy, Faster(1)
+        )
 
 
 def _chain(masses: int, accuracies: Sequence[float], peers: bool) -> Iterator[Figure]:
@@ -70,25 +117,9 @@ def _chain(masses: int, accuracies: Sequence[float], peers: bool) -> Iterator[Fi
         ]
     exact = chain_exact(masses, CHAIN_RUN)
     for accuracy in accuracies:
-        yield from _compared(f"{masses} masses, {CHAIN_RUN:g} s to {accuracy:.0e} m", "m", [[ours], *theirs], exact, accuracy)
-
-
-def _compared(name: str, unit: str, solvers: Sequence[Sequence[Road]], exact: Vector, accuracy: float) -> Iterator[Figure]:
-    """Ours is the first of the solvers."""
-    ours, *theirs = [cheapest(roads, exact, accuracy) for roads in solvers]
-    yield Figure(
-        f"{name}: farthest of all from the exact solution", max(c.error for c in (ours, *theirs)), unit, AtMost(accuracy)
-    )
-    first, *others = medians(TURNS, *(_steady(clock(c.solve)) for c in (ours, *theirs)))
-    yield Figure(f"{name}: {ours.name}", first, "s")
-    for choice, seconds in zip(theirs, others, strict=True):
-        yield Figure(f"{name}, beside {choice.name}", first, "s", Faster(1), seconds)
-
-
-def _steady(seconds: Clock, turn: float = 0.1) -> Clock:
-    """A short piece of work is read several times in its turn, for about as long as `turn` says, and the median counts."""
-    count = max(1, min(25, int(turn / seconds())))
-    return partial(median, count, seconds)
+        yield from compared(
+            f"{masses} masses, {CHAIN_RUN:g} s to {accuracy:.0e} m", "m", [[ours], *theirs], exact, accuracy, Faster(1)
+        )
 
 
 def _our_road(equations: dr.Equations, start: Vector, until: float, coordinates: Vector) -> Road:

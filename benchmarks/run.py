@@ -5,56 +5,60 @@ python benchmarks/run.py --markdown # the same in Markdown
 python benchmarks/run.py --json     # one JSON object
 python benchmarks/run.py --no-peers # ours alone, when the peers or a C compiler are not there
 python benchmarks/run.py --only mechanisms chains
-python benchmarks/run.py --keep benchmarks/results   # also VERSION.json, .md and .html there, renewed after every part
+python benchmarks/run.py --keep benchmarks/results            # also VERSION.json, .md and .html there, renewed after every part
+python benchmarks/run.py --keep benchmarks/results --resume   # go on after an interruption: what is there is not measured again
+python benchmarks/run.py --keep benchmarks/results --only optimal   # this part anew, the others as they are there
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import signal
+import time
 import traceback
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
 from importlib.util import find_spec
 from pathlib import Path
+from types import FrameType
 
 from rich.console import Console
 
-import accuracy
-import chains
-import derivation
 import draisine as dr
-import engines
-import ensembles
-import estimation
-import imports
-import long_chains
-import mechanisms
-import optimal
-import speed
-import stability
-from board import Board, machine
-from figure import Figure
-from peers import pydy_bicycle
+from board import Board, OtherMachine, Part, kept, load, machine, source
+from parts import PARTS, Peers
+from tables import markdown, terminal
 
-PARTS = (
-    *("accuracy", "imports", "derivation", "speed", "chains", "long_chains", "engines", "mechanisms", "stability", "optimal"),
-    *("estimation", "ensembles"),
-)
-PEERS = {"pydy": "pydy", "Cython": "cython", "scipy_dae": "scipy_dae", "exudyn": "exudyn"}  # modules, and what provides them
+NEEDED = {"pydy": "pydy", "Cython": "cython", "scipy_dae": "scipy_dae", "exudyn": "exudyn"}  # modules, and what provides them
+LIMIT = 600.0  # s that a part may take
 
 
 def main() -> None:
     arguments = _arguments()
-    board = Board(machine(dr.__version__, peers=not arguments.no_peers))
-    _measure(board, arguments.only, not arguments.no_peers, arguments.keep)
+    peers, only = not arguments.no_peers, arguments.only or tuple(PARTS)
+    missing = [name for module, name in NEEDED.items() if find_spec(module) is None]
+    if peers and missing:
+        raise SystemExit(f"{', '.join(missing)} not installed: run `make bench`, or leave the peers out with --no-peers")
+    here, keep = machine(dr.__version__, peers), arguments.keep
+    code = source([Path(dr.__file__).parent, Path(__file__).parent])
+    board, stem = Board(here), None if keep is None else keep / dr.__version__
+    if stem is not None and (arguments.only or arguments.resume):
+        try:
+            board = kept(stem, here)
+        except OtherMachine as why:
+            raise SystemExit(str(why)) from why
+    wanted = [name for name in only if not (arguments.resume and board.done(name, code))]
+    measure(board, wanted, Peers(peers), code, stem, arguments.limit)
     if arguments.json:
         print(json.dumps(board.as_data(), indent=1, ensure_ascii=False))
     elif arguments.markdown:
-        print(board.markdown())
+        print(markdown(board))
     else:
-        Console().print(board.tables())
-    if board.failures:
-        raise SystemExit(f"not measured: {', '.join(f'{part} ({why})' for part, why in board.failures.items())}")
+        Console().print(terminal(board))
+    if failed := [f"{name} ({why})" for name, why in board.failures.items() if name in wanted]:
+        raise SystemExit(f"not measured as a whole: {', '.join(failed)}")
 
 
 def _arguments() -> argparse.Namespace:
@@ -63,47 +67,57 @@ def _arguments() -> argparse.Namespace:
     form.add_argument("--json", action="store_true", help="print one JSON object instead of tables")
     form.add_argument("--markdown", action="store_true", help="print the tables in Markdown")
     parser.add_argument("--no-peers", action="store_true", help="do not run the peers")
+    parser.add_argument("--only", nargs="+", choices=tuple(PARTS), metavar="PART", help=f"measure these: {', '.join(PARTS)}")
     parser.add_argument(
-        "--only", nargs="+", choices=PARTS, default=PARTS, metavar="PART", help=f"measure these: {', '.join(PARTS)}"
+        "--keep", type=Path, metavar="DIR", help="write VERSION.json, .md and .html here, beside parts kept there"
     )
-    parser.add_argument("--keep", type=Path, default=None, metavar="DIR", help="write VERSION.json, .md and .html here")
-    return parser.parse_args()
+    parser.add_argument("--resume", action="store_true", help="leave what is kept, of the same machine and source, as it is")
+    parser.add_argument("--limit", type=float, default=LIMIT, metavar="S", help=f"seconds for a part (default {LIMIT:g})")
+    given = parser.parse_args()
+    if given.resume and given.keep is None:
+        parser.error("--resume goes on with what --keep DIR has kept: name the folder")
+    return given
 
 
-def _measure(board: Board, parts: Sequence[str], peers: bool, keep: Path | None) -> None:
-    """Part by part; one that fails is told, and the others go on."""
+def measure(board: Board, names: Sequence[str], peers: Peers, code: str, stem: Path | None, limit: float = LIMIT) -> None:
+    """Part by part. One that fails, or takes too long, is told with what it had found, and the others go on."""
     told = Console(stderr=True)
-    missing = [name for module, name in PEERS.items() if find_spec(module) is None]
-    if peers and missing:
-        raise SystemExit(f"{', '.join(missing)} not installed: run `make bench`, or leave the peers out with --no-peers")
-    peer = quickest = None
-    if peers and {"accuracy", "speed", "ensembles", "estimation"}.intersection(parts):
-        told.print("[dim]building the peers …[/dim]")
-        peer, quickest = pydy_bicycle.build(), pydy_bicycle.build(solver="sympy:CRAMER")
-        pydy_bicycle.require_correct(peer)
-    measure: dict[str, Callable[[], Iterable[Figure]]] = {
-        "accuracy": lambda: accuracy.figures(peer),
-        "imports": lambda: imports.figures(peers),
-        "derivation": lambda: derivation.figures(peers),
-        "speed": lambda: speed.figures(peer, quickest),
-        "chains": chains.figures,
-        "long_chains": lambda: long_chains.figures(peers),
-        "engines": lambda: engines.figures(peers),
-        "mechanisms": lambda: mechanisms.figures(peers),
-        "stability": stability.figures,
-        "optimal": lambda: optimal.figures(peers),
-        "ensembles": lambda: ensembles.figures(peer, quickest),
-        "estimation": lambda: estimation.figures(peer),
-    }
-    for part in parts:
-        told.print(f"[dim]measuring {part} …[/dim]")
+    for name in names:
+        told.print(f"[dim]{datetime.now(UTC):%H:%M:%S} measuring {name} …[/dim]")
+        part, figures, failure, busy, began = PARTS[name], [], "", load(), time.perf_counter()
         try:
-            board.parts[part] = list(measure[part]())
-        except Exception as failure:  # whatever a peer does, the other parts are worth having
+            with within(limit):
+                for figure in part.measure(peers):
+                    figures.append(figure)
+        except Exception as why:  # whatever a peer does, the other parts are worth having
             traceback.print_exc()
-            board.failures[part] = f"{type(failure).__name__}: {failure}"
-        if keep is not None:
-            board.write(keep / dr.__version__)
+            failure = f"{type(why).__name__}: {why}"
+        day, seconds = f"{datetime.now(UTC):%Y-%m-%d}", time.perf_counter() - began
+        board.put(name, Part(part.title, part.about, figures, code, day, seconds, busy, failure), tuple(PARTS))
+        if stem is not None:
+            board.write(stem)
+
+
+@contextmanager
+def within(seconds: float, again: float = 5.0) -> Iterator[None]:
+    """TimeoutError inside, after so many seconds, and again where somebody caught it. Compiled code is left to finish its call.
+
+    Systems without such a clock do not limit anything.
+    """
+    if not hasattr(signal, "setitimer"):
+        yield
+        return
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        raise TimeoutError(f"not finished within {seconds:g} s")
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, seconds, again)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        signal.signal(signal.SIGALRM, before)
 
 
 if __name__ == "__main__":

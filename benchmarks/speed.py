@@ -20,8 +20,7 @@ from numpy.typing import NDArray
 import draisine as dr
 from draisine.kernels import compile
 from draisine.kernels.engine import compile_ir, load_object
-from draisine.kernels.hoisted import compile_hoisted, parts_of
-from draisine.kernels.pieces import live_values
+from draisine.kernels.hoisted import compile_hoisted
 from draisine.kernels.wide import LANES, compile_wide
 from draisine.program.program import Program
 from draisine.simulation import consistent_start, integrate, prepare
@@ -56,18 +55,21 @@ def figures(peer: Peer | None, quickest: Peer | None) -> Iterator[Figure]:
     """`peer` is PyDy as it comes; `quickest` has its fastest setting that works on this bicycle, told for information."""
     equations = dr.derive(dr.gallery.model("bicycle"))
 
-    ours, theirs = medians(3, derivation, pydy_bicycle.time_derivation if peer else None)
-    yield Figure("derive and compile the bicycle", ours, "s", Faster(25), theirs)
-
-    parts = parts_of(equations.dynamics)
-    yield Figure("state derivative: operations", len(live_values(parts.evaluation)), "", AtMost(1000))
-    yield Figure("state derivative: operations once per run, by parameters alone", len(live_values(parts.prologue)))
+    counts = dr.operation_counts(equations).final
+    yield Figure("state derivative: operations", counts.per_evaluation, "", AtMost(1000))
+    yield Figure("state derivative: operations once per run, by parameters alone", counts.per_run)
+    sliding = dr.operation_counts(dr.gallery.model("sliding_bicycle")).final
+    yield Figure("bicycle that slides: operations once per evaluation", sliding.per_evaluation)
+    yield Figure("bicycle that slides: operations in each round of Newton's method", sliding.per_round)
     yield from beside_casadi(equations, peer is not None)
     clocks = [pydy_bicycle.evaluation(p) if p else None for p in (peer, quickest)]
-    ours, theirs, best = medians(40, evaluation(equations), *clocks, running=5)
+    ours, called, theirs, best = medians(40, evaluation(equations), called_from_python(equations), *clocks, running=5)
+    cramer = "PyDy solving by Cramer's rule, called from Python"
     yield Figure("state derivative, nothing hoisted", ours, "s", AtMost(0.35e-6))
-    yield Figure("state derivative, beside PyDy", ours, "s", Faster(40), theirs)
-    yield Figure("state derivative, beside PyDy solving by Cramer's rule", ours, "s", None, best)
+    yield Figure("state derivative, beside PyDy, called from Python", ours, "s", Faster(40), theirs)
+    yield Figure(f"state derivative, beside {cramer}", ours, "s", None, best)
+    yield Figure("state derivative, called from Python, beside PyDy, called from Python", called, "s", None, theirs)
+    yield Figure(f"state derivative, called from Python, beside {cramer}", called, "s", None, best)
 
     clocks = [pydy_bicycle.integration(p) if p else None for p in (peer, quickest)]
     # The figure asked for is the compiled call, adaptive stepping included; the whole call from Python stands beside it.
@@ -141,6 +143,19 @@ def evaluation_of(equations: dr.Equations, start: dict[str, float], until: float
     return lambda: whole() / len(along)
 
 
+def called_from_python(equations: dr.Equations, calls: int = 100) -> Clock:
+    """One state derivative when Python calls for each of them, which is how SciPy's solvers would use it."""
+    kernel, x = compile(equations.dynamics), consistent_start(equations, FREE_RUN).x
+    u, p = np.zeros(len(equations.inputs)), equations.default_parameters
+
+    def all_of_them() -> None:
+        for _ in range(calls):
+            kernel(0.0, x, u, p)
+
+    whole = clock(all_of_them)
+    return lambda: whole() / calls
+
+
 def beside_casadi(equations: dr.Equations, peers: bool) -> Iterator[Figure]:
     """The kernel of a run and that of several lanes, called by compiled loops; beside them CasADi's C, called by a loop in C."""
     assert isinstance(equations.dynamics, Program)
@@ -157,12 +172,24 @@ def beside_casadi(equations: dr.Equations, peers: bool) -> Iterator[Figure]:
             plain = casadi_bicycle.build(parameters, Path(folder))
             yield Figure("free run of 2 s, apart from CasADi's plain model", apart(plain), "rad", AtMost(1e-8))
         clocks.append(None if plain is None else clock(partial(plain.many, REPEATED)))
-        ours, lanes, theirs = medians(40, *clocks, running=5)
+        clocks.append(None if plain is None else clock(_interpreted(plain)))
+        ours, lanes, theirs, interpreted = medians(40, *clocks, running=5)
     yield Figure("state derivative in a run", ours / REPEATED, "s", AtMost(0.2e-6))
     yield Figure(f"state derivative in a run, each of {LANES} lanes", lanes / REPEATED / LANES, "s", AtMost(0.08e-6))
     yield Figure(
         "state derivative in a run, beside CasADi's C of a plain model", ours / REPEATED, "s", Faster(3), theirs / REPEATED
     )
+    name = "state derivative in a run, beside CasADi's interpreter of a plain model"
+    yield Figure(name, ours / REPEATED, "s", None, interpreted / REPEATED)
+
+
+def _interpreted(plain: casadi_bicycle.Bicycle) -> Callable[[], object]:
+    """The same function in CasADi's own loop and interpreter, which must give what the C gives."""
+    state = casadi_bicycle.upright(plain, FREE_RUN["speed"], FREE_RUN["roll_rate"])
+    run = casadi_bicycle.interpreted(plain.function, state, plain.parameters, REPEATED)
+    if not np.allclose(run()[-1], plain(state), rtol=1e-12, atol=1e-12):
+        raise RuntimeError("CasADi's interpreter and its C disagree")
+    return run
 
 
 def apart(plain: casadi_bicycle.Bicycle) -> float:

@@ -1,9 +1,7 @@
-"""Figures of stability: the first table of eigenvalues from a description, further points, stability maps, gradients."""
+"""Figures of stability: eigenvalues at further points, stability maps, gradients. `linearise` has the first table."""
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 
@@ -12,21 +10,8 @@ import numpy as np
 import draisine as dr
 from figure import AtMost, Figure
 
-SYMPY = 104.0  # s: `KanesMethod.linearize` of the same bicycle; it takes too long to be run here each time
-
-FIRST_TABLE = """
-import time
-import numpy as np
-import draisine as dr
-assert callable(dr.modes) and callable(dr.gallery.bicycle)
-start = time.perf_counter()
-dr.modes(dr.gallery.bicycle(), speed=np.linspace(0, 10, 200))
-print(time.perf_counter() - start)
-"""
-
 
 def figures() -> Iterator[Figure]:
-    yield Figure("from the bicycle's description to eigenvalues at 200 speeds", _best(5, _first_table), "s", AtMost(SYMPY / 200))
     bike = dr.gallery.bicycle()
     yield Figure("each further speed, eigenvalues in order", _further_point(bike), "s", AtMost(10e-6))
     over = {"speed": (0, 10, 1000), "trail": (0.0, 0.2, 1000)}
@@ -38,12 +23,6 @@ def figures() -> Iterator[Figure]:
     critical = dr.modes(bike, speed=np.linspace(0, 10, 41), states=("lean", "steer")).critical()
     seconds = _best(3, lambda: _timed(lambda: [c.gradient() for c in critical]))
     yield Figure("three critical speeds: gradients by all 26 parameters", seconds, "s", AtMost(0.5))
-
-
-def _first_table() -> float:
-    """In a new process, its libraries imported beforehand."""
-    done = subprocess.run([sys.executable, "-c", FIRST_TABLE], capture_output=True, text=True, check=True)
-    return float(done.stdout)
 
 
 def _further_point(bike: dr.Model) -> float:

@@ -1,4 +1,4 @@
-"""The Whipple–Carvallo bicycle written plainly in CasADi, as C compiled with -O3.
+"""The Whipple–Carvallo bicycle written plainly in CasADi, as C compiled with -O3 and in CasADi's interpreter.
 
 Places and velocities of four bodies in the world, masses and momenta projected by the Jacobians of the velocities, five rows of
 rolling solved for five dependent velocities. Nothing of draisine's is used but the values of the 26 parameters, which stay
@@ -113,21 +113,46 @@ def _disc(k: Mapping[str, Any], wheel: str) -> ca.SX:
     return ca.diag(ca.vertcat(k[f"ixx_{wheel}"], k[f"iyy_{wheel}"], k[f"ixx_{wheel}"]))
 
 
+def slopes(function: ca.Function) -> ca.Function:
+    """(state, parameters) → the derivative of the state's derivative by the state, its entries that are not zero."""
+    x, p = ca.SX.sym("x", 11), ca.SX.sym("p", function.numel_in(1))
+    return ca.Function("bicycle", [x, p], ca.cse([ca.jacobian(function(x, p), x)]))
+
+
+def interpreted(function: ca.Function, state: Vector, parameters: Vector, count: int) -> Callable[[], Any]:
+    """Call the function so many times at the same state, in CasADi's interpreter, by its own loop."""
+    many = function.map(count)
+    arguments, call = many.buffer()
+    given = np.tile(state, count), np.tile(parameters, count)
+    found = np.zeros(many.nnz_out(0))
+    for place, values in enumerate(given):
+        arguments.set_arg(place, memoryview(values))
+    arguments.set_res(0, memoryview(found))
+
+    def run(kept: object = (many, arguments, given)) -> Vector:
+        call()
+        return found.reshape(count, -1)
+
+    return run
+
+
 class Bicycle:
     """The function as compiled C, with the memory it works on."""
 
     def __init__(self, function: ca.Function, library: Path, parameters: Mapping[str, float]) -> None:
+        self.function = function
         self.operations = sum(function.instruction_id(k) not in _PLUMBING for k in range(function.n_instructions()))
         self.names = list(parameters)
         self.parameters = np.array(list(parameters.values()))
         self._library = ctypes.CDLL(str(library))
-        self._state, self._rate = np.zeros(11), np.zeros(11)
+        self._state, self._rate = np.zeros(11), np.zeros(function.nnz_out(0))
         self._whole, self._real = np.zeros(function.sz_iw() + 1, dtype=np.int64), np.zeros(function.sz_w() + 1)
         given = (ctypes.c_void_p * 2)(self._state.ctypes.data, self.parameters.ctypes.data)
         taken = (ctypes.c_void_p * 1)(self._rate.ctypes.data)
         self._arguments = given, taken, ctypes.c_void_p(self._whole.ctypes.data), ctypes.c_void_p(self._real.ctypes.data)
 
     def __call__(self, state: Vector) -> Vector:
+        """What the function gives, its entries that are not zero."""
         self._state[:] = state
         self.many(1)
         return self._rate.copy()
@@ -139,7 +164,10 @@ class Bicycle:
 
 def build(parameters: Mapping[str, float], folder: Path) -> Bicycle:
     """Write, compile and load."""
-    function = written(list(parameters))
+    return compiled(written(list(parameters)), parameters, folder)
+
+
+def compiled(function: ca.Function, parameters: Mapping[str, float], folder: Path) -> Bicycle:
     generator = ca.CodeGenerator("bicycle.c", {"with_header": True})
     generator.add(function)
     generator.generate(f"{folder}/")
@@ -150,9 +178,7 @@ def build(parameters: Mapping[str, float], folder: Path) -> Bicycle:
 
 
 def upright(bicycle: Bicycle, speed: float, lean_rate: float) -> Vector:
-    state = np.zeros(11)
-    state[8], state[10] = lean_rate, speed / bicycle.parameters[bicycle.names.index("r_rear_wheel")]
-    return state
+    return _upright(dict(zip(bicycle.names, bicycle.parameters, strict=True)), speed, lean_rate)
 
 
 def free_run(bicycle: Bicycle, start: Vector, until: float) -> Vector:
@@ -161,3 +187,31 @@ def free_run(bicycle: Bicycle, start: Vector, until: float) -> Vector:
 
     solver: Callable[..., Any] = solve_ivp
     return np.asarray(solver(lambda t, x: bicycle(x), (0.0, until), start, method="DOP853", rtol=1e-11, atol=1e-11).y[:, -1])
+
+
+def cvodes(
+    function: ca.Function, parameters: Mapping[str, float], speed: float, lean_rate: float, until: float, tolerance: float
+) -> Callable[[], Vector]:
+    """Lean and steer at the end of a free run, by CasADi's own integrator and interpreter."""
+    x, p = ca.SX.sym("x", 11), ca.SX.sym("p", len(parameters))
+    options = {"abstol": tolerance, "reltol": tolerance, "max_num_steps": 1_000_000}
+    run = ca.integrator("run", "cvodes", {"x": x, "p": p, "ode": function(x, p)}, 0.0, [until], options)
+    start, values = _upright(parameters, speed, lean_rate), list(parameters.values())
+    places = [COORDINATES.index(name) for name in ("lean", "steer")]
+    return lambda: np.asarray(run(x0=start, p=values)["xf"].full()[places, 0])
+
+
+def exact(function: ca.Function, parameters: Mapping[str, float], speed: float, lean_rate: float, until: float) -> Vector:
+    """The same by SciPy's DOP853 at 1e-13."""
+    from scipy.integrate import solve_ivp
+
+    solver: Callable[..., Any] = solve_ivp
+    values, start = list(parameters.values()), _upright(parameters, speed, lean_rate)
+    found = solver(lambda t, x: function(x, values).full().ravel(), (0.0, until), start, method="DOP853", rtol=1e-13, atol=1e-13)
+    return np.array([found.y[COORDINATES.index(name), -1] for name in ("lean", "steer")])
+
+
+def _upright(parameters: Mapping[str, float], speed: float, lean_rate: float) -> Vector:
+    state = np.zeros(11)
+    state[8], state[10] = lean_rate, speed / parameters["r_rear_wheel"]
+    return state
