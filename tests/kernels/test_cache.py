@@ -21,6 +21,7 @@ posix = pytest.mark.skipif(sys.platform == "win32", reason="mode bits say nothin
 def directory(tmp_path, monkeypatch):
     place = tmp_path / "deep" / "store"
     monkeypatch.setenv("DRAISINE_CACHE_DIR", str(place))
+    monkeypatch.setattr(cache, "SELDOM", 1)
     return place
 
 
@@ -157,6 +158,15 @@ def test_least_recently_used_files_go_first(directory, monkeypatch):
     assert sum(f.stat().st_size for f in directory.glob("*.object")) <= 7500
     assert cached_object("key 0", never) == bytes(2000)
     assert cached_object("key 1", lambda: b"made anew") == b"made anew"
+
+
+def test_not_every_file_has_the_store_looked_through(directory, monkeypatch):
+    looked = []
+    monkeypatch.setattr(cache, "SELDOM", 16)
+    monkeypatch.setattr(cache, "_prune", lambda *_: looked.append(len(list(directory.glob("*.object")))))
+    for k in range(160):
+        cached_object(f"key {k}", lambda: b"code")
+    assert 3 <= len(looked) <= 25  # ten are expected of names as good as drawn by lot
 
 
 def test_files_of_dead_writers_are_swept(directory):

@@ -206,3 +206,14 @@ def test_a_second_process_takes_the_code_from_the_disk(tmp_path):
             [sys.executable, "-c", SECOND_PROCESS, which], env=environment, capture_output=True, text=True, timeout=120
         )
         assert done.returncode == 0, done.stderr
+
+
+def test_making_an_array_of_an_argument_may_call_the_kernel():
+    a, b = ca.SX.sym("a", 2), ca.SX.sym("b", 2)
+    kernel = compile(Program.build("difference", {"a": a, "b": b}, {"y": a - b}))
+
+    class Called:
+        def __array__(self, dtype: object = None, copy: object = None) -> np.ndarray:
+            return kernel(np.array([5.0, 5.0]), np.array([1.0, 2.0]))[0]
+
+    assert kernel(np.array([10.0, 20.0]), Called())[0].tolist() == [6.0, 17.0]

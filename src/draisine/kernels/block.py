@@ -26,6 +26,7 @@ class Block:
     used: frozenset[int]  # values that somebody reads
     callees: Mapping[Hashable, str]  # names of the functions of callees
     kept: Mapping[int, int]  # places in the work array, for values that cross pieces
+    pairing: bool = True  # sine and cosine of an angle are found together
     rereads: bool = False  # inputs and values of earlier pieces are read at each use, not held in registers between uses
     lines: list[str] = field(default_factory=list)
     doubles: dict[int, str] = field(default_factory=dict)
@@ -111,7 +112,7 @@ class Block:
             elif kind == SELECT:
                 condition, then, other = self.boolean(operands[0]), self.double(operands[1]), self.double(operands[2])
                 self.doubles[v] = self.emit(f"select i1 {condition}, double {then}, double {other}")
-            elif kind in (op.SIN, op.COS):
+            elif kind in (op.SIN, op.COS) and self.pairing:
                 self.doubles[v] = self._sine_or_cosine(kind, operands[0])
             elif kind == SEARCH:
                 self._search(v, operands[0], detail)

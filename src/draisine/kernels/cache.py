@@ -23,6 +23,7 @@ from functools import cache
 from pathlib import Path
 
 LIMIT = 256 * 1024 * 1024  # bytes kept; the least recently used files go first
+SELDOM = 16  # one file in so many, by its name, has the store looked through: that takes longer than writing a file
 
 _MAGIC = b"draisine object 1\n"
 _SUFFIX = ".object"
@@ -40,16 +41,17 @@ def cache_directory() -> Path:
     try:
         if not wanted.is_dir():
             wanted.mkdir(mode=0o700, parents=True, exist_ok=True)
-        complaint = _complaint(os.stat(wanted))
+        complaint, cure = _complaint(os.stat(wanted)), "Make it yours alone (chmod 700), or name another"
     except OSError as error:
-        complaint = f"cannot be used ({error.strerror or error})"
+        complaint, cure = f"cannot be used ({error.strerror or error})", "Name a directory that can be written"
     if complaint is None:
         return wanted
+    # told at this line, and not at those of callers, so that Python's own filter shows it once per process
     warnings.warn(
         f"cache directory {wanted} {complaint}; compiled code is kept in a temporary directory for this process only. "
-        "Make the directory yours alone (chmod 700), or name another in DRAISINE_CACHE_DIR.",
+        f"{cure} in DRAISINE_CACHE_DIR.",
         CacheWarning,
-        stacklevel=2,
+        stacklevel=1,
     )
     return _temporary_directory()
 
@@ -67,7 +69,8 @@ def cached_object(key: str, make: Callable[[], bytes]) -> bytes:
     content = make()
     try:
         _write(path, key, content)
-        _prune(path.parent, LIMIT)
+        if int(path.stem, 16) % SELDOM == 0:
+            _prune(path.parent, LIMIT)
     except OSError as error:
         _warn_uncached(error)
     return content

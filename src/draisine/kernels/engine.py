@@ -7,15 +7,16 @@ the process in well under a millisecond, as often as one likes. Only llvmlite is
 from __future__ import annotations
 
 import ctypes
-import ctypes.util
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache
 from itertools import count
 from typing import Any
 
 import llvmlite.binding as llvm
+
+from draisine.records import dataclass
 
 # What object code may call. The linker takes them from the process where it can, else from the C library.
 MATHEMATICS = (
@@ -114,6 +115,8 @@ def _missing_mathematics() -> dict[str, int]:
     missing = [name for name in (*MATHEMATICS, *MEMORY) if not llvm.address_of_symbol(name)]
     if not missing:
         return {}
-    library = ctypes.CDLL("ucrtbase" if sys.platform == "win32" else ctypes.util.find_library("m"))
+    from ctypes.util import find_library  # takes a while to import, and most processes show them
+
+    library = ctypes.CDLL("ucrtbase" if sys.platform == "win32" else find_library("m"))
     found = {name: getattr(library, name, None) for name in missing}
     return {name: ctypes.cast(f, ctypes.c_void_p).value or 0 for name, f in found.items() if f is not None}

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import ctypes
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,17 +18,21 @@ from numpy.typing import ArrayLike, NDArray
 from draisine.kernels.cache import cached_object, host_key
 from draisine.kernels.engine import compile_ir, load_object
 from draisine.kernels.kernel import Kernel
+from draisine.kernels.passes import ALL, Passes
+from draisine.kernels.solvers import solvers
 from draisine.program.program import Program, Slot
+from draisine.program.solved import Solved
+from draisine.records import dataclass
 
 if TYPE_CHECKING:
-    from draisine.kernels.passes.hoisting import Split
+    from draisine.kernels.passes.applied import Split
 
 PARAMETERS = "p"  # the slot by which a program is split
-PROLOGUE, COUNT = "prologue", "hoisted_count"
+PROLOGUE, PROLOGUE_MAP, COUNT = "prologue", "prologue_map", "hoisted_count"
 
-_CODE_VERSION = 2  # raise it when other code is generated for the same program
+_CODE_VERSION = 5  # raise it when other code is generated for the same program
 _COUNT = ctypes.CFUNCTYPE(ctypes.c_int64)
-_RUN = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
+_MAP = ctypes.CFUNCTYPE(None, ctypes.c_int64, *[ctypes.c_void_p] * 4)
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,16 +60,16 @@ class HoistedKernel:
         return made.reshape(*given.shape[:-1], self.parameters + self.count)
 
     def _find(self, made: NDArray[np.float64]) -> None:
-        run = _RUN(self.kernel.code.address_of(PROLOGUE))
-        arguments, results = (ctypes.c_void_p * (self.slot + 1))(), (ctypes.c_void_p * 1)()
-        begin, width = made.ctypes.data, made.strides[0]
-        for row in range(len(made)):
-            arguments[self.slot] = begin + row * width
-            results[0] = begin + row * width + 8 * self.parameters
-            run(ctypes.addressof(arguments), ctypes.addressof(results))
+        """Fill in what follows the parameters, row by row, in one call."""
+        run = _MAP(self.kernel.code.address_of(PROLOGUE_MAP))
+        begin, width = made.ctypes.data, made.strides[0] // 8
+        arguments, steps = (ctypes.c_void_p * (self.slot + 1))(), (ctypes.c_int64 * (self.slot + 1))()
+        arguments[self.slot], steps[self.slot] = begin, width
+        results, results_steps = (ctypes.c_void_p * 1)(begin + 8 * self.parameters), (ctypes.c_int64 * 1)(width)
+        run(len(made), arguments, steps, results, results_steps)
 
 
-def compile_hoisted(program: Program) -> HoistedKernel:
+def compile_hoisted(program: Program | Solved, passes: Passes = ALL) -> HoistedKernel:
     """Machine code of a program for runs, from the cache on disk if it was compiled before.
 
     >>> import casadi as ca
@@ -75,43 +78,50 @@ def compile_hoisted(program: Program) -> HoistedKernel:
     >>> kernel.count, kernel.extended([[0.0, 2.0], [0.0, 4.0]])[:, 2:].tolist()
     (2, [[0.0, 0.5], [0.0, 0.25]])
     """
-    key = f"hoisted kernel, code {_CODE_VERSION}; {program.digest}; {host_key()}"
-    symbols = ("kernel", "kernel_map", "kernel_flat", PROLOGUE, COUNT)
-    code = load_object(cached_object(key, lambda: compile_ir(_text(program), optimisation=1)), *symbols)
+    key = f"hoisted kernel, code {_CODE_VERSION}; {passes.key}; {program.digest}; {host_key()}"
+    symbols = ("kernel", "kernel_map", "kernel_flat", PROLOGUE_MAP, COUNT)
+    using = solvers() if isinstance(program, Solved) else None
+    code = load_object(cached_object(key, lambda: compile_ir(_text(program, passes), optimisation=1)), *symbols, using=using)
     count: Any = _COUNT(code.address_of(COUNT))()
     slot = parameter_slot(program)
     kernel = Kernel(program.name, _inputs(program, slot, int(count)), program.outputs, code.address, code)
     return HoistedKernel(kernel, 0 if slot is None else program.inputs[slot].size, int(count), slot or 0)
 
 
-def _inputs(program: Program, slot: int | None, count: int) -> tuple[Slot, ...]:
+def _inputs(program: Program | Solved, slot: int | None, count: int) -> tuple[Slot, ...]:
     """The slots of a program, that of the parameters as long as the kernel reads it."""
     return tuple(Slot(s.name, (s.size + count, 1)) if k == slot and count else s for k, s in enumerate(program.inputs))
 
 
-def parameter_slot(program: Program) -> int | None:
+def parameter_slot(program: Program | Solved) -> int | None:
     """Where the parameters stand among a program's arguments."""
     names = [slot.name for slot in program.inputs]
     return names.index(PARAMETERS) if PARAMETERS in names else None
 
 
-def parts_of(program: Program) -> Split:
+def parts_of(program: Program, passes: Passes = ALL) -> Split:
     """A program as prologue and evaluation."""
-    from draisine.kernels.passes import improved_and_split
+    from draisine.kernels.passes.applied import split
     from draisine.kernels.straight import straighten
 
     slot = parameter_slot(program)
-    return improved_and_split(straighten(program.tape), slot, 0 if slot is None else program.inputs[slot].size)
+    return split(straighten(program.tape), slot, 0 if slot is None else program.inputs[slot].size, passes)
 
 
-def _text(program: Program) -> str:
-    from draisine.kernels.llvm import SYMBOL, entry_points, functions_of
+def _text(program: Program | Solved, passes: Passes) -> str:
+    from draisine.kernels.llvm import SYMBOL, entry_points, functions_of, map_loop
 
-    parts = parts_of(program)
-    around = entry_points(_inputs(program, parameter_slot(program), parts.count), program.outputs)
-    declared, functions = functions_of({SYMBOL: parts.evaluation, f"{PROLOGUE}_of_p": parts.prologue})
-    entry = (
-        f"define void @{PROLOGUE}(ptr %arg, ptr %res) nounwind {{\ncall void @{PROLOGUE}_of_p(ptr %arg, ptr %res)\nret void\n}}"
-    )
-    count = f"define i64 @{COUNT}() nounwind {{\nret i64 {parts.count}\n}}"
-    return "\n".join([*declared, *functions, *around, entry, count])
+    slot = parameter_slot(program)
+    if isinstance(program, Solved):
+        from draisine.kernels.solved import functions_of_solved
+        from draisine.kernels.solved_stages import parts_of_solved
+
+        stages = parts_of_solved(program, passes, slot)
+        count, functions = stages.hoisted, functions_of_solved(program, stages, passes)
+    else:
+        parts = parts_of(program, passes)
+        declared, made = functions_of({SYMBOL: parts.evaluation, PROLOGUE: parts.prologue}, passes)
+        count, functions = parts.count, [*declared, *made]
+    around = entry_points(_inputs(program, slot, count), program.outputs)
+    entry = map_loop(PROLOGUE_MAP, PROLOGUE, (slot or 0) + 1, 1)
+    return "\n".join([*functions, *around, entry, f"define i64 @{COUNT}() nounwind {{\nret i64 {count}\n}}"])

@@ -4,28 +4,47 @@ from __future__ import annotations
 
 import ctypes
 import textwrap
+import threading
 from collections.abc import Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import accumulate, pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from draisine.kernels.cache import cached_object, host_key, stored_object
 from draisine.kernels.engine import LoadedObject, compile_ir, load_object
+from draisine.kernels.passes import ALL, Passes
 from draisine.kernels.solvers import solvers
 from draisine.program.program import Program, Slot
 from draisine.program.recipe import Recipe
 from draisine.program.solved import Solved
+from draisine.records import dataclass
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future, ThreadPoolExecutor
 
 Array = NDArray[np.float64]
 
-_CODE_VERSION = 7  # raise it when `llvm` generates other code for the same program
+_CODE_VERSION = 10  # raise it when `llvm` generates other code for the same program
 
+_ARRAY, _DOUBLE = np.ndarray, np.dtype(np.float64)
 _RUN = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 _MAP = ctypes.CFUNCTYPE(None, ctypes.c_int64, *[ctypes.c_void_p] * 4)
+
+
+_Places = tuple[tuple[Array, tuple[int, ...]], ...]
+
+
+class _Room(threading.local):
+    """Where the numbers of a call lie end to end. Every thread has its own, made when it first calls."""
+
+    def __init__(self, given: Sequence[int], taken: int) -> None:
+        ends = list(accumulate(given, initial=0))
+        numbers = np.zeros(ends[-1] + taken)
+        places: _Places = tuple([(numbers[a:b], (b - a,)) for a, b in pairwise(ends)])
+        self.ready = int(numbers.ctypes.data), places, numbers[ends[-1] :]  # address; arguments and their shapes; results
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,36 +71,46 @@ class Kernel:
     code: LoadedObject = field(repr=False)
     _run: Any = field(init=False, repr=False)
     _map: Any = field(init=False, repr=False)
-    _buffer: Any = field(init=False, repr=False)
-    _given: tuple[tuple[Slot, slice, tuple[int]], ...] = field(init=False, repr=False)
-    _taken: tuple[tuple[Slot, slice], ...] = field(init=False, repr=False)
+    _room: _Room = field(init=False, repr=False)
+    _taken: tuple[tuple[slice, tuple[int, int] | None], ...] = field(init=False, repr=False)
+    _is_column: bool = field(init=False, repr=False)  # its one result
 
     def __post_init__(self) -> None:
-        ends = list(accumulate((slot.size for slot in (*self.inputs, *self.outputs)), initial=0))
-        places = tuple(slice(a, b) for a, b in pairwise(ends))
+        ends = list(accumulate((slot.size for slot in self.outputs), initial=0))
+        shapes = (None if slot.shape[1] == 1 else slot.shape for slot in self.outputs)
         hidden = {
             "__doc__": _documentation(self),
             "_run": _RUN(self.code.address_of("kernel_flat")),
             "_map": _MAP(self.code.address_of("kernel_map")),
-            "_buffer": ctypes.c_double * max(ends[-1], 1),
-            "_given": tuple((slot, place, (slot.size,)) for slot, place in zip(self.inputs, places, strict=False)),
-            "_taken": tuple(zip(self.outputs, places[len(self.inputs) :], strict=True)),
+            "_room": _Room([slot.size for slot in self.inputs], ends[-1]),
+            "_taken": tuple((slice(*ab), shape) for ab, shape in zip(pairwise(ends), shapes, strict=True)),
         }
+        hidden["_is_column"] = [slot.shape[1] for slot in self.outputs] == [1]
         for name, value in hidden.items():
             object.__setattr__(self, name, value)
 
     def __call__(self, *arguments: ArrayLike) -> tuple[Array, ...]:
         """Run once. Columns come back one-dimensional, matrices two-dimensional."""
-        self._check_count(arguments)
-        buffer = self._buffer()  # of this call alone: kernels may run in several threads
-        numbers = np.frombuffer(buffer)
-        for (slot, place, shape), argument in zip(self._given, arguments, strict=True):
-            plain = type(argument) is np.ndarray and argument.shape == shape and argument.dtype == np.float64
-            numbers[place] = argument if plain else self._column(slot, argument)
-        self._run(buffer)
-        return tuple(
-            numbers[place] if slot.shape[1] == 1 else numbers[place].reshape(slot.shape, order="F") for slot, place in self._taken
-        )
+        if len(arguments) != len(self.inputs):
+            self._check_count(arguments)
+        address, places, results = self._room.ready
+        for (place, shape), argument in zip(places, arguments):  # noqa: B905 (counted already; this loop is most of a short call)
+            if type(argument) is _ARRAY and argument.dtype is _DOUBLE and argument.shape == shape:
+                place[...] = argument
+            else:
+                self._fill(places, arguments)
+                break
+        self._run(address)
+        taken = results.copy()
+        if self._is_column:
+            return (taken,)
+        return tuple([taken[place] if shape is None else taken[place].reshape(shape, order="F") for place, shape in self._taken])
+
+    def _fill(self, places: _Places, arguments: Sequence[ArrayLike]) -> None:
+        """Put arguments of any kind into their places; all are made arrays first, for that may call this very kernel."""
+        columns = [self._column(slot, argument) for slot, argument in zip(self.inputs, arguments, strict=True)]
+        for (place, _), column in zip(places, columns, strict=True):
+            place[...] = column
 
     def map(self, *arguments: ArrayLike) -> tuple[Array, ...]:
         """Run over samples. An argument has a leading axis of samples, or is the same for all; results have the axis."""
@@ -140,13 +169,14 @@ class Kernel:
         return array if ready else np.ascontiguousarray(array)
 
 
-def compile(program: Program | Recipe | Solved, side_by_side: bool = False) -> Kernel:
+def compile(program: Program | Recipe | Solved, side_by_side: bool = False, passes: Passes = ALL) -> Kernel:
     """Machine code of a program, from the cache on disk if it was compiled before.
 
-    With `side_by_side`, `map` takes several samples at a time (see `samples`), but where something is solved.
+    With `side_by_side`, `map` takes several samples at a time (see `samples`), but where something is solved. `passes` are those
+    that lower the work; nothing is hoisted, since there is no run.
     """
-    key = _key(program, side_by_side)
-    return _loaded(program, cached_object(key, lambda: _object_code(_text(program, side_by_side))))
+    key = _key(program, side_by_side, passes)
+    return _loaded(program, cached_object(key, lambda: _object_code(_text(program, side_by_side, passes))))
 
 
 def compile_all(*programs: Program | Recipe | Solved, side_by_side: bool = False) -> tuple[Kernel, ...]:
@@ -154,38 +184,40 @@ def compile_all(*programs: Program | Recipe | Solved, side_by_side: bool = False
 
     What takes longest to translate is best named first.
     """
+    from concurrent.futures import ThreadPoolExecutor
+
     with ThreadPoolExecutor(1, "translation") as translation:
         begun = [_begun(program, side_by_side, translation) for program in programs]
         return tuple(_loaded(program, code.result()) for program, code in zip(programs, begun, strict=True))
 
 
 def _begun(program: Program | Recipe | Solved, side_by_side: bool, translation: ThreadPoolExecutor) -> Future[bytes]:
-    key = _key(program, side_by_side)
+    key = _key(program, side_by_side, ALL)
     stored = stored_object(key)
     if stored is not None:
         return translation.submit(lambda: stored)
-    text = _text(program, side_by_side)
+    text = _text(program, side_by_side, ALL)
     return translation.submit(cached_object, key, lambda: _object_code(text))
 
 
-def _key(program: Program | Recipe | Solved, side_by_side: bool) -> str:
-    return f"kernel{' of samples' if side_by_side else ''}, code {_CODE_VERSION}; {program.digest}; {host_key()}"
+def _key(program: Program | Recipe | Solved, side_by_side: bool, passes: Passes) -> str:
+    return f"kernel{' of samples' if side_by_side else ''}, code {_CODE_VERSION}; {passes.key}; {program.digest}; {host_key()}"
 
 
-def _text(program: Program | Recipe | Solved, side_by_side: bool) -> str:
+def _text(program: Program | Recipe | Solved, side_by_side: bool, passes: Passes) -> str:
     # the code generators are not needed, and not imported, when the cache has the code
     if isinstance(program, Solved):
         from draisine.kernels.solved import module_text_of_solved
 
-        return module_text_of_solved(program)
+        return module_text_of_solved(program, passes)
     straight = program.made() if isinstance(program, Recipe) else program
     if side_by_side:
         from draisine.kernels.samples import samples_text
 
-        return samples_text(straight)
+        return samples_text(straight, passes)
     from draisine.kernels.llvm import module_text
 
-    return module_text(straight)
+    return module_text(straight, passes)
 
 
 def _object_code(text: str) -> bytes:

@@ -22,7 +22,8 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from draisine.kernels.block import Block
 from draisine.kernels.operations import declarations, number
 from draisine.kernels.order import in_good_order
-from draisine.kernels.passes import improved
+from draisine.kernels.passes import ALL, Passes
+from draisine.kernels.passes.applied import improved
 from draisine.kernels.pieces import Piece, cut, live_values
 from draisine.kernels.straight import Straight, straighten, straighten_callee
 from draisine.kernels.trigonometry import definition
@@ -41,13 +42,13 @@ _NUMBER = re.compile(r"0x[0-9A-F]{16}")
 _SLOTS = "ptr noalias readonly %arg, ptr noalias readonly %res"
 
 
-def module_text(program: Program) -> str:
+def module_text(program: Program, passes: Passes = ALL) -> str:
     """The module as text."""
-    declared, functions = functions_of({SYMBOL: improved(straighten(program.tape))})
+    declared, functions = functions_of({SYMBOL: improved(straighten(program.tape), passes)}, passes)
     return "\n".join([*declared, *functions, *entry_points(program.inputs, program.outputs)])
 
 
-def functions_of(straight: Mapping[str, Straight]) -> tuple[list[str], list[str]]:
+def functions_of(straight: Mapping[str, Straight], passes: Passes = ALL) -> tuple[list[str], list[str]]:
     """Declarations and functions of some straight lists, each under its name; callees are shared."""
     units = dict(straight)
     names: dict[Hashable, str] = {}  # of the functions of callees, by their key
@@ -55,20 +56,20 @@ def functions_of(straight: Mapping[str, Straight]) -> tuple[list[str], list[str]
     for identity, callee in waiting:
         if identity not in names:
             names[identity] = f"callee_{len(names)}"
-            unit = units[names[identity]] = improved(straighten_callee(callee))
+            unit = units[names[identity]] = improved(straighten_callee(callee), passes)
             waiting += unit.callees.items()
     kinds = {value.kind for unit in units.values() for value in unit.values}
-    functions = [text for name, unit in units.items() for text in _unit(name, unit, names)]
-    trigonometry = [definition()] if kinds & {op.SIN, op.COS} else []
+    functions = [text for name, unit in units.items() for text in _unit(name, unit, names, passes)]
+    trigonometry = [definition()] if passes.pairing and kinds & {op.SIN, op.COS} else []
     return list(declarations(kinds)), [*trigonometry, *functions]
 
 
 def entry_points(inputs: Sequence[Slot], outputs: Sequence[Slot]) -> list[str]:
     """The functions around the kernel: over samples, and from numbers end to end."""
-    return [_map_loop(len(inputs), len(outputs)), flat(inputs, outputs)]
+    return [map_loop(MAP_SYMBOL, SYMBOL, len(inputs), len(outputs)), flat(inputs, outputs)]
 
 
-def _unit(name: str, unit: Straight, callees: Mapping[Hashable, str]) -> Iterator[str]:
+def _unit(name: str, unit: Straight, callees: Mapping[Hashable, str], passes: Passes) -> Iterator[str]:
     """The functions of one straight list, and the numbers of its tables."""
     for k, numbers in enumerate(unit.numbers):
         entries = ", ".join(f"double {number(float(n))}" for n in numbers)
@@ -77,8 +78,8 @@ def _unit(name: str, unit: Straight, callees: Mapping[Hashable, str]) -> Iterato
     values = live_values(unit)
     used = frozenset(values)
     if len(values) <= _LONGEST_BLOCK and len(unit.results) <= _MOST_RESULTS:
-        whole = Piece(tuple(in_good_order(unit, values)), (), tuple(unit.results))
-        block = _filled(Block(unit, name, used, callees, {}), whole)
+        order = in_good_order(unit, values) if passes.ordering else values
+        block = _filled(Block(unit, name, used, callees, {}, passes.pairing), Piece(tuple(order), (), tuple(unit.results)))
         yield f"define {linkage}void @{name}({_SLOTS}) nounwind {{\n{block.text()}\n}}"
         return
     plain = len(values) > _VERY_LONG
@@ -86,7 +87,7 @@ def _unit(name: str, unit: Straight, callees: Mapping[Hashable, str]) -> Iterato
     manner = "noinline optnone" if plain else "noinline"
     constants: dict[str, int] = {}  # their places in the work array
     for k, piece in enumerate(pieces):
-        text = _filled(Block(unit, name, used, callees, places, rereads=plain), piece).text()
+        text = _filled(Block(unit, name, used, callees, places, passes.pairing, rereads=plain), piece).text()
         text = _plainly(text, constants, size) if plain else text
         yield f"define internal void @{name}_{k}({_SLOTS}, ptr noalias %work) nounwind {manner} {{\n{text}\n}}"
     lines = [f"%work = alloca [{max(size + len(constants), 1)} x double], align 64"]
@@ -122,8 +123,8 @@ def _filled(block: Block, piece: Piece) -> Block:
     return block
 
 
-def _map_loop(inputs: int, outputs: int) -> str:
-    """The loop over samples: every pointer moves on by its stride."""
+def map_loop(name: str, called: str, inputs: int, outputs: int) -> str:
+    """A function that calls another over samples: every pointer moves on by its stride."""
     slots = [("arg", k) for k in range(inputs)] + [("res", k) for k in range(outputs)]
     head, advance = [], []
     for array, k in slots:
@@ -141,7 +142,7 @@ def _map_loop(inputs: int, outputs: int) -> str:
             f"store ptr %{array}_new_{k}, ptr %{array}_at_{k}, align 8",
         ]
     lines = [
-        f"define void @{MAP_SYMBOL}(i64 %n, ptr %arg, ptr %arg_stride, ptr %res, ptr %res_stride) nounwind {{",
+        f"define void @{name}(i64 %n, ptr %arg, ptr %arg_stride, ptr %res, ptr %res_stride) nounwind {{",
         "start:",
         f"%arg_now = alloca [{max(inputs, 1)} x ptr], align 8",
         f"%res_now = alloca [{max(outputs, 1)} x ptr], align 8",
@@ -150,7 +151,7 @@ def _map_loop(inputs: int, outputs: int) -> str:
         "br i1 %any, label %sample, label %done",
         "sample:",
         "%i = phi i64 [ 0, %start ], [ %next, %sample ]",
-        f"call void @{SYMBOL}(ptr %arg_now, ptr %res_now)",
+        f"call void @{called}(ptr %arg_now, ptr %res_now)",
         *advance,
         "%next = add nsw i64 %i, 1",
         "%more = icmp slt i64 %next, %n",

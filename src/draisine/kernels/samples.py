@@ -12,32 +12,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from draisine.kernels.llvm import MAP_SYMBOL, SYMBOL, flat, functions_of, module_text
-from draisine.kernels.operations import LIBRARY
-from draisine.kernels.passes import improved
-from draisine.kernels.straight import CALL, RESULT, Straight, straighten, straighten_callee
-from draisine.kernels.wide import LANES, SIMPLE, VECTOR, wide_functions
-from draisine.program import operation as op
+from draisine.kernels.passes import ALL, Passes
+from draisine.kernels.passes.applied import improved
+from draisine.kernels.straight import straighten
+from draisine.kernels.wide import LANES, VECTOR, can_be_wide, wide_functions
 from draisine.program.program import Program, Slot
 
 _WIDE, _BRING, _TAKE = "wide", "bring", "take"
-_TABLE_FREE = SIMPLE | {CALL, RESULT, op.FMOD, *LIBRARY}
 
 
-def samples_text(program: Program) -> str:
+def samples_text(program: Program, passes: Passes = ALL) -> str:
     """The module as text; that of the scalar kernel where tables are looked up, which lanes do each for itself."""
-    unit = improved(straighten(program.tape))
-    if not _without_tables(unit):
-        return module_text(program)
-    functions = wide_functions(*functions_of({_WIDE: unit}))
+    unit = improved(straighten(program.tape), passes)
+    if not can_be_wide(unit):
+        return module_text(program, passes)
+    functions = wide_functions(*functions_of({_WIDE: unit}, passes))
     single = _single(len(program.inputs), len(program.outputs))
     return "\n".join(
         [*functions, *_copies(), _map(program.inputs, program.outputs), single, flat(program.inputs, program.outputs)]
-    )
-
-
-def _without_tables(unit: Straight) -> bool:
-    return {value.kind for value in unit.values} <= _TABLE_FREE and all(
-        _without_tables(straighten_callee(callee)) for callee in unit.callees.values()
     )
 
 

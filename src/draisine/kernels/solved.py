@@ -6,7 +6,7 @@ work on the stack, large ones take their memory anew in every call, so that kern
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,28 +14,26 @@ from numpy.typing import ArrayLike
 
 from draisine.kernels.llvm import SYMBOL, entry_points, functions_of
 from draisine.kernels.operations import number
-from draisine.kernels.passes import improved
+from draisine.kernels.passes import ALL, Passes
+from draisine.kernels.solved_stages import Parts, parts_of_solved
 from draisine.kernels.solvers import PREFIX
 from draisine.kernels.sparse_qr import analyse
-from draisine.kernels.straight import straighten
 from draisine.program.solved import ROUNDS, SETTLED, Solved
 
 _ON_STACK = 4096  # numbers; threads may have half a megabyte of stack
 
 
-def module_text_of_solved(solved: Solved) -> str:
+def module_text_of_solved(solved: Solved, passes: Passes = ALL) -> str:
     """The module as text, with the same functions as that of a plain program, and calls of `solvers`."""
-    programs = {"system": solved.system, "after": solved.after}
-    if solved.further is not None:
-        programs["further"] = solved.further
-    if solved.start is not None:
-        programs["start"] = solved.start
-    declarations, functions = functions_of({name: improved(straighten(program.tape)) for name, program in programs.items()})
+    functions = functions_of_solved(solved, parts_of_solved(solved, passes), passes)
+    return "\n".join([*functions, *entry_points(solved.inputs, solved.outputs)])
+
+
+def functions_of_solved(solved: Solved, parts: Parts, passes: Passes = ALL) -> list[str]:
+    """Declarations, the straight lines, and the kernel that calls them."""
+    declarations, functions = functions_of(parts.units, passes)
     solution = _sparse(solved) if solved.sparse else _dense(solved)
-    kernel = _between(solved, solution)
-    return "\n".join(
-        [*declarations, *solution.declarations, _OWN, *functions, kernel, *entry_points(solved.inputs, solved.outputs)]
-    )
+    return [*declarations, *solution.declarations, _OWN, *functions, _between(solved, solution, parts.handed)]
 
 
 _OWN = f"""declare void @{PREFIX}fill(i64, double, ptr)
@@ -88,30 +86,33 @@ def _integers(name: str, values: ArrayLike) -> str:
     return f"@{name} = private unnamed_addr constant [{len(listed)} x i32] [{', '.join(f'i32 {v}' for v in listed)}], align 8"
 
 
-def _between(solved: Solved, solution: _Solution) -> str:
-    """The kernel: call `system`, solve, call `after` with the solution as last argument."""
+def _between(solved: Solved, solution: _Solution, handed: Mapping[str, tuple[int, int]]) -> str:
+    """The kernel: call `system`, solve, call `after` with the solution; all find what was handed on as last argument."""
     n, count = solved.size, len(solved.inputs)
     parts = {"entries": solved.places.nnz(), "z": n * solved.sides, **solution.parts}
     if solved.iterates:
         parts |= {"new": n, "told": 1}
+    parts["handed"] = sum(numbers for _, numbers in handed.values())
     total = sum(parts.values())
-    tables = {"given": 2, "more": count + 1, "sides": 1}
+    tables = {"given": 3, "more": count + 3, "sides": 2, "begin": 2}
     lines = [f"define void @{SYMBOL}(ptr noalias readonly %arg, ptr noalias readonly %res) nounwind {{"]
     lines += [f"%{name} = alloca [{size} x ptr], align 8" for name, size in tables.items()]
     lines += [f"%memory = alloca [{total} x double], align 64"] if total <= _ON_STACK else _take_memory(solved, total)
     for name, begin in zip(parts, np.cumsum([0, *parts.values()]), strict=False):
         lines.append(f"%{name} = getelementptr inbounds double, ptr %memory, i64 {begin}")
+    for name, (first, _) in handed.items():
+        lines.append(f"%handed_by_{name} = getelementptr inbounds double, ptr %handed, i64 {first}")
     for k in range(count):
         lines += [f"%from_{k} = getelementptr inbounds ptr, ptr %arg, i64 {k}", f"%value_{k} = load ptr, ptr %from_{k}, align 8"]
-    lines += _put("more", [*(f"%value_{k}" for k in range(count)), "%z"])
+    lines += _put("more", [*(f"%value_{k}" for k in range(count)), "%z", "%z", "%handed"])
     if solved.iterates:
         lines += _rounds(n, solution)
     else:
-        lines += [*_put("given", ["%entries", "%z"]), "call void @system(ptr %arg, ptr %given)", *solution.prepare]
-        lines.append(solution.solve.replace("SIDE", "%z"))
+        lines += [*_put("given", ["%entries", "%z", "%handed_by_system"]), "call void @system(ptr %more, ptr %given)"]
+        lines += [*solution.prepare, solution.solve.replace("SIDE", "%z")]
     if solved.sides > 1:
         lines += [f"%side_{k} = getelementptr inbounds double, ptr %z, i64 {k * n}" for k in range(1, solved.sides)]
-        lines += [*_put("sides", ["%side_1"]), "call void @further(ptr %more, ptr %sides)"]
+        lines += [*_put("sides", ["%side_1", "%handed_by_further"]), "call void @further(ptr %more, ptr %sides)"]
         lines += [solution.solve.replace("SIDE", f"%side_{k}") for k in range(1, solved.sides)]
     lines.append("call void @after(ptr %more, ptr %res)")
     lines += ["call void @free(ptr %memory)"] if total > _ON_STACK else []
@@ -123,10 +124,9 @@ def _rounds(n: int, solution: _Solution) -> list[str]:
     return [
         "%rounds = alloca i64, align 8",
         "store i64 0, ptr %rounds, align 8",
-        "%begin = alloca [1 x ptr], align 8",
-        *_put("begin", ["%z"]),
-        "call void @start(ptr %arg, ptr %begin)",
-        *_put("given", ["%entries", "%new"]),
+        *_put("begin", ["%z", "%handed_by_start"]),
+        "call void @start(ptr %more, ptr %begin)",
+        *_put("given", ["%entries", "%new", "%handed_by_system"]),
         "br label %round",
         "round:",
         "call void @system(ptr %more, ptr %given)",

@@ -8,11 +8,14 @@ from typing import Any
 import casadi as ca
 
 from draisine.kernels.kernel import Kernel, compile
+from draisine.kernels.passes import ALL, Passes
 from draisine.program.program import Program
 from draisine.program.sympy_bridge import to_sx
 
 
-def compile_symbolic(matrix: Any, arguments: Sequence[Any] | Mapping[str, Any], name: str = "symbolic") -> Kernel:
+def compile_symbolic(
+    matrix: Any, arguments: Sequence[Any] | Mapping[str, Any], name: str = "symbolic", passes: Passes = ALL
+) -> Kernel:
     """Machine code of a SymPy matrix or expression; its one result, `value`, is dense.
 
     `arguments` are the symbols in the order of the call. A group of symbols (list, tuple, matrix row by row) is one argument, a
@@ -35,7 +38,7 @@ def compile_symbolic(matrix: Any, arguments: Sequence[Any] | Mapping[str, Any], 
                 raise ValueError(f"symbol {member} is twice among the arguments of {name!r}")
             symbols[member] = column[k]
         inputs[slot] = (column, tuple(str(m) for m in members))
-    return compile(Program.build(name, inputs, {"value": to_sx(matrix, symbols)}))
+    return compile(Program.build(name, inputs, {"value": to_sx(matrix, symbols)}), passes=passes)
 
 
 def _groups(arguments: Sequence[Any] | Mapping[str, Any]) -> dict[str, list[Any]]:

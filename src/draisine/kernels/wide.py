@@ -4,8 +4,8 @@
 
 as in `llvm`, but every number is `LANES` numbers side by side: entry i of lane k lies at place LANES · i + k. Each instruction of
 the scalar text has its counterpart on vectors, so that the text is taken over with other types; lanes never meet, and each gets
-what the scalar kernel would give it, bit by bit. Programs that call, look up tables, or need functions that have no vector
-instruction are left to the scalar kernel.
+what the scalar kernel would give it, bit by bit. Functions of the C library are called lane by lane. Programs that look up
+tables, which lanes do each for itself, are left to the scalar kernel.
 """
 
 from __future__ import annotations
@@ -17,20 +17,19 @@ from draisine.kernels.cache import cached_object, host_key
 from draisine.kernels.engine import LoadedObject, compile_ir, load_object
 from draisine.kernels.hoisted import parts_of
 from draisine.kernels.llvm import SYMBOL, functions_of
-from draisine.kernels.operations import COMPARISONS, INFIX, INTRINSICS, LOGIC, TWO_OPERANDS
-from draisine.kernels.straight import CONSTANT, INPUT, SELECT
+from draisine.kernels.operations import COMPARISONS, INFIX, INTRINSICS, LIBRARY, LOGIC, TWO_OPERANDS
+from draisine.kernels.passes import ALL, Passes
+from draisine.kernels.straight import CALL, CONSTANT, INPUT, RESULT, SELECT, Straight, straighten_callee
 from draisine.kernels.trigonometry import NAME as PAIR_NAME
 from draisine.program import operation as op
 from draisine.program.program import Program
 
 LANES = 4  # doubles in a register of AVX2; wider registers take two instructions' work at once, narrower ones split it
-MOST_VALUES = 4000  # longer programs, which are cut into pieces, are wide in `samples` alone
 
-_CODE_VERSION = 2
+_CODE_VERSION = 5
 VECTOR = f"<{LANES} x double>"
-SIMPLE = frozenset(
-    {INPUT, CONSTANT, SELECT, *COMPARISONS, *LOGIC, *INTRINSICS}
-    | (set(INFIX) - {op.FMOD})
+_WITHOUT_TABLES = frozenset(
+    {INPUT, CONSTANT, SELECT, CALL, RESULT, *COMPARISONS, *LOGIC, *INTRINSICS, *INFIX, *LIBRARY}
     | {op.NOT, op.IF_ELSE_ZERO, op.NEG, op.SQ, op.TWICE, op.INV, op.SIGN, op.SIN, op.COS}
 )
 
@@ -43,25 +42,26 @@ class WideKernel:
     code: LoadedObject
 
 
-def can_be_wide(program: Program) -> bool:
-    """Whether every operation of a program has its counterpart on vectors."""
-    unit = parts_of(program).evaluation
-    return len(unit.values) <= MOST_VALUES and not unit.callees and {value.kind for value in unit.values} <= SIMPLE
+def can_be_wide(unit: Straight) -> bool:
+    """Whether every operation of a list, and of what it calls, has its counterpart on vectors."""
+    return {value.kind for value in unit.values} <= _WITHOUT_TABLES and all(
+        can_be_wide(straighten_callee(callee)) for callee in unit.callees.values()
+    )
 
 
-def compile_wide(program: Program) -> WideKernel:
+def compile_wide(program: Program, passes: Passes = ALL) -> WideKernel:
     """Machine code of a program of (t, x, u, p) over lanes, from the cache on disk if it was compiled before.
 
     It takes extended parameters, as the program's `HoistedKernel` does.
     """
-    key = f"wide kernel of {LANES}, code {_CODE_VERSION}; {program.digest}; {host_key()}"
-    loaded = load_object(cached_object(key, lambda: compile_ir(wide_text(program), optimisation=1)), SYMBOL)
+    key = f"wide kernel of {LANES}, code {_CODE_VERSION}; {passes.key}; {program.digest}; {host_key()}"
+    loaded = load_object(cached_object(key, lambda: compile_ir(wide_text(program, passes), optimisation=1)), SYMBOL)
     return WideKernel(loaded.address, loaded)
 
 
-def wide_text(program: Program) -> str:
+def wide_text(program: Program, passes: Passes = ALL) -> str:
     """The module as text."""
-    return "\n".join(wide_functions(*functions_of({SYMBOL: parts_of(program).evaluation})))
+    return "\n".join(wide_functions(*functions_of({SYMBOL: parts_of(program, passes).evaluation}, passes)))
 
 
 def wide_functions(declared: list[str], functions: list[str]) -> list[str]:

@@ -1,51 +1,57 @@
 """Passes over straight lists: the same results with less work.
 
-Each takes a list and gives another; none changes a result by more than roundings. Long programs are left as they are, since
-compiling them takes longer than they would gain.
+Each takes a list and gives another; none changes a result by more than roundings. `applied` runs those that are switched on.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import fields, replace
 
-from draisine.kernels.passes.hoisting import Split, once_per_run, split
-from draisine.kernels.passes.reciprocals import with_reciprocals
-from draisine.kernels.passes.sharing import shared
-from draisine.kernels.straight import Straight
-
-LONGEST = 8000  # values
+from draisine.records import dataclass
 
 
 @dataclass(frozen=True)
 class Passes:
-    """Which passes run.
+    """Which passes run when a program is compiled; all of them, unless one is switched off.
 
-    - `sharing`: values that differ by sign or order of operands are one.
+    - `sharing`: values that differ by sign or order of operands are one; of a symmetric product half is computed.
+    - `regrouping`: sums and products are grouped anew: common factors taken out, what is known early put together, pairs shared.
     - `reciprocals`: divisions by one number are products with its reciprocal.
-    - `hoisting`: what depends on parameters alone is found once per run, where a run can do so.
+    - `hoisting`: what depends on parameters alone is found once per run, where a run can do so; where something is solved, what
+      does not depend on the solution is found once, for all rounds and for what comes after.
+    - `pairing`: sine and cosine of an angle are found together.
+    - `ordering`: what most of the rest waits for is computed first.
+
+    >>> Passes(hoisting=False).off
+    ('hoisting',)
     """
 
     sharing: bool = True
+    regrouping: bool = True
     reciprocals: bool = True
     hoisting: bool = True
+    pairing: bool = True
+    ordering: bool = True
+
+    @property
+    def off(self) -> tuple[str, ...]:
+        """The names of those that are switched off."""
+        return tuple(name for name in names() if not getattr(self, name))
+
+    def without(self, name: str) -> Passes:
+        """The same with one more switched off."""
+        return replace(self, **{name: False})
+
+    @property
+    def key(self) -> str:
+        """What the cache of machine code is told."""
+        return f"without {', '.join(self.off)}" if self.off else "all passes"
+
+
+def names() -> tuple[str, ...]:
+    """The switches, in the order in which passes run."""
+    return tuple(field.name for field in fields(Passes))
 
 
 ALL = Passes()
-NONE = Passes(False, False, False)
-
-
-def improved(unit: Straight, passes: Passes = ALL) -> Straight:
-    """The list after the passes that keep it one list."""
-    if len(unit.values) > LONGEST:
-        return unit
-    unit = shared(unit) if passes.sharing else unit
-    return with_reciprocals(unit) if passes.reciprocals else unit
-
-
-def improved_and_split(unit: Straight, slot: int | None, size: int, passes: Passes = ALL) -> Split:
-    """The list in two, by what depends on one slot of its inputs alone; without hoisting, or a slot, the prologue is empty."""
-    if slot is None or len(unit.values) > LONGEST or not passes.hoisting:
-        return Split(Straight(), improved(unit, passes), 0)
-    unit = shared(unit) if passes.sharing else unit
-    unit = with_reciprocals(unit, once_per_run(unit, slot)) if passes.reciprocals else unit
-    return split(unit, slot, size)
+NONE = Passes(*[False] * len(fields(Passes)))
