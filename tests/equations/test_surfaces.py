@@ -28,8 +28,7 @@ def ball(radius: float = 0.1) -> Model:
     return disk(0.0, radius, (moment, moment, moment))
 
 
-@pytest.mark.parametrize("tube", [0.0, 0.05])
-@pytest.mark.parametrize("formulation", [None, dr.Augmented()])
+@pytest.mark.parametrize(("tube", "formulation"), [(0.0, None), (0.05, None), (0.05, dr.Augmented())])
 def test_a_plane_is_the_same_ground_however_it_is_given(tube: float, formulation: dr.Augmented | None) -> None:
     """By its slope and bank (explicit contact rows), as a surface (surface parameters), as a plane whose matter moves by nothing
     (ties)."""

@@ -148,23 +148,22 @@ def test_creep_of_steel_is_that_of_the_chapter() -> None:
 
 
 @pytest.mark.parametrize("contact", [Coulomb(0.5), Creep(3e4, 2e4, friction=0.5), STEEL], ids=["coulomb", "creep", "steel"])
-@pytest.mark.parametrize("slips", [False, True])
-def test_derivatives_are_exact_also_where_nothing_slips(contact: TangentialLaw, slips: bool) -> None:
+def test_derivatives_are_exact_also_where_nothing_slips(contact: TangentialLaw) -> None:
     e = dr.derive(disk(contact))
-    x = np.zeros(len(e.states))
-    x[[2, 3]] = 0.3, 1.0
-    if slips:
-        names = [s.name for s in e.states]
-        for name, value in {"wheel_vx": 1.0, "wheel_vy": 0.2, "wheel_wy": 3.0, "wheel_wz": 0.5, "wheel_qx": 0.1}.items():
-            x[names.index(name)] = value
-    arguments = ([0.0], x, [], e.default_parameters)
     exact = e.dynamics.jacobian("xdot", "x")
-    found = exact(*arguments)[0]
-    assert np.isfinite(found).all()
-    other = complex_step(e.dynamics, "xdot", "x", arguments)
-    np.testing.assert_allclose(found, other, atol=1e-7 * np.abs(found).max())
-    compiled = dr.compile(exact)(*arguments)[0]
-    np.testing.assert_allclose(compiled, found, atol=1e-9 * np.abs(found).max())
+    compiled = dr.compile(exact)
+    names = [s.name for s in e.states]
+    for slipping in ({}, {"wheel_vx": 1.0, "wheel_vy": 0.2, "wheel_wy": 3.0, "wheel_wz": 0.5, "wheel_qx": 0.1}):
+        x = np.zeros(len(names))
+        x[[2, 3]] = 0.3, 1.0
+        for name, value in slipping.items():
+            x[names.index(name)] = value
+        arguments = ([0.0], x, [], e.default_parameters)
+        found = exact(*arguments)[0]
+        assert np.isfinite(found).all()
+        other = complex_step(e.dynamics, "xdot", "x", arguments)
+        np.testing.assert_allclose(found, other, atol=1e-7 * np.abs(found).max())
+        np.testing.assert_allclose(compiled(*arguments)[0], found, atol=1e-9 * np.abs(found).max())
 
 
 def test_the_roads_agree_on_forces_that_depend_on_multipliers() -> None:

@@ -348,7 +348,7 @@ def test_energy_and_work_of_a_moving_support_balance():
 def test_all_roads_agree_on_ties(make):
     certificate = certify_roads(make(), states=6)
     assert certificate.passed, str(certificate)
-    assert len(certificate.roads) == 4
+    assert len(certificate.roads) == 5
 
 
 # -------------------------------------------------------------------- ties of velocity
@@ -510,3 +510,30 @@ def test_the_count_of_wished_velocities_knows_repeated_rows():
     m.independent("steer_rate")
     with pytest.raises(ModelError, match=r"10 velocities and 8 velocity constraints that count: choose 2 independent"):
         derive(m)
+
+
+def test_a_cylinder_in_a_hollow_cart_hangs_on_an_arm_without_mass():
+    """Rolling in a hollow of radius R on a cart that rolls freely: ω² = g / ((R − r)(3/2 − m/(m + M)))."""
+    m = Model("cart")
+    hollow, radius, mass, load = 0.5, 0.1, 1.0, 2.0
+    cart, arm = m.body("cart", mass=load), m.body("arm", mass=0)
+    cylinder = m.body("cylinder", mass=mass, inertia=(mass * radius**2 / 4, mass * radius**2 / 2, mass * radius**2 / 4))
+    m.prismatic("way", "ground", cart)
+    m.revolute("swing", cart, arm, axis="y")
+    m.revolute("turn", arm, cylinder, axis="y", at=(0, 0, radius - hollow))
+    m.gear("rolls", "swing", "turn", ratio=-hollow / radius)
+    frequency = np.sqrt(GRAVITY / ((hollow - radius) * (1.5 - mass / (mass + load))))
+    assert dr.linearize(m).eigenvalues.imag.max() == pytest.approx(frequency, rel=1e-12)
+    assert certify_roads(m, states=2).passed
+
+
+def test_a_rotor_without_mass_on_a_carrier_without_mass():
+    """Both only carry a bob; the rotor's mass is not shared by a division 0/0."""
+    m = Model("whirl")
+    post, rotor = m.body("post", mass=0), m.body("rotor", mass=0, inertia=(0.1, 0.2, 0.1))
+    m.revolute("lean", "ground", post, axis="x")
+    m.revolute("spin", post, rotor, axis="y")
+    m.revolute("swing", post, m.body("bob", mass=1.0, centre=(0, 0, -1.0)), axis="x")
+    m.spring("lean", 50.0)
+    certificate = certify_roads(m, states=2)
+    assert certificate.passed, str(certificate)

@@ -19,23 +19,6 @@ def test_studies_hold(study: str) -> None:
     assert gallery.study(study)().figures
 
 
-@pytest.mark.parametrize(
-    "model",
-    [
-        "four_bar",
-        "four_bar_driven",
-        "slider_crank",
-        "slider_crank_by_guide",
-        "slider_crank_driven",
-        "sarrus_lift",
-        "stewart_platform",
-    ],
-)
-def test_roads_agree(model: str) -> None:
-    certificate = dr.certify(gallery.model(model))
-    assert certificate.passed, certificate
-
-
 # -------------------------------------------------------------------- four-bar
 
 

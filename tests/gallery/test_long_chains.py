@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import draisine as dr
-from draisine.gallery.entries import big_tree, link_chain, snake_robot, trailers
+from draisine.gallery.entries import big_tree, hanging_rope, link_chain, snake_robot, trailers
 from draisine.model import ModelError
 
 METHOD = dr.DOP853(rtol=1e-10, atol=1e-10)
@@ -58,6 +58,28 @@ def test_a_tree_fulfils_newton_and_euler_body_by_body():
 
 
 def test_sizes_that_make_no_sense():
-    for make, size in ((link_chain.link_chain, 0), (trailers.trailers, -1), (snake_robot.snake_robot, 1), (big_tree.big_tree, 0)):
+    for make, size in (
+        (link_chain.link_chain, 0),
+        (trailers.trailers, -1),
+        (hanging_rope.hanging_rope, 1),
+        (snake_robot.snake_robot, 1),
+        (big_tree.big_tree, 0),
+    ):
         with pytest.raises(ModelError):
             make(size)
+
+
+def test_a_rope_hangs_as_a_catenary_of_rods():
+    """tan α_k in equal steps; the nail holds (H, half of the weight); many rods become a smooth rope like 1/n²."""
+    slopes, force = hanging_rope.catenary(12, 1.5)
+    still, nail = hanging_rope.told_at_rest(dr.derive(hanging_rope.hanging_rope(12)), slopes)
+    assert np.ptp(np.diff(np.tan(slopes))) < 1e-12
+    assert still < 1e-10
+    assert nail == pytest.approx([force, 0.5], abs=1e-11)
+    coarse, fine = (hanging_rope.catenary(n, 1.5)[1] / hanging_rope.smooth_force(1.5) - 1 for n in (16, 32))
+    assert coarse == pytest.approx(4 * fine, rel=0.01)
+
+
+def test_a_rope_pulled_straight_sounds_like_a_cable():
+    """Irvine and Caughey 1974; what is left is the sag (2.7 % of the span), and the length of the rods."""
+    assert hanging_rope.notes(24, 1.002) == pytest.approx(hanging_rope.NOTES, rel=0.01)

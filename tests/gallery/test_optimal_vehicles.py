@@ -163,8 +163,6 @@ def test_costates_of_the_cart_give_its_force():
 
 
 def test_acrobot_is_the_double_pendulum_of_rods():
-    certificate = dr.certify(dr.gallery.acrobot(), states=4)
-    assert certificate.passed, str(certificate)
     modes = dr.linearize(dr.gallery.acrobot(), {"shoulder": 0.0, "elbow": 0.0})
     # hanging rods: det(K − ω² M) = 0 with M = [[4/3, 1/2], [1/2, 1/3]], K = g diag(3/2, 1/2) in absolute angles
     matrix = np.linalg.solve(np.array([[4 / 3, 1 / 2], [1 / 2, 1 / 3]]), 9.81 * np.diag([1.5, 0.5]))

@@ -21,12 +21,6 @@ def test_studies_hold(study: str) -> None:
     assert gallery.study(study)().figures
 
 
-@pytest.mark.parametrize("model", ["tricycle", "tricycle_held", "car", "car_slalom"])
-def test_roads_agree(model: str) -> None:
-    certificate = dr.certify(gallery.model(model))
-    assert certificate.passed, certificate
-
-
 def test_degrees_of_freedom() -> None:
     assert len(dr.derive(tricycle()).independent) == 2
     assert len(dr.derive(car()).independent) == 2

@@ -98,7 +98,8 @@ class _Trial:
     def _forces(self, road: str, state: State, answers: dict[str, Answer]) -> float:
         """Only those that are unique."""
         unique = self.roads.unique(state)
-        return apart(answers[self.roads.first].forces[unique], answers[road].forces[unique])
+        first = answers[self.roads.first]
+        return apart(first.forces[unique], answers[road].forces[unique], self.roads.no_force(state, first.accelerations))
 
     def _energies(self) -> list[Line]:
         """Kinetic and potential energy of the two families."""

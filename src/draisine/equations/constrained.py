@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from draisine.equations.redundancy import Selection, select_rows
 from draisine.program.equations import Equations, Kind
+from draisine.program.in_place import evaluate
 from draisine.program.solved import Solved
 
 Array = NDArray[np.float64]
@@ -130,7 +131,7 @@ class Constrained:
 
     def look(self, q: Array, t: float | None = None) -> Sight:
         """Everything at one configuration."""
-        found = [np.asarray(e.full()) for e in self._look(self._when(t), q, self.motion.u, self.motion.p)]
+        found = evaluate(self._look, (self._when(t), q, self.motion.u, self.motion.p))
         rows, drift, gaps, by_place, by_time, moving, carried = found
         return Sight(rows, drift[:, 0], gaps[:, 0], by_place, by_time[:, 0], moving, carried[:, 0])
 
@@ -144,9 +145,7 @@ class Constrained:
 
     def open_gaps(self, q: Array, t: float | None = None) -> tuple[Array, Array, Array] | None:
         """f(q, t) and its slopes by q and by t; None where they have no meaning."""
-        gaps, by_place, by_time = (
-            np.asarray(e.full()) for e in self._look_at_gaps(self._when(t), q, self.motion.u, self.motion.p)
-        )
+        gaps, by_place, by_time = evaluate(self._look_at_gaps, (self._when(t), q, self.motion.u, self.motion.p))
         return (gaps[:, 0], by_place, by_time[:, 0]) if np.isfinite(gaps).all() and np.isfinite(by_place).all() else None
 
     @cached_property
@@ -156,7 +155,7 @@ class Constrained:
 
     def rows_at(self, q: Array, t: float | None = None) -> Array:
         """The rows that count, in units of their lengths."""
-        rows = np.asarray(self._look_at_rows(self._when(t), q, self.motion.u, self.motion.p).full())
+        (rows,) = evaluate(self._look_at_rows, (self._when(t), q, self.motion.u, self.motion.p))
         return np.asarray(rows / self.lengths[list(self.selection.kept), None])
 
     @cached_property

@@ -79,7 +79,7 @@ def _less_axial(inertia: Mat, axis: int) -> Mat:
 def _merge(carrier: Mass, mass: ca.SX, centre: Vec, inertia: Mat) -> None:
     """Add a mass to the carrier: by the reduced mass m₁m₂/(m₁+m₂) at the distance of the two centres."""
     total = carrier.mass + mass
-    share = mass / total
+    share = ZERO if mass.is_zero() else mass / total
     apart = sub(centre, carrier.centre)
     reduced = carrier.mass * share
     weighted = scale(reduced, apart)

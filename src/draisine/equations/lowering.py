@@ -13,6 +13,7 @@ from draisine.equations.vectors import ZERO, Mat, Vec, exact
 from draisine.model.items import Coordinate, System
 from draisine.model.validate import ModelError
 from draisine.program.expression import SX_FUNCTIONS, Expr, closest, evaluate, names
+from draisine.program.expression_tree import short
 
 Special = Callable[[tuple[Expr, ...]], ca.SX]
 
@@ -33,6 +34,11 @@ class Scope:
 
     def __post_init__(self) -> None:
         system = self.system
+        if not isinstance(system, System):
+            raise TypeError(
+                f"a model is expected, got {short(repr(system))}; take one of the gallery, gallery.model('bicycle'), or of a "
+                "file, read_model('cart.toml')"
+            )
         self.coordinates = [c.name for c in system.coordinates]
         self.velocities = [v.name for v in system.velocities]
         self.input_names = [u.name for u in system.inputs]

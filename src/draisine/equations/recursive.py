@@ -1,7 +1,8 @@
 """A tree treated body by body: articulated inertias, rows of contacts solved one by one; it costs so much per body.
 
-The state holds the coordinates and the velocities that no row was solved for, as in the reduced equations. What is never formed
-is a matrix of all velocities: neither masses nor rows nor the kernel of the rows.
+The state holds the coordinates and the velocities that no row of a contact was solved for, as in the reduced equations. What is
+never formed is a matrix of all velocities: neither masses nor rows nor the kernel of the rows. Ties are no part of the tree: they
+eliminate nothing, their forces are solved for together, and drift is projected out.
 """
 
 from __future__ import annotations
@@ -16,15 +17,18 @@ from numpy.typing import NDArray
 
 from draisine.equations.contacts import WheelContact
 from draisine.equations.derivation import Derivation, Outputs
+from draisine.equations.linear import solve_symmetric
 from draisine.equations.mechanism import Mechanism
 from draisine.equations.projection import nearest
 from draisine.equations.recursion.held import Holding, Local, in_reference
-from draisine.equations.recursion.passes import Accelerations, Node, hold, sprouted, velocities
+from draisine.equations.recursion.passes import Accelerating, Node, hold, sprouted, velocities
+from draisine.equations.recursion.pulling import Pulling
 from draisine.equations.recursion.stations import Unsuited, Weightless
+from draisine.equations.recursion.tied import Coupled
 from draisine.equations.report import Report
 from draisine.equations.rows import Rows
 from draisine.equations.sampling import sample_coordinates
-from draisine.equations.ties import row_multipliers
+from draisine.equations.ties import Tied, row_multipliers
 from draisine.equations.tree import Launch
 from draisine.equations.vectors import UNIT, ZERO, exact
 from draisine.model.errors import ModelError
@@ -41,11 +45,12 @@ class Grown:
     """A tree in stations with its rows solved: what laws and events do not change."""
 
     def __init__(self, mechanism: Mechanism) -> None:
-        if mechanism.ties:
-            raise Unsuited(f"it has ties ({mechanism.ties[0].name!r}), which couple bodies beyond the tree")
-        heights = [c for c, _ in mechanism.position_constraints if c.kind != Kind.NORM]
+        tied = {name for rows in mechanism.tie_rows for name in rows.names}
+        heights = [c for c, _ in mechanism.position_constraints if c.kind != Kind.NORM and c.name not in tied]
         if heights:
             raise Unsuited(f"{heights[0].name!r} ties the positions of its bodies to the ground")
+        if mechanism.system.massless:
+            raise Unsuited(f"{mechanism.system.massless[0].name!r} is a coordinate without mass")
         self.mechanism = mechanism
         self.nodes: dict[str, Node] = sprouted(mechanism.links, mechanism.scope, mechanism.repeated)
         hold(self.nodes, mechanism.contacts, Holding(self._sampled))
@@ -58,6 +63,37 @@ class Grown:
         for local in self.locals:
             if isinstance(local.contact, WheelContact) and local.kept not in ((0, 1), (0, 1, 2)):
                 raise Unsuited(f"wheel {local.contact.name!r} is held in part only")
+        if mechanism.ties:
+            self._check_ties()
+
+    def _check_ties(self) -> None:
+        """Rows of contacts must all be solved for, and every velocity must move some mass by itself."""
+        m = self.mechanism
+        contacts = sum(rows.count for rows in m.rows) - sum(rows.count for rows in m.tie_rows)
+        spare = [s.row for s in m.selection.spare if s.row < contacts]
+        if spare:
+            raise Unsuited(f"constraint {m.row_names[spare[0]]!r} repeats ties")
+        rates = dict.fromkeys(self.independent, ZERO)
+        motions = velocities(self.nodes, rates, m.repeated)
+        try:
+            resting = Accelerating(self.nodes, motions, rates, {}, ZERO, m.up, m.repeated)
+        except Weightless as problem:
+            raise Unsuited(f"{problem.velocity!r} moves no mass by itself") from None
+        light = self.light(resting.inertias)
+        if light is not None:
+            raise Unsuited(f"{light!r} moves no mass by itself")
+
+    def light(self, inertias: dict[str, ca.SX]) -> str | None:
+        """A velocity that no body resists, or None."""
+        m, scope = self.mechanism, self.mechanism.scope
+        if not inertias:
+            return None
+        given = [scope.t, scope.q, scope.v, scope.u, scope.p]
+        evaluate = ca.Function("pivots", given, [ca.densify(ca.vertcat(*inertias.values()))])
+        points = sample_coordinates(m.system, 3)[1:]
+        pivots = np.array([evaluate(0.0, q, 0.0, 0.0, m.default_parameters).full()[:, 0] for q in points])
+        none = (~(np.abs(pivots) > _LIGHT * np.nanmax(np.abs(pivots), initial=1e-300))).all(axis=0)
+        return list(inertias)[int(np.argmax(none))] if none.any() else None
 
     @cached_property
     def _points(self) -> NDArray[np.float64]:
@@ -104,11 +140,19 @@ class Recursive(Derivation):
         entries = ca.vertsplit(efforts) if efforts.numel() else []
         named = {name: exact(ca.densify(entry)) for name, entry in zip(scope.velocities, entries, strict=True)}
         try:
-            self.moved = Accelerations(
-                self.grown.nodes, self._motions, self._rates, named, m.gravity, m.up, self.mechanism.repeated
-            )
+            self._inward = Accelerating(self.grown.nodes, self._motions, self._rates, named, m.gravity, m.up, m.repeated)
         except Weightless as problem:
             raise self._weightless(problem.velocity) from None
+        self._tied = [rows for rows in m.kept_rows if isinstance(rows.source, Tied)] if m.ties else []
+        felt = self._inward.felt
+        self._forces: list[ca.SX] = []  # multipliers of the ties that are solved for
+        if self._tied:
+            pulling = Pulling(m, self.grown.nodes, self._motions, self.put_in)
+            pulls = [pull for rows in self._tied for pull in pulling.rows(rows)]
+            coupled = Coupled(self.grown.nodes, felt, pulls, self._inward.ground, m.repeated)
+            self._forces = coupled.solved()
+            felt = coupled.loaded(self._forces)
+        self.moved = self._inward.settled(felt)
 
     def put_in(self, expressions: list[ca.SX]) -> list[ca.SX]:
         if self._replaced.numel() == 0:
@@ -130,23 +174,28 @@ class Recursive(Derivation):
 
     @cached_property
     def rows(self) -> list[Rows]:
-        """Names of the rows, in the order of the other treatments."""
-        return [Rows(w.contact, w.names, {}, (ZERO,) * len(w.names), w.kept) for w in self.grown.locals]
+        """Names of the rows, in the order of the other treatments; of contacts without their entries, which are never formed."""
+        contacts = [Rows(w.contact, w.names, {}, (ZERO,) * len(w.names), w.kept) for w in self.grown.locals]
+        return [*contacts, *self.mechanism.tie_rows]
 
     @cached_property
     def multipliers(self) -> list[ca.SX]:
-        return self._turned([[self.moved.multipliers[name] for name in local.names] for local in self.grown.locals])
+        contacts = self._turned([[self.moved.multipliers[name] for name in local.names] for local in self.grown.locals])
+        return self.distributed([*contacts, *self._forces]) if self._tied else contacts
 
     @cached_property
     def row_speeds(self) -> ca.SX:
         """Residuals of the rows in all velocities."""
-        scope, m = self.mechanism.scope, self.mechanism
+        return ca.vertcat(self._contact_speeds, *[_speeds(rows) for rows in self.mechanism.tie_rows])
+
+    @cached_property
+    def _contact_speeds(self) -> ca.SX:
+        scope = self.mechanism.scope
         if not self.grown.locals:
             return ca.SX(0, 1)
         nodes = {name: _unheld(node) for name, node in self.grown.nodes.items()}
         motions = velocities(nodes, {name: scope.symbol(name) for name in scope.velocities}, self.mechanism.repeated)
         found = [ca.densify(w.matrix @ motions[w.contact.link.name][-1]) for w in self.grown.locals]
-        assert m is not None
         return ca.vertcat(*self._turned([ca.vertsplit(speeds) for speeds in found]))
 
     def _turned(self, shares: list[list[ca.SX]]) -> list[ca.SX]:
@@ -169,19 +218,21 @@ class Recursive(Derivation):
         return found
 
     def repeated(self) -> tuple[list[str], list[str]]:
-        return [], []  # rows that repeat others are not solved along the tree
+        return super().repeated() if self._tied else ([], [])  # rows of contacts that repeat others are not solved along the tree
 
     # ---------------------------------------------------------------- programs
 
     def equations(self, notes: list[str], again: Callable[[tuple[str, ...]], Equations]) -> Equations:
         """The programs with all names; `again` derives the same system with other independent velocities, in symbols."""
         m, told = self.mechanism, Report(self)
-        self._check_masses()
+        light = self.grown.light(self._inward.inertias)
+        if light is not None:
+            raise self._weightless(light)
         (q_rate,) = self.put_in([m.measures.q_rate])
         slope = ca.vertcat(q_rate, *[self.moved.values[n] for n in self.independent])
         if self.tracks_work:
-            slope = ca.vertcat(slope, ca.dot(self._driven, self.all_velocities) + ca.jacobian(m.forces.potential, m.scope.t))
-        _, remarks = self.remarks()
+            slope = ca.vertcat(slope, self._power)
+        repeated, remarks = self.remarks()
         system = m.system
         return Equations(
             name=system.name,
@@ -205,19 +256,43 @@ class Recursive(Derivation):
             event_list=self.event_list,
             quaternions=self.quaternions,
             extra_states=self.extra_states,
-            with_independent=again,
+            with_independent=None if self._tied else again,
             inverse_dynamics=self.inverse_dynamics(),
-            notes=(*notes, *remarks),
+            notes=(*notes, *repeated, *remarks),
+            warnings=tuple(repeated),
         )
 
+    @property
+    def _power(self) -> ca.SX:
+        """What inputs and dampers, moved springs and moving ties do; λᵀA v = −λᵀa₀ for the last."""
+        m = self.mechanism
+        power = ca.dot(self._driven, self.all_velocities) + ca.jacobian(m.forces.potential, m.scope.t)
+        drift = [a for rows in self._tied for a in rows.drift]
+        return power - ca.dot(ca.vertcat(*self._forces), ca.vertcat(*drift)) if m.moves else power
+
     def _project(self) -> Program | None:
-        residuals = [r for _, r in self.mechanism.position_constraints]
-        if not residuals:
+        """One Newton step of least change onto the positions, and the nearest velocities that the ties admit."""
+        m = self.mechanism
+        residuals = [r for _, r in (m.held_positions if m.ties else m.position_constraints)]
+        if not residuals and not self._tied:
             return None
-        q = self.mechanism.scope.q
-        error = ca.norm_inf(ca.vertcat(*residuals))
-        moved = ca.vertcat(nearest(q, residuals), self.x[q.numel() :])
+        q, speeds = m.scope.q, ca.vertcat(*self.independent.values())
+        rest = self.x[q.numel() + speeds.numel() :]
+        errors = list(residuals)
+        if self._tied:
+            (held,) = self.put_in([ca.vertcat(*[_speeds(rows) for rows in self._tied])])
+            errors.append(held)
+            speeds = self._admitted(speeds, held)
+        moved = ca.vertcat(nearest(q, residuals) if residuals else q, speeds, rest)
+        error = ca.norm_inf(ca.vertcat(*errors))
         return self.program("project", {"x_new": (moved, self.x_labels), "error": (error, ["error"])})
+
+    def _admitted(self, speeds: ca.SX, held: ca.SX) -> ca.SX:
+        """v − Gᵀ(G Gᵀ)⁻¹(G v + g₀)."""
+        matrix = ca.jacobian(held, speeds)
+        gram, count = ca.densify(matrix @ matrix.T), held.numel()
+        entries = [[exact(gram[i, j]) for j in range(count)] for i in range(count)]
+        return speeds - matrix.T @ ca.vertcat(*solve_symmetric(entries, ca.vertsplit(held)))
 
     @cached_property
     def _singular(self) -> dict[str, ca.SX]:
@@ -242,25 +317,18 @@ class Recursive(Derivation):
             return None
         return self.program("causes", {"value": (ca.vertcat(*self._singular.values()) ** 2, list(self._singular))})
 
-    def _check_masses(self) -> None:
-        """Complain about velocities that no body resists."""
-        m, scope = self.mechanism, self.mechanism.scope
-        names = list(self.moved.inertias)
-        if not names:
-            return
-        given = [scope.t, scope.q, scope.v, scope.u, scope.p]
-        evaluate = ca.Function("pivots", given, [ca.densify(ca.vertcat(*self.moved.inertias.values()))])
-        points = sample_coordinates(m.system, 3)[1:]
-        pivots = np.array([evaluate(0.0, q, 0.0, 0.0, m.default_parameters).full()[:, 0] for q in points])
-        light = (~(np.abs(pivots) > _LIGHT * np.nanmax(np.abs(pivots), initial=1e-300))).all(axis=0)
-        if light.any():
-            raise self._weightless(names[int(np.argmax(light))])
-
     def _weightless(self, velocity: str) -> ModelError:
         return ModelError(
             f"model {self.mechanism.system.name!r}: {velocity!r} can change without moving any mass, so that no force decides "
             "about it; give the bodies it moves moments of inertia or a centre of mass off its hinge, or take the joint away"
         )
+
+
+def _speeds(rows: Rows) -> ca.SX:
+    """Residuals of a tie's rows in all velocities."""
+    source = rows.source
+    assert isinstance(source, Tied)
+    return ca.vertcat(*[source.ties.velocity[source.start + i] for i in rows.kept])
 
 
 def _unheld(node: Node) -> Node:

@@ -2,8 +2,8 @@
 
 - `reduced`: Newton–Euler, reduced onto the kernel of the constraints: what `derive` gives and runs compile; or, where `derive`
   treats a mechanism whole, `whole`: all of it solved for at every step;
-- `recursive`: articulated inertias body by body, contacts solved one by one along the tree, where that can be done: of long
-  chains it is the first road;
+- `recursive`: articulated inertias body by body, contacts solved one by one along the tree and ties by the same factors, where
+  that can be done: of long chains it is the first road;
 - `augmented`: inverse dynamics column by column, solved together with the constraints by pivoted elimination;
 - `energies`: Euler–Lagrange by Christoffel symbols in Euler angles, reactions by eq. 38 of Sanjuan Szklarz & Jarzębowska;
 - `connection`: the constrained affine connection, eqs 5–6 of the same.
@@ -121,9 +121,11 @@ class Roads:
         """Of a tree, whichever of the recursion and the reduction in symbols is not the first road."""
         if self.first == "recursive" and len(self.equations.velocities) <= _MOST_REDUCED:
             return "reduced", derive(self.system, formulation=Reduced())
-        if self.first != "reduced" or self.system.independent or unsuited(self.mechanism) is not None:
+        if self.first == "recursive" or self.mechanism.depends or unsuited(self.mechanism) is not None:
             return None
-        return "recursive", derive(self.system, formulation=Recursive())
+        if self.system.independent and not self.mechanism.ties:
+            return None  # the recursion has independent velocities of its own; with ties all are
+        return "recursive", derive(replace(self.system, independent=()), formulation=Recursive())
 
     @property
     def _rolling(self) -> list[Wheel]:
@@ -175,7 +177,7 @@ class Roads:
             if pole.distance(place, self.p) < CLEAR:
                 return None, pole.what
         speeds, u = rng.normal(size=len(e.independent)) * 2.0, rng.normal(size=len(e.inputs))
-        if self.first == "whole":
+        if len(e.independent) == len(e.velocities):  # nothing is eliminated that would make them so
             speeds = self._admissible(State(q, speeds, u, 1.0, t))
         instant = Instant(t, q, speeds, np.concatenate([q, speeds, np.zeros(len(e.extra_states))]), u)
         instant = replace(instant, condition=self._usual.condition(instant))
@@ -278,6 +280,19 @@ class Roads:
         count = len(self.mechanism.scope.velocities)
         still = inverse(state.q, state.v, np.zeros(count), self.p)[0]
         return np.column_stack([inverse(state.q, state.v, unit, self.p)[0] - still for unit in np.eye(count)]), still
+
+    def no_force(self, state: State, accelerations: Reals) -> float:
+        """A force of constraints that counts as none: a thousandth of what acts along their rows before inertia and loads cancel.
+
+        A motor that turns a pendulum about the axis through its pivot has nothing to do; what is left of its torque is rounding.
+        """
+        mass, still = self.mass(state)
+        rows, _, given, _ = self._numbers(state)
+        if not rows.size:
+            return 1e-300
+        efforts = np.abs(mass) @ np.abs(accelerations) + np.abs(still) + np.abs(given[:, 0])
+        along = np.abs(rows) @ efforts / np.maximum(np.square(rows).sum(axis=1), 1e-300)
+        return max(1e-3 * float(along.max()), 1e-300)
 
     def augmented(self, state: State) -> Answer:
         mass, still = self.mass(state)

@@ -13,6 +13,7 @@ from draisine.model.errors import ModelError
 from draisine.program.solved import Solver
 
 MANY_VELOCITIES = 12  # of a tree that is treated body by body where that can be done
+FEW_TIES = 1 / 3  # rows of ties for each velocity, up to which that is shorter than eliminating them in symbols
 MOST_ROWS = 24  # constraint rows that are eliminated in symbols
 MOST_FREEDOMS = 40  # velocities of a mass matrix that is factorised in symbols
 SERVES = 5.0  # amplification that the few choices of independent velocities of a run should not pass anywhere
@@ -36,8 +37,8 @@ class Augmented:
 @dataclass(frozen=True)
 class Recursive:
     """Body by body along the tree: articulated inertias inward, accelerations outward, every contact solved for a velocity of the
-    joints that lead to it. The cost grows with the number of bodies. For trees with rolling wheels and blades that move in a
-    plane, and for trees without constraints; loops are no trees."""
+    joints that lead to it. The cost grows with the number of bodies. For trees without constraints, with rolling wheels and
+    blades that move in a plane, and with a few ties: velocities of closed loops stay states, and drift is projected out."""
 
 
 Treatment = Reduced | Augmented | Recursive
@@ -55,28 +56,45 @@ def treatment_for(mechanism: Mechanism, wanted: tuple[str, ...]) -> tuple[Treatm
         return Augmented(), [f"treated whole, nothing eliminated, since forces depend on the multipliers of {loads}"]
     if wanted:
         return Reduced(), []
-    if len(mechanism.scope.velocities) >= MANY_VELOCITIES:
-        why_not = unsuited(mechanism)
-        if why_not is None:
-            count = len(mechanism.scope.velocities)
-            return Recursive(), [
-                f"treated body by body along the tree, since it has {count} velocities; "
-                "formulation=Reduced() eliminates in symbols"
-            ]
-    rows, freedoms = len(mechanism.row_names), len(mechanism.scope.velocities) - len(mechanism.row_names)
-    why = None
-    if rows > MOST_ROWS:
-        why = f"its {rows} velocity constraints are more than {MOST_ROWS}"
-    elif freedoms > MOST_FREEDOMS:
-        why = f"its {freedoms} degrees of freedom are more than {MOST_FREEDOMS}"
-    elif mechanism.ties:
-        plan, alternates, _ = mechanism.choose(())
-        worst = mechanism.amplified([plan.independent, *(j.independent for j in alternates)])
-        if worst > SERVES:
-            why = f"no few choices of independent velocities serve everywhere (they amplify others up to {worst:.3g} times)"
+    suited = len(mechanism.scope.velocities) >= MANY_VELOCITIES and unsuited(mechanism) is None
+    if suited and not mechanism.ties:
+        return Recursive(), [_body_by_body(mechanism)]
+    # with contacts the state would have lost some velocities to them and not others to the ties: nobody expects that unasked
+    suited = suited and not mechanism.contacts and len(mechanism.row_names) <= MOST_ROWS
+    if suited and len(mechanism.row_names) <= FEW_TIES * len(mechanism.scope.velocities):
+        return Recursive(), [_body_by_body(mechanism)]
+    why = _not_reduced(mechanism)
     if why is None:
         return Reduced(), []
+    if suited:
+        return Recursive(), [_body_by_body(mechanism)]
     return Augmented(), [f"treated whole, nothing eliminated, since {why}; formulation=Reduced() eliminates all the same"]
+
+
+def _not_reduced(mechanism: Mechanism) -> str | None:
+    """Why the constraints are not eliminated in symbols, or None."""
+    rows, freedoms = len(mechanism.row_names), len(mechanism.scope.velocities) - len(mechanism.row_names)
+    if rows > MOST_ROWS:
+        return f"its {rows} velocity constraints are more than {MOST_ROWS}"
+    if freedoms > MOST_FREEDOMS:
+        return f"its {freedoms} degrees of freedom are more than {MOST_FREEDOMS}"
+    if not mechanism.ties:
+        return None
+    plan, alternates, _ = mechanism.choose(())
+    worst = mechanism.amplified([plan.independent, *(j.independent for j in alternates)])
+    return (
+        f"no few choices of independent velocities serve everywhere (they amplify others up to {worst:.3g} times)"
+        if (worst > SERVES)
+        else None
+    )
+
+
+def _body_by_body(mechanism: Mechanism) -> str:
+    count, rows = len(mechanism.scope.velocities), len(mechanism.row_names) if mechanism.ties else 0
+    ties = f", the forces of its {rows} tied residuals solved for together, nothing eliminated" if rows else ""
+    return (
+        f"treated body by body along the tree{ties}, since it has {count} velocities; formulation=Reduced() eliminates in symbols"
+    )
 
 
 @lru_cache(maxsize=8)

@@ -13,6 +13,7 @@ should see.
 from __future__ import annotations
 
 import ast
+from collections.abc import Collection
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -52,6 +53,7 @@ _MODELS = {
     "n_pendulum_by_angles": "n_pendulum",
     "link_chain": "link_chain",
     "spatial_chain": "link_chain",
+    "hanging_rope": "hanging_rope",
     "trailers": "trailers",
     "snake_robot": "snake_robot",
     "big_tree": "big_tree",
@@ -119,6 +121,7 @@ _STUDIES = {
     "sphere_on_turntable_circles": "sphere_on_turntable",
     "n_pendulum_falls": "n_pendulum",
     "link_chain_falls": "link_chain",
+    "rope_settles": "hanging_rope",
     "trailers_follow": "trailers",
     "snake_sets_off": "snake_robot",
     "tree_flails": "big_tree",
@@ -227,10 +230,14 @@ def solution(name: str) -> Solution:
 
 def _function(name: str, table: dict[str, str], kind: str) -> Any:
     if name not in table:
-        from draisine.program.expression import closest
-
-        raise KeyError(f"the gallery has no {kind} {name!r}{closest(name, table)}; it has {', '.join(table)}")
+        raise KeyError(f"the gallery has no {kind} {name!r}{_instead(name, table)}")
     return getattr(import_module(f"draisine.gallery.entries.{table[name]}"), name)
+
+
+def _instead(name: str, known: Collection[str]) -> str:
+    from draisine.program.expression import closest
+
+    return closest(name, known) or f"; it has {', '.join(known)}"
 
 
 def _about(file: str, function: str) -> str:
@@ -250,7 +257,7 @@ def __getattr__(name: str) -> Any:
         return _function(name, _MODELS, "model")
     if name in _STUDIES:
         return _function(name, _STUDIES, "study")
-    raise AttributeError(f"the gallery has no {name!r}; it has {', '.join([*_MODELS, *_STUDIES])}")
+    raise AttributeError(f"the gallery has no {name!r}{_instead(name, [*_MODELS, *_STUDIES])}")
 
 
 def __dir__() -> list[str]:

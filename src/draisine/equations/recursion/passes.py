@@ -16,9 +16,19 @@ import casadi as ca
 
 from draisine.equations.contacts import EdgeContact, WheelContact
 from draisine.equations.lowering import Scope
+from draisine.equations.recursion.eliminating import Eliminating, Pivot, per
 from draisine.equations.recursion.held import Holding, Local, Row, Solved, local_rows
 from draisine.equations.recursion.repeated import Repeated
-from draisine.equations.recursion.stations import AXIAL, Freed, Inert, Station, Unsuited, Weightless, inert_of, stations_of
+from draisine.equations.recursion.stations import (
+    AXIAL,
+    Freed,
+    Inert,
+    Station,
+    Unsuited,
+    Weightless,
+    inert_of,
+    stations_of,
+)
 from draisine.equations.tree import Link
 from draisine.equations.vectors import ONE, ZERO, Vec
 
@@ -62,27 +72,6 @@ class Node:
     @property
     def parent(self) -> str | None:
         return self.link.parent.name if self.link.parent else None
-
-
-@dataclass
-class Pivot:
-    """An entry eliminated at a frame: η̇ = g + k η̇, and for a row what gives its multiplier."""
-
-    freed: Freed
-    constant: ca.SX
-    share: ca.SX
-    held: Held | None = None
-
-
-@dataclass
-class Held:
-    """A row that was solved for an entry: the inertia's row there, p − τ, and other rows open then."""
-
-    row: str
-    divisor: ca.SX
-    inertia: ca.SX
-    lack: ca.SX
-    others: list[tuple[str, ca.SX]]
 
 
 def sprouted(links: Sequence[Link], scope: Scope, repeated: Repeated) -> dict[str, Node]:
@@ -179,13 +168,9 @@ def _moved(carried: ca.SX, part: Part, k: int, rates: Mapping[str, ca.SX], bound
     for solved in reversed(part.solved[k]):
         place = solved.freed.place
         value = solved.share @ motion
-        bound[solved.freed.velocity] = ca.densify(_per(value - carried[place], solved.freed.scale))
+        bound[solved.freed.velocity] = ca.densify(per(value - carried[place], solved.freed.scale))
         motion[place] = value
     return ca.sparsify(motion)
-
-
-def _per(amount: ca.SX, scale: ca.SX) -> ca.SX:
-    return amount if scale is ONE else amount / scale
 
 
 # ---------------------------------------------------------------- inertias and accelerations
@@ -203,8 +188,16 @@ class Felt:
     own: dict[str, ca.SX]  # pivots of velocities that nothing holds
 
 
-class Accelerations:
-    """Accelerations of all velocities and multipliers of all rows, for given efforts on the velocities."""
+@dataclass(frozen=True)
+class Settled:
+    """Accelerations of all velocities and multipliers of all rows of contacts."""
+
+    values: dict[str, ca.SX]
+    multipliers: dict[str, ca.SX]
+
+
+class Accelerating:
+    """What every link and all beyond it resist, for given efforts on the velocities; from it, accelerations."""
 
     def __init__(
         self,
@@ -218,10 +211,9 @@ class Accelerations:
     ) -> None:
         self._nodes, self._motions, self._gravity, self._up = nodes, motions, gravity, up
         self._repeated = repeated
+        self.ground = ca.sparsify(ca.vertcat(0, 0, gravity, 0, 0, 0))
         self.inertias: dict[str, ca.SX] = {}
-        self.values: dict[str, ca.SX] = {}
-        self.multipliers: dict[str, ca.SX] = {}
-        self._outward(self._inward(rates, efforts))
+        self.felt = self._inward(rates, efforts)
 
     def _inward(self, rates: Mapping[str, ca.SX], efforts: Mapping[str, ca.SX]) -> dict[str, Felt]:
         found: dict[str, Felt] = {}
@@ -251,17 +243,19 @@ class Accelerations:
         lifted = ca.sparsify(local.matrix[:, :3] @ fall)
         return [side + lifted[i] if lifted.has_nz(i, 0) else side for i, side in enumerate(sides)]
 
-    def _outward(self, felt: Mapping[str, Felt]) -> None:
-        ground = ca.sparsify(ca.vertcat(0, 0, self._gravity, 0, 0, 0))
-        found: dict[str, ca.SX] = {}
+    def settled(self, felt: Mapping[str, Felt]) -> Settled:
+        """Outward: `felt` as it is here, or with more forces."""
+        motion: dict[str, ca.SX] = {}
+        found = Settled({}, {})
         for node in self._nodes.values():
-            before, own = found[node.parent] if node.parent else ground, felt[node.name]
+            before, own = motion[node.parent] if node.parent else self.ground, felt[node.name]
             others = {name for station in own.pivots for p in station if p.held for name, _ in p.held.others}
-            known = {name: self.multipliers[name] for name in sorted(others) if name in self.multipliers}
-            given = (node.part, own.pivots, own.changes, before, ground[:3], known)
-            found[node.name], values, multipliers = self._repeated(_settled, *given)
-            self.values |= values
-            self.multipliers |= multipliers
+            known = {name: found.multipliers[name] for name in sorted(others) if name in found.multipliers}
+            given = (node.part, own.pivots, own.changes, before, self.ground[:3], known)
+            motion[node.name], values, multipliers = self._repeated(_settled, *given)
+            found.values.update(values)
+            found.multipliers.update(multipliers)
+        return found
 
 
 def _felt(
@@ -279,7 +273,7 @@ def _felt(
         force = force + (ca.vertcat(pushed, ca.SX(1, 1)) if part.spin is not None else pushed)
     count = len(part.stations)
     changes = [s.change(m, rates) for s, m in zip(part.stations, motions, strict=False)]
-    at = _Eliminating(part, efforts, dict(sides), ca.sparsify(inertia), ca.sparsify(force))
+    at = Eliminating(part, efforts, dict(sides), ca.sparsify(inertia), ca.sparsify(force))
     if part.spin is not None:
         at.eliminate(count)
         pushed = at.force[AXIAL]
@@ -294,59 +288,9 @@ def _felt(
             at.force = at.force + at.inertia @ change
             for row in part.passing[k]:
                 at.sides[row.name] = at.sides[row.name] - row.entries @ change
-        at.inertia = _symmetric(matrix.T @ (at.inertia @ matrix))
+        at.inertia = part.stations[k].inward(at.inertia)
         at.force = ca.sparsify(matrix.T @ at.force)
     return Felt(at.inertia, at.force, at.sides, at.pivots, changes, at.own)
-
-
-class _Eliminating:
-    """The inertia and force at a frame, while entries are taken out of them."""
-
-    def __init__(self, part: Part, efforts: dict[str, ca.SX], sides: dict[str, ca.SX], inertia: ca.SX, force: ca.SX) -> None:
-        self.part, self.efforts, self.sides, self.inertia, self.force = part, efforts, sides, inertia, force
-        self.pivots: list[list[Pivot]] = [[] for _ in part.solved]
-        self.own: dict[str, ca.SX] = {}
-
-    def eliminate(self, k: int) -> None:
-        for solved in self.part.solved[k]:
-            self.pivots[k].append(self._held(solved))
-        for freed in self.part.free[k]:
-            self.pivots[k].append(self._freed(freed))
-
-    def _held(self, solved: Solved) -> Pivot:
-        """An entry that a row is solved for."""
-        a, inertia, force = solved.freed.place, self.inertia, self.force
-        constant = self.sides.pop(solved.row) / solved.divisor
-        row, own = inertia[:, a], inertia[a, a]
-        lack = force[a] - self._effort(solved.freed)
-        for name, entry in solved.others:
-            self.sides[name] = self.sides[name] - entry * constant
-        share, rest = solved.share.T, _without(row, a)
-        self.inertia = _symmetric(_cleared(inertia, a) + share @ rest.T + rest @ share.T + own * (share @ share.T))
-        self._push(solved.freed, _without(force, a) + rest * constant + share * (lack + own * constant))
-        return Pivot(solved.freed, constant, solved.share, Held(solved.row, solved.divisor, row.T, lack, solved.others))
-
-    def _freed(self, freed: Freed) -> Pivot:
-        """An entry that nothing holds."""
-        a, inertia, force = freed.place, self.inertia, self.force
-        own = self.own[freed.velocity] = inertia[a, a]
-        inverse = 1 / own
-        rest = _without(inertia[:, a], a)
-        constant = (self._effort(freed) - force[a]) * inverse
-        share = -(rest * inverse)
-        self.inertia = _symmetric(_cleared(inertia, a) + share @ rest.T)
-        self._push(freed, _without(force, a) + rest * constant)
-        return Pivot(freed, constant, share.T)
-
-    def _push(self, freed: Freed, force: ca.SX) -> None:
-        """The velocity is the entry less what the frame before has of it, on which its effort pushes back."""
-        effort = self._effort(freed)
-        if not effort.is_zero():
-            force[freed.place] = effort
-        self.force = ca.sparsify(force)
-
-    def _effort(self, freed: Freed) -> ca.SX:
-        return _per(self.efforts[freed.velocity], freed.scale)
 
 
 def _settled(
@@ -379,7 +323,7 @@ def _put_in(pivots: list[Pivot], carried: ca.SX, values: dict[str, ca.SX], multi
     for pivot in reversed(pivots):
         place, scale = pivot.freed.place, pivot.freed.scale
         value = pivot.constant + pivot.share @ change
-        values[pivot.freed.velocity] = ca.densify(_per(value - carried[place], scale))
+        values[pivot.freed.velocity] = ca.densify(per(value - carried[place], scale))
         change[place] = value
     change = ca.sparsify(change)
     for held in [pivot.held for pivot in reversed(pivots) if pivot.held is not None]:
@@ -388,22 +332,3 @@ def _put_in(pivots: list[Pivot], carried: ca.SX, values: dict[str, ca.SX], multi
             missing = missing - entry * multipliers[name]
         multipliers[held.row] = ca.densify(missing / held.divisor)
     return change
-
-
-def _symmetric(matrix: ca.SX) -> ca.SX:
-    """The lower triangle, mirrored: each product is formed once."""
-    return ca.sparsify(ca.tril2symm(ca.tril(matrix)))
-
-
-def _cleared(matrix: ca.SX, place: int) -> ca.SX:
-    """Without one row and column."""
-    kept = [i for i in range(matrix.shape[0]) if i != place]
-    found = ca.SX(*matrix.shape)
-    found[kept, kept] = matrix[kept, kept]
-    return found
-
-
-def _without(entries: ca.SX, place: int) -> ca.SX:
-    found = ca.SX(entries)
-    found[place] = 0
-    return ca.sparsify(found)

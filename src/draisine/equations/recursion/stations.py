@@ -15,7 +15,7 @@ from draisine.equations.inertia import mass_of
 from draisine.equations.lowering import Scope
 from draisine.equations.recursion.repeated import Repeated
 from draisine.equations.tree import Launch, Link, Shift, Spin3, Step
-from draisine.equations.vectors import ONE, Mat, Vec, is_zero
+from draisine.equations.vectors import ONE, ZERO, Mat, Vec, is_zero, minus, mul, plus
 
 AXIAL = 6  # place of a rotor's absolute axial rate, after the six numbers of its frame
 
@@ -42,12 +42,22 @@ class Freed:
 
 
 @dataclass(frozen=True)
+class Turned:
+    """A turn about an axis, by its cosine and sine."""
+
+    axis: int
+    c: ca.SX
+    s: ca.SX
+
+
+@dataclass(frozen=True)
 class Station:
     """One step: X from the frame before it to the frame after it (None where motion begins anew), and what it frees."""
 
     matrix: ca.SX | None
     freed: tuple[Freed, ...]
     rotation: ca.SX | None = None  # of a launch: body to world
+    turn: Turned | None = None  # where X turns about one axis and does nothing else
 
     def change(self, after: ca.SX, rates: dict[str, ca.SX]) -> ca.SX | None:
         """Products of velocities in η̇ = X η̇₀ + v̇ + ζ, from the motion after the step; None where there are none."""
@@ -64,6 +74,54 @@ class Station:
             linear += crossed(after[:3], spin)
             angular += crossed(after[3:6], spin)
         return ca.sparsify(ca.vertcat(linear, angular))
+
+    def inward(self, inertia: ca.SX) -> ca.SX:
+        """Xᵀ I X: an inertia of the frame after the step, at the frame before it."""
+        assert self.matrix is not None  # motion that begins anew hands nothing on
+        if self.turn is None:
+            return symmetric(self.matrix.T @ (inertia @ self.matrix))
+        return _turned_inward(inertia, self.turn)
+
+
+def symmetric(matrix: ca.SX) -> ca.SX:
+    """The lower triangle, mirrored: each product is formed once."""
+    return ca.sparsify(ca.tril2symm(ca.tril(matrix)))
+
+
+def _turned_inward(inertia: ca.SX, turn: Turned) -> ca.SX:
+    """The same for a plain turn, block by block, in half of the operations of the products."""
+    found = ca.SX(6, 6)
+    for rows, columns in ((0, 0), (3, 0), (3, 3)):
+        block = [
+            [inertia[rows + i, columns + j] if inertia.has_nz(rows + i, columns + j) else ZERO for j in range(3)]
+            for i in range(3)
+        ]
+        for i, row in enumerate(_turned_block(block, turn, mirrored=rows == columns)):
+            for j, entry in enumerate(row):
+                if entry is not ZERO:
+                    found[rows + i, columns + j] = entry
+                    found[columns + j, rows + i] = entry
+    return ca.sparsify(found)
+
+
+def _turned_block(a: list[list[ca.SX]], turn: Turned, mirrored: bool) -> list[list[ca.SX]]:
+    """Eᵀ a E, where E turns entries j and k. Of the four entries in these both ways trace and skew part stay as they are, so that
+    one number u gives all of them. Of a symmetric block only the lower triangle is read, and filled."""
+    c, s, i, j, k = turn.c, turn.s, turn.axis, (turn.axis + 1) % 3, (turn.axis + 2) % 3
+
+    def at(row: int, column: int) -> ca.SX:
+        return a[max(row, column)][min(row, column)] if mirrored else a[row][column]
+
+    found = [[ZERO] * 3 for _ in range(3)]
+    found[i][i] = at(i, i)
+    u = minus(mul(c, plus(at(j, k), at(k, j))), mul(s, minus(at(k, k), at(j, j))))
+    across, along = mul(s, u), mul(c, u)
+    found[j][j], found[k][k] = minus(at(j, j), across), plus(at(k, k), across)
+    found[j][k], found[k][j] = minus(along, at(k, j)), minus(along, at(j, k))
+    found[j][i], found[k][i] = minus(mul(c, at(j, i)), mul(s, at(k, i))), plus(mul(s, at(j, i)), mul(c, at(k, i)))
+    if not mirrored:
+        found[i][j], found[i][k] = minus(mul(c, at(i, j)), mul(s, at(i, k))), plus(mul(s, at(i, j)), mul(c, at(i, k)))
+    return found
 
 
 def crossed(a: ca.SX, b: ca.SX) -> ca.SX:
@@ -117,7 +175,8 @@ def _station(step: Step) -> Station:
     turned = ca.diagcat(inward, inward)
     if isinstance(step, Spin3):
         return Station(turned, tuple(Freed(3 + i, name, ONE) for i, name in enumerate(step.velocities)))
-    return Station(turned, () if step.velocity is None else (Freed(3 + step.axis, step.velocity, step.scale),))
+    freed = () if step.velocity is None else (Freed(3 + step.axis, step.velocity, step.scale),)
+    return Station(turned, freed, turn=Turned(step.axis, step.c, step.s))
 
 
 def _check_sliders(step: Shift, link: Link) -> None:

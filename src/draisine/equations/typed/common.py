@@ -8,9 +8,9 @@ from typing import Any
 import casadi as ca
 
 from draisine.model.errors import ModelError
-from draisine.model.units import UnitError, si_text
 from draisine.program.expression import closest
 from draisine.program.sympy_bridge import UnsupportedExpression, to_sx
+from draisine.program.units import UnitError, si_text
 
 
 def plain(symbol: Any) -> str:

@@ -31,6 +31,7 @@ import sympy as sp
 
 import draisine as dr
 from draisine.gallery.outcome import Study
+from draisine.simulation.methods import Method
 
 FOOT = 0.3048  # m
 SLUG = 0.45359237 * 9.80665 / FOOT  # kg
@@ -200,7 +201,7 @@ TOLD = ("altitude", "speed", "attack", "bank")
 class Treatment:
     """A method with a fixed step, and what is stepped: the system as posed, or with its index reduced to 1 or to 0."""
 
-    method: Callable[[float], dr.Method]
+    method: Callable[[float], Method]
     index: int
     steps: tuple[float, ...]  # s, each half the one before
 

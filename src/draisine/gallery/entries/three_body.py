@@ -42,7 +42,7 @@ import draisine as dr
 from draisine.equations.drift import Drift, InvariantStabilisation, NoControl, Projection
 from draisine.gallery.outcome import Study
 from draisine.simulation import integrate
-from draisine.verbs import compute
+from draisine.verbs.computed import compute
 
 Reals = NDArray[np.float64]
 
