@@ -12,9 +12,11 @@ import draisine as dr
 from draisine.ensembles.block import Finished, Shared, Worker
 from draisine.ensembles.outputs import Reporter
 from draisine.ensembles.starts import Asked
-from draisine.kernels.hoisted import compile_hoisted, parameter_slot
+from draisine.kernels.hoisted import compile_hoisted, parameter_slot, parts_of
+from draisine.kernels.straight import straighten
 from draisine.kernels.wide import LANES, can_be_wide, compile_wide
 from draisine.program.program import Program
+from draisine.program.tables import Table
 from draisine.simulation import StartProblem, prepare
 from draisine.simulation.choosing import choose
 from draisine.simulation.methods import Method
@@ -36,7 +38,7 @@ def of_lanes(program: Program, *arguments: np.ndarray) -> list[np.ndarray]:
 
 
 def same_as_scalar(program: Program, *arguments: np.ndarray) -> None:
-    assert can_be_wide(program)
+    assert can_be_wide(straighten(program.tape))
     kernel, slot = compile_hoisted(program), parameter_slot(program)
     extended = [kernel.extended(a.T).T if k == slot else a for k, a in enumerate(arguments)]
     wide = of_lanes(program, *extended)
@@ -87,10 +89,32 @@ def test_operations_and_angles_of_every_size() -> None:
         same_as_scalar(program, np.array([angles]), np.array([[2.0, -1.0, 3.3, 0.25]]))
 
 
-def test_what_has_no_vector_instruction_stays_scalar() -> None:
+def test_functions_of_the_library_are_called_lane_by_lane() -> None:
+    x, y = ca.SX.sym("x"), ca.SX.sym("y")
+    results = [x**2.5, ca.atan2(x, y), ca.tanh(x), ca.exp(y), ca.log(x), ca.fmod(x, y)]
+    program = Program.build("library", {"x": x, "y": y}, {"all": ca.vertcat(*results)})
+    same_as_scalar(program, np.array([[0.3, 1.7, 2.5, 9.0]]), np.array([[2.0, -1.0, 3.3, 0.25]]))
+
+
+def test_what_looks_up_tables_stays_scalar() -> None:
     x = ca.SX.sym("x")
-    assert not can_be_wide(Program.build("power", {"x": x}, {"y": x**2.5}))
-    assert not can_be_wide(Program.build("turn", {"x": x}, {"y": ca.atan2(x, 1.0)}))
+    table = Table("hill", [[0.0, 1.0, 2.0]], [0.0, 1.0, 0.5])
+    assert not can_be_wide(straighten(Program.build("slope", {"x": x}, {"y": table(x)}).tape))
+
+
+@pytest.fixture(scope="module")
+def long_chain() -> Program:
+    """Longer than what is compiled in one piece."""
+    dynamics = dr.derive(dr.gallery.link_chain(50)).dynamics
+    assert isinstance(dynamics, Program)
+    return dynamics
+
+
+def test_a_long_chain_in_four_lanes(long_chain: Program) -> None:
+    random = np.random.default_rng(4)
+    arguments = [random.uniform(0.1, 1.0, (slot.size, LANES)) for slot in long_chain.inputs]
+    assert len(parts_of(long_chain).evaluation.values) > 4000
+    same_as_scalar(long_chain, *arguments)
 
 
 @pytest.mark.parametrize("method", [dr.DOP853(rtol=1e-6, atol=1e-6), dr.RK4(step=0.01)], ids=["adaptive", "fixed step"])
@@ -108,11 +132,11 @@ def test_groups_make_the_same_steps(bicycle: dr.Equations, method: Method) -> No
         shared = Shared(choices, starts, method, choose(method, bicycle), 2.0, samples, reporter, stop, side_by_side=side_by_side)
         shared.ready(asked.rows(np.array([0])))
         assert all((kernel is not None) == side_by_side for kernel in shared.wide.values())
-        finished = Worker(shared)(asked)
+        finished = Worker(shared)(asked, np.ones(count, dtype=bool))
         assert finished is not None
         return finished
 
     single, grouped = run(False), run(True)
-    assert grouped.status == single.status and set(single.status) == {"EVENT", "FINISHED"}
+    assert grouped.status.tolist() == single.status.tolist() and set(single.status) == {"EVENT", "FINISHED"}
     for name in ("values", "ended", "first", "count", "steps", "evaluations"):
         np.testing.assert_array_equal(getattr(grouped, name), getattr(single, name))

@@ -97,6 +97,30 @@ def test_an_output_may_be_in_degrees() -> None:
     assert m.freeze().outputs[0].unit == "deg"
 
 
+def test_a_text_with_a_unit_says_what_a_parameter_is() -> None:
+    m = cart()
+    m.parameter("arm", "50 cm")
+    arm = m.freeze().parameters[-1]
+    assert (arm.default, arm.unit) == (0.5, "m")
+
+
+def test_springs_efforts_and_wrenches_take_units() -> None:
+    m = cart()
+    m.spring("spin", "2 kN*mm/rad", rest="180 deg", damping="3 N*m*s/rad", name="coil")
+    m.spring("distance(hub, frame)", "4 N/mm", rest="20 cm", name="strut")
+    m.effort("spin", "2 N*m", name="drive")
+    m.wrench("hub", force=("1 kN", 0, 0), torque=(0, "50 N*cm", 0), name="pull")
+    system = m.freeze()
+    assert [str(p.energy) for p in system.potentials] == [
+        "0.5*2*(spin - pi)**2",
+        "0.5*4000*(distance(hub, frame) - 0.2)**2",
+    ]
+    assert [str(e.amount) for e in system.efforts][-2:] == ["-3*rate(spin)", "2"]
+    assert [str(c) for c in (*system.wrenches[-1].force, *system.wrenches[-1].torque)] == ["1000", "0", "0", "0", "0.5", "0"]
+    with pytest.raises(ModelError, match=r"stiffness of spring 'weak': got '2 N/m' \(stiffness\), expected a torque or energy"):
+        m.spring("spin", "2 N/m", name="weak")
+
+
 # -------------------------------------------------------------------- units on input
 
 
@@ -324,7 +348,11 @@ def test_measures_may_be_asked_of_bodies_points_and_contacts() -> None:
 @pytest.mark.parametrize(
     ("spoil", "message"),
     [
-        (_box(0.0), "mass of body 'box' is 0 kg; it must be positive"),
+        (
+            _box("load - 10"),
+            "mass of body 'box' is 0 (from 'load - 10' at the default parameters) kg; it must be positive; a body without mass "
+            "is written as mass=0",
+        ),
         (_box(-3), "mass of body 'box' is -3 kg; it must be positive"),
         (_box("load - 12"), "mass of body 'box' is -2 (from 'load - 12' at the default parameters) kg; it must be positive"),
         (
@@ -339,6 +367,12 @@ def test_measures_may_be_asked_of_bodies_points_and_contacts() -> None:
         (
             _box(inertia={"xx": 1, "yy": 1, "zz": 1, "xy": 2}),
             "inertia of body 'box': principal moments -1, 1, 3 kg*m^2; none can be negative: check signs and products of inertia",
+        ),
+        (
+            _box(inertia=(0, 0, 0.5)),
+            "inertia of body 'box': principal moments 0, 0, 0.5 kg*m^2 break the triangle inequality (the last exceeds the sum "
+            "of the others); no rigid body has them: check the entries, and that they are about the centre of mass; where only "
+            "zz matters, a flat body will do: inertia=(0.25, 0.25, 0.5)",
         ),
         # fine along its own axes, and broken only along the principal ones: 0.6, 1.4, 2.001
         (
@@ -359,6 +393,27 @@ def test_measures_may_be_asked_of_bodies_points_and_contacts() -> None:
 )
 def test_numbers(spoil: Callable[[Model], object], message: str) -> None:
     assert complaint(spoil) == message
+
+
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        (_box(inertia=(1, 2)), "inertia of body 'box': give three entries (xx, yy, zz), or a mapping with"),
+        (_box(inertia=0.5), "inertia of body 'box': give three entries (xx, yy, zz), or a mapping with"),
+        (
+            lambda m: m.frame("tilted", "frame", turned=("y", 0.3)),
+            "turn of frame 'tilted': give a list of pairs such as [('y', 0.3)], each an axis and an angle; got ('y', 0.3)",
+        ),
+        (lambda m: m.wrench("hub", force=(1, 2), name="push"), "force of wrench 'push': needs three components, got 2"),
+        (
+            lambda m: m.prescribe("motor", "spn", "t"),
+            "prescribed motion 'motor': the unit of 'spn' is not known here; give it, such as unit='m' or unit='rad'; did you "
+            "mean 'spin'?",
+        ),
+    ],
+)
+def test_forms(spoil: Callable[[Model], object], message: str) -> None:
+    assert complaint(spoil).startswith(message)
 
 
 def test_flat_bodies_and_point_masses_are_rigid_bodies() -> None:

@@ -212,6 +212,7 @@ def test_representation_can_be_typed_back() -> None:
         ("  ", "the expression is empty; give a number or a formula"),
         ("a +", "expression 'a +': unexpected end at column 4"),
         ("2x", "expression '2x': unexpected 'x' (a product is written with *) at column 2"),
+        ("2,5*a", "expression '2,5*a': unexpected ',' (decimals are written with a point) at column 2"),
         ("2 (a)", "expression '2 (a)': unexpected '(' (a product is written with *) at column 3"),
         ("(a", "expression '(a': '(' is never closed; it opened at column 1"),
         ("1 + sin(a", "expression '1 + sin(a': '(' is never closed; it opened at column 5"),

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from draisine.model.units import Dimension, Unit, UnitError, fits, parse_unit, quantity, quantity_in, si_text
+from draisine.program.units import Dimension, Unit, UnitError, fits, parse_unit, quantity, quantity_in, si_text
 
 LENGTH, MASS, TIME, NUMBER = Dimension(m=1), Dimension(kg=1), Dimension(s=1), Dimension()
 TORQUE = Dimension(m=2, kg=1, s=-2)
@@ -213,3 +213,8 @@ def test_units_are_rewritten_in_si(text: str, si: str) -> None:
     assert si_text(text) == si
     assert parse_unit(si).dimension == parse_unit(text).dimension
     assert parse_unit(si).scale == 1.0
+
+
+@pytest.mark.parametrize("text", ["1e6", "-1e6*x - 1e4*x_rate", "2.5E-3*x", "1e+2"])
+def test_powers_of_ten_are_part_of_the_number(text: str) -> None:
+    assert quantity(text) is None

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from threading import Lock
 
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.ensembles.lanes import BEGINS, GOES_ON, LEFT_OUT, UNFINISHED
+from draisine.ensembles.lanes import BEGINS, GOES_ON, LEFT_OUT
 from draisine.ensembles.outputs import Reporter
+from draisine.ensembles.sense import BAD_VALUES
 from draisine.ensembles.starts import Asked, Begun, begin_all
 from draisine.ensembles.stepping import ENDINGS, Integers, Moved, Reals, Stepper, lane_code, steps_in_lanes, wide_dynamics
 from draisine.kernels.kernel import Kernel
@@ -26,6 +26,8 @@ from draisine.simulation.start import InconsistentStart, Near, StartProblem, con
 
 NO_START = "NO_START"  # the wishes of a lane contradict each other or the constraints
 Choice = tuple[str, ...]
+Places = NDArray[np.intp]
+Bools = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,8 +71,8 @@ class Finished:
     """A block of lanes at its end."""
 
     values: Reals  # (lanes, samples + 1, outputs): at the samples, and at the end; NaN where a lane did not come
-    status: list[str]
-    event: list[str]  # that stopped it, or ""
+    status: NDArray[np.object_]
+    event: NDArray[np.object_]  # that stopped it, or ""
     first: Reals  # (lanes, e)
     count: Integers
     ended: Reals
@@ -84,9 +86,11 @@ class Worker:
     def __init__(self, shared: Shared) -> None:
         self._shared = shared
         self._steppers: dict[Choice, Stepper] = {}
+        root = shared.equations.independent
+        self._choices = (root, *shared.choices.others(root))  # lanes have the numbers of theirs
 
-    def __call__(self, asked: Asked) -> Finished | None:
-        """Run a block; None if it was told to stop."""
+    def __call__(self, asked: Asked, sensible: Bools) -> Finished | None:
+        """Run those lanes of a block that are sensible; None if it was told to stop."""
         s = self._shared
         begun = begin_all(s.starts, asked)
         lanes = np.arange(len(asked))
@@ -96,18 +100,19 @@ class Worker:
         alone = ~begun.settled
         if not steps_in_lanes(s.equations, s.chosen):
             alone[:] = True
-        wanted = np.where(alone, LEFT_OUT, BEGINS).astype(np.int64)
+        wanted = np.where(alone | ~sensible, LEFT_OUT, BEGINS).astype(np.int64)
         while wanted.any():
             told = moved.sampled.copy()
-            for choice in sorted({choice_of[i] for i in lanes[wanted != LEFT_OUT]}):
-                own = np.array([c == choice for c in choice_of])
-                self._stepper(choice)(moved, np.where(own, wanted, LEFT_OUT).astype(np.int64))
+            for k in np.unique(choice_of[wanted != LEFT_OUT]):
+                own = np.where(choice_of == k, wanted, LEFT_OUT).astype(np.int64)
+                self._stepper(self._choices[k])(moved, own)
             if s.stop[0]:
                 return None
             self._report(moved, values, choice_of, told, lanes[wanted != LEFT_OUT])
             wanted = self._onwards(moved, choice_of, wanted)
         status, event = self._ends(moved)
-        alone |= np.array([one == "" for one in status])
+        alone = (alone | (status == "")) & sensible
+        status[~sensible], moved.ended[~sensible] = BAD_VALUES, 0.0
         finished = Finished(
             values, status, event, moved.first, moved.count, moved.ended, moved.accepted + moved.rejected, moved.evaluations
         )
@@ -134,76 +139,72 @@ class Worker:
         found = monitor.map(t[:, None], x, u, p)[0][:, 0]
         return np.where(np.isfinite(found), found, np.inf)
 
-    def _choices_to_begin(self, begun: Begun, asked: Asked) -> tuple[Reals, list[Choice]]:
+    def _choices_to_begin(self, begun: Begun, asked: Asked) -> tuple[Reals, Places]:
         """The equations' own choice, or a better one where that is ill conditioned: `best_for` over lanes."""
         s = self._shared
         root, t = s.equations, np.zeros(len(asked))
         x = begun.states(root)
-        choice_of = [root.independent] * len(asked)
+        choice_of = np.zeros(len(asked), dtype=np.intp)
         lowest = self._condition(root.independent, t, x, asked.inputs, asked.parameters)
         poor = begun.settled & (lowest > root.condition_limit)
-        for other in s.choices.others(root.independent) if poor.any() else ():
+        for k, other in enumerate(self._choices[1:] if poor.any() else (), 1):
             there = begun.states(s.choices.equations(other))
             condition = self._condition(other, t, there, asked.inputs, asked.parameters)
             better = np.flatnonzero(poor & (condition < lowest))
-            x[better], lowest[better] = there[better], condition[better]
-            for lane in better:
-                choice_of[lane] = other
+            x[better], lowest[better], choice_of[better] = there[better], condition[better], k
         return x, choice_of
 
-    def _onwards(self, moved: Moved, choice_of: list[Choice], wanted: Integers) -> Integers:
+    def _onwards(self, moved: Moved, choice_of: Places, wanted: Integers) -> Integers:
         """Give lanes that lost their conditioning another choice of velocities, or let them bear with the present one."""
         s = self._shared
         asking = np.flatnonzero((wanted != LEFT_OUT) & (moved.reason == layout.SWITCH))
         again = np.full(len(wanted), LEFT_OUT, dtype=np.int64)
         condition = np.where(np.isfinite(moved.condition), moved.condition, np.inf)
-        old = [choice_of[i] for i in asking]
-        for choice in sorted(set(old)):
-            own = np.array([i for i, c in zip(asking, old, strict=True) if c == choice], dtype=np.intp)
-            best, state, lowest = self._best_other(choice, moved, own)
-            for k, lane in enumerate(own):
-                other = best[k]
-                if other is not None and lowest[k] < condition[lane]:
-                    choice_of[lane], moved.x[lane] = other, state[k]
-                    moved.reals[lane, 2:] = max(s.equations.condition_limit, 2.0 * lowest[k]), 1e-4
-                    again[lane] = GOES_ON
-                elif condition[lane] <= HOPELESS * s.equations.condition_limit:
-                    moved.x[lane] = moved.states[lane, -1]
-                    moved.reals[lane, 2] = 2.0 * condition[lane]
-                    again[lane] = GOES_ON
+        old = choice_of[asking]
+        for present in np.unique(old):
+            own = asking[old == present]
+            best, state, lowest = self._best_other(self._choices[present], moved, own)
+            better = (best >= 0) & (lowest < condition[own])
+            changing = own[better]
+            choice_of[changing], moved.x[changing] = best[better], state[better]
+            moved.reals[changing, 2] = np.maximum(s.equations.condition_limit, 2.0 * lowest[better])
+            moved.reals[changing, 3] = 1e-4
+            bearing = own[~better & (condition[own] <= HOPELESS * s.equations.condition_limit)]
+            moved.x[bearing] = moved.states[bearing, -1]
+            moved.reals[bearing, 2] = 2.0 * condition[bearing]
+            again[changing] = again[bearing] = GOES_ON
         return again
 
-    def _best_other(self, choice: Choice, moved: Moved, own: NDArray[np.intp]) -> tuple[list[Choice | None], Reals, Reals]:
-        """Of each lane the choice with the lowest condition where it stands, and its state in terms of that."""
+    def _best_other(self, choice: Choice, moved: Moved, own: Places) -> tuple[Places, Reals, Reals]:
+        """Of each lane the choice with the lowest condition where it stands (−1: none), and its state in terms of that."""
         s = self._shared
         e = s.choices.equations(choice)
         t, x, u, p = moved.ended[own], moved.states[own, -1], moved.inputs[own], moved.parameters[own]
         v = s.velocities[choice].map(t[:, None], x, u, p)[0]
         place = {velocity.name: i for i, velocity in enumerate(e.velocities)}
         q, r = len(e.coordinates), len(e.independent)
-        best: list[Choice | None] = [None] * len(own)
-        state, lowest = x.copy(), np.full(len(own), np.inf)
-        for other in s.choices.others(choice):
+        best, state, lowest = np.full(len(own), -1, dtype=np.intp), x.copy(), np.full(len(own), np.inf)
+        for number, other in enumerate(self._choices):
+            if other == choice:
+                continue
             there = np.column_stack([x[:, :q], v[:, [place[name] for name in other]], x[:, q + r :]])
             condition = self._condition(other, t, there, u, p)
             better = np.flatnonzero((condition < lowest) & np.isfinite(there).all(axis=1))
-            state[better], lowest[better] = there[better], condition[better]
-            for k in better:
-                best[k] = other
+            state[better], lowest[better], best[better] = there[better], condition[better], number
         return best, state, lowest
 
     # ---------------------------------------------------------------------------------------------------- results
 
-    def _report(self, moved: Moved, values: Reals, choice_of: Sequence[Choice], told: Integers, lanes: NDArray[np.intp]) -> None:
+    def _report(self, moved: Moved, values: Reals, choice_of: Places, told: Integers, lanes: Places) -> None:
         """Outputs at the samples reached since `told`, and where the lanes stand."""
         s = self._shared
         count = len(s.samples)
         rows = np.arange(count)
         fresh = (rows >= told[lanes, None]) & (rows < moved.sampled[lanes, None])
         times = np.broadcast_to(s.samples, fresh.shape)
-        for choice in sorted({choice_of[i] for i in lanes}):
-            own = np.array([choice_of[i] == choice for i in lanes])
-            e = s.choices.equations(choice)
+        for k in np.unique(choice_of[lanes]):
+            own = choice_of[lanes] == k
+            e = s.choices.equations(self._choices[k])
             lane, sample = np.nonzero(fresh & own[:, None])
             at = lanes[lane]
             if at.size:
@@ -215,15 +216,13 @@ class Worker:
                 e, moved.ended[last], moved.states[last, count], moved.inputs[last], moved.parameters[last]
             )
 
-    def _ends(self, moved: Moved) -> tuple[list[str], list[str]]:
+    def _ends(self, moved: Moved) -> tuple[NDArray[np.object_], NDArray[np.object_]]:
         """How lanes ended; "" for those that are left to the driver of single runs."""
-        events = [event.name for event in self._shared.equations.event_list]
-        status, event = [], []
-        for reason, happening in zip(moved.reason.tolist(), moved.happening.tolist(), strict=True):
-            ending = ENDINGS.get(reason, Ending.SINGULAR if reason == layout.SWITCH else "")
-            status.append(str(ending) if reason != UNFINISHED else "")
-            event.append(events[happening] if ending == Ending.EVENT else "")
-        return status, event
+        events = np.array([*(event.name for event in self._shared.equations.event_list), ""], dtype=object)
+        status = np.full(len(moved.reason), "", dtype=object)
+        for reason, ending in ((layout.SWITCH, Ending.SINGULAR), *ENDINGS.items()):
+            status[moved.reason == reason] = str(ending)
+        return status, events[np.where(moved.reason == layout.STOPPED, moved.happening, -1)]
 
     # ----------------------------------------------------------------------------------------------- single lanes
 

@@ -21,8 +21,9 @@ from draisine.ensembles.outputs import units_of
 from draisine.ensembles.posing import pose
 from draisine.ensembles.progress import Progress
 from draisine.ensembles.result import Ensemble
+from draisine.ensembles.sense import BAD_VALUES
 from draisine.ensembles.task import Task, joined
-from draisine.model import Model, System
+from draisine.model import Model, ModelError, System
 from draisine.model.amounts import Amount
 from draisine.program.equations import Equations, Event
 from draisine.simulation.methods import DOP853, Method
@@ -134,7 +135,7 @@ class _Conductor:
 
     def _kept(self, chunk: int, columns: dict[str, Column]) -> Tally:
         numbers = {name: column for name, column in columns.items() if column.dtype == np.float64}
-        tally = Tally.of(numbers, columns["status"].tolist())
+        tally = Tally.of(numbers, columns["status"].tolist(), self._complaint(columns))
         kept = columns if self._task.rows else {name: column[:0] for name, column in columns.items()}
         if self._folder is not None:
             self._folder.write(chunk, kept, tally)
@@ -142,8 +143,20 @@ class _Conductor:
             self._parts[chunk] = kept
         return tally
 
+    def _complaint(self, columns: dict[str, Column]) -> str:
+        """About the first of some runs whose values make no sense."""
+        wrong = np.flatnonzero(columns["status"] == BAD_VALUES)
+        if not wrong.size:
+            return ""
+        posed = self._task.posed
+        values = {name: float(columns[name][wrong[0]]) for name in posed.lanes.names}
+        return f"run {columns['run'][wrong[0]]}: {posed.sense.complaint(values)}"
+
     def _result(self, tally: Tally, complete: bool) -> Ensemble:
         task = self._task
+        if set(tally.statuses) == {BAD_VALUES}:
+            name, count = task.posed.equations.name, tally.statuses[BAD_VALUES]
+            raise ModelError(f"{name}: the values of none of the {count:,} runs make sense; {tally.complaint}")
         names = task.column_names()
         parts = [self._parts[chunk] for chunk in sorted(self._parts)]
         columns = joined(parts) if parts else {name: np.zeros(0) for name in names}

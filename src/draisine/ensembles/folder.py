@@ -15,7 +15,7 @@ from draisine.ensembles.moments import Tally
 from draisine.ensembles.parquet_chunks import ParquetChunks
 from draisine.ensembles.zarr_chunks import SUFFIX, ZarrChunks
 
-FORMAT = 1
+FORMAT = 2
 
 
 @dataclass(frozen=True)
@@ -38,6 +38,8 @@ class Folder:
             raise ValueError(f"{path} is not empty and holds no ensemble (there is {strange[0]}); give an empty or new folder")
         if there is None:
             folder.chunks.begin({"format": FORMAT, "fingerprint": fingerprint, "about": dict(about)})
+        elif there.get("format") != FORMAT:
+            raise ValueError(f"{path} holds an ensemble of another version of draisine; give another folder, or remove this one")
         elif there.get("fingerprint") != fingerprint:
             differing = [key for key, value in about.items() if there.get("about", {}).get(key) != value]
             what = f"they differ in {', '.join(differing)}" if differing else "the equations differ"

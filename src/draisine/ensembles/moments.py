@@ -58,16 +58,18 @@ class Tally:
 
     moments: Mapping[str, Moments]
     statuses: Mapping[str, int]
+    complaint: str = ""  # about the first lane whose values make no sense
 
     @staticmethod
-    def of(columns: Mapping[str, NDArray[np.float64]], statuses: list[str]) -> Tally:
+    def of(columns: Mapping[str, NDArray[np.float64]], statuses: list[str], complaint: str = "") -> Tally:
         ends = {status: statuses.count(status) for status in sorted(set(statuses))}
-        return Tally({name: Moments.of(column) for name, column in columns.items()}, ends)
+        return Tally({name: Moments.of(column) for name, column in columns.items()}, ends, complaint)
 
     def merged(self, other: Tally) -> Tally:
         ends = {k: self.statuses.get(k, 0) + other.statuses.get(k, 0) for k in sorted({*self.statuses, *other.statuses})}
         names = dict.fromkeys((*self.moments, *other.moments))
-        return Tally({n: self.moments.get(n, Moments()).merged(other.moments.get(n, Moments())) for n in names}, ends)
+        moments = {n: self.moments.get(n, Moments()).merged(other.moments.get(n, Moments())) for n in names}
+        return Tally(moments, ends, self.complaint or other.complaint)
 
     def as_text(self) -> str:
         """Exact: numbers as hexadecimal."""
@@ -75,10 +77,10 @@ class Tally:
             name: [m.count, *(float(x).hex() for x in (m.mean, m.squares, m.least, m.greatest))]
             for name, m in self.moments.items()
         }
-        return json.dumps({"moments": moments, "statuses": dict(self.statuses)})
+        return json.dumps({"moments": moments, "statuses": dict(self.statuses), "complaint": self.complaint})
 
     @staticmethod
     def from_text(text: str) -> Tally:
         read = json.loads(text)
         moments = {name: Moments(int(n), *(float.fromhex(x) for x in rest)) for name, (n, *rest) in read["moments"].items()}
-        return Tally(moments, read["statuses"])
+        return Tally(moments, read["statuses"], read["complaint"])

@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from draisine.ensembles.lane_values import Grid, LaneValues, Reals
+from draisine.ensembles.lane_values import LaneValues, Reals
+from draisine.ensembles.sense import Sense
 from draisine.ensembles.starts import Asked
 from draisine.equations import derive
 from draisine.equations.typed.driven import with_laws
 from draisine.model import Model, System
 from draisine.model.amounts import Amount, laws_and_constants
-from draisine.model.validate import check_numbers
 from draisine.program.equations import Equations, Event
 from draisine.program.implicit import Implicit
 from draisine.simulation.names import numbers, unknown_name
@@ -36,10 +36,11 @@ class Posed:
     near: dict[str, float]
     inputs: Reals
     parameters: Reals
+    sense: Sense
 
     def __reduce__(self) -> tuple[Callable[..., Posed], tuple[Any, ...]]:
         """What is compiled of the equations is compiled where they arrive."""
-        rest = self.lanes, self.homes, self.wishes, self.near, self.inputs, self.parameters
+        rest = self.lanes, self.homes, self.wishes, self.near, self.inputs, self.parameters, self.sense
         return arrived, (self.equations, *rest)
 
     @property
@@ -113,11 +114,9 @@ def pose(
         if twice:
             raise ValueError(f"{name!r} is given for all runs and for each of them; leave one of these out")
     _check_wishes(equations, starts, start)
-    if not isinstance(model, Equations):
-        _check_parameters(model, lanes, homes, parameters)
     near = {name: float(value.value) for name, value in start.items() if isinstance(value, Near)}
     u, p = numbers("input", equations.inputs, constants), numbers("parameter", equations.parameters, parameters)
-    return Posed(equations, starts, lanes, homes, wishes, near, u, p)
+    return Posed(equations, starts, lanes, homes, wishes, near, u, p, Sense.of(model, homes, parameters))
 
 
 def _is_input(model: Model | System | Equations, name: str) -> bool:
@@ -147,16 +146,3 @@ def _check_wishes(e: Equations, starts: StartProblem, wishes: Mapping[str, Any] 
             raise ValueError(f"{e.name}: {name!r} depends on accelerations or forces and cannot be wished for at the start")
         if name not in starts.homes:
             raise unknown_name(f"coordinate, velocity or output of {e.name}", name, starts.homes)
-
-
-def _check_parameters(
-    model: Model | System, lanes: LaneValues, homes: Mapping[str, tuple[str, str]], fixed: Mapping[str, float]
-) -> None:
-    """Masses, inertias and radii must make sense at the fixed parameters, and at the ends of the axes of a grid."""
-    system = model.freeze() if isinstance(model, Model) else model
-    check_numbers(system, dict(fixed))
-    if isinstance(lanes, Grid):
-        for name, axis in lanes.axes.items():
-            if homes[name][0] == "parameter":
-                for value in (axis.min(), axis.max()):
-                    check_numbers(system, {**fixed, homes[name][1]: float(value)})

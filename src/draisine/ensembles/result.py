@@ -18,8 +18,9 @@ from draisine.simulation.names import unknown_name
 class Ensemble:
     """Many runs, one row each, and their statistics.
 
-    Columns: `run`, what the runs differ in by its name, `status` and `event` as texts, `ended` (the time reached), `steps`, and
-    what was kept (`lean.end`, `lean@1.5`, `lean.max`, `fell_over.first`, …). With a folder, columns are read when asked for.
+    Columns: `run`, what the runs differ in by its name, `status`, `event` and `reason` as texts, `ended` (the time reached),
+    `steps`, and what was kept (`lean.end`, `lean@1.5`, `lean.max`, `fell_over.first`, …). With a folder, columns are read when
+    asked for.
     """
 
     name: str
@@ -55,6 +56,11 @@ class Ensemble:
         return dict(self.tally.statuses)
 
     @property
+    def complaint(self) -> str:
+        """What is wrong with the first run whose values make no sense (status BAD_VALUES), or ""."""
+        return self.tally.complaint
+
+    @property
     def statistics(self) -> dict[str, Moments]:
         """Count, mean, deviation, least and greatest of each column of numbers, runs that gave none (NaN) left out."""
         return dict(self.tally.moments)
@@ -76,4 +82,5 @@ class Ensemble:
         ends = ", ".join(f"{count:,} {status}" for status, count in self.statuses.items())
         rate = f"{len(self) / self.seconds:,.0f} runs/s" if self.seconds > 0 else ""
         state = "" if self.complete else ", interrupted"
-        return f"{self.name}: {len(self):,} runs ({ends}) in {self.seconds:.3g} s, {rate}{state}"
+        told = f"; {self.complaint}" if self.complaint else ""
+        return f"{self.name}: {len(self):,} runs ({ends}) in {self.seconds:.3g} s, {rate}{state}{told}"

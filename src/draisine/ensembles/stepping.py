@@ -2,14 +2,7 @@
 
 from __future__ import annotations
 
-import ctypes
-import hashlib
-import logging
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
-from importlib.metadata import version
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,19 +10,18 @@ from numpy.typing import NDArray
 
 from draisine.ensembles import groups
 from draisine.ensembles import lanes as code
-from draisine.kernels.cache import cached_object, host_key
-from draisine.kernels.engine import LoadedObject, load_object
+from draisine.ensembles.compiled import Code, stored_code
+from draisine.kernels.straight import straighten
 from draisine.kernels.wide import LANES, WideKernel, can_be_wide, compile_wide
 from draisine.program.equations import Equations
 from draisine.program.implicit import Implicit
 from draisine.program.program import Program
 from draisine.results.status import Ending
-from draisine.simulation import layout, native
+from draisine.simulation import layout
 from draisine.simulation.choices import CompiledEquations
 from draisine.simulation.choosing import Chosen, projection_threshold, watches_stiffness
 from draisine.simulation.memory import Memory
 from draisine.simulation.methods.scheme import Scheme
-from draisine.simulation.stored import MODULES, SYMBOL, machine_code, teach_everything, teach_module
 
 Reals = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -106,7 +98,9 @@ def wide_dynamics(equations: Equations, chosen: Chosen) -> WideKernel | None:
     """The kernel of several lanes, if these equations and this method have one."""
     dynamics = equations.dynamics
     one_step = chosen.method.scheme.history == 1 and chosen.method.starter.history == 1
-    return compile_wide(dynamics) if one_step and isinstance(dynamics, Program) and can_be_wide(dynamics) else None
+    if not one_step or not isinstance(dynamics, Program) or not can_be_wide(straighten(dynamics.tape)):
+        return None
+    return compile_wide(dynamics)
 
 
 class Stepper:
@@ -215,34 +209,8 @@ class _Group:
         return made
 
 
-@dataclass(frozen=True)
-class LaneCode:
-    """The compiled driver of lanes: call it with the address of its table."""
-
-    loaded: LoadedObject
-
-    @property
-    def function(self) -> Callable[[int], int]:
-        # A plain CFUNCTYPE lets go of the interpreter lock during the call.
-        prototype: Callable[[int], Callable[[int], int]] = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64)
-        return prototype(self.loaded.address)
-
-
-@cache
-def lane_code(side_by_side: bool) -> LaneCode:
-    """The driver of lanes, or of groups of them, from disk if this machine has compiled it before."""
-    sha = hashlib.sha256()
-    modules: list[Any] = [layout, native, *MODULES, code, groups]
-    for module in modules:
-        sha.update(Path(str(module.__file__)).read_bytes())
-    kind = f"groups of {LANES} lanes" if side_by_side else "lanes"
-    key = f"{kind} of explicit methods; {sha.hexdigest()}; numba {version('numba')}; {host_key()}"
-    return LaneCode(load_object(cached_object(key, lambda: _compiled(side_by_side)), SYMBOL))
-
-
-def _compiled(side_by_side: bool) -> bytes:
-    logging.getLogger("draisine").info("compiling the loop over lanes: once on this machine, some ten seconds …")
-    teach_everything()
-    teach_module(code)
-    teach_module(groups)
-    return machine_code(groups.advance_groups if side_by_side else code.advance_lanes)
+def lane_code(side_by_side: bool) -> Code:
+    """The driver of lanes, or of groups of them."""
+    if side_by_side:
+        return stored_code(groups.advance_groups, code, groups, stepping=True)
+    return stored_code(code.advance_lanes, code, groups, stepping=True)

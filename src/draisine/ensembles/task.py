@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from queue import SimpleQueue
 from typing import Any
@@ -15,11 +15,12 @@ from draisine.ensembles.keep import Keep, sample_times
 from draisine.ensembles.lane_values import Reals
 from draisine.ensembles.outputs import Reporter
 from draisine.ensembles.posing import Posed
+from draisine.ensembles.sense import Texts
 from draisine.simulation.choices import prepare
 from draisine.simulation.choosing import check_tolerance, choose
 from draisine.simulation.methods import Method
 
-BLOCK = 1024  # runs that one thread makes at a time: starts are solved together, which is Python over arrays
+BLOCK = 1024  # runs that one thread makes at a time: enough that what Python does between them is little
 ROOM = 2_000_000  # numbers that the samples of a block may take
 
 
@@ -92,12 +93,11 @@ class Task:
         end = min((chunk + 1) * self.chunk, self.posed.count)
         return [(begin, min(begin + self.block, end)) for begin in range(chunk * self.chunk, end, self.block)]
 
-    def columns(self, begin: int, end: int, lanes: Finished) -> dict[str, Column]:
-        """What is kept of some runs."""
-        values, _ = self.posed.asked(begin, end)
+    def columns(self, begin: int, values: Mapping[str, Reals], reasons: Texts, lanes: Finished) -> dict[str, Column]:
+        """What is kept of runs from `begin` on: values in which they differ, why these make no sense, what came of them."""
         events = [event.name for event in self.posed.equations.event_list]
-        found: dict[str, Column] = {"run": np.arange(begin, end), **values}
-        found["status"], found["event"] = np.array(lanes.status, dtype=object), np.array(lanes.event, dtype=object)
+        found: dict[str, Column] = {"run": np.arange(begin, begin + len(lanes.ended)), **values}
+        found["status"], found["event"], found["reason"] = lanes.status, lanes.event, reasons
         found["ended"], found["steps"] = lanes.ended, lanes.steps
         for one in self.keep:
             found |= one.columns(lanes, self.samples, self.until, self.outputs, events)
@@ -106,8 +106,9 @@ class Task:
     def column_names(self) -> tuple[str, ...]:
         events = len(self.posed.equations.event_list)
         values, none = np.zeros((0, len(self.samples) + 1, len(self.outputs))), np.zeros(0, dtype=np.int64)
-        nobody = Finished(values, [], [], np.zeros((0, events)), none.reshape(0, events), np.zeros(0), none, none)
-        return tuple(self.columns(0, 0, nobody))
+        nothing = none.astype(object)
+        nobody = Finished(values, nothing, nothing, np.zeros((0, events)), none.reshape(0, events), np.zeros(0), none, none)
+        return tuple(self.columns(0, dict.fromkeys(self.posed.lanes.names, np.zeros(0)), nothing, nobody))
 
     def begin(self) -> Callable[[int], dict[str, Column]]:
         """Chunks by number, for a process of its own: compiled once, any thread may ask."""
@@ -125,8 +126,10 @@ class Task:
 
     def made(self, worker: Worker, begin: int, end: int) -> dict[str, Column] | None:
         """Columns of a block, or None if it was told to stop."""
-        lanes = worker(self.posed.asked(begin, end)[1])
-        return None if lanes is None else self.columns(begin, end, lanes)
+        values, asked = self.posed.asked(begin, end)
+        reasons = self.posed.sense.reasons(values, end - begin)
+        lanes = worker(asked, reasons == "")
+        return None if lanes is None else self.columns(begin, values, reasons, lanes)
 
 
 def joined(parts: Sequence[dict[str, Column]]) -> dict[str, Column]:

@@ -1,7 +1,14 @@
 """Describe a system by names."""
 
-from draisine.model.items import GROUND, System
-from draisine.model.model import Model
-from draisine.model.validate import ModelError
+from __future__ import annotations
 
-__all__ = ["GROUND", "Model", "ModelError", "System"]
+from draisine.lazily import loader, names_of
+
+# module of this folder → the names it holds
+_HELD = {
+    "errors": ("ModelError",),
+    "items": ("GROUND", "System"),
+    "model": ("Model",),
+}
+__all__ = names_of(_HELD)
+__getattr__ = loader(__name__, _HELD)

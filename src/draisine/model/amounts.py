@@ -16,7 +16,7 @@ def amount_in(value: Amount, unit: str | None, where: str) -> Expr:
     A text such as "5 cm" is converted and must fit the slot's `unit` (None takes no unit); other texts are expressions,
     which are not checked for dimension.
     """
-    from draisine.model.units import UnitError, quantity_in
+    from draisine.program.units import UnitError, quantity_in
 
     if isinstance(value, str):
         if unit is not None:

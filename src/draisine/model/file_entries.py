@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from draisine.model.amounts import amount_in
 from draisine.model.errors import ModelError
 from draisine.program.expression import Expr, Number, closest
+from draisine.records import dataclass
 
 Amount = str | int | float
 
@@ -84,10 +84,6 @@ class Entry:
     def expression(self, key: str, default: Amount | None = None) -> Expr:
         """A number or an expression without unit."""
         return amount_in(self.amount(key, default), None, f"{key} of {self.where}")
-
-    def expressions(self, key: str, default: tuple[Amount, ...]) -> tuple[Expr, ...]:
-        """Three expressions without unit."""
-        return tuple(amount_in(item, None, f"{key} of {self.where}") for item in self.vector(key, default))
 
     def number(self, key: str, unit: str, default: float | None = None) -> float:
         """A plain number, possibly given with a unit that fits."""

@@ -15,8 +15,8 @@ from draisine.model.file_ties import read_tie
 from draisine.model.laws import LAWS, ROLLING, TangentialLaw
 from draisine.model.model import Model
 from draisine.model.shapes import shapes_of
-from draisine.model.units import UnitError, parse_unit, si_text, unit_of
 from draisine.program.tables import Table
+from draisine.program.units import UnitError, parse_unit, si_text, unit_of
 
 FORMAT = 1  # number of the file format
 
@@ -154,12 +154,12 @@ def _add_tie(model: Model, name: str, value: Any, where: str) -> None:
 
 def _add_effort(model: Model, name: str, value: Any, where: str) -> None:
     entry = Entry.of(where, value).only("measure", "amount")
-    model.effort(entry.expression("measure"), entry.expression("amount"), name)
+    model.effort(entry.expression("measure"), entry.amount("amount"), name)
 
 
 def _add_wrench(model: Model, name: str, value: Any, where: str) -> None:
     entry = Entry.of(where, value).only("point", "force", "torque", "axes")
-    force, torque = entry.expressions("force", (0, 0, 0)), entry.expressions("torque", (0, 0, 0))
+    force, torque = entry.vector("force", (0, 0, 0)), entry.vector("torque", (0, 0, 0))
     model.wrench(entry.text("point"), force, torque, entry.text("axes", "world"), name)
 
 
@@ -171,9 +171,9 @@ def _add_spring(model: Model, name: str, value: Any, where: str) -> None:
     entry = Entry.of(where, value).only("measure", "stiffness", "rest", "damping")
     model.spring(
         entry.expression("measure"),
-        entry.expression("stiffness"),
-        entry.expression("rest", 0),
-        entry.expression("damping", 0),
+        entry.amount("stiffness"),
+        entry.amount("rest", 0),
+        entry.amount("damping", 0),
         name,
     )
 

@@ -6,12 +6,13 @@ Vectors are given in the axes of the body they belong to; inertia is about the c
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import fields
 
 from draisine.model.laws import ROLLING, Rolling, TangentialLaw
 from draisine.model.shapes import BodyShape
 from draisine.program.expression import Expr, Number, names
 from draisine.program.tables import Table
+from draisine.records import dataclass
 
 Vector = tuple[Expr, Expr, Expr]
 

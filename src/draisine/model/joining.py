@@ -157,5 +157,13 @@ class Joining(Register):
         place = vector_of(at, "m", f"place of joint {name!r}")
         if any(c != Number(0.0) for c in place):
             chain.append(Translate(place))
-        chain += [Rotate(axis, amount_in(angle, "rad", f"turn of joint {name!r}")) for axis, angle in turned]
+        chain += turns_of(turned, f"turn of joint {name!r}")
         return self.joint(name, parent, child, (*chain, *motion[0]), motion[1])
+
+
+def turns_of(turned: Turns, where: str) -> tuple[Rotate, ...]:
+    """Constant turns, one after the other, from pairs of an axis and an angle."""
+    for turn in turned:
+        if isinstance(turn, str) or not hasattr(turn, "__len__") or len(turn) != 2:
+            raise ModelError(f"{where}: give a list of pairs such as [('y', 0.3)], each an axis and an angle; got {turned!r}")
+    return tuple(Rotate(axis, amount_in(angle, "rad", where)) for axis, angle in turned)

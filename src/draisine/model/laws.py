@@ -12,10 +12,11 @@ contact. With `friction` a law is bounded by friction·N, by Shen, Hedrick and E
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import fields
 
 from draisine.model.amounts import Amount, amount_in
 from draisine.program.expression import Expr
+from draisine.records import dataclass
 
 _UNITS = {"speed": "m/s", "relaxation": "m", "a": "m", "b": "m", "reference": "N", "shear": "Pa"}
 _FORCES = ("longitudinal", "lateral", "cornering")

@@ -16,7 +16,6 @@ returned. Nothing is derived here; `freeze()` checks the whole and gives an immu
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from draisine.model.amounts import Amount, amount_in, expression_of
@@ -32,23 +31,23 @@ from draisine.model.items import (
     Parameter,
     Point,
     Potential,
-    Rotate,
     SurfaceContact,
     System,
     Watch,
     Wheel,
     Wrench,
 )
-from draisine.model.joining import Joining, Turns
+from draisine.model.joining import Joining, Turns, turns_of
 from draisine.model.laws import ROLLING, TangentialLaw
 from draisine.model.reference import referred_to
 from draisine.model.register import KINDS, name_of, vector_of
 from draisine.model.shapes import Given, shapes_of
 from draisine.model.tying import Tying
-from draisine.model.units import UnitError, si_text
 from draisine.model.validate import ModelError, check_name, check_system
 from draisine.program.expression import Call, Expr, Name, Number
 from draisine.program.tables import Kind, Outside, Table
+from draisine.program.units import UnitError, si_text, unit_of
+from draisine.records import dataclass
 
 
 @dataclass
@@ -70,9 +69,13 @@ class Model(Joining, Tying):
     # ------------------------------------------------------------ parameters, inputs, surroundings
 
     def parameter(self, name: str, default: float | str, unit: str = "", about: str = "") -> Expr:
-        """A named constant with a default value, in the unit given or in one of its own ("18 deg"); it is kept in SI."""
+        """A named constant with a default value, in the unit given or in one of its own ("18 deg"); it is kept in SI.
+
+        A text with a unit says by itself what the parameter is: `parameter("arm", "50 cm")` is a length.
+        """
+        own = unit_of(default) if isinstance(default, str) and not unit else None
         try:
-            si = si_text(unit) if unit else unit
+            si = si_text(own or unit) if own or unit else unit
         except UnitError as problem:
             raise ModelError(f"unit of parameter {name!r}: {problem}") from None
         if si != unit and isinstance(default, int | float):
@@ -131,26 +134,12 @@ class Model(Joining, Tying):
     ) -> Body:
         """A rigid body. `inertia` about its centre of mass: a mapping xx, yy, zz, xy, yz, zx, or (xx, yy, zz).
 
+        A link that only carries others may have `mass=0`.
+
         `shapes` say how it looks, as in model files: `[{"kind": "box", "size": (0.4, 0.1, 0.2)}]`; see `draisine.model.shapes`.
         """
         where = f"body {name!r}"
-        if isinstance(inertia, Inertia):
-            tensor = inertia
-        else:
-            given = (
-                dict(inertia)
-                if isinstance(inertia, Mapping)
-                else dict(zip(("xx", "yy", "zz"), inertia or (0, 0, 0), strict=True))
-            )
-            unknown = set(given) - {"xx", "yy", "zz", "xy", "yz", "zx"}
-            if unknown:
-                raise ModelError(f"{where}: inertia has no entry {sorted(unknown)[0]!r}; use xx, yy, zz, xy, yz, zx")
-            tensor = Inertia(
-                **{
-                    k: amount_in(given.get(k, 0), "kg*m^2", f"inertia {k} of {where}")
-                    for k in ("xx", "yy", "zz", "xy", "yz", "zx")
-                }
-            )
+        tensor = inertia if isinstance(inertia, Inertia) else _tensor(inertia, where)
         return self._add(
             "bodies",
             Body(
@@ -169,7 +158,7 @@ class Model(Joining, Tying):
 
     def frame(self, name: str, body: Body | str, at: Sequence[Amount] = (0, 0, 0), turned: Turns = ()) -> Point:
         """A named frame of a body: a point with its own axes, turned from the body's, for measures and wrenches."""
-        turns = tuple(Rotate(axis, amount_in(angle, "rad", f"turn of frame {name!r}")) for axis, angle in turned)
+        turns = turns_of(turned, f"turn of frame {name!r}")
         return self._add("points", Point(name, name_of(body), vector_of(at, "m", f"point {name!r}"), turns))
 
     # ------------------------------------------------------------ contacts
@@ -274,20 +263,24 @@ class Model(Joining, Tying):
     def effort(self, measure: Amount, amount: Amount, name: str | None = None) -> Effort:
         """A force or torque conjugate to a measure: `effort("steer", torque)` turns the hinge `steer`."""
         what = expression_of(measure)
-        return self._add(
-            "efforts", Effort(name or self._fresh("efforts", f"effort_on_{_label(what)}"), what, expression_of(amount))
-        )
+        label = name or self._fresh("efforts", f"effort_on_{_label(what)}")
+        unit, _, _ = _CONJUGATE.get(self._known_unit(what), (None, None, None))
+        return self._add("efforts", Effort(label, what, amount_in(amount, unit, f"amount of effort {label!r}")))
 
     def spring(
         self, measure: Amount, stiffness: Amount, rest: Amount = 0.0, damping: Amount = 0.0, name: str | None = None
     ) -> None:
-        """A linear spring and damper on a coordinate, or on `distance(a, b)` of two points."""
+        """A linear spring and damper on a coordinate, or on `distance(a, b)` of two points: `spring("lift", "20 kN/m")`."""
         what = expression_of(measure)
         label = name or self._fresh("potentials", f"spring_on_{_label(what)}")
-        stretch = what - expression_of(rest)
-        self._add("potentials", Potential(label, Number(0.5) * expression_of(stiffness) * stretch**2))
-        if expression_of(damping) != Number(0.0):
-            self.effort(what, -expression_of(damping) * Call("rate", (what,)), name=f"{label}_damper")
+        unit = self._known_unit(what)
+        _, per_stretch, per_rate = _CONJUGATE.get(unit, (None, None, None))
+        stretch = what - amount_in(rest, unit, f"rest of spring {label!r}")
+        elastic = amount_in(stiffness, per_stretch, f"stiffness of spring {label!r}")
+        viscous = amount_in(damping, per_rate, f"damping of spring {label!r}")
+        self._add("potentials", Potential(label, Number(0.5) * elastic * stretch**2))
+        if viscous != Number(0.0):
+            self.effort(what, -viscous * Call("rate", (what,)), name=f"{label}_damper")
 
     def wrench(
         self,
@@ -301,8 +294,8 @@ class Model(Joining, Tying):
         label = name or self._fresh("wrenches", f"wrench_at_{name_of(point)}")
         if axes not in ("world", "body"):
             raise ModelError(f"wrench {label!r}: axes must be 'world' or 'body', got {axes!r}")
-        vectors = (tuple(expression_of(c) for c in force), tuple(expression_of(c) for c in torque))
-        return self._add("wrenches", Wrench(label, name_of(point), *vectors, axes))  # type: ignore[arg-type]
+        vectors = (vector_of(force, "N", f"force of wrench {label!r}"), vector_of(torque, "N*m", f"torque of wrench {label!r}"))
+        return self._add("wrenches", Wrench(label, name_of(point), *vectors, axes))
 
     def potential(self, name: str, energy: Amount) -> Potential:
         """A potential energy, e.g. `"stiffness * height^2 / 2"`, of coordinates and measures of position."""
@@ -356,6 +349,29 @@ class Model(Joining, Tying):
     def referred_to(self, body: Body | str) -> Model:
         """The same mechanism with another reference body: the free joint moves there, hinges on the way turn round."""
         return Model.of(referred_to(self.freeze(), name_of(body)))
+
+
+# of a length and of an angle: the units of an effort on it, of a stiffness and of a damping against it
+_Units = tuple[str | None, str | None, str | None]
+_CONJUGATE: dict[str | None, _Units] = {"m": ("N", "N/m", "N*s/m"), "rad": ("N*m", "N*m/rad", "N*m*s/rad")}
+
+
+def _tensor(given: Mapping[str, Amount] | Sequence[Amount] | None, where: str) -> Inertia:
+    """The entries of an inertia tensor from a mapping, or from its diagonal."""
+    if given is None:
+        given = {}
+    if not isinstance(given, Mapping):
+        diagonal: list[Any] = [given] if isinstance(given, str) or not hasattr(given, "__len__") else list(given)
+        if len(diagonal) != 3 or any(hasattr(entry, "__len__") and not isinstance(entry, str) for entry in diagonal):
+            raise ModelError(
+                f"inertia of {where}: give three entries (xx, yy, zz), or a mapping with xx, yy, zz, xy, yz, zx; got {given!r}"
+            )
+        given = dict(zip(("xx", "yy", "zz"), diagonal, strict=True))
+    entries = ("xx", "yy", "zz", "xy", "yz", "zx")
+    unknown = sorted(set(given) - set(entries))
+    if unknown:
+        raise ModelError(f"{where}: inertia has no entry {unknown[0]!r}; use xx, yy, zz, xy, yz, zx")
+    return Inertia(**{k: amount_in(given.get(k, 0), "kg*m^2", f"inertia {k} of {where}") for k in entries})
 
 
 def _label(expression: Expr) -> str:

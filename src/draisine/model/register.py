@@ -8,6 +8,7 @@ from typing import Any
 from draisine.model.amounts import Amount, amount_in
 from draisine.model.items import Vector
 from draisine.model.validate import ModelError, check_name
+from draisine.program.expression import Call, Expr, Name
 
 KINDS = {
     "parameters": "a parameter",
@@ -47,6 +48,28 @@ class Register:
         if stem not in taken:
             return stem
         return next(f"{stem}_{i}" for i in range(2, len(taken) + 3) if f"{stem}_{i}" not in taken)
+
+    def _known_unit(self, measure: Expr) -> str | None:
+        """The unit of a coordinate, a velocity or a single measure, as far as the description goes."""
+        if isinstance(measure, Name):
+            return self._units_of_joints().get(measure.identifier)
+        if isinstance(measure, Call):
+            return next((unit for stems, unit in _UNITS if measure.function.startswith(stems)), None)
+        return None
+
+    def _units_of_joints(self) -> dict[str, str]:
+        joints = self._items["joints"].values()
+        return {item.name: item.unit for joint in joints for item in (*joint.velocities, *joint.coordinates)}
+
+
+# by how the name of a measure begins
+_UNITS = (
+    (("position_", "offset_", "distance"), "m"),
+    (("velocity_", "body_velocity_"), "m/s"),
+    (("rate_",), "rad/s"),
+    (("heading", "lean", "pitch"), "rad"),
+    (("cosine_",), ""),
+)
 
 
 def name_of(item: Any) -> str:

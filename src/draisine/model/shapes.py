@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, fields
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -25,6 +25,7 @@ from draisine.model.amounts import amount_in
 from draisine.model.errors import ModelError
 from draisine.model.file_entries import Entry
 from draisine.program.expression import Expr, Number, evaluate_number, names
+from draisine.records import dataclass
 
 Vector = tuple[Expr, Expr, Expr]
 Turns = tuple[tuple[str, Expr], ...]  # axis and angle, one after the other

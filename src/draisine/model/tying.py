@@ -26,7 +26,7 @@ from draisine.model.amounts import Amount, amount_in, expression_of
 from draisine.model.errors import ModelError
 from draisine.model.items import Body, Joint, Point, Tie
 from draisine.model.register import Register, name_of
-from draisine.program.expression import Call, Expr, Name, Number, names
+from draisine.program.expression import Expr, Name, Number, closest, names
 
 Place = Point | Body | str
 Measured = Joint | Expr | str  # a joint of one coordinate, a coordinate's name, or an expression
@@ -132,28 +132,11 @@ class Tying(Register):
 
     def _unit(self, where: str, measure: Expr, given: str | None) -> str:
         """The unit of a coordinate, a velocity or a single measure; anything else has to come with its own."""
-        if given is not None:
-            return given
-        if isinstance(measure, Name):
-            joints = self._items["joints"].values()
-            known = {item.name: item.unit for joint in joints for item in (*joint.velocities, *joint.coordinates)}
-            if measure.identifier in known:
-                return known[measure.identifier]
-        if isinstance(measure, Call):
-            for stems, unit in _UNITS:
-                if measure.function.startswith(stems):
-                    return unit
-        raise ModelError(f"{where}: the unit of '{measure}' is not known here; give it, such as unit='m' or unit='rad'")
-
-
-# by how the name of a measure begins
-_UNITS = (
-    (("position_", "offset_", "distance"), "m"),
-    (("velocity_", "body_velocity_"), "m/s"),
-    (("rate_",), "rad/s"),
-    (("heading", "lean", "pitch"), "rad"),
-    (("cosine_",), ""),
-)
+        found = given if given is not None else self._known_unit(measure)
+        if found is not None:
+            return found
+        hint = closest(measure.identifier, self._units_of_joints()) if isinstance(measure, Name) else ""
+        raise ModelError(f"{where}: the unit of '{measure}' is not known here; give it, such as unit='m' or unit='rad'{hint}")
 
 
 def _both(name: str, a: Place, b: Place) -> tuple[str, str]:

@@ -1,6 +1,6 @@
 """Checks of a description: each complaint names the item, what was given and the cure.
 
-Numbers (masses, moments of inertia, radii) are judged at the default values of the parameters.
+Numbers (masses, moments of inertia, radii) are judged at the default values of the parameters (`numbers`).
 """
 
 from __future__ import annotations
@@ -9,15 +9,16 @@ import re
 from collections.abc import Iterable, Mapping
 
 from draisine.model.errors import ModelError
-from draisine.model.items import GROUND, Ball, Body, Float, Glide, Joint, Rotate, System, Tie, Translate, Wheel
+from draisine.model.items import GROUND, Ball, Float, Glide, Joint, Rotate, System, Tie, Translate, Wheel
 from draisine.model.laws import Rolling
+from draisine.model.numbers import check_numbers
 from draisine.model.shapes import check_shapes
-from draisine.model.ties import LEVELS, PAIRS, pairs, stretch_of
-from draisine.model.units import UnitError, parse_unit, si_text
-from draisine.model.vocabulary import TIME, amounts, check_expressions
-from draisine.program.expression import FUNCTIONS, OPERATORS, Call, Expr, ExpressionError, closest, evaluate_number, names, walk
+from draisine.model.ties import LEVELS, PAIRS, pairs
+from draisine.model.vocabulary import TIME, check_expressions
+from draisine.program.expression import FUNCTIONS, OPERATORS, Call, Expr, closest, names, walk
+from draisine.program.units import UnitError, parse_unit, si_text
 
-__all__ = ["ModelError", "check_name", "check_system"]
+__all__ = ["ModelError", "check_name", "check_numbers", "check_system"]
 
 AXES = ("x", "y", "z")
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
@@ -327,75 +328,3 @@ def _check_looks(system: System) -> None:
     for body in system.bodies:
         check_shapes(body.shapes, f"body {body.name!r}", defaults)
     check_shapes(system.ground.shapes, "the ground", defaults)
-
-
-# -------------------------------------------------------------------- numbers
-
-
-def check_numbers(system: System, parameters: Mapping[str, float] | None = None) -> None:
-    """Check that masses, inertias and radii make sense, at the defaults of the parameters or at other values."""
-    defaults = {parameter.name: parameter.default for parameter in system.parameters} | dict(parameters or {})
-    tables = {table.name: (lambda *at, table=table: float(table.at(*at))) for table in system.tables}
-    value: dict[str, float] = {}
-    for where, expr in amounts(system):
-        try:
-            value[where] = evaluate_number(expr, defaults, tables)
-        except (ExpressionError, TypeError) as problem:
-            raise ModelError(f"{where}: {problem}") from None
-    for body in system.bodies:
-        mass = value[f"mass of body {body.name!r}"]
-        if not mass > 0:
-            raise ModelError(f"mass of body {body.name!r} is {_valued(mass, body.mass)} kg; it must be positive")
-        _check_inertia(body, {k: value[f"inertia {k} of body {body.name!r}"] for k in ("xx", "yy", "zz", "xy", "yz", "zx")})
-    for wheel in system.wheels:
-        radius, tube = value[f"radius of wheel {wheel.name!r}"], value[f"tube of wheel {wheel.name!r}"]
-        if tube < 0:
-            raise ModelError(
-                f"tube of wheel {wheel.name!r} is {_valued(tube, wheel.tube)} m; it must be positive, or 0 for a thin disc"
-            )
-        if radius < 0 or radius + tube == 0:
-            raise ModelError(f"radius of wheel {wheel.name!r} is {_valued(radius, wheel.radius)} m; it must be positive")
-        for name, amount in wheel.contact.amounts().items():
-            number = value[f"{name} of the contact of wheel {wheel.name!r}"]
-            if not (number > 0 or (number == 0 and name not in _NOT_ZERO)):
-                least = "positive" if name in _NOT_ZERO else "zero or positive"
-                raise ModelError(
-                    f"{name} of the contact of wheel {wheel.name!r} is {_valued(number, amount)}; it must be {least}"
-                )
-    for tie in system.ties:
-        stretch, length = stretch_of(tie), value.get(f"length of tie {tie.name!r}")
-        if stretch is not None and length is not None and not length > 0:
-            raise ModelError(
-                f"length of tie {tie.name!r} is {_valued(length, stretch[1])} m; it must be positive; close_point holds points "
-                "together"
-            )
-
-
-_NOT_ZERO = ("relaxation", "speed", "friction", "a", "b", "reference", "shear")  # amounts of laws by which others are divided
-
-
-def _valued(number: float, expr: Expr) -> str:
-    return f"{number:g} (from '{expr}' at the default parameters)" if names(expr) else f"{number:g}"
-
-
-def _check_inertia(body: Body, entry: Mapping[str, float]) -> None:
-    """The principal moments of a rigid body are not negative, and none exceeds the sum of the others."""
-    import numpy as np
-
-    tensor = np.array(
-        [
-            [entry["xx"], entry["xy"], entry["zx"]],
-            [entry["xy"], entry["yy"], entry["yz"]],
-            [entry["zx"], entry["yz"], entry["zz"]],
-        ]
-    )
-    small, middle, large = (float(moment) for moment in np.linalg.eigvalsh(tensor))
-    allowance = 1e-9 * max(abs(small), abs(large))  # flat bodies reach equality, up to rounding
-    principal = f"principal moments {small:.6g}, {middle:.6g}, {large:.6g} kg*m^2"
-    if small < -allowance:
-        raise ModelError(f"inertia of body {body.name!r}: {principal}; none can be negative: check signs and products of inertia")
-    if large > small + middle + allowance:
-        raise ModelError(
-            f"inertia of body {body.name!r}: {principal} break the triangle inequality (the last exceeds the sum of the others); "
-            "no rigid body has them: check the entries, and that they are about the centre of mass"
-        )

@@ -9,13 +9,13 @@ equations know what they mean.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
 
 from draisine.model.errors import ModelError
 from draisine.model.items import GROUND, Rotate, System, Translate, Vector
 from draisine.model.ties import stretch_of
 from draisine.program.expression import FUNCTIONS, OPERATORS, Call, Expr, Name, closest, names
+from draisine.records import dataclass
 
 TIME = "t"
 

@@ -8,7 +8,7 @@ first-order system is just its unknowns.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 
 import numpy as np
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from draisine.program.implicit import Implicit
 from draisine.program.program import Program
 from draisine.program.solved import Solved
+from draisine.records import dataclass
 
 
 @dataclass(frozen=True)
@@ -121,6 +122,10 @@ class Equations:
         from draisine.program.portable import from_bytes, to_bytes
 
         return from_bytes, (to_bytes(self, alternates=True),)
+
+    def __repr__(self) -> str:
+        rest = f", {len(self.velocities)} velocities ({', '.join(self.independent)} independent)" if self.velocities else ""
+        return f"<Equations of {self.name}: {len(self.coordinates)} coordinates{rest}, {self.dynamics.operations} operations>"
 
     @property
     def states(self) -> tuple[Quantity, ...]:

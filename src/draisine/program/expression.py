@@ -16,7 +16,6 @@ True
 from __future__ import annotations
 
 import builtins
-import difflib
 import math
 from collections.abc import Callable, Collection, Mapping
 from functools import cache, reduce
@@ -161,6 +160,8 @@ def closest(name: str, known: Collection[str]) -> str:
     >>> closest("masss", ["mass", "inertia"])
     "; did you mean 'mass'?"
     """
+    import difflib
+
     near = difflib.get_close_matches(name, list(known), n=1)
     if near:
         return f"; did you mean {near[0]!r}?"

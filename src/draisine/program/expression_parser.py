@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
 from typing import NoReturn
 
 from draisine.program.expression_tree import (
@@ -23,6 +22,7 @@ from draisine.program.expression_tree import (
     Number,
     short,
 )
+from draisine.records import dataclass
 
 MAX_LENGTH = 20_000  # characters of text
 _TOKEN = re.compile(
@@ -141,7 +141,8 @@ class _Parser:
             if opening:
                 self.fail("'(' is never closed; it opened", opening.token)
         elif opening is None or (token.text == "," and not opening.function):
-            self.unexpected(token)
+            around = self.text[max(token.column - 2, 0) : token.column + 1]
+            self.unexpected(token, " (decimals are written with a point)" if re.fullmatch(r"\d,\d", around) else "")
         elif token.text == ")":
             self.close()
         return token.text != ","

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -18,7 +17,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from draisine.program import operation as op
+from draisine.program.in_place import evaluate
 from draisine.program.tape import Code, Tape
+from draisine.records import dataclass
 
 if TYPE_CHECKING:
     import casadi as ca
@@ -153,22 +154,15 @@ class Program:
 
     def __call__(self, *arguments: ArrayLike) -> tuple[NDArray[np.float64], ...]:
         """Run in CasADi's interpreter. Columns come back one-dimensional, matrices two-dimensional."""
-        import casadi as ca
-
         if len(arguments) != len(self.inputs):
             names = ", ".join(slot.name for slot in self.inputs)
             raise TypeError(f"program {self.name!r} takes {len(self.inputs)} arguments ({names}), got {len(arguments)}")
-        values = []
-        for slot, argument in zip(self.inputs, arguments, strict=True):
-            array = np.asarray(argument, dtype=float)
+        given = [np.asarray(argument, dtype=float) for argument in arguments]
+        for slot, array in zip(self.inputs, given, strict=True):
             if array.size != slot.size:
                 raise ValueError(f"program {self.name!r}: argument {slot.name!r} needs {slot.size} numbers, got {array.size}")
-            values.append(array.reshape(slot.shape, order="F"))
-        results = self.function.call([ca.DM(v) for v in values])
-        return tuple(
-            np.array(r.full()[:, 0]) if slot.shape[1] == 1 else np.array(r.full())
-            for slot, r in zip(self.outputs, results, strict=True)
-        )
+        results = evaluate(self.function, given, (slot.shape for slot in self.outputs))
+        return tuple(r[:, 0] if slot.shape[1] == 1 else r for slot, r in zip(self.outputs, results, strict=True))
 
     def jacobian(self, of: str, wrt: str, name: str | None = None) -> Program:
         """The program of ∂of/∂wrt, exact, with the same inputs. `of` must be a column."""

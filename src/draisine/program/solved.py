@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias
@@ -23,6 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from draisine.program.pattern import Pattern
 from draisine.program.program import Program, Slot
+from draisine.records import dataclass
 
 if TYPE_CHECKING:
     import casadi as ca

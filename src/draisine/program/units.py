@@ -8,19 +8,19 @@ the same. Scales with an offset (°C) are refused, since a difference and a valu
 >>> quantity_in("85 cm", "kg", "mass of body 'frame'")
 Traceback (most recent call last):
     ...
-draisine.model.units.UnitError: mass of body 'frame': got '85 cm' (length), expected a mass such as 'kg'
+draisine.program.units.UnitError: mass of body 'frame': got '85 cm' (length), expected a mass such as 'kg'
 """
 
 from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache, lru_cache
 from typing import NoReturn
 
 from draisine.program.expression import closest
+from draisine.records import dataclass
 
 MAX_LENGTH = 100  # characters of a unit
 MAX_POWER = 12
@@ -172,7 +172,9 @@ _TOKEN = re.compile(
     r"|(?P<sign>[*/·⋅()]))"
 )
 _QUANTITY = re.compile(
-    r"\s*(?P<value>[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)(?P<space>\s*)(?P<unit>[A-Za-zµμ°%1(].*?)\s*", re.DOTALL
+    r"\s*(?P<value>[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)(?P<space>\s*)"
+    r"(?P<unit>(?![eE][+-]?[0-9])[A-Za-zµμ°%1(].*?)\s*",  # "1e6*x" is no 1 in units of e6*x
+    re.DOTALL,
 )
 
 
@@ -309,6 +311,31 @@ def quantity(text: str) -> tuple[float, Dimension] | None:
     number, unit = split
     value = unit.to_si(number)
     return value, unit.dimension
+
+
+class Measured(float):
+    """A number in SI that knows in which unit it was given, so that whoever uses it can tell whether the unit fits.
+
+    >>> Measured.read("36 km/h"), Measured.read("36 km/h").checked("m/s", "speed")
+    (10.0, 10.0)
+    """
+
+    text: str
+
+    @staticmethod
+    def read(text: str) -> Measured | None:
+        """From a number with a unit; None for a text that is something else."""
+        found = quantity(text)
+        if found is None:
+            return None
+        made = Measured(found[0])
+        made.text = text
+        return made
+
+    def checked(self, unit: str, where: str) -> float:
+        """The number, if it was given in a unit of that kind."""
+        found = quantity_in(self.text, unit, where)
+        return float(self) if found is None else found
 
 
 def unit_of(text: str) -> str | None:
