@@ -39,7 +39,7 @@ def test_every_table_gives_the_same_experiment(tmp_path):
     frame.to_parquet(tmp_path / "log.parquet")
     stamped = pd.DataFrame({"timestamp": pd.Timestamp("2024-03-01T12:00:00Z") + pd.to_timedelta(TIME, "s"), "lean (deg)": LEAN})
     stamped.to_csv(tmp_path / "stamped.csv", index=False)
-    (tmp_path / "german.csv").write_text("time [ms]; lean [deg]\n0;1\n100;\n250;3\n300;-2\n", encoding="utf-8")
+    (tmp_path / "german.csv").write_text("time [ms]; lean [deg]\n0,0;1\n1e2;\n250,0;3,0\n300;-2,0\n", encoding="utf-8")
     indexed = pd.DataFrame({"lean": LEAN}, index=pd.Index(TIME, name="time"))
     indexed.attrs["units"] = {"lean": "deg"}
     labelled = indexed.to_xarray()
@@ -83,6 +83,21 @@ def test_trajectories_and_several_experiments(decay, tmp_path):
 def test_bad_tables_are_named(columns, said):
     with pytest.raises(DataError, match=said):
         Experiment.of(columns).column("x")
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"", "log.csv: no table of columns under a header"),
+        (b"time,x\n", "there are no samples; an experiment needs two or more"),
+        (b"time,x\n0,1\n1,2,3\n", r"log.csv: no table of columns under a header \(Expected 2 fields in line 3, saw 3"),
+        ("time,x\n0,1\n".encode("utf-16"), "log.csv: not a text in UTF-8; save it in that encoding"),
+    ],
+)
+def test_bad_files_are_named(tmp_path, content, said):
+    (tmp_path / "log.csv").write_bytes(content)
+    with pytest.raises(DataError, match=said):
+        Experiment.of(tmp_path / "log.csv")
 
 
 @pytest.mark.parametrize(

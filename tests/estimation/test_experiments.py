@@ -197,6 +197,7 @@ def test_the_speed_at_which_a_bicycle_tells_its_trail():
         ({"measured": {"x": -0.1}}, "standard deviation is a positive number"),
         ({"unknown": ["c"]}, "no parameter 'c'"),
         ({"experiments": 0}, "experiments"),
+        ({"samples": dr.Instants(3, first=2.0)}, "must come before until = 2 s"),
     ],
 )
 def test_what_is_wrong_is_named(line, given, message):

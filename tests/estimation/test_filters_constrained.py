@@ -8,6 +8,7 @@ import sympy as sp
 from scipy.stats import chi2
 
 import draisine as dr
+from draisine.program.expression import parse
 from draisine.simulation.control import Recorded
 
 # ------------------------------------------------------------------------------------------------------------- pendulum
@@ -196,6 +197,23 @@ def test_noise_that_does_not_reach_every_direction(bike, rides):
     given = {"process": {"steer_torque": 0.2}, "start": {"speed": 4.6}, "spread": {"lean": 0.05}}
     found = dr.filter(bike, early, measured={"frame_wx": 0.1, "frame_wz": 0.1}, **given)
     assert found.deviation("speed").max() < 1e-3 < found.deviation("steer_rate")[-1]
+
+
+def test_work_that_is_counted_does_not_count(bike, rides):
+    """The work done so far is carried as a state where laws are compiled in; it tells nothing of the motion."""
+    law = {"steer_torque": parse("-3*steer_rate")}
+    early = {name: column[:5] for name, column in rides[0][1].items()}
+    start = {"speed": 4.6, "lean": 0.1, "steer_rate": 2.0}
+    given = {
+        "measured": {"frame_wx": 0.02},
+        "process": {"push": 30.0},
+        "start": start,
+        "spread": {"lean": 0.05, "steer_rate": 0.1},
+    }
+    counted, plain = (dr.filter(dr.derive(bike, law, work=work), early, **given) for work in (True, False))
+    for name in ("lean", "steer_rate"):
+        np.testing.assert_allclose(counted[name], plain[name], atol=1e-10)
+        np.testing.assert_allclose(counted.deviation(name), plain.deviation(name), rtol=1e-9)
 
 
 def test_estimates_draw_themselves(rides):

@@ -283,13 +283,6 @@ def test_what_is_wrong_is_named(walk, given, message):
         dr.filter(walk, DATA, **given)
 
 
-def test_implicit_equations_are_refused():
-    x, z = sp.symbols("x z")
-    system = dr.semi_explicit("held", {x: -z}, constraints=[x - z], unknowns=[z])
-    with pytest.raises(ValueError, match="reduce its index first"):
-        dr.filter(system, DATA, measured={"x": R}, spread={"x": 1.0})
-
-
 def test_truth_must_cover_the_estimates(walk):
     found = dr.filter(walk, DATA, measured={"x": R}, spread={"x": 1.0, "v": 1.0})
     with pytest.raises(ValueError, match="the truth goes from 0 s to 1 s"):

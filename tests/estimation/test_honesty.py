@@ -7,6 +7,7 @@ import pytest
 import sympy as sp
 
 import draisine as dr
+from draisine.estimation import several, solving
 from draisine.estimation.losses import Cauchy, Huber, SoftL1
 from draisine.gallery.entries.draining_tank import THETA, experiment, identify
 
@@ -57,6 +58,34 @@ def test_profile_bends_where_the_model_does():
     for side in (low, high):
         kept = times[times >= 1.4]
         assert abs(np.sum((np.exp(-side * kept) - np.exp(-2.0 * kept)) ** 2) / 0.01**2 - 1.959964**2) < 0.02
+
+
+def test_profile_counts_what_was_known_before():
+    """A line with a prior of its slope: all is linear, so that the likelihood's interval is the linear one, by hand too."""
+    x, b = sp.symbols("x b")
+    line = dr.first_order("line", {x: b}, parameters={b: 1.0}, start={x: 0.0})
+    t = np.linspace(0.0, 1.0, 11)
+    measured = 1.2 * t + 0.1 * np.random.default_rng(0).normal(size=11)
+    fit = dr.estimate(line, {"time": t, "x": measured}, ["b"], {"x": ("x", 0.1)}, priors={"b": (1.0, 0.05)})
+    information = t @ t / 0.1**2 + 1 / 0.05**2
+    mean = (t @ measured / 0.1**2 + 1.0 / 0.05**2) / information
+    by_hand = mean + np.array([-1.959964, 1.959964]) / np.sqrt(information)
+    np.testing.assert_allclose(fit.interval("b"), by_hand, rtol=1e-6)
+    np.testing.assert_allclose(fit.profile("b").interval, by_hand, rtol=1e-5)
+    # a start between sides, which is met: b follows with x₀ = 0.3 fixed
+    bounded = dr.estimate(
+        line,
+        {"time": t, "x": measured},
+        {"b": (0.0, 3.0), "start.x": (0.3, 1.0)},
+        {"x": ("x", 0.1)},
+        guess={"start.x": 0.5},
+    )
+    np.testing.assert_allclose([bounded["start.x"], bounded["b"]], [0.3, t @ (measured - 0.3) / (t @ t)], rtol=1e-6)
+    assert any("start.x lies at a side" in w for w in bounded.warnings)
+    with pytest.raises(dr.ModelError, match=r"starts with 0.1, outside of 0.3 … 1"):
+        dr.estimate(line, {"time": t, "x": measured}, {"start.x": (0.3, 1.0)}, {"x": ("x", 0.1)}, start={"x": 0.1})
+    with pytest.raises(ValueError, match="between 0 and 1, got 95"):
+        fit.interval("b", 95)
 
 
 def test_combinations_that_cannot_be_told(decay):
@@ -110,7 +139,7 @@ def test_a_model_that_does_not_fit_says_so(decay):
     assert "± " in str(right) and right.to_dict()["unknowns"]["a"]["interval"][0] < 1.0
 
 
-def test_several_starts_find_the_deeper_valley():
+def test_several_starts_find_the_deeper_valley(monkeypatch):
     """The frequency of a sine has many valleys; only the right one is deep."""
     s, c, w = sp.symbols("s c w")
     swing = dr.first_order("swing", {s: w * c, c: -w * s}, parameters={w: 1.0}, start={s: 0.0, c: 1.0})
@@ -120,8 +149,14 @@ def test_several_starts_find_the_deeper_valley():
     stuck = dr.estimate(swing, data, **given)
     assert abs(stuck["w"] - 5.0) > 0.5
     heard: list[str] = []
+    made: list[int] = []
+    monkeypatch.setattr(several, "solve", lambda *given: made.append(1) or solving.solve(*given))
     found = dr.estimate(swing, data, **given, starts=dr.MultiStart(12, seed=1), progress=heard.append)
+    assert len(made) == 12  # the best one is kept, and not made again
     assert abs(found["w"] - 5.0) < 1e-6 and len(found.trials) == 12 and len(heard) >= 12
+    assert found.outcome.squares == min(trial.squares for trial in found.trials)
+    with pytest.raises(ValueError, match="one or more, got 0"):
+        dr.MultiStart(0)
     with pytest.raises(dr.ModelError, match="w do not have"):
         dr.estimate(swing, data, ["w"], {"s": ("s", 0.01)}, starts=dr.MultiStart(3))
 

@@ -27,8 +27,11 @@ def fit(model, ridden):
 
 
 def test_one_run_from_the_start_is_refused(model, ridden):
+    data, given = bicycle.recorded(ridden), {"unknown": {"trail": (0.0, 0.3)}, "method": dr.SingleShooting(), "model": model}
     with pytest.raises(dr.ModelError, match=r"fell_over.*use method=MultipleShooting"):
-        bicycle.identify(bicycle.recorded(ridden), {"trail": (0.0, 0.3)}, method=dr.SingleShooting(), model=model)
+        bicycle.identify(data, **given, torque=bicycle.AS_IT_IS)
+    with pytest.raises(dr.ModelError, match=r"'torque' of the input 'steer_torque' is said to be noisy"):
+        bicycle.identify(data, **given)
 
 
 def test_windows_identify_the_bicycle(fit):

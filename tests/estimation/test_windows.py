@@ -82,7 +82,7 @@ def test_unstable_motion_is_refused_or_windowed(inverted):
     data = _balanced(inverted, 0.05, 1)
     given = {"measured": {"angle": ("angle", 0.002)}, "inputs": {"u": ("torque", 0.05)}, "start": {"angle": 0.1}}
     with pytest.raises(dr.ModelError, match=r"start.angle grow .* use method=MultipleShooting"):
-        dr.estimate(inverted, data, ["gain", "start.angle"], **given)
+        dr.estimate(inverted, data, ["gain", "start.angle"], **{**given, "inputs": {"u": "torque"}})
     found = dr.estimate(inverted, data, ["gain", "stiffness"], **given, method=dr.MultipleShooting(0.4))
     for name, value in (("gain", 1.2), ("stiffness", 16.0)):
         assert abs(found[name] - value) < 3.5 * found.deviations[name], name

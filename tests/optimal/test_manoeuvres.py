@@ -325,6 +325,7 @@ def test_interruption_keeps_the_best_so_far(mass, by_signal):
         (lambda m: m.bounds(force=(1, -1)).minimise("time"), "low side above"),
         (lambda m: m.optimise(mas=(1, 2)).minimise("time"), "no parameter 'mas'"),
         (lambda m: m.controls("push").minimise("time"), "no input 'push'"),
+        (lambda m: m.controls("force").inputs(force=1).minimise("time"), "'force' is to be found, .* and held at 1"),
         (lambda m: m.finish(x=1), "say what shall be small"),
         (lambda m: m.start(x=2).bounds(x=(-1, 1)).minimise("time"), "outside its bounds"),
     ],

@@ -43,6 +43,16 @@ def test_double_integrator_against_the_closed_form(sprint, method):
     assert max(told.kkt.violation, told.kkt.stationarity, told.kkt.complementarity) < 1e-7
 
 
+def test_a_goal_that_moves(mass):
+    """x = 1 + t/2 is met at T = 2 with all force; H + 1 = p_x/2 there, and p_x v = H: p_x = −2/3, H = −4/3, and not −1."""
+    chase = dr.manoeuvre(mass).start(x=0, v=0).finish("x - 0.5*t = 1").bounds(force=(-1, 1)).duration(1, 4).minimise("time")
+    found = chase.solve(dr.Collocation("gauss", 2, 10))
+    (hamiltonian,) = found.optimality.hamiltonian
+    assert found.duration == pytest.approx(2.0, abs=1e-6)
+    assert hamiltonian.constant and hamiltonian.expected is None
+    assert hamiltonian.values == pytest.approx(np.full(len(hamiltonian.values), -4 / 3), abs=1e-5)
+
+
 def test_integrand_counts_in_the_hamiltonian(mass):
     """min ∫u² in fixed time: u = 6 d/T² (1 − 2 t/T), p_v = −2 u, p_x = −24 d/T³; H = −u² + p_x v is −36 d²/T⁴ all the way."""
     d, end = 2.0, 3.0

@@ -194,6 +194,8 @@ def test_limits_are_kept(turn):
 def test_what_cannot_be_is_said(found):
     with pytest.raises(dr.ModelError, match="'push' is not among the controls"):
         dr.tracking(found, weights={"x": 1}, effort={"push": 1})
+    with pytest.raises(dr.ModelError, match="limits of 'froce', which the law does not set; it sets force"):
+        dr.tracking(found, weights={"x": 1}, effort={"force": 1}, limits={"froce": 1.0})
     with pytest.raises(dr.ModelError, match="give the effort of 'force' too"):
         dr.tracking(found, weights={"x": 1}, effort={})
     with pytest.raises(dr.ModelError, match="no state or output of motion 'y'"):

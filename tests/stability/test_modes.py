@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import sympy as sp
 
 import draisine as dr
 
@@ -38,6 +39,15 @@ def test_critical_speeds(swept):
     assert weave.eigenvalue.imag == pytest.approx(published["weave_frequency_at_v_weave"], abs=1e-11)
     assert capsize.value == pytest.approx(published["v_capsize"], abs=1e-11)
     assert [c.kind for c in (begins, weave, capsize)] == ["oscillation begins", "weave", "capsize"]
+
+
+def test_critical_values_on_a_point_of_the_sweep():
+    """ẍ = −4 x + k ẋ: the pair passes the axis at k = 0, met once, whichever way the sweep goes."""
+    x, v, k = sp.symbols("x v k")
+    swing = dr.first_order("swing", {x: v, v: -4 * x + k * v}, parameters={k: 0.5})
+    for values in ([-1.0, 0.0, 0.5, 1.0], [1.0, 0.5, 0.0, -1.0], [-1.0, -0.3, 1.0]):
+        (found,) = dr.modes(swing, k=np.array(values)).critical()
+        assert abs(found.value) < 1e-12 and found.eigenvalue.imag == pytest.approx(2.0, abs=1e-12)
 
 
 def test_critical_speeds_of_the_earlier_benchmark():

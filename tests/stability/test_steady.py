@@ -65,6 +65,15 @@ def test_rolling_disk_in_a_circle():
     assert found["disk_normal_force"] == pytest.approx(gravity, rel=1e-10)
 
 
+def test_steady_motions_and_equations_are_told_in_short(bike):
+    found = dr.steady(bike, {"speed": 5.0})
+    assert repr(found.equations).startswith("<Equations of bicycle: 10 coordinates, 9 velocities (frame_wx,")
+    assert repr(found).startswith("<SteadyMotion of bicycle; rear_wheel_angle, ") and len(repr(found)) < 200
+    lines = [line.split() for line in str(found).splitlines()]
+    assert ["speed", "5", "m/s"] in lines and ["push", "0", "N"] in lines
+    assert len(repr(found.linearize(("lean", "steer")))) < 300
+
+
 def test_impossible_turn_is_refused(bike):
     with pytest.raises(dr.ModelError, match=r"no steady motion with speed = 1, lean = 0.4 .* there is one with .*speed = 1"):
         dr.steady(bike, {"speed": 1.0, "lean": 0.4})

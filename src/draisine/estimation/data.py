@@ -6,6 +6,7 @@ missing. Units stand in headers, "lean [deg]", or in a table's attributes; a col
 
 from __future__ import annotations
 
+import csv
 import os
 import re
 from collections.abc import Mapping, Sequence
@@ -16,8 +17,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.model.units import Unit, UnitError, parse_unit
 from draisine.program.expression import closest
+from draisine.program.units import Unit, UnitError, parse_unit
 from draisine.results import Trajectory
 
 Reals = NDArray[np.float64]
@@ -173,7 +174,7 @@ def _read(path: Path) -> Any:
         raise DataError(f"there is no file {path}")
     kind = path.suffix.lower()
     if kind in (".csv", ".txt", ".log"):
-        return pandas.read_csv(path, comment="#", skipinitialspace=True, encoding="utf-8-sig", sep=None, engine="python")
+        return _read_text(path)
     if kind == ".parquet":
         return pandas.read_parquet(path)
     if kind in (".nc", ".h5"):
@@ -182,6 +183,31 @@ def _read(path: Path) -> Any:
         with xarray.open_dataset(path, engine="h5netcdf", decode_times=False) as opened:
             return opened.load()
     raise DataError(f"{path.name}: files of kind {kind or 'none'} are not read; write .csv, .parquet or .nc")
+
+
+def _read_text(path: Path) -> Any:
+    """The table in a text of columns parted by commas, semicolons or tabs; with the latter two, decimals may have a comma."""
+    import pandas
+
+    try:
+        table = pandas.read_csv(path, comment="#", skipinitialspace=True, encoding="utf-8-sig", sep=None, engine="python")
+    except UnicodeDecodeError:
+        raise DataError(f"{path.name}: not a text in UTF-8; save it in that encoding") from None
+    except (csv.Error, pandas.errors.ParserError, pandas.errors.EmptyDataError) as problem:
+        raise DataError(
+            f"{path.name}: no table of columns under a header ({problem}); write one such as 'time [s],lean [deg]', then rows of "
+            "as many numbers"
+        ) from None
+    with path.open(encoding="utf-8-sig") as lines:
+        header = next((line for line in lines if line.strip() and not line.startswith("#")), "")
+    for title in table.columns if re.search("[;\t]", header) else ():
+        told = table[title].dropna().astype(str)
+        if table[title].dtype.kind not in "fiub" and told.str.fullmatch(_DECIMAL_COMMA).all():
+            table[title] = pandas.to_numeric(table[title].astype(str).str.replace(",", ".", regex=False), errors="coerce")
+    return table
+
+
+_DECIMAL_COMMA = r"\s*[+-]?\d+(?:,\d+)?(?:[eE][+-]?\d+)?\s*"
 
 
 def _sorted_out(
@@ -234,6 +260,8 @@ def _numbers(values: Any) -> Reals:
 def _seconds(values: Any, unit: str, column: str, name: str) -> Reals:
     """Time in seconds: numbers in their unit, or time stamps since the first."""
     array = np.asarray(values)
+    if not array.size:
+        raise DataError(f"{name}: there are no samples; an experiment needs two or more")
     if array.dtype.kind in "fiu":
         made = _unit(unit or "s", column, name)
         if made.dimension != parse_unit("s").dimension:

@@ -58,6 +58,10 @@ class Instants:
     count: int
     first: float = 0.0
 
+    def __post_init__(self) -> None:
+        if self.count < 1 or not self.first >= 0.0:
+            raise ValueError(f"Instants: one or more, the first at 0 s or later, got {self.count!r} from {self.first!r} s on")
+
 
 # ------------------------------------------------------------------------------------------------------------- result
 

@@ -155,6 +155,10 @@ class _Asked:
     @property
     def times(self) -> Reals:
         if isinstance(self.samples, Instants):
+            if not self.samples.first < self.until:
+                raise ValueError(
+                    f"samples: the first instant, {self.samples.first:g} s, must come before until = {self.until:g} s"
+                )
             return np.linspace(self.samples.first, self.until, max(self.samples.count, 2))
         return _times(self.samples, self.until)
 

@@ -107,6 +107,8 @@ class Fit:
         """How many standard deviations a two-sided interval takes: of Student's distribution where noise is estimated."""
         from scipy.stats import norm, t
 
+        if not 0.0 < level < 1.0:
+            raise ValueError(f"level: an interval holds the truth with a probability between 0 and 1, got {level!r}")
         share = 0.5 + 0.5 * level
         return float(norm.ppf(share) if self.noise_given else t.ppf(share, max(self.outcome.freedom, 1)))
 
@@ -125,7 +127,10 @@ class Fit:
     def bootstrap(
         self, count: int = 200, seed: int = 0, block: int = 1, progress: Callable[[str], None] | None = None
     ) -> Bootstrap:
-        """Fits to data made of the prediction and residuals drawn anew, in blocks where they are not white."""
+        """Fits to data made of the prediction and residuals drawn anew, in blocks where they are not white.
+
+        Where inputs are noisy, noise of both is drawn as it was given.
+        """
         return bootstrap(self.posed, self.method, self.outcome, self.sigmas, self.loss, count, seed, block, progress)
 
     # ------------------------------------------------------------ does it fit?

@@ -13,12 +13,10 @@ from draisine.estimation.collocating import Elements
 from draisine.estimation.layout import Layout
 from draisine.estimation.posing import Posed
 from draisine.estimation.recording import Recording
-from draisine.estimation.single import start_problem
+from draisine.estimation.starting import begun, start_problem
 from draisine.estimation.tangent import spread_of, steady_choice, tangent_at
 from draisine.estimation.windows import Passage, Windows
 from draisine.model.errors import ModelError
-from draisine.simulation import consistent_start
-from draisine.simulation.choices import best_for
 from draisine.simulation.methods import Method
 
 Reals = NDArray[np.float64]
@@ -56,11 +54,7 @@ def chains_of(posed: Posed, cut: Cut, theta: Reals, sigmas: Reals) -> tuple[Chai
     made = []
     for recording in posed.recordings:
         u = recording.given(np.zeros(1))[0]
-        named = {q.name: float(v) for q, v in zip(posed.equations.parameters, p, strict=True)}
-        given = {q.name: float(v) for q, v in zip(posed.equations.inputs, u, strict=True)}
-        begin = consistent_start(start_problem(posed.equations), dict(recording.wishes), named, inputs=given)
-        extra = begin.x[len(begin.x) - len(posed.equations.extra_states) :]
-        fitting, x0 = best_for(posed.equations, begin.q, begin.v, extra, (0.0, u, p))
+        _, fitting, x0 = begun(start_problem(posed.equations), recording.wishes, u, p)
         steady = steady_choice(fitting)
         tangent = tangent_at(steady, x0, u, p, posed.quantities, posed.varied, cut.states, recording.controls)
         windows = Windows(recording, Layout.of(recording, *cut.mesh(recording)), tangent, cut.stepping, posed.varied)

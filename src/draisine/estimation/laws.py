@@ -12,10 +12,10 @@ from draisine.model.amounts import amount_in
 from draisine.model.errors import ModelError
 from draisine.model.items import System
 from draisine.model.model import Model
-from draisine.model.units import UnitError, quantity, quantity_in
 from draisine.program.equations import Equations
 from draisine.program.expression import Expr, closest
 from draisine.program.expression_tree import names as names_in
+from draisine.program.units import UnitError, quantity, quantity_in
 from draisine.stability.linearisation import equations_of
 
 

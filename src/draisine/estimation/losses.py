@@ -8,6 +8,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from draisine.simulation.methods.scheme import positive
+
 Reals = NDArray[np.float64]
 
 
@@ -29,6 +31,9 @@ class Huber:
 
     threshold: float = 1.345
 
+    def __post_init__(self) -> None:
+        positive("Huber", "threshold", self.threshold)
+
     def rho(self, z: Reals) -> Reals:
         c = self.threshold
         inside = z <= c * c
@@ -48,6 +53,9 @@ class SoftL1:
 
     threshold: float = 1.0
 
+    def __post_init__(self) -> None:
+        positive("SoftL1", "threshold", self.threshold)
+
     def rho(self, z: Reals) -> Reals:
         c2 = self.threshold**2
         root = np.sqrt(1.0 + z / c2)
@@ -59,6 +67,9 @@ class Cauchy:
     """Outliers far beyond `threshold` standard deviations hardly count."""
 
     threshold: float = 2.385
+
+    def __post_init__(self) -> None:
+        positive("Cauchy", "threshold", self.threshold)
 
     def rho(self, z: Reals) -> Reals:
         c2 = self.threshold**2

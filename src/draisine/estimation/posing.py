@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -19,9 +19,9 @@ from draisine.estimation.recording import Channel, Drive, Recording
 from draisine.model.errors import ModelError
 from draisine.model.items import System
 from draisine.model.model import Model
-from draisine.model.units import UnitError, fits, quantity_in
 from draisine.program.equations import Equations
 from draisine.program.expression import SX_FUNCTIONS, Expr, closest, evaluate, parse
+from draisine.program.units import UnitError, fits, quantity_in
 from draisine.program.variational import Direction
 from draisine.simulation.sensitivity import START
 
@@ -58,6 +58,8 @@ class Posed:
     fixed: Reals  # all parameters
     relations: Mapping[str, Expr]
     priors: Mapping[str, tuple[float, float]]  # mean and standard deviation
+    start_sides: tuple[tuple[float, float], ...] = ()  # of `starts`
+    held: Mapping[str, tuple[float, float]] = field(default_factory=dict)  # unknowns held near a value, and how near
 
     @property
     def quantities(self) -> tuple[str, ...]:
@@ -76,9 +78,10 @@ class Posed:
 
     @cached_property
     def sides(self) -> tuple[Reals, Reals]:
-        free = np.full(self.start_guesses.size, np.inf)
-        low, high = np.array([[u.low, u.high] for u in self.unknowns]).reshape(-1, 2).T
-        return np.concatenate([low, -free]), np.concatenate([high, free])
+        """Between which values each of all that is looked for stays."""
+        pairs = [*((u.low, u.high) for u in self.unknowns), *(pair for _ in self.recordings for pair in self.start_sides)]
+        low, high = np.array(pairs).reshape(-1, 2).T
+        return low, high
 
     @cached_property
     def sizes(self) -> Reals:
@@ -143,9 +146,9 @@ class Posed:
 
 
 def prior_rows(posed: Posed, unknowns: Reals) -> tuple[Reals, Reals]:
-    """Rows of what is known before; of starts, in every experiment."""
+    """Rows of what is known before, of starts in every experiment; then of what is held."""
     rows, side = [], []
-    for name, (mean, deviation) in posed.priors.items():
+    for name, (mean, deviation) in (*posed.priors.items(), *posed.held.items()):
         for i, known in enumerate(posed.names):
             if known == name or (name.startswith(START) and known.startswith(f"{name} of ")):
                 rows.append(np.eye(len(posed.names))[i] / deviation)
@@ -176,18 +179,27 @@ def pose(
     names = [q.name for q in equations.parameters]
     fixed = equations.default_parameters
     for name, number in (parameters or {}).items():
-        fixed[_place(name, names, "parameters", equations.name)] = float(number)
+        fixed[_place(name, names, "parameters", equations.name)] = _finite(number, f"parameters: {name!r}")
     related = {n: e if isinstance(e, Expr) else parse(str(e)) for n, e in (relations or {}).items()}
     for name in related:
         _place(name, names, "relations", equations.name)
     if isinstance(unknown, str):
         raise TypeError(f"unknown: give a list of names, e.g. ['{unknown}']")
-    wishes = _wishes(start, experiments)
+    told = {n.removeprefix(START): v for n, v in (guess or {}).items() if n.startswith(START)}
+    wishes = [{**w, **told} for w in _wishes(start, experiments)]
     recordings = tuple(recording_of(equations, e, measured, driving, w) for e, w in zip(experiments, wishes, strict=True))
     made, starts = _unknowns(equations, unknown, guess or {}, fixed, related, recordings)
-    posed = Posed(equations, made, starts, recordings, fixed, related, _priors(priors or {}, made, starts))
+    known = _priors(priors or {}, made, tuple(starts))
+    posed = Posed(equations, made, tuple(starts), recordings, fixed, related, known, tuple(starts.values()))
     _enough(posed)
     return posed
+
+
+def _finite(value: Any, what: str) -> float:
+    number = float(value)
+    if not np.isfinite(number):
+        raise ModelError(f"{what} is {number:g}; it must be a finite number")
+    return number
 
 
 def _place(name: str, names: Sequence[str], where: str, model: str) -> int:
@@ -208,30 +220,24 @@ def _wishes(start: Any, experiments: Sequence[Experiment]) -> list[dict[str, Any
 
 def _unknowns(
     equations: Equations, unknown: Any, guess: Mapping[str, float], fixed: Reals, related: Mapping[str, Any], recordings: Any
-) -> tuple[tuple[Unknown, ...], tuple[str, ...]]:
+) -> tuple[tuple[Unknown, ...], dict[str, tuple[float, float]]]:
+    """Parameters to be found, and starts with their sides."""
     names, units = [q.name for q in equations.parameters], {q.name: q.unit for q in equations.parameters}
     sides = dict(unknown) if isinstance(unknown, Mapping) else dict.fromkeys(unknown, None)
     for name in guess:
         if name not in sides:
             raise ModelError(f"guess: {name!r} is not among the unknowns{closest(name, list(sides))}")
-    found, starts = [], []
+    found: list[Unknown] = []
+    starts: dict[str, tuple[float, float]] = {}
     for name, pair in sides.items():
+        low, high = _sides(name, pair)
         if name.startswith(START):
-            wish = name.removeprefix(START)
-            for r in recordings:
-                if wish not in r.wishes:
-                    raise ModelError(
-                        f"unknown {name!r}: the start of {r.name} does not mention {wish!r}; give a first guess, "
-                        f"start={{{wish!r}: …}}"
-                    )
-            starts.append(wish)
+            starts[name.removeprefix(START)] = low, high
+            _refuse_start(name, low, high, recordings)
             continue
         _place(name, [*names, *(f"{START}{w}" for w in recordings[0].wishes)], "unknown", equations.name)
         if name in related:
             raise ModelError(f"unknown: {name!r} follows from a relation ({related[name]}); it cannot be found as well")
-        low, high = (float(side) for side in pair) if pair is not None else (-np.inf, np.inf)
-        if not low < high:
-            raise ModelError(f"unknown {name!r}: the sides must be (low, high), got ({low:g}, {high:g})")
         value = float(guess.get(name, fixed[names.index(name)]))
         if not low <= value <= high:
             if name in guess:
@@ -240,18 +246,47 @@ def _unknowns(
         found.append(Unknown(name, units[name], value, low, high))
     if not found and not starts:
         raise ModelError("unknown: name at least one parameter that is to be found")
-    return tuple(found), tuple(starts)
+    return tuple(found), starts
+
+
+def _sides(name: str, pair: Any) -> tuple[float, float]:
+    if pair is None:
+        return -np.inf, np.inf
+    try:
+        low, high = (float(side) for side in pair)
+    except (TypeError, ValueError):
+        raise ModelError(f"unknown {name!r}: the sides must be two numbers, (low, high), got {pair!r}") from None
+    if not low < high:
+        raise ModelError(f"unknown {name!r}: the sides must be (low, high), got ({low:g}, {high:g})")
+    return low, high
+
+
+def _refuse_start(name: str, low: float, high: float, recordings: Sequence[Recording]) -> None:
+    """A start that is looked for needs a first guess in every experiment, between its sides."""
+    wish = name.removeprefix(START)
+    for r in recordings:
+        if wish not in r.wishes:
+            raise ModelError(
+                f"unknown {name!r}: the start of {r.name} does not mention {wish!r}; give a first guess, start={{{wish!r}: …}}"
+            )
+        if not low <= _value(r.wishes[wish]) <= high:
+            raise ModelError(
+                f"unknown {name!r}: {r.name} starts with {_value(r.wishes[wish]):g}, outside of {low:g} … {high:g}; start "
+                "between them"
+            )
 
 
 def _priors(
     priors: Mapping[str, tuple[float, float]], unknowns: Sequence[Unknown], starts: Sequence[str]
 ) -> dict[str, tuple[float, float]]:
     known = [*(u.name for u in unknowns), *(f"{START}{s}" for s in starts)]
-    for name, (_, deviation) in priors.items():
+    for name, (mean, deviation) in priors.items():
         if name not in known:
             raise ModelError(f"priors: {name!r} is not among the unknowns{closest(name, known)}")
-        if not deviation > 0.0:
-            raise ModelError(f"priors: the standard deviation of {name!r} must be positive, got {deviation:g}")
+        if not (np.isfinite(mean) and deviation > 0.0):
+            raise ModelError(
+                f"priors: of {name!r} a mean and a positive standard deviation are wanted, got ({mean:g}, {deviation:g})"
+            )
     return {name: (float(mean), float(deviation)) for name, (mean, deviation) in priors.items()}
 
 
@@ -323,14 +358,12 @@ def _inputs(equations: Equations, experiment: Experiment, inputs: Mapping[str, A
     recorded: dict[str, Drive] = {}
     constants: dict[str, float] = {}
     for name, what in inputs.items():
-        if name not in units:
-            raise ModelError(f"inputs: {equations.name} has no input {name!r}{closest(name, list(units))}")
         if isinstance(what, tuple):
             what = Linear(*what)
         elif isinstance(what, str):
             what = Linear(what)
         if not isinstance(what, Linear | Smooth):
-            constants[name] = float(what)
+            constants[name] = _finite(what, f"inputs: {name!r}")
             continue
         values = experiment.column(what.column)
         _fitting(experiment, what.column, name, units[name])

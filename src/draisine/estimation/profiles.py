@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ Reals = NDArray[np.float64]
 NARROW = 1e-3  # of a standard deviation, by which an unknown is held
 ROUNDS = 8  # of the search for a side
 CLOSE = 1e-3  # of the quantile
+LOOSE = 0.05  # of the quantile: a search that has come so near may end for lack of rounds
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,17 +85,16 @@ def _side(
         if abs(root - quantile) <= CLOSE * quantile or (value in (low, high) and root < quantile):
             return there
         if root == near_root:
-            return float("inf") * np.sign(step)
+            return float("inf") * float(np.sign(step))
         following = there + (quantile - root) * (there - near) / (root - near_root)
         near, near_root = there, root
         # no further than thrice the way so far: a flat profile must not lead out of the model's world
         value = centre + float(np.clip((following - centre) / step, 0.1, 3.0 * max(abs((there - centre) / step), 1.0))) * step
-    return there
+    # a likelihood that has not fallen so far has no side there
+    return there if root > quantile * (1.0 - LOOSE) else float("inf") * float(np.sign(step))
 
 
 def _moved(outcome: Outcome, at: int, value: float) -> Outcome:
-    from dataclasses import replace
-
     unknowns = outcome.unknowns.copy()
     unknowns[at] = value
     return replace(outcome, unknowns=unknowns)

@@ -26,6 +26,10 @@ class MultiStart:
     count: int = 8
     seed: int = 0
 
+    def __post_init__(self) -> None:
+        if self.count < 1:
+            raise ValueError(f"MultiStart: count is how many fits are made, one or more, got {self.count!r}")
+
     def begins(self, posed: Posed) -> list[Reals]:
         """Where the fits begin."""
         low, high = posed.sides
@@ -60,18 +64,31 @@ class _Fits:
     def outcome(self, number: int) -> Outcome:
         return solve(self.posed, self.method, self.sigmas, self.loss, self.starts[number])
 
-    def trial(self, number: int) -> Trial | str:
-        """Where a fit ended, or why it did not: a start from which the model does not reach the data is one trial lost."""
+    def attempt(self, number: int) -> Outcome | str:
+        """What a fit found, or why it did not: a start from which the model does not reach the data is one trial lost."""
         try:
-            found = self.outcome(number)
+            return self.outcome(number)
         except ModelError as problem:
             return str(problem)
+
+    def trial(self, number: int) -> Trial | str:
+        """Where a fit ended: what travels back from other processes."""
+        return self.told(number, self.attempt(number))
+
+    def told(self, number: int, found: Outcome | str) -> Trial | str:
+        if isinstance(found, str):
+            return found
         return Trial(tuple(self.starts[number].tolist()), tuple(found.unknowns.tolist()), found.squares)
 
-    def trials(self, on: Any) -> Iterator[tuple[int, Trial | str]]:
-        if on is None:
-            return ((number, self.trial(number)) for number in range(len(self.starts)))
-        return spread(Errand.of(self), range(len(self.starts)), on)
+    def trials(self, on: Any) -> Iterator[tuple[int, Trial | str, Outcome | None]]:
+        """Fits as they end; what they found in full where they were made here."""
+        if on is not None:
+            for number, trial in spread(Errand.of(self), range(len(self.starts)), on):
+                yield number, trial, None
+            return
+        for number in range(len(self.starts)):
+            found = self.attempt(number)
+            yield number, self.told(number, found), None if isinstance(found, str) else found
 
 
 def best_of_several(
@@ -83,17 +100,22 @@ def best_of_several(
     progress: Progress | None,
     on: Any,
 ) -> tuple[Outcome, tuple[Trial, ...]]:
-    """The outcome with the smallest sum of squares, made again from its start, and all trials in the order of their starts."""
+    """The outcome with the smallest sum of squares, and all trials in the order of their starts.
+
+    From other processes only the ends of fits come back: the best of these is made again from its start.
+    """
     fits = _Fits(posed, method, sigmas, loss, tuple(starts.begins(posed)))
     told: dict[int, Trial | str] = {}
     best: tuple[float, int] | None = None
-    for number, trial in fits.trials(on):
+    kept: Outcome | None = None
+    for number, trial, found in fits.trials(on):
         told[number] = trial
         if isinstance(trial, Trial):
-            best = min(best or (np.inf, number), (trial.squares, number))
+            if best is None or (trial.squares, number) < best:
+                best, kept = (trial.squares, number), found
             if progress is not None:
                 progress(f"start {len(told)} of {starts.count}: sum of squares {trial.squares:.6g}, best {best[0]:.6g}")
     if best is None:
         first = next(reason for _, reason in sorted(told.items()) if isinstance(reason, str))
         raise ModelError(f"starts: none of {starts.count} reaches the data; the first: {first}")
-    return fits.outcome(best[1]), tuple(trial for _, trial in sorted(told.items()) if isinstance(trial, Trial))
+    return kept or fits.outcome(best[1]), tuple(trial for _, trial in sorted(told.items()) if isinstance(trial, Trial))

@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 
 from draisine.estimation.observing import observer
 from draisine.estimation.posing import Posed
+from draisine.estimation.starting import begun, start_problem
 from draisine.model.errors import ModelError
 from draisine.program.equations import Equations
 from draisine.program.implicit import Implicit
 from draisine.program.variational import Direction
 from draisine.results.status import Ending
-from draisine.simulation import InconsistentStart, StartProblem, consistent_start
-from draisine.simulation.choices import best_for
+from draisine.simulation import InconsistentStart
 from draisine.simulation.methods import Method
 from draisine.simulation.sensitivity import VariedEquations, VariedRun, initial_slopes, integrate_varied, sizes_of
 
@@ -42,12 +42,6 @@ class Predicted:
     values: Reals
     by: Reals
     trouble: str = ""  # why there is nothing
-
-
-@lru_cache(maxsize=32)
-def start_problem(equations: Equations) -> StartProblem:
-    """Consistent starts of these equations, their programs compiled once."""
-    return StartProblem(equations)
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,11 +82,8 @@ class Predictor:
         if key in self._begun and self._begun[key].given == given:
             return self._begun[key]
         wishes = {**recording.wishes, **starts}
-        problem, u = start_problem(e), recording.given(np.zeros(1))[0]
-        named = {q.name: float(v) for q, v in zip(e.parameters, p, strict=True)}
-        begin = consistent_start(problem, wishes, named, inputs={q.name: float(v) for q, v in zip(e.inputs, u, strict=True)})
-        extra = begin.x[len(begin.x) - len(e.extra_states) :]
-        fitting, x0 = best_for(e, begin.q, begin.v, extra, (0.0, u, p))
+        problem = start_problem(e)
+        begin, fitting, x0 = begun(problem, wishes, recording.given(np.zeros(1))[0], p)
         slopes = initial_slopes(problem, wishes, begin, fitting, self._directions)
         self._begun[key] = _Begin(given, fitting, x0, slopes)
         return self._begun[key]
@@ -160,6 +151,16 @@ def _told(run: VariedRun, names: tuple[str, ...], p: Reals) -> tuple[Reals, Real
         values.append(y)
         slopes.append(change)
     return np.concatenate(values), np.concatenate(slopes)
+
+
+def refuse_noisy_inputs(posed: Posed) -> None:
+    """One run takes inputs as they were recorded: their noise would make gains too small, and intervals too narrow."""
+    for recording in posed.recordings:
+        for name, drive in recording.noisy:
+            raise ModelError(
+                f"{recording.name}: the column {drive.column!r} of the input {name!r} is said to be noisy, and one run from the "
+                "start would take it as it is; use method=MultipleShooting(window, known_start=True), or leave its noise out"
+            )
 
 
 def refuse_growth(posed: Posed, found: list[Predicted]) -> None:

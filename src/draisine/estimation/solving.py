@@ -13,7 +13,7 @@ from draisine.estimation.collocating import Collocating
 from draisine.estimation.losses import Loss, widening
 from draisine.estimation.multiple import MultipleShooting, cut_of, first_shot, fit_windows
 from draisine.estimation.posing import Posed, prior_rows
-from draisine.estimation.single import Predicted, Predictor, SingleShooting, predict, refuse_growth
+from draisine.estimation.single import Predicted, Predictor, SingleShooting, predict, refuse_growth, refuse_noisy_inputs
 
 Reals = NDArray[np.float64]
 Shooting = SingleShooting | MultipleShooting | Collocating
@@ -52,6 +52,7 @@ def solve(
     """The best unknowns for given noise, from the guess or from what was found before."""
     unknowns = posed.guess if begin is None else begin.unknowns if isinstance(begin, Outcome) else begin
     if isinstance(method, SingleShooting):
+        refuse_noisy_inputs(posed)
         return _single(posed, method, sigmas, loss, unknowns, progress)
     shot = begin.shot if isinstance(begin, Outcome) else None
     return _of_shot(posed, fit_windows(posed, cut_of(method, posed.equations), unknowns, sigmas, loss, shot, progress), loss)
@@ -61,6 +62,7 @@ def look(posed: Posed, method: Shooting, sigmas: Reals, unknowns: Reals | None =
     """What the data would tell at the guess, before anything is fitted."""
     at = posed.guess if unknowns is None else unknowns
     if isinstance(method, SingleShooting):
+        refuse_noisy_inputs(posed)
         found = predict(posed, at, method)
         refuse_growth(posed, found)
         return _of_predicted(posed, found, at, sigmas, None, 0)
@@ -194,5 +196,5 @@ def _of_shot(posed: Posed, shot: Shot, loss: Loss | None) -> Outcome:
 
 
 def fixed_at(posed: Posed, name: str, value: float, deviation: float) -> Posed:
-    """The same problem with one unknown held near a value, by a narrow prior: nothing is compiled anew."""
-    return replace(posed, priors={**posed.priors, name: (value, deviation)})
+    """The same problem with one unknown held near a value, beside what is known of it before: nothing is compiled anew."""
+    return replace(posed, held={name: (value, deviation)})

@@ -21,7 +21,7 @@ Further tables: guess, parameters, relations, priors.
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -35,8 +35,8 @@ from draisine.estimation.several import MultiStart
 from draisine.estimation.single import SingleShooting
 from draisine.estimation.solving import Progress, Shooting
 from draisine.model.errors import ModelError
-from draisine.model.units import quantity
 from draisine.program.expression import closest
+from draisine.program.units import Measured, quantity
 
 LOSSES: Mapping[str, type[Huber] | type[SoftL1] | type[Cauchy]] = {"huber": Huber, "soft_l1": SoftL1, "cauchy": Cauchy}
 TABLES = ("unknown", "measured", "inputs", "start", "guess", "parameters", "relations", "priors")
@@ -64,16 +64,7 @@ class EstimationStudy:
 def read_study(path: str | Path) -> EstimationStudy:
     """Read an estimation from a TOML file."""
     place = Path(path)
-    try:
-        said = tomllib.loads(place.read_text(encoding="utf-8"))
-    except tomllib.TOMLDecodeError as problem:
-        raise ModelError(f"{place.name}: {problem}") from None
-    for word in said:
-        if word not in WORDS:
-            raise ModelError(f"{place.name}: nothing is called {word!r} in an estimation{closest(word, WORDS)}")
-    for word in ("model", "unknown", "measured"):
-        if not said.get(word):
-            raise ModelError(f"{place.name}: {word!r} is missing; an estimation needs a model, [unknown] and [measured]")
+    said = words_in(place, "an estimation", WORDS, ("unknown", "measured"))
     if said.get("loss") is not None and said["loss"] not in LOSSES:
         raise ModelError(f"{place.name}: loss {said['loss']!r} is none of {', '.join(LOSSES)}")
     tables = {name: {k: _plain(v) for k, v in said[name].items()} for name in TABLES if name in said}
@@ -88,6 +79,22 @@ def read_study(path: str | Path) -> EstimationStudy:
         LOSSES[said["loss"]]() if "loss" in said else None,
         MultiStart(int(said["starts"])) if "starts" in said else None,
     )
+
+
+def words_in(place: Path, what: str, words: Sequence[str], tables: Sequence[str]) -> dict[str, Any]:
+    """What a TOML file says, in words that are known; a model and these tables must be there."""
+    try:
+        said = tomllib.loads(place.read_text(encoding="utf-8"))
+    except tomllib.TOMLDecodeError as problem:
+        raise ModelError(f"{place.name}: {problem}") from None
+    for word in said:
+        if word not in words:
+            raise ModelError(f"{place.name}: nothing is called {word!r} in {what}{closest(word, words)}")
+    for word in ("model", *tables):
+        if not said.get(word):
+            needed = " and ".join(f"[{table}]" for table in tables)
+            raise ModelError(f"{place.name}: {word!r} is missing; {what} needs a model, {needed}")
+    return said
 
 
 @dataclass(frozen=True)
@@ -136,8 +143,8 @@ def _amounts(tables: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any
 def number_of(value: Any) -> float:
     """A number, or an amount with its unit, in SI."""
     if isinstance(value, str):
-        found = quantity(value)
+        found = Measured.read(value)
         if found is None:
             raise ModelError(f"{value!r} is no amount; write a number, or a number with a unit")
-        return found[0]
+        return found
     return float(value)

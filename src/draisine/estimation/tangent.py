@@ -24,7 +24,7 @@ from draisine.model.errors import ModelError
 from draisine.program.equations import Equations
 from draisine.program.implicit import Implicit
 from draisine.program.variational import Direction
-from draisine.stability.deviations import Deviations, Naming, Slopes, deviations_of
+from draisine.stability.deviations import Deviations, Naming, deviations_of
 from draisine.stability.points import OverPoints, as_written
 
 Reals = NDArray[np.float64]
@@ -50,13 +50,6 @@ class ConsistentDeviations(Deviations):
         self._t, self._x, self._u, self._p = (symbols[name] for name in ("t", "x", "u", "p"))
         self.candidates = self._candidates()
 
-    def naming_at(self, x: Reals, u: Reals, p: Reals) -> Naming:
-        """Names that tell the states near x."""
-        given = np.zeros((1, 1)), x[None], u[None], p[None], np.zeros((1, len(x)))
-        gradient, names, bend, values, residuals = OverPoints(self.naming)(*given)
-        nothing = np.zeros((1, 0))
-        return self.choose(Slopes(nothing, nothing, nothing, gradient, names, bend, values[..., 0], residuals[..., 0]))
-
 
 def _symbols(equations: Equations) -> list[ca.SX]:
     assert isinstance(equations.dynamics, Implicit)
@@ -64,7 +57,8 @@ def _symbols(equations: Equations) -> list[ca.SX]:
 
 
 @lru_cache(maxsize=32)
-def _deviations(equations: Equations, asked: tuple[str, ...]) -> Deviations:
+def named_deviations(equations: Equations, asked: tuple[str, ...]) -> Deviations:
+    """Deviations of equations of any kind that keep their constraints, hidden ones too."""
     if isinstance(equations.dynamics, Implicit):
         return ConsistentDeviations(equations, asked)
     return deviations_of(equations, asked)
@@ -139,7 +133,7 @@ class Tangent:
 @lru_cache(maxsize=32)
 def _told(equations: Equations, asked: tuple[str, ...], naming: Naming, varied: tuple[Direction, ...]) -> OverPoints:
     """(t, x, u, p) → g, ∂g/∂x, ∂g/∂p of the varied ones."""
-    d = _deviations(equations, asked)
+    d = named_deviations(equations, asked)
     zeta = ca.vertcat(*d.candidates.values())
     g = ca.vertcat(d._motion[0][list(naming.rows)], zeta[list(naming.chosen)])
     own = d._x[: len(equations.coordinates) + len(equations.independent)]
@@ -160,9 +154,9 @@ def tangent_at(
     moving: tuple[str, ...] = (),
 ) -> Tangent:
     """Deviations from a motion that begins at x, and which of them matter for these quantities while these inputs move."""
-    deviations = _deviations(equations, asked)
+    deviations = named_deviations(equations, asked)
     if isinstance(deviations, ConsistentDeviations):
-        naming = deviations.naming_at(x, u, p)
+        naming = deviations.choose(deviations.named(0.0, x[None], u[None], p[None]))
         return Tangent(equations, naming, asked, naming.names, varied)
     naming = deviations.choose(deviations.slopes(0.0, x[None], u[None], p[None]))
     everything = Tangent(equations, naming, asked, naming.names, varied)

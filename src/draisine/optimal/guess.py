@@ -203,12 +203,17 @@ def _sampled(run: Trajectory, phase: Phase, tau: Reals) -> Reals:
     return np.column_stack([_channel(run, name, tau) for name in phase.vocabulary.state_names])
 
 
-def _channel(run: Trajectory, name: str, tau: Reals) -> Reals:
+def channel_of(run: Trajectory, name: str) -> Reals:
+    """A state or input of a run, also where another quantity bears its name."""
     for word in (name, f"coordinates.{name}", f"velocities.{name}", f"inputs.{name}"):
         if word in run:
-            place = (run.time - run.time[0]) / (run.time[-1] - run.time[0])
-            return np.interp(tau, place, run[word])
-    raise ModelError(f"guess: the run of {run.model!r} has no {name!r}{closest(name, run.names())}")
+            return run[word]
+    raise ModelError(f"the run of {run.model!r} has no {name!r}{closest(name, run.names())}")
+
+
+def _channel(run: Trajectory, name: str, tau: Reals) -> Reals:
+    place = (run.time - run.time[0]) / (run.time[-1] - run.time[0])
+    return np.interp(tau, place, channel_of(run, name))
 
 
 def _inputs(run: Trajectory, phase: Phase, tau: Reals) -> Reals:

@@ -144,15 +144,10 @@ class Formula:
         return Formula(Program.build(name, {"w": w, "d": d}, {"phi": ca.densify(ca.SX(phi))}))
 
 
-class CompiledCluster:
-    """A formula at many places, by machine code: several places at a time on vectors, and on two threads where that pays.
+class _Cluster:
+    """A formula, and how large what it gives is."""
 
-    What is found at a place does not depend on its neighbours nor on the threads, bit by bit.
-    """
-
-    def __init__(self, formula: Formula, where: Places, d: Reals) -> None:
-        self.formula, self.where = formula, np.asarray(where, dtype=np.int64)
-        self._d = np.ascontiguousarray(d)  # (copies, numbers)
+    formula: Formula
 
     @property
     def width(self) -> int:
@@ -165,6 +160,17 @@ class CompiledCluster:
     @property
     def bend_places(self) -> tuple[Places, Places]:
         return self.formula.bend_places
+
+
+class CompiledCluster(_Cluster):
+    """A formula at many places, by machine code: several places at a time on vectors, and on two threads where that pays.
+
+    What is found at a place does not depend on its neighbours nor on the threads, bit by bit.
+    """
+
+    def __init__(self, formula: Formula, where: Places, d: Reals) -> None:
+        self.formula, self.where = formula, np.asarray(where, dtype=np.int64)
+        self._d = np.ascontiguousarray(d)  # (copies, numbers)
 
     @cached_property
     def _value(self) -> Kernel:
@@ -213,24 +219,12 @@ class CompiledCluster:
         return np.concatenate([here, *(part.result() for part in ahead)]) if ahead else here
 
 
-class SingleCluster:
+class SingleCluster(_Cluster):
     """A formula at one place (conditions at the ends), by CasADi's interpreter: compiling would take longer."""
 
     def __init__(self, formula: Formula, where: Places, d: Reals) -> None:
         self.formula, self.where = formula, np.asarray(where, dtype=np.int64).reshape(1, -1)
         self._d = d
-
-    @property
-    def width(self) -> int:
-        return self.formula.width
-
-    @property
-    def slope_places(self) -> tuple[Places, Places]:
-        return self.formula.slope_places
-
-    @property
-    def bend_places(self) -> tuple[Places, Places]:
-        return self.formula.bend_places
 
     @cached_property
     def _value(self) -> _Interpreted:

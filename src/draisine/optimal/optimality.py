@@ -215,7 +215,8 @@ def _hamiltonian(number: int, found: PhaseSolution) -> Hamiltonian:
     phase, constant = found.phase, not _depends_on_time(found.phase)
     low, high = phase.times
     inside = low * (1 + 1e-6) < found.duration < high * (1 - 1e-6)
-    expected = -phase.time_weight if constant and inside and phase.final is None else None
+    timed = ca.depends_on(stacked([c.value for c in phase.ends]), phase.vocabulary.plant.t)
+    expected = -phase.time_weight if constant and inside and phase.final is None and not timed else None
     return Hamiltonian(number, found.costate_times, found.necessary.hamiltonian, constant, expected)
 
 

@@ -201,21 +201,6 @@ def _columns(value: ca.SX, y: ca.SX) -> set[int]:
     return {int(c) for c in ca.jacobian_sparsity(value, y).get_triplet()[1]}
 
 
-def independent_rows(matrix: Reals, basis: Reals, least: float = 1e-6) -> tuple[list[int], Reals]:
-    """Rows that the basis and earlier rows do not span, and the basis with them."""
-    kept = []
-    for i, row in enumerate(matrix):
-        size = float(np.linalg.norm(row))
-        left = row - basis.T @ (basis @ row)
-        left -= basis.T @ (basis @ left)
-        rest = float(np.linalg.norm(left))
-        # rows that vanish with the constraints (velocities that were eliminated) have round-off alone
-        if size > 1e-9 and rest > least * size:
-            kept.append(i)
-            basis = np.vstack([basis, left / rest])
-    return kept, basis
-
-
 def middle(low: float, high: float) -> float:
     """A duration between two others."""
     return math.sqrt(low * high)

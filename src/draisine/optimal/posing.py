@@ -18,7 +18,7 @@ from draisine.model.errors import ModelError
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.optimal.end import End, reachable_end
-from draisine.optimal.phase import Phase, evaluator, independent_rows, middle, needed_states
+from draisine.optimal.phase import Phase, evaluator, middle, needed_states
 from draisine.optimal.problem import Manoeuvre
 from draisine.optimal.shooting import Shooting
 from draisine.optimal.vocabulary import Condition, Vocabulary
@@ -28,6 +28,7 @@ from draisine.program.implicit import Implicit
 from draisine.program.solved import Solved
 from draisine.simulation import StartProblem, consistent_start
 from draisine.simulation.names import numbers
+from draisine.stability.independence import independent_rows
 
 Reals = NDArray[np.float64]
 
@@ -88,6 +89,12 @@ class Poser:
         for name in (*m.chosen_controls, *m.held_inputs):
             if name not in known:
                 raise ModelError(f"{self.equations.name} has no input {name!r}{closest(name, known)}")
+        both = [name for name in m.chosen_controls if name in m.held_inputs]
+        if both:
+            raise ModelError(
+                f"{self.equations.name}: {both[0]!r} is to be found, controls(…), and held at {m.held_inputs[both[0]]:g}, "
+                "inputs(…); leave out one of them"
+            )
         if m.chosen_controls:
             return tuple(n for n in known if n in m.chosen_controls)
         mentioned = self._mentioned

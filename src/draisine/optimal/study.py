@@ -40,7 +40,6 @@ from draisine.model.file_entries import Entry
 from draisine.model.files import MAX_BYTES
 from draisine.model.items import System
 from draisine.model.model import Model
-from draisine.model.units import quantity
 from draisine.optimal.collocation import Collocation
 from draisine.optimal.guess import Guess, Held, Shaken, Straight
 from draisine.optimal.ipopt import Ipopt, Progress
@@ -50,6 +49,7 @@ from draisine.optimal.shooting import Shooting
 from draisine.optimal.solution import Solution
 from draisine.program.equations import Equations
 from draisine.program.expression import evaluate_number, parse
+from draisine.program.units import Measured
 
 FindModel = Callable[[str], Model | System | Equations]
 
@@ -227,9 +227,9 @@ def _amount(value: str | int | float, where: str) -> float:
     sides: Mapping[str, float] = {"inf": float("inf"), "+inf": float("inf"), "-inf": float("-inf")}
     if value.strip() in sides:
         return sides[value.strip()]
-    with_unit = quantity(value)
+    with_unit = Measured.read(value)
     if with_unit is not None:
-        return float(with_unit[0])
+        return with_unit
     try:
         return evaluate_number(parse(value))
     except ValueError as problem:

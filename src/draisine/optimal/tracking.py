@@ -20,12 +20,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.control.design.closing import Named, closed
+from draisine.control.design.feedback import Limits, sides_of
 from draisine.control.plant import Plant
 from draisine.model.amounts import Amount
 from draisine.model.errors import ModelError
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.optimal.feedforward import Feedforward
+from draisine.optimal.guess import channel_of
 from draisine.optimal.solution import Solution
 from draisine.program.equations import Equations, Quantity
 from draisine.program.expression import Expr, Name, closest, evaluate_number, names, parse
@@ -128,7 +130,7 @@ def tracking(
     *,
     weights: Mapping[str, float],
     effort: Mapping[str, float],
-    limits: Mapping[str, float | tuple[float, float]] | None = None,
+    limits: Limits | None = None,
     beyond: float | None = None,
 ) -> Tracking:
     """The time-varying linear-quadratic regulator about a solution's motion: ∫ Σ w (deviation)² + Σ r (change of input)² least.
@@ -161,7 +163,7 @@ def tracking(
     turned = {n: parse(text) for n, text in attitude_texts(e).items() if n in kept}
     states = {s.name for s in e.states}
     told = {s.name for s in e.outputs if s.unit == "rad" and s.name not in states}
-    sides = {n: v if isinstance(v, tuple) else (-abs(v), abs(v)) for n, v in (limits or {}).items()}
+    sides = sides_of(e.name, limits or {}, controls)
     reference = along.slopes.values[:, [naming.chosen[i] for i in place]]
     turning = frozenset(name for name in kept if name in told or name in turned)
     for j, name in enumerate(kept):
@@ -190,8 +192,8 @@ class _Along:
     @cached_property
     def slopes(self) -> Slopes:
         e, rows = self.deviations.equations, self._rows
-        x = np.column_stack([_channel(self.run, q.name) for q in e.states])[rows]
-        u = np.column_stack([_channel(self.run, q.name) for q in e.inputs])[rows] if e.inputs else np.zeros((len(rows), 0))
+        x = np.column_stack([channel_of(self.run, q.name) for q in e.states])[rows]
+        u = np.column_stack([channel_of(self.run, q.name) for q in e.inputs])[rows] if e.inputs else np.zeros((len(rows), 0))
         p = np.tile([self.run.parameters[q.name] for q in e.parameters], (len(rows), 1)).reshape(len(rows), -1)
         return self.deviations.slopes(self.times[:, None], x, u, p)
 
@@ -201,13 +203,6 @@ class _Along:
         except np.linalg.LinAlgError:
             name = self.deviations.equations.name
             raise ModelError(f"{name}: {', '.join(naming.names)} do not tell deviations all along this motion") from None
-
-
-def _channel(run: Trajectory, name: str) -> Reals:
-    for word in (name, f"coordinates.{name}", f"velocities.{name}", f"inputs.{name}"):
-        if word in run:
-            return run[word]
-    raise ModelError(f"the motion of {run.model!r} has no {name!r}{closest(name, run.names())}")
 
 
 def _needed(naming: Naming, a: Reals, weighed: tuple[str, ...]) -> tuple[str, ...]:

@@ -60,14 +60,15 @@ def critical_values(family: Family, over: str, values: Array, matrices: Array) -
     for i, j in pairwise(good.tolist()):
         if j != i + 1:
             continue
-        low, high = float(values[i]), float(values[j])
+        low, high = sorted((float(values[i]), float(values[j])))
         for kind, test, solve in (
             (_real_kind, _determinant, _real_root),
             (_pair_kind, _pair_growth, _pair_root),
             (_meeting_kind, _meeting, _double_root),
         ):
             ends = test(matrices[i]), test(matrices[j])
-            if np.isfinite(ends).all() and ends[0] * ends[1] < 0:
+            # zero counts as positive, so that a critical value on a point of the sweep is met once
+            if np.isfinite(ends).all() and (ends[0] < 0) != (ends[1] < 0):
                 place = solve(lambda s: family.matrices(np.array([[s]])).A[0], low, high)
                 if place is not None:
                     found.append(Critical(kind(family, place[1]), over, *place, family))
@@ -174,8 +175,9 @@ def _double_root(matrix: Matrix, low: float, high: float) -> tuple[float, comple
 def _bisect(function: Callable[[float], float], low: float, high: float) -> float:
     from scipy.optimize import brentq
 
-    if function(low) == 0.0:
-        return low
+    for end in (low, high):
+        if function(end) == 0.0:
+            return end
     return float(brentq(function, low, high, xtol=1e-300, rtol=8 * EXACTLY, maxiter=200))
 
 

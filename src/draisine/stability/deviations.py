@@ -23,11 +23,10 @@ from draisine.model.errors import ModelError
 from draisine.program.equations import Equations
 from draisine.program.expression import closest
 from draisine.program.program import Program
+from draisine.stability.independence import LEAST, independent_rows
 from draisine.stability.points import OverPoints, as_written
 
 Array = NDArray[np.float64]
-
-INDEPENDENT = 1e-6  # least share of a direction that earlier ones leave over
 
 
 @dataclass(frozen=True)
@@ -154,8 +153,16 @@ class Deviations:
             w, by_state, by_input, through, matrix, gap_x, gap_u = self._dynamics_over(time, x, u, p, z)
             by_state = by_state + through @ np.linalg.solve(matrix, gap_x)
             by_input = by_input + through @ np.linalg.solve(matrix, gap_u)
-        gradient, names, bend, values, residuals = self._naming_over(time, x, u, p, w[..., 0])
-        return Slopes(w[..., 0], by_state, by_input, gradient, names, bend, values[..., 0], residuals[..., 0])
+        return self._named(time, x, u, p, w[..., 0], by_state, by_input)
+
+    def named(self, t: float | Array, x: Array, u: Array, p: Array) -> Slopes:
+        """The same but for the motion: constraints and names at points, of which `choose` and `span` are made."""
+        nothing = np.zeros((len(x), 0, 0))
+        return self._named(np.full((len(x), 1), t), x, u, p, np.zeros((len(x), self._own_states)), nothing, nothing)
+
+    def _named(self, t: Array, x: Array, u: Array, p: Array, w: Array, by_state: Array, by_input: Array) -> Slopes:
+        gradient, names, bend, values, residuals = self._naming_over(t, x, u, p, w)
+        return Slopes(w, by_state, by_input, gradient, names, bend, values[..., 0], residuals[..., 0])
 
     def observed(self, t: float, x: Array, u: Array, p: Array) -> tuple[Array, Array, Array]:
         """∂y/∂x and ∂y/∂u of the outputs of motion, and y."""
@@ -167,7 +174,7 @@ class Deviations:
     def choose(self, slopes: Slopes) -> Naming:
         """Names of the deviations at the first point: as many as the constraints leave, the preferred ones first."""
         gradient, names = slopes.constraints[0], slopes.names[0]
-        rows = _independent_rows(gradient)
+        rows, _ = independent_rows(gradient, np.zeros((0, gradient.shape[1])))
         basis = _orthonormal(gradient[rows])
         wanted = gradient.shape[1] - len(rows)
         chosen: list[int] = []
@@ -178,7 +185,7 @@ class Deviations:
             size = float(np.linalg.norm(row))
             left = row - basis.T @ (basis @ row)
             left -= basis.T @ (basis @ left)
-            if size == 0.0 or float(np.linalg.norm(left)) <= INDEPENDENT * size:
+            if size == 0.0 or float(np.linalg.norm(left)) <= LEAST * size:
                 if name in self.asked:
                     raise ModelError(
                         f"{self.equations.name}: {name!r} cannot be one of the deviations here: to first order the constraints "
@@ -280,21 +287,6 @@ def attitude_texts(equations: Equations) -> dict[str, str]:
         found[f"{stem}_lean"] = f"asin(2*({w}*{x} + {y}*{z})/({w}*{w} + {x}*{x} + {y}*{y} + {z}*{z}))"
         found[f"{stem}_pitch"] = f"atan2(2*({w}*{y} - {x}*{z}), {w}*{w} - {x}*{x} - {y}*{y} + {z}*{z})"
     return found
-
-
-def _independent_rows(matrix: Array) -> list[int]:
-    """Rows that span the others, the first ones preferred."""
-    basis = np.zeros((0, matrix.shape[1]))
-    kept = []
-    for i, row in enumerate(matrix):
-        size = float(np.linalg.norm(row))
-        left = row - basis.T @ (basis @ row)
-        left -= basis.T @ (basis @ left)
-        # rows that vanish on the constraints (rates of eliminated velocities) have round-off alone
-        if size > 1e-9 and float(np.linalg.norm(left)) > INDEPENDENT * size:
-            kept.append(i)
-            basis = np.vstack([basis, left / np.linalg.norm(left)])
-    return kept
 
 
 def _orthonormal(rows: Array) -> Array:

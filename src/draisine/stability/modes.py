@@ -86,6 +86,10 @@ class Modes:
             "critical": critical,
         }
 
+    def __repr__(self) -> str:
+        first, last = self.values[0], self.values[-1]
+        return f"<Modes of {self.family.equations.name} over {len(self.values)} values of {self.over}, {first:g} to {last:g}>"
+
     def __str__(self) -> str:
         shown = np.unique(np.linspace(0, len(self.values) - 1, min(len(self.values), 21)).round().astype(int))
         lines = [f"{self.over:>10}  " + "  ".join(f"{name:>18}" for name in self.names)]

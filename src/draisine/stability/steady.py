@@ -52,6 +52,22 @@ class SteadyMotion(Motion):
     def linearize(self, states: Sequence[str] = ()) -> LinearModel:
         return linearize(self, states=states)
 
+    def __repr__(self) -> str:
+        return f"<SteadyMotion of {self.equations.name}; {self._running} may run on>"
+
+    def __str__(self) -> str:
+        """All that is named, with units, and what may run on."""
+        e = self.equations
+        unit = dict.fromkeys(("kinetic", "potential", "work"), "J")
+        unit |= {q.name: q.unit for q in (*e.coordinates, *e.velocities, *e.multipliers, *e.outputs, *e.inputs)}
+        wide = max(len(name) for name in self.values)
+        lines = [f"  {name:<{wide}}  {value:.9g} {unit.get(name, '')}".rstrip() for name, value in self.values.items()]
+        return "\n".join([f"{e.name}: steady motion; {self._running} may run on", *lines])
+
+    @property
+    def _running(self) -> str:
+        return ", ".join(self.ignorable) or "nothing"
+
 
 def ignorable_names(equations: Equations, motion: Motion, rows: Sequence[int] | None = None) -> tuple[str, ...]:
     """Coordinates on which nothing depends at random admissible states near a motion; `rows` of the constraints span the others

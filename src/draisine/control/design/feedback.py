@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.control.design.closing import parted, with_expressions
+from draisine.control.design.sampling import held, rates_of
 from draisine.model.amounts import Amount, amount_in
 from draisine.model.errors import ModelError
 from draisine.model.items import System
@@ -36,6 +37,7 @@ class Feedback(Mapping[str, Expr]):
     - `reference[state]`, `feedforward[input]`: the motion that is held, with all inputs that it needs.
     - `linear`: the linear model it was designed on; `structure`: what of it the inputs reach.
     - `nodes`, `over`: of a schedule, the laws that are interpolated, and the quantity with its values there.
+    - `period`: of a law designed for a computer, the time between two of its samples, in which inputs are held.
     """
 
     model: str
@@ -48,10 +50,20 @@ class Feedback(Mapping[str, Expr]):
     limits: dict[str, tuple[float, float]]
     nodes: tuple[Feedback, ...] = ()
     over: tuple[str, tuple[float, ...]] = ("", ())
+    period: float | None = None
 
     # ---------------------------------------------------------------- a mapping
 
     def __getitem__(self, name: str) -> Expr:
+        if self.period is not None:
+            raise ModelError(
+                f"{self.model}: this law is made to be asked every {self.period:g} s and held in between: simulate(…, "
+                "control=law.sampled()); for one that acts at every instant leave period=… out"
+            )
+        return self.command(name)
+
+    def command(self, name: str) -> Expr:
+        """What the law asks of an input, whenever it is asked."""
         if name not in self.feedforward:
             raise KeyError(f"the law sets no input {name!r}; it sets {', '.join(self.feedforward)}")
         total: Expr | None = None
@@ -100,6 +112,8 @@ class Feedback(Mapping[str, Expr]):
     @property
     def closed(self) -> LinearModel:
         """The linear model with the loop closed; what is left of the inputs drives it."""
+        if self.period is not None:
+            raise ModelError(f"{self.model}: a law asked every {self.period:g} s has a `transition` from sample to sample")
         into = [self.linear.inputs.index(name) for name in self.gains]
         others = [j for j in range(len(self.linear.inputs)) if j not in into]
         part = self.linear
@@ -113,9 +127,18 @@ class Feedback(Mapping[str, Expr]):
         )
 
     @property
+    def transition(self) -> Array:
+        """Of a law asked every `period`: deviations at a sample by those at the sample before, Φ − Γ K."""
+        if self.period is None:
+            raise ModelError(f"{self.model}: the law acts at every instant; one for samples is made with period=…")
+        into = [self.linear.inputs.index(name) for name in self.gains]
+        onward, pushed = held(self.linear.A, self.linear.B[:, into], self.period)
+        return np.asarray(onward - pushed @ self.K)
+
+    @property
     def eigenvalues(self) -> NDArray[np.complex128]:
-        """Of the closed loop."""
-        return self.closed.eigenvalues
+        """Of the closed loop; of a law asked every `period`, rates that do the same from sample to sample."""
+        return self.closed.eigenvalues if self.period is None else rates_of(self.transition, self.period)
 
     # ---------------------------------------------------------------- variants
 
@@ -133,20 +156,14 @@ class Feedback(Mapping[str, Expr]):
 
     def with_limits(self, limits: Limits) -> Feedback:
         """The same law cut off: an input by its greatest amount, or by (least, greatest)."""
-        new = dict(self.limits)
-        for name, value in limits.items():
-            if name not in self.gains:
-                raise ModelError(f"{self.model}: limits of {name!r}, which the law does not set; it sets {', '.join(self.gains)}")
-            low, high = value if isinstance(value, tuple) else (-abs(value), abs(value))
-            if not low < high:
-                raise ModelError(f"{self.model}: limits of {name!r} are ({low:g}, {high:g}); the first must be below the second")
-            held = self.feedforward[name]
-            if isinstance(held, Number) and not low <= held.value <= high:
+        new = sides_of(self.model, limits, self.controls)
+        for name, (low, high) in new.items():
+            needed = self.feedforward[name]
+            if isinstance(needed, Number) and not low <= needed.value <= high:
                 raise ModelError(
-                    f"{self.model}: the motion itself needs {name} = {held.value:.6g}, outside its limits ({low:g}, {high:g})"
+                    f"{self.model}: the motion itself needs {name} = {needed.value:.6g}, outside its limits ({low:g}, {high:g})"
                 )
-            new[name] = (float(low), float(high))
-        return replace(self, limits=new)
+        return replace(self, limits={**self.limits, **new})
 
     def following(self, name: str, amplitude: Amount, rate: float, phase: Amount | None = None) -> Feedback:
         """The same law about the motion in which a state or output swings as amplitude · sin(phase), phase = rate · t by default.
@@ -180,9 +197,10 @@ class Feedback(Mapping[str, Expr]):
         """The model's nonlinear equations with this law compiled in; `inputs` are laws of other inputs."""
         return with_expressions(model, {**dict(self), **parted(inputs)})
 
-    def sampled(self, rate: float) -> Sampled:
+    def sampled(self, rate: float | None = None) -> Sampled:
         """The same law asked `rate` times per second and held in between, for `simulate(…, control=…)`."""
-        laws = [(name, law, tuple(names(law))) for name, law in self.items()]
+        rate = asked_at(self.model, self.period, rate)
+        laws = [(name, law, tuple(names(law))) for name in self for law in [self.command(name)]]
 
         def command(t: float, x: State) -> dict[str, float]:
             return {name: evaluate_number(law, {n: t if n == "t" else x[n] for n in used}) for name, law, used in laws}
@@ -200,7 +218,8 @@ class Feedback(Mapping[str, Expr]):
             "reference": {s: _plain(r) for s, r in self.reference.items()},
             "feedforward": {u: _plain(f) for u, f in self.feedforward.items()},
             "limits": {u: list(pair) for u, pair in self.limits.items()},
-            "laws": {u: str(self[u]) for u in self},
+            "laws": {u: str(self.command(u)) for u in self},
+            **({} if self.period is None else {"period": self.period}),
             "eigenvalues": values,
             "controllability": self.structure.as_data(),
             **({"nodes": [node.as_data() for node in self.nodes]} if self.nodes else {}),
@@ -209,7 +228,8 @@ class Feedback(Mapping[str, Expr]):
     def __str__(self) -> str:
         if self.nodes:
             return self._scheduled_text()
-        lines = [f"{self.model}: feedback to {', '.join(self.gains)}"]
+        asked = "" if self.period is None else f", asked every {self.period:g} s and held"
+        lines = [f"{self.model}: feedback to {', '.join(self.gains)}{asked}"]
         width = max(len(s) for s in self.reference)
         for name, row in self.gains.items():
             lines.append(f"  {name} = {_short(self.feedforward[name])} −")
@@ -249,27 +269,55 @@ def feedback(
     structure: Structure,
     reference: Mapping[str, Amount] | None,
     limits: Limits | None,
+    period: float | None = None,
 ) -> Feedback:
     """A law about the motion of a linear model."""
     gains = np.where(np.abs(gains) > ROUNDING * np.abs(gains).max(axis=1, keepdims=True), gains, 0.0)
-    held: dict[str, Expr] = {}
+    motion: dict[str, Expr] = {}
     for name in linear.states:
         rate = linear.rates.get(name, 0.0)
         start = _tidy(linear.at.get(name, 0.0))
-        held[name] = Number(start) + rate * Name("t") if abs(rate) > STEADY else Number(start)
+        motion[name] = Number(start) + rate * Name("t") if abs(rate) > STEADY else Number(start)
     needed = [u for u in linear.inputs if u not in controls and _tidy(linear.at.get(u, 0.0)) != 0.0]
     law = Feedback(
         linear.model,
         {u: dict(zip(linear.states, map(Number, row.tolist()), strict=True)) for u, row in zip(controls, gains, strict=True)},
-        held,
+        motion,
         {u: Number(_tidy(linear.at.get(u, 0.0))) for u in (*controls, *needed)},
         {name: parse(text) for name, text in linear.formulas.items() if name in linear.states},
         linear,
         structure,
         {},
+        period=period,
     )
     law = law.with_reference(reference) if reference else law
     return law.with_limits(limits) if limits else law
+
+
+def sides_of(model: str, limits: Limits, controls: Sequence[str]) -> dict[str, tuple[float, float]]:
+    """Limits of inputs that a law sets, as pairs."""
+    found = {}
+    for name, value in limits.items():
+        if name not in controls:
+            raise ModelError(f"{model}: limits of {name!r}, which the law does not set; it sets {', '.join(controls)}")
+        low, high = value if isinstance(value, tuple) else (-abs(value), abs(value))
+        if not low < high:
+            raise ModelError(f"{model}: limits of {name!r} are ({low:g}, {high:g}); the first must be below the second")
+        found[name] = (float(low), float(high))
+    return found
+
+
+def asked_at(model: str, period: float | None, rate: float | None) -> float:
+    """How often per second a law is asked: as it was made for, or as it is said."""
+    if period is None:
+        if rate is None:
+            raise ModelError(f"{model}: how often shall the law be asked? Say law.sampled(rate=…), or design it with period=…")
+        return rate
+    if rate is not None and not np.isclose(rate * period, 1.0, rtol=1e-9):
+        raise ModelError(
+            f"{model}: the law is made to be asked every {period:g} s, not {rate:g} times per second; leave rate=… out"
+        )
+    return 1.0 / period
 
 
 ROUNDING = 1e-13  # of an input's largest gain

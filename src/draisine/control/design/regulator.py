@@ -16,6 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.control.design.feedback import Feedback, Limits, feedback
+from draisine.control.design.quadratic import Quadratic
+from draisine.control.design.sampling import check_period
 from draisine.control.design.subject import Subject, controls_of, essential_part, linear_model, stabilisable
 from draisine.model.amounts import Amount
 from draisine.model.errors import ModelError
@@ -36,6 +38,7 @@ def lqr(
     inputs: Mapping[str, float] | None = None,
     reference: Mapping[str, Amount] | None = None,
     limits: Limits | None = None,
+    period: float | None = None,
 ) -> Feedback:
     """The law that makes ∫ Σ w (deviation)² + Σ r (input − its value in the motion)² dt least.
 
@@ -43,6 +46,8 @@ def lqr(
     - `weights`: w by name of states or outputs; `effort`: r by name of the inputs that the law sets.
     - `states`: names by which deviations are told; by default those with weights.
     - `reference`: values of states that move, as expressions of t; `limits`: greatest amounts of inputs, or pairs.
+    - `period`: for a computer that is asked every so many seconds and holds its answer: least the same integral among all such
+      laws. `simulate(…, control=law.sampled())` runs it.
 
     States on which nothing with a weight depends (place, heading, angles of wheels) take no part. Combinations that no input
     changes, kept by constraints or symmetries, are left as they are, and the law allows for them. Something that grows and is
@@ -54,15 +59,21 @@ def lqr(
     ...                    np.zeros((0, 2)), np.zeros((0, 1)))
     >>> lqr(cart, weights={"x": 1.0}, effort={"force": 1.0}).K.round(9).tolist()  # 1, √2
     [[1.0, 1.414213562]]
+    >>> lqr(cart, weights={"x": 1.0}, effort={"force": 1.0}, period=0.5).K.round(4).tolist()
+    [[0.7033, 1.186]]
     """
     linear = linear_model(model, at, parameters, inputs, states, tuple(weights))
     _positive(linear, "weight", weights)
     _positive(linear, "effort", effort)
     if not weights:
         raise ModelError(f"{linear.model}: nothing has a weight; give weights={{name: w}} for states or outputs to be held")
+    if period is not None:
+        check_period(linear.model, period)
     part = essential_part(linear, tuple(weights))
     structure = stabilisable(part, tuple(effort))
-    return feedback(part, tuple(effort), _quadratic(part, weights, effort, structure), structure, reference, limits)
+    return feedback(
+        part, tuple(effort), _quadratic(part, weights, effort, structure, period), structure, reference, limits, period
+    )
 
 
 def place(
@@ -97,15 +108,10 @@ def place(
     return feedback(part, tuple(controls), np.asarray(gain) @ basis.T, structure, reference, limits)
 
 
-def _quadratic(part: LinearModel, weights: Mapping[str, float], effort: Mapping[str, float], structure: Structure) -> Array:
-    """K of the Riccati equation on what is reached, and of a Sylvester equation for what is not.
-
-    In z = T (z_c, z_u), T = [reached, rest]: A_c, A_12, A_u; the first block row of the Riccati equation is one for z_c alone,
-    and (A_c − B_c K_c)ᵀ P_12 + P_12 A_u + P_11 A_12 + Q_12 − K_cᵀ N_uᵀ = 0. Both hold whether or not the rest dies away.
-    """
-    from scipy.linalg import solve_sylvester
-
-    control = python_control("lqr")
+def _quadratic(
+    part: LinearModel, weights: Mapping[str, float], effort: Mapping[str, float], structure: Structure, period: float | None
+) -> Array:
+    """K of the Riccati equation on what is reached, and of a linear equation for what is not."""
     into, b = controls_of(part, tuple(effort))
     rows = np.array([part.row(name) for name in weights])
     through = np.array([np.zeros(len(into)) if n in part.states else part.D[part.outputs.index(n)][into] for n in weights])
@@ -115,22 +121,16 @@ def _quadratic(part: LinearModel, weights: Mapping[str, float], effort: Mapping[
     rest = np.linalg.svd(reached, full_matrices=True)[0][:, structure.rank :]
     inner, cost = reached.T @ part.A @ reached, reached.T @ q @ reached
     _refuse_unweighted(part, inner, cost, reached, weights)
-    cost = (cost + cost.T) / 2
+    asked = Quadratic(part.A, b, (q + q.T) / 2, n, r)
     try:
-        gain, p, _ = control.lqr(inner, reached.T @ b, cost, r, reached.T @ n)
+        gain, other = asked.gains(reached, rest) if period is None else asked.held(period).sampled_gains(reached, rest)
     except np.linalg.LinAlgError as problem:
+        often = "" if period is None else f"asked every {period:g} s, "
         raise ModelError(
-            f"{part.model}: the Riccati equation has no solution in double precision ({problem}): some mode is hardly reached "
-            "or hardly weighed; bring weights and efforts nearer to each other, or leave slow states out"
+            f"{part.model}: the Riccati equation has no solution in double precision ({problem}): {often}some mode is hardly "
+            "reached or hardly weighed; bring weights and efforts nearer to each other, leave slow states out"
+            + ("" if period is None else ", or take another period")
         ) from problem
-    gain, p = np.asarray(gain), np.asarray(p)
-    if not rest.shape[1]:
-        return np.asarray(gain @ reached.T)
-    left = (inner - reached.T @ b @ gain).T
-    beyond = solve_sylvester(
-        left, rest.T @ part.A @ rest, -(p @ (reached.T @ part.A @ rest) + reached.T @ q @ rest - gain.T @ (rest.T @ n).T)
-    )
-    other = np.linalg.solve(r, (reached.T @ b).T @ beyond + (rest.T @ n).T)
     return np.asarray(gain @ reached.T + other @ rest.T)
 
 

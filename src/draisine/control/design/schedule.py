@@ -38,6 +38,8 @@ def schedule(design: Callable[[float], Feedback], over: Mapping[str, Sequence[fl
     nodes = tuple(design(float(value)) for value in knots)
     first = nodes[0]
     for node, value in zip(nodes, knots, strict=True):
+        if node.period != first.period:
+            raise ModelError(f"{first.model}: at {name} = {value:g} the law is asked at another period than at {knots[0]:g}")
         if node.states != first.states or node.controls != first.controls:
             raise ModelError(
                 f"{first.model}: at {name} = {value:g} the law is of {', '.join(node.states)}, at {knots[0]:g} of "

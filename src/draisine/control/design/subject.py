@@ -15,12 +15,11 @@ from draisine.program.equations import Equations
 from draisine.program.expression import closest
 from draisine.results.linear import LinearModel
 from draisine.results.structure import Hidden, Structure
+from draisine.stability.independence import independent_rows
 from draisine.stability.linearisation import Motion, linearize, motion_at
 
 Array = NDArray[np.float64]
 Subject = Model | System | Equations | Motion | LinearModel
-
-APART = 1e-6  # least share of a quantity that others leave over
 
 
 class NotStabilisable(ModelError):
@@ -62,16 +61,8 @@ def _known(linear: LinearModel, wanted: Sequence[str]) -> None:
 
 def _independent(linear: LinearModel, names: Sequence[str]) -> tuple[str, ...]:
     """Names that may tell deviations together, the first ones preferred."""
-    basis = np.zeros((0, len(linear.states)))
-    kept = []
-    for name in names:
-        row = linear.row(name)
-        left = row - basis.T @ (basis @ row)
-        left -= basis.T @ (basis @ left)
-        if float(np.linalg.norm(left)) > APART * max(float(np.linalg.norm(row)), 1e-300):
-            kept.append(name)
-            basis = np.vstack([basis, left / np.linalg.norm(left)])
-    return tuple(kept)
+    kept, _ = independent_rows(np.array([linear.row(name) for name in names]), np.zeros((0, len(linear.states))))
+    return tuple(names[i] for i in kept)
 
 
 def essential_part(linear: LinearModel, wanted: Sequence[str]) -> LinearModel:

@@ -7,6 +7,9 @@ space. The state with coordinates ξ is
 
 one the exact inverse of the other; a unit quaternion is met on its sphere, and no angle is singular anywhere. Where another
 state x' takes over as origin, small changes are mapped by dξ = (Tᵀ T') dξ'. Without constraints T = 1.
+
+Of 0 = F(t, x, ẋ) some unknowns are algebraic, and have units of their own. With D those that are not, T is chosen such that D T
+is orthonormal, ξ = (D T)ᵀ D (y − x) = Lᵀ(y − x), and N spans all with Lᵀ N = 0: algebraic unknowns follow the others.
 """
 
 from __future__ import annotations
@@ -18,11 +21,12 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
+from draisine.estimation.tangent import named_deviations
 from draisine.kernels.kernel import Kernel, compile
 from draisine.model.errors import ModelError
 from draisine.program.equations import Equations
+from draisine.program.implicit import Implicit
 from draisine.program.program import Program
-from draisine.stability.deviations import deviations_of
 
 Reals = NDArray[np.float64]
 
@@ -39,14 +43,15 @@ class Chart:
     x: Reals  # (states,)
     tangent: Reals  # T, (states, coordinates)
     normal: Reals  # N, (states, constraints)
+    reading: Reals  # L, (states, coordinates); T itself unless unknowns are algebraic
 
     def coordinates(self, y: Reals) -> Reals:
         """ξ of a state, or of states (points, states)."""
-        return np.asarray((y - self.x) @ self.tangent)
+        return np.asarray((y - self.x) @ self.reading)
 
     def onto(self, other: Chart) -> Reals:
         """∂ξ'/∂ξ at the origin of the other chart."""
-        return np.asarray(np.linalg.inv(self.tangent.T @ other.tangent))
+        return np.asarray(np.linalg.inv(self.reading.T @ other.tangent))
 
     def carried(self, covariance: Reals, other: Chart) -> Reals:
         """A covariance told in the coordinates of the other chart."""
@@ -61,7 +66,7 @@ def _keeping(equations: Equations) -> Kernel | None:
     """(t, x, u, p) → residuals of the constraints and their gradient by coordinates and independent velocities."""
     if not equations.constraints:
         return None
-    d = deviations_of(equations)
+    d = named_deviations(equations, ())
     own = d._x[: len(equations.coordinates) + len(equations.independent)]
     inputs = {"t": d._t, "x": d._x, "u": d._u, "p": d._p}
     results = {"residuals": d._motion[0], "gradient": ca.jacobian(d._motion[0], own)}
@@ -106,7 +111,22 @@ class Manifold:
             rank = int(np.count_nonzero(sizes > DEPENDENT * max(float(sizes[0]), 1e-300)))
         wide = np.zeros((states, own))
         wide[:own] = rows.T
-        return Chart(float(t), np.array(x), wide[:, rank:], wide[:, :rank])
+        if isinstance(self.equations.dynamics, Implicit):
+            return self._told_by_rates(self.equations.dynamics, float(t), np.array(x), wide[:, rank:])
+        return Chart(float(t), np.array(x), wide[:, rank:], wide[:, :rank], wide[:, rank:])
+
+    def _told_by_rates(self, dynamics: Implicit, t: float, x: Reals, tangent: Reals) -> Chart:
+        """The chart in which unknowns with a rate tell the algebraic ones."""
+        counts = np.array(dynamics.differential)
+        told, factor = np.linalg.qr(tangent * counts[:, None])
+        if np.abs(np.diag(factor)).min(initial=1.0) < DEPENDENT:
+            free = ", ".join(q.name for q, c in zip(self.equations.coordinates, counts, strict=True) if not c)
+            raise ModelError(
+                f"{self.equations.name}: at t = {t:g} s the other unknowns do not tell {free}; the motion is singular there, or "
+                "not all of its constraints are known"
+            )
+        normal = np.linalg.qr(told, mode="complete")[0][:, told.shape[1] :]
+        return Chart(t, x, tangent @ np.linalg.inv(factor), normal, told)
 
     def points(self, chart: Chart, changes: Reals, u: Reals) -> Reals:
         """The states with coordinates ξ, (points, coordinates)."""

@@ -13,22 +13,23 @@ from draisine.estimation.data import DataError, Experiment
 from draisine.estimation.filters.chart import Manifold, symmetric
 from draisine.estimation.filters.filtered import Estimates, Filtered
 from draisine.estimation.filters.methods import Belief, Corrected, Extended, Filter, Predicted, Sample
-from draisine.estimation.filters.passage import FINE, Mover, Noise, held
+from draisine.estimation.filters.noise import Noise
+from draisine.estimation.filters.passage import Mover, held
 from draisine.estimation.filters.smoothing import smoothed
 from draisine.estimation.laws import with_laws_of
 from draisine.estimation.observing import observer
 from draisine.estimation.posing import recording_of
 from draisine.estimation.recording import Recording
+from draisine.estimation.starting import begun
+from draisine.estimation.tangent import named_deviations
 from draisine.model.errors import ModelError
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.program.equations import Equations
 from draisine.program.expression import closest
-from draisine.simulation import Near, StartProblem, consistent_start
-from draisine.simulation.choices import best_for
+from draisine.simulation import Near, StartProblem
 from draisine.simulation.methods import Method
 from draisine.simulation.names import numbers
-from draisine.stability.deviations import deviations_of
 
 Reals = NDArray[np.float64]
 
@@ -46,7 +47,7 @@ def filter(
     parameters: Mapping[str, float] | None = None,
     method: Filter | None = None,
     smooth: bool = False,
-    integration: Method = FINE,
+    integration: Method | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> Filtered:
     """Where a mechanism was, and how well one knows it: a Kalman filter on the model's own equations.
@@ -62,6 +63,8 @@ def filter(
     - `inputs`: constants, columns (straight between samples, or `Smooth(column)`), or laws, "-3*steer_rate + sin(2*t)".
     - `method`: `Extended()` or `Unscented()`; `smooth=True` runs back as well (Rauch, Tung & Striebel).
 
+    - `integration`: the method; chosen if not given. Equations 0 = F(t, x, ẋ) serve as well as explicit ones.
+
     Errors are small changes that keep the constraints; every estimate keeps them to rounding.
 
     >>> import numpy as np, sympy as sp, draisine as dr
@@ -75,7 +78,8 @@ def filter(
     experiment = Experiment.of(data, data.name if isinstance(data, Experiment) else "data")
     equations, driving = with_laws_of(model, [experiment], inputs or {})
     posed = _pose(equations, experiment, measured, noise, start, driving, parameters, process, spread)
-    mover = Mover(Manifold(posed.equations, posed.p), posed.recording, posed.noise, integration)
+    manifold = Manifold(posed.equations, posed.p)
+    mover = Mover(manifold, posed.recording, posed.noise, integration or Mover.usual(posed.equations))
     return _run(posed, mover, method or Extended(), smooth, progress)
 
 
@@ -106,7 +110,6 @@ def _pose(
     process: Mapping[str, float] | None,
     spread: Mapping[str, float] | None,
 ) -> _Posed:
-    _ = equations.explicit  # says so where nobody has solved for the rates
     told: dict[str, Any] = {name: name for name in measured} if not isinstance(measured, Mapping) else dict(measured)
     told = {c: (c, w) if isinstance(w, int | float | np.number) else w for c, w in told.items()}
     if isinstance(noise, Mapping):
@@ -124,9 +127,7 @@ def _pose(
                 f"noise, process={{{name!r}: …}}"
             )
     u = recording.given(np.zeros(1))[0]
-    begin = consistent_start(_starts(equations), recording.wishes, p, inputs=u)
-    extra = begin.x[len(begin.x) - len(equations.extra_states) :]
-    fitting, x = best_for(equations, begin.q, begin.v, extra, (0.0, u, p))
+    _, fitting, x = begun(StartProblem(equations, compiled=False), recording.wishes, u, p)
     found = held(fitting)
     covariance = _covariance(recording, None if isinstance(noise, Mapping) else noise)
     around = {name: float(size) for name, size in (spread or {}).items()}
@@ -140,10 +141,6 @@ def _pose(
             "start is, e.g. spread={'lean': 0.1}"
         )
     return _Posed(found, recording, covariance, made, x, p, around)
-
-
-def _starts(equations: Equations) -> StartProblem:
-    return StartProblem(equations, compiled=False)
 
 
 def _covariance(recording: Recording, given: Any) -> Reals:
@@ -179,15 +176,17 @@ def _first(posed: _Posed, mover: Mover) -> Belief:
     chart = mover.chart(t, mover.point(near, np.zeros(near.tangent.shape[1])))
     asked = tuple(posed.spread)
     count = chart.tangent.shape[1]
+    if not count:
+        raise ModelError(f"{posed.equations.name}: its constraints leave nothing free; there is nothing to estimate")
     if not asked:
         return Belief(chart, np.zeros((count, count)))
-    deviations = deviations_of(posed.equations, asked)
-    slopes = deviations.slopes(t, chart.x[None], mover.u(t)[None], posed.p[None])
+    deviations = named_deviations(posed.equations, asked)
+    slopes = deviations.named(t, chart.x[None], mover.u(t)[None], posed.p[None])
     naming = deviations.choose(slopes)
     span = np.zeros((len(chart.x), len(asked)))
     places = [naming.names.index(n) for n in asked]
     span[: slopes.constraints.shape[2]] = naming.span(slopes)[0][:, places]
-    root = chart.tangent.T @ span * np.array(list(posed.spread.values()))
+    root = chart.reading.T @ span * np.array(list(posed.spread.values()))
     return Belief(chart, symmetric(root @ root.T))
 
 

@@ -3,15 +3,15 @@
 Motion and deviations are integrated together by the exact variational equations, on compiled kernels. With S(s) what the chart's
 tangent vectors have become at time s, white noise that enters through B(s) adds
 
-    Q = ∫ M(s) M(s)ᵀ ds,    M(s) = Φ S(s)⁺ B(s),    Φ = T₁ᵀ S(t₁),
+    Q = ∫ M(s) M(s)ᵀ ds,    M(s) = Φ S(s)⁺ B(s),    Φ = L₁ᵀ S(t₁),
 
-where S⁺ tells tangent vectors by those at the start. The integral is taken by Kronrod's seven points; where they differ from
+where S⁺ tells tangent vectors by those at the start, and L₁ reads coordinates of the chart at the end; of both only states count
+that tell the others. The integral is taken by Kronrod's seven points; where they differ from
 Gauss's three among them the interval is halved.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
@@ -19,15 +19,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.estimation.filters.chart import Chart, Manifold, symmetric
+from draisine.estimation.filters.noise import Noise, counting
 from draisine.estimation.recording import Recording
-from draisine.kernels.kernel import Kernel, compile
 from draisine.model.errors import ModelError
 from draisine.program.equations import Equations
-from draisine.program.expression import closest
-from draisine.program.variational import Direction, split, vary
+from draisine.program.implicit import Implicit
+from draisine.program.variational import Direction, split
 from draisine.results.status import Ending
 from draisine.simulation.choices import Choices, prepare
-from draisine.simulation.methods import DOP853, Method
+from draisine.simulation.methods import DOP853, Method, Radau
 from draisine.simulation.result import Run
 from draisine.simulation.run import integrate
 from draisine.simulation.sensitivity import integrate_varied
@@ -35,6 +35,7 @@ from draisine.simulation.sensitivity import integrate_varied
 Reals = NDArray[np.float64]
 
 FINE = DOP853(rtol=1e-10, atol=1e-12)
+STIFF = Radau(rtol=1e-10, atol=1e-12)  # for 0 = F(t, x, ẋ)
 ENOUGH = 1e-5  # relative difference of three and seven points; the error of the seven is about its square
 UNTOUCHED = 1e-10  # of the largest noise: what is less has come into other directions by rounding, and is judged by that size
 FADED = 1e-6  # where so little is left of a deviation, what it was cannot be told from it
@@ -68,55 +69,6 @@ def _compiled(equations: Equations) -> Choices:
     return prepare(equations)
 
 
-@lru_cache(maxsize=32)
-def _by_inputs(equations: Equations, names: tuple[str, ...]) -> Kernel:
-    """(t, (x, 0), u, p) → f and ∂f/∂u of the inputs named."""
-    places = [q.name for q in equations.inputs]
-    return compile(vary(equations.explicit, [Direction(n, "u", places.index(n)) for n in names], {"xdot"}))
-
-
-@dataclass(frozen=True, eq=False)
-class Noise:
-    """White noise by name: on inputs, and on states themselves. Its sizes are roots of spectral densities."""
-
-    equations: Equations
-    inputs: tuple[str, ...]
-    states: tuple[str, ...]
-    sizes: Reals  # inputs, then states
-
-    @staticmethod
-    def of(equations: Equations, process: Mapping[str, float]) -> Noise:
-        """Noise as it was asked for, checked."""
-        inputs, states = [q.name for q in equations.inputs], [q.name for q in equations.states]
-        for name, size in process.items():
-            if name not in (*inputs, *states):
-                raise ModelError(
-                    f"process: {equations.name} has no input or state {name!r}{closest(name, [*inputs, *states])}; of its "
-                    f"velocities {', '.join(equations.independent) or 'none'} are states"
-                )
-            if not (np.isfinite(size) and size >= 0.0):
-                raise ModelError(f"process: the noise on {name!r} must be a number that is not negative, got {size!r}")
-        on_inputs = tuple(n for n in process if n in inputs)
-        on_states = tuple(n for n in process if n not in inputs)
-        return Noise(equations, on_inputs, on_states, np.array([float(process[n]) for n in (*on_inputs, *on_states)]))
-
-    def __bool__(self) -> bool:
-        return bool(np.any(self.sizes > 0.0))
-
-    def enters(self, t: Reals, x: Reals, u: Reals, p: Reals) -> Reals:
-        """B at instants, (instants, states, sources)."""
-        count = len(self.equations.states)
-        found = np.zeros((len(t), count, len(self.sizes)))
-        if self.inputs:
-            kernel = _by_inputs(self.equations, self.inputs)
-            wide = np.hstack([x, np.zeros((len(t), count * len(self.inputs)))])
-            found[:, :, : len(self.inputs)] = split(kernel.map(t[:, None], wide, u, p)[0], count, len(self.inputs))[1]
-        names = [q.name for q in self.equations.states]
-        for j, name in enumerate(self.states):
-            found[:, names.index(name), len(self.inputs) + j] = 1.0
-        return found * self.sizes
-
-
 @dataclass(frozen=True, eq=False)
 class Passage:
     """Where a chart's origin has gone, ∂ξ₁/∂ξ₀, and the covariance that noise has added."""
@@ -133,7 +85,12 @@ class Mover:
     manifold: Manifold
     recording: Recording
     noise: Noise
-    method: Method = FINE
+    method: Method
+
+    @staticmethod
+    def usual(equations: Equations) -> Method:
+        """A method of integration that serves these equations."""
+        return STIFF if isinstance(equations.dynamics, Implicit) else FINE
 
     @property
     def equations(self) -> Equations:
@@ -204,16 +161,17 @@ class Mover:
         self._require(run.run, t, until)
         x, s = (np.concatenate(parts) for parts in zip(*_parts(run.run, len(chart.x), count), strict=True))
         end = self.chart(until, self._settled(until, x[-1]))
-        matrix = end.tangent.T @ s[-1]
+        matrix = end.reading.T @ s[-1]
         added = self._added(chart, times, x[:-1], s, matrix) if self.noise else np.zeros((count, count))
         return self._halved(chart, until, depth) if added is None else Passage(end, matrix, added)
 
     def _added(self, chart: Chart, times: Reals, x: Reals, s: Reals, matrix: Reals) -> Reals | None:
         """Q, or None where the interval is too long for it."""
-        if np.abs(np.linalg.eigvals(chart.tangent.T @ s[-1])).min() < FADED:
+        if np.abs(np.linalg.eigvals(chart.reading.T @ s[-1])).min() < FADED:
             return None
         entering = self.noise.enters(times, x, self.recording.given(times), self.manifold.p)
-        through = matrix @ np.linalg.pinv(s[:-1]) @ entering
+        counts = counting(self.equations)
+        through = matrix @ np.linalg.pinv(s[:-1, counts]) @ entering[:, counts]
         half = (times[-1] - times[0]) / (NODES[-1] - NODES[0])
         terms = half * through @ np.swapaxes(through, 1, 2)
         added, rough = (np.tensordot(weights, terms, axes=1) for weights in (KRONROD, GAUSS))

@@ -19,7 +19,6 @@ Further tables: inputs (a column, a constant or a law), parameters.
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -28,10 +27,9 @@ from typing import Any
 from draisine.estimation.filters.filtered import Filtered
 from draisine.estimation.filters.filtering import filter
 from draisine.estimation.filters.methods import Extended, Filter, Unscented
-from draisine.estimation.study import input_of, number_of
+from draisine.estimation.study import input_of, number_of, words_in
 from draisine.model.errors import ModelError
-from draisine.model.units import quantity
-from draisine.program.expression import closest
+from draisine.program.units import quantity
 
 METHODS: Mapping[str, type[Extended] | type[Unscented]] = {"extended": Extended, "unscented": Unscented}
 TABLES = ("measured", "spread", "process", "start", "inputs", "parameters")
@@ -75,16 +73,7 @@ def _read(name: str, table: Mapping[str, Any]) -> dict[str, Any]:
 def read_filter(path: str | Path) -> FilterStudy:
     """Read a filter from a TOML file."""
     place = Path(path)
-    try:
-        said = tomllib.loads(place.read_text(encoding="utf-8"))
-    except tomllib.TOMLDecodeError as problem:
-        raise ModelError(f"{place.name}: {problem}") from None
-    for word in said:
-        if word not in WORDS:
-            raise ModelError(f"{place.name}: nothing is called {word!r} in a filter{closest(word, WORDS)}")
-    for word in ("model", "measured"):
-        if not said.get(word):
-            raise ModelError(f"{place.name}: {word!r} is missing; a filter needs a model and [measured]")
+    said = words_in(place, "a filter", WORDS, ("measured",))
     method = str(said.get("method", "extended"))
     if method not in METHODS:
         raise ModelError(f"{place.name}: method {method!r} is none of {', '.join(METHODS)}")

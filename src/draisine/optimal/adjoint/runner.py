@@ -17,8 +17,9 @@ from draisine.kernels.cache import cached_object, host_key
 from draisine.kernels.engine import LoadedObject, load_object
 from draisine.kernels.kernel import Kernel
 from draisine.optimal.adjoint import sweep
-from draisine.simulation import native, stored
+from draisine.simulation import compiling, native
 from draisine.simulation.methods.scheme import Scheme
+from draisine.simulation.stored import SYMBOL
 
 Reals = NDArray[np.float64]
 Places = NDArray[np.int64]
@@ -28,15 +29,15 @@ Places = NDArray[np.int64]
 def compiled_sweep() -> LoadedObject:
     """Machine code of `sweep.sweep`, from disk if this machine has compiled it before."""
     sha = hashlib.sha256()
-    for module in (sweep, native, stored):
+    for module in (sweep, native, compiling):
         sha.update(Path(str(module.__file__)).read_bytes())
     key = f"adjoint sweep; {sha.hexdigest()}; numba {version('numba')}; {host_key()}"
-    return load_object(cached_object(key, _made), stored.SYMBOL)
+    return load_object(cached_object(key, _made), SYMBOL)
 
 
 def _made() -> bytes:
-    stored.teach_module(sweep)
-    return stored.machine_code(sweep.sweep)
+    compiling.teach_module(sweep)
+    return compiling.machine_code(sweep.sweep)
 
 
 @dataclass(frozen=True, eq=False)

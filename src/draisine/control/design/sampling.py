@@ -1,0 +1,76 @@
+"""From continuous time to samples: what a linear model does between two of them while inputs are held, exactly.
+
+With F = [A B; 0 0] of state and held input, e^(F h) has Φ and Γ in its first rows, z(t + h) = Φ z + Γ u, and a quadratic cost
+with the matrix W of (z, u) adds up to ∫ e^(Fᵀs) W e^(F s) ds over a period. Both follow from one matrix exponential (Van Loan
+1978), taken over a short time and doubled, so that what dies away fast does no harm.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from draisine.model.errors import ModelError
+
+Array = NDArray[np.float64]
+
+SHORT = 0.5  # norm of F times the time up to which the exponential is taken at once
+
+
+def check_period(model: str, period: float) -> None:
+    """Refuse what is no time between samples."""
+    if not (np.isfinite(period) and period > 0.0):
+        raise ModelError(f"{model}: period is the time between samples in seconds, a positive number, got {period!r}")
+
+
+def held(a: Array, b: Array, period: float) -> tuple[Array, Array]:
+    """Φ and Γ over a period.
+
+    >>> import numpy as np
+    >>> [m.tolist() for m in held(np.array([[0.0, 1.0], [0.0, 0.0]]), np.array([[0.0], [1.0]]), 0.5)]  # h²/2, h
+    [[[1.0, 0.5], [0.0, 1.0]], [[0.125], [0.5]]]
+    """
+    both = gathered(_square(a, b), np.zeros((len(a) + b.shape[1],) * 2), period)[0]
+    return both[: len(a), : len(a)], both[: len(a), len(a) :]
+
+
+def held_cost(a: Array, b: Array, q: Array, n: Array, r: Array, period: float) -> tuple[Array, Array, Array]:
+    """Q, N and R of a period, of the same integral cost while inputs are held."""
+    states = len(a)
+    _, whole = gathered(_square(a, b), np.block([[q, n], [n.T, r]]), period)
+    return whole[:states, :states], whole[:states, states:], whole[states:, states:]
+
+
+def gathered_noise(a: Array, spread: Array, period: float) -> Array:
+    """Covariance of what white noise of the density `spread` does to the state in a period, ∫ e^(A s) V e^(Aᵀ s) ds."""
+    return gathered(a.T, spread, period)[1]
+
+
+def gathered(f: Array, w: Array, time: float) -> tuple[Array, Array]:
+    """e^(F h) and ∫ e^(Fᵀs) W e^(F s) ds from 0 to h."""
+    from scipy.linalg import expm
+
+    size = len(f)
+    halvings = max(int(np.ceil(np.log2(max(float(np.abs(f).sum(axis=0).max(initial=0.0)) * time / SHORT, 1.0)))), 0)
+    h = time / 2**halvings
+    block = expm(h * np.block([[-f.T, w], [np.zeros((size, size)), f]]))
+    onward = block[size:, size:]
+    total = onward.T @ block[:size, size:]
+    for _ in range(halvings):
+        total = total + onward.T @ total @ onward
+        onward = onward @ onward
+    return onward, (total + total.T) / 2
+
+
+def rates_of(transition: Array, period: float) -> NDArray[np.complex128]:
+    """Rates that do in a period what a transition does, ln z / h of its eigenvalues, slowest last; −∞ for one that is zero."""
+    with np.errstate(divide="ignore"):
+        found = np.log(np.linalg.eigvals(transition).astype(complex)) / period
+    return found[np.lexsort((found.imag, found.real))]
+
+
+def _square(a: Array, b: Array) -> Array:
+    size = len(a) + b.shape[1]
+    found = np.zeros((size, size))
+    found[: len(a), : len(a)], found[: len(a), len(a) :] = a, b
+    return found
