@@ -67,6 +67,7 @@ SHOWN = {
     "state_estimation": ("lean_and_steer",),
     "basins": ("basins",),
     "link_chain_falls": ("falling", "rope"),
+    "rope_settles": ("shapes",),
     "trailers_follow": ("circle", "left_alone"),
     "snake_sets_off": ("path",),
     "tree_flails": ("hinges",),
@@ -82,6 +83,7 @@ SHOWN = {
     "van_der_pol_relaxes": ("relaxation",),
     "singular_constraint_branches": ("branches",),
     "wheelset_identified": ("fit",),
+    "pendulum_friction_found": ("found",),
     "double_pendulum_tracked": ("fit",),
 }
 

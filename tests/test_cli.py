@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 
@@ -165,3 +166,47 @@ def test_motions_of_stability_commands_by_set_and_at(capsys: pytest.CaptureFixtu
     assert abs(values[3][0] - values[0][0]) > 0.1  # the parameter is another
     assert main(["critical", "cart_pole"]) != 0
     assert "say what is swept" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["simulat", "bicycle"], "there is no command 'simulat'; did you mean simulate"),
+        (["simulate", "bicycle", "--until", "2 kg"], "argument --until: a time: got '2 kg' (mass), expected a time"),
+    ],
+)
+def test_misunderstood_words_are_told_with_a_cure(words, told, capsys):
+    with pytest.raises(SystemExit) as end:
+        main(words)
+    assert end.value.code == 2
+    assert told in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--speed", "5 kg"], "the start's speed: got '5 kg' (mass), expected a velocity"),
+        (["--set", "trail=8 kg"], "parameter 'trail': got '8 kg' (mass), expected a length"),
+        (["--speed", "abc"], "--speed 'abc': "),
+    ],
+)
+def test_units_of_words_must_fit(words, told, capsys):
+    assert main(["simulate", "bicycle", "--until", "100 ms", *words]) == 2
+    assert told in capsys.readouterr().err
+
+
+def test_a_terminal_without_some_letters_is_spoken_to_all_the_same():
+    said = subprocess.run(
+        [sys.executable, "-m", "draisine", "show", "bicycle"],
+        env={**os.environ, "PYTHONIOENCODING": "ascii"},
+        capture_output=True,
+        check=True,
+    )
+    assert b"lean passed 80?" in said.stdout
+
+
+def test_the_version_is_told(capsys):
+    with pytest.raises(SystemExit) as end:
+        main(["--version"])
+    assert end.value.code == 0
+    assert capsys.readouterr().out == f"draisine {dr.__version__}\n"

@@ -18,7 +18,7 @@ from draisine.program.equations import Event
 from draisine.program.expression import parse
 from draisine.program.portable import StoredCode
 from draisine.program.tables import Table
-from draisine.verbs import simulate
+from draisine.verbs.moving import simulate
 
 HEAVY = ("casadi", "numba", "scipy", "sympy", "matplotlib", "xarray", "pandas", "rich")
 # Runs the command line and says what it imported; the last line is the tale.

@@ -88,7 +88,7 @@ def test_every_public_name_is_documented_in_one_place() -> None:
 
 def test_entries_tell_signatures_methods_and_examples() -> None:
     simulate = reference.entry("simulate")
-    assert simulate.kind == "function" and "start: Mapping[str, float | Near] | None = None" in simulate.signature
+    assert simulate.kind == "function" and "start: Mapping[str, float | str | Near] | None = None" in simulate.signature
     assert simulate.signature.endswith("-> Trajectory")
     model = reference.entry("Model")
     assert {"Model.wheel", "Model.revolute", "Model.close_hinge"} <= {

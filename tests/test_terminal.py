@@ -13,8 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from draisine.cli import EXIT_CODES, _parser, main
+from draisine.cli import main
 from draisine.commands.completion import SHELLS, commands_of, script
+from draisine.commands.exits import EXIT_CODES
+from draisine.commands.parser import COMMANDS, parser
 from draisine.commands.terminal import print_json, table
 from draisine.gallery.outcome import Study
 
@@ -23,7 +25,7 @@ WITHOUT_JSON = {"completion", "studio"}  # a script for shells, and a server
 
 
 def tree() -> argparse._SubParsersAction:
-    (found,) = (a for a in _parser()._actions if isinstance(a, argparse._SubParsersAction))
+    (found,) = (a for a in parser()._actions if isinstance(a, argparse._SubParsersAction))
     return found
 
 
@@ -39,7 +41,7 @@ def test_the_page_lists_what_the_parser_knows():
     assert sorted(re.findall(r"^### (\S+)", text, flags=re.MULTILINE)) == sorted(about)
     for name, example in re.findall(r"^### (\S+)\n.*?```sh\n(.*?)\n```", text, flags=re.MULTILINE | re.DOTALL):
         program, *words = example.partition(" > ")[0].split()
-        given, _ = _parser().parse_known_args(words)
+        given, _ = parser().parse_known_args(words)
         assert (program, given.command) == ("draisine", name)
 
 
@@ -51,6 +53,14 @@ def test_the_page_and_the_help_tell_the_exit_codes(capsys):
     assert ended.value.code == 0
     said = " ".join(capsys.readouterr().out.split())
     assert all(f"{code} {words}" in said for code, words in EXIT_CODES.items())
+
+
+@pytest.mark.parametrize("file", sorted(set(COMMANDS.values())))
+def test_a_file_adds_the_commands_that_the_table_says(file):
+    said = [name for name, home in COMMANDS.items() if home == file]
+    made = parser(said[0])
+    (found,) = (a for a in made._actions if isinstance(a, argparse._SubParsersAction))
+    assert list(found.choices) == said
 
 
 # ---------------------------------------------------------------- machines
@@ -68,6 +78,7 @@ SLEIGH = ("chaplygin_sleigh", "--speed", "2")
     "words",
     [
         ("list",),
+        ("warm",),
         ("show", "damped_pendulum"),
         ("simulate", "damped_pendulum", "--until", "0.1"),
         ("certify", "damped_pendulum"),
@@ -188,7 +199,7 @@ def bash(tmp_path_factory):
     if program is None:
         pytest.skip("there is no bash")
     path = tmp_path_factory.mktemp("shell") / "draisine.bash"
-    path.write_text(script("bash", _parser()))
+    path.write_text(script("bash", parser()))
 
     def complete(*words: str, cwd: Path | None = None) -> set[str]:
         command = [program, "--norc", "-c", ASK, "bash", str(path), "draisine", *words]
@@ -214,13 +225,13 @@ def test_bash_completes(bash, tmp_path):
 
 def test_bash_knows_every_option_of_every_command(bash):
     assert bash("") == {*tree().choices, "--help"}
-    for command in commands_of(_parser()):
+    for command in commands_of(parser()):
         assert bash(command.name, "--") == {option.name for option in command.options}
 
 
 @pytest.mark.parametrize("shell", ["zsh", "fish"])
 def test_other_shells_read_their_scripts(shell, tmp_path):
-    text = script(shell, _parser())
+    text = script(shell, parser())
     assert all(name in text for name in tree().choices) and "chaplygin_sleigh" in text
     program = shutil.which(shell)
     if program is None:

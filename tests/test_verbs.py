@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 
 import numpy as np
@@ -135,7 +136,6 @@ def test_changing_a_parameter_does_not_derive_or_compile_again(bike, monkeypatch
 
     monkeypatch.setattr(sys.modules["draisine.equations.derive"], "Formulation", refuse)
     monkeypatch.setattr("draisine.simulation.choices.compile", refuse)
-    monkeypatch.setattr("draisine.verbs.compile", refuse)
     run = dr.simulate(bike, 0.1, start=FREE, parameters={"m_frame": 60.0, "trail": 0.05})
     assert run.parameters["m_frame"] == 60.0
 
@@ -187,6 +187,8 @@ def test_the_start_is_solved_and_told(bike):
         ({"parameters": {"iyy_rear_wheel": 5.0}}, "rear_wheel.*triangle inequality"),
         ({"parameters": {"m_frame": float("nan")}}, "must be a finite number, got nan"),
         ({"start": {"speed": float("nan")}}, "finite"),
+        ({"parameters": {"trail": "long"}}, "parameter 'trail' must be a number in m, got 'long'"),
+        ({"start": {"lean": "steep"}}, "lean = 'steep'; give a finite number in rad"),
         ({"start": {"front_wheel_normal_force": 10.0}}, "front_wheel_normal_force"),
         ({"start": {"speed": 4.0, "frame_vx": 5.0}}, "speed"),
     ],
@@ -196,9 +198,31 @@ def test_bad_wishes_are_named(bike, options, said):
         dr.simulate(bike, **{"until": 1.0, **options})
 
 
+def test_a_name_is_no_model():
+    with pytest.raises(TypeError, match=r"a model is expected, got 'bicycle'; take one of the gallery"):
+        dr.simulate("bicycle", 1.0)
+    with pytest.raises(AttributeError, match=r"the gallery has no 'bicycel'; did you mean 'bicycle'\?"):
+        dr.gallery.bicycel()
+
+
 def test_compile_sympy_matrix():
     import sympy as sp
 
     x, y = sp.symbols("x y")
     f = dr.compile(sp.Matrix([[sp.sin(x) * y, x**2], [1, sp.sqrt(y)]]), [x, y])
     assert f(0.3, 4.0)[0] == pytest.approx(np.array([[np.sin(0.3) * 4.0, 0.09], [1.0, 2.0]]), rel=1e-15)
+
+
+def test_wishes_and_parameters_take_units_and_refuse_those_that_do_not_fit() -> None:
+    bike = dr.gallery.bicycle()
+    plain = dr.simulate(bike, 0.1, start={"speed": 5.0, "lean": math.radians(5)}, parameters={"trail": 0.06}, samples=2)
+    told = dr.simulate(bike, 0.1, start={"speed": "18 km/h", "lean": "5 deg"}, parameters={"trail": "6 cm"}, samples=2)
+    assert told.final == plain.final
+    with pytest.raises(ValueError, match=r"the start's speed: got '5 kg' \(mass\), expected a velocity"):
+        dr.simulate(bike, 0.1, start={"speed": "5 kg"})
+    with pytest.raises(ValueError, match=r"parameter 'trail': got '8 kg' \(mass\), expected a length"):
+        dr.simulate(bike, 0.1, parameters={"trail": "8 kg"})
+    with pytest.raises(KeyError, match="no coordinate, velocity or output of bicycle is called 'sped'; did you mean 'speed'"):
+        dr.simulate(bike, 0.1, start={"sped": "5 m/s"})
+    with pytest.raises(ValueError, match="until: how long to move, in seconds"):
+        dr.simulate(bike, "5 s")  # type: ignore[arg-type]

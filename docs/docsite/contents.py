@@ -25,8 +25,8 @@ SECTIONS: dict[str, tuple[str, ...]] = {
     "Stability": ("stability", "steady", "periodic", "bicycles"),
     "Control and data": ("control", "optimal", "estimation", "filtering"),
     "Look and hand on": ("animation", "studio", "report", "commands", "export"),
-    "Trust": ("validation", "sources", "comparison"),
-    "The code": ("design", "../CONTRIBUTING", "../CHANGELOG"),
+    "Trust": ("validation", "sources", "comparison", "scoreboard"),
+    "The code": ("design", "operations", "../CONTRIBUTING", "../CHANGELOG"),
 }
 
 # names in the navigation, where titles are long
@@ -46,6 +46,7 @@ LABELS = {
     "studio": "Studio",
     "report": "Report",
     "design": "Design of the code",
+    "operations": "Fewer operations",
     "validation": "Validation",
     "comparison": "Comparison",
     "sources": "Figures of the sources",

@@ -21,6 +21,7 @@ LEVELS: dict[str, tuple[str, tuple[str, ...]]] = {
             *("delebecque_pulse", "delebecque_fates", "sanjuan_bicycle_ride", "lqr_gust", "slalom", "bicycle_changes_lane"),
             *("two_mass_skate_rights_itself", "why_bicycles_settle", "rider_steers_by_leaning", "bicycle_slides"),
             *("rattleback_reverses", "sphere_on_turntable_circles", "n_pendulum_falls", "link_chain_falls", "ladder_swings"),
+            "rope_settles",
             *("sarrus_lift_falls", "stewart_platform_heaves", "three_body_treatments", "singular_constraint_branches"),
             *("shortest_cars", "rocket_climbs", "simple_bicycle_countersteers", "swing_ups", "logger_file_fitted"),
             "pendulum_friction_found",

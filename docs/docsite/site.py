@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
 
-from docsite import gallery, reference, validation
+from docsite import gallery, reference, scoreboard, validation
 from docsite.contents import DOCS, ROOT, Page, pages
 from docsite.links import broken
 from docsite.markdown import Heading, PageError, Rendered, Renderer, resolve
@@ -104,6 +104,8 @@ def _texts(written: tuple[Page, ...], printed: Mapping[str, list[str]], computed
     for page in written:
         if page.source == validation.PAGE and computed is not None:
             texts[page] = computed
+        elif page.source == scoreboard.PAGE:
+            texts[page] = scoreboard.shown(page.text)
         else:
             texts[page] = with_outputs(page.text, printed[page.target]) if page.target in printed else page.text
     return texts

@@ -160,14 +160,14 @@ def understood(page: Path) -> None:
     given_here = commands(page)
     if not given_here:
         return
-    from draisine import cli
+    from draisine.commands.parser import parser
 
     known = _known()
     for words in given_here:
         said = io.StringIO()
         try:
             with redirect_stderr(said), redirect_stdout(said):
-                given, _ = cli._parser().parse_known_args(words)
+                given, _ = parser().parse_known_args(words)
         except SystemExit as end:
             if end.code not in (0, None):  # --help ends well
                 raise SnippetError(f"{page.name}: draisine {shlex.join(words)}: {said.getvalue().strip()}") from None

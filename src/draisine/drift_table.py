@@ -42,7 +42,7 @@ from draisine.results.audit import energy_balance, energy_scale
 from draisine.simulation import DOP853, RK4, Radau
 from draisine.simulation.methods import Method
 from draisine.simulation.result import Segment
-from draisine.verbs import Computed, compute
+from draisine.verbs.computed import Computed, compute
 
 Reals = NDArray[np.float64]
 

@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 
 import sympy as sp
 from sympy.physics.mechanics import dynamicsymbols
 
+import draisine as dr
+from draisine.doctor.diagnosis import Diagnosis
 from draisine.equations.typed.lagrange import lagrangian
 from draisine.model import Model
 from draisine.program.equations import Equations
 
 GRAVITY = 9.81
+
+
+@cache
+def diagnosed(name: str) -> Diagnosis:
+    """The diagnosis of a model of the gallery as it stands, which several tests look at."""
+    return dr.diagnose(dr.gallery.model(name))
 
 
 def sliders(constraints: Mapping[str, str], coordinates: str = "x y z", level: str = "velocity", **defaults: float) -> Model:

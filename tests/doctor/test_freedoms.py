@@ -7,12 +7,12 @@ import pytest
 
 import draisine as dr
 from doctor.linkage import four_bar
-from doctor.mechanisms import planar, sliders, truss
+from doctor.mechanisms import diagnosed, planar, sliders, truss
 from draisine.model import Model
 
 
 def test_tricycle_says_which_contact_row_is_too_many():
-    found = dr.diagnose(dr.gallery.tricycle())
+    found = diagnosed("tricycle")
     assert found.redundant == {"rear_right_y": ("rear_left_y",)}
     assert (found.rank, len(found.constraints)) == (8, 9)
     assert (found.freedoms_of_position, found.freedoms_of_velocity) == (7, 2)
@@ -21,9 +21,8 @@ def test_tricycle_says_which_contact_row_is_too_many():
 @pytest.mark.parametrize("name", ["tricycle", "car", "sarrus_lift", "stewart_platform", "planetary_gear"])
 def test_the_derivation_says_the_same(name):
     """Each repeated constraint is in a warning of the equations, and no other."""
-    model = dr.gallery.model(name)
-    warned = [w.split()[1] for w in dr.derive(model).warnings if "repeats" in w]
-    assert list(dr.diagnose(model).redundant) == warned
+    warned = [w.split()[1] for w in dr.derive(dr.gallery.model(name)).warnings if "repeats" in w]
+    assert list(diagnosed(name).redundant) == warned
     assert warned
 
 
@@ -68,7 +67,7 @@ def test_bodies_bolted_to_the_ground():
 
 
 def test_driven_linkage_moves():
-    found = dr.diagnose(dr.gallery.four_bar_driven())
+    found = diagnosed("four_bar_driven")
     assert found.freedoms_of_velocity == 0
     assert found.driven
     assert found.can_move
@@ -110,4 +109,4 @@ def test_poor_choice_is_called_so_and_a_better_one_named():
 
 
 def test_nothing_chosen_nothing_said():
-    assert dr.diagnose(dr.gallery.spherical_pendulum()).choice is None
+    assert diagnosed("spherical_pendulum").choice is None

@@ -7,7 +7,7 @@ import pytest
 import sympy as sp
 
 import draisine as dr
-from doctor.mechanisms import ball, planar, sliders, trailers, vertical_coin
+from doctor.mechanisms import ball, diagnosed, planar, sliders, trailers, vertical_coin
 
 
 def grown(model, at=None):
@@ -62,7 +62,7 @@ def test_balls_on_a_plane():
     ],
 )
 def test_gallery(name, dimensions, free):
-    found = dr.diagnose(dr.gallery.model(name))
+    found = diagnosed(name)
     assert found.growth.dimensions == dimensions
     assert found.growth.complete
     assert (found.freedoms_of_position, found.freedoms_of_velocity) == free

@@ -7,7 +7,7 @@ import sympy as sp
 from sympy.physics.mechanics import dynamicsymbols
 
 import draisine as dr
-from doctor.mechanisms import vertical_coin
+from doctor.mechanisms import diagnosed, vertical_coin
 from draisine.equations.index.posed import posed
 
 
@@ -55,7 +55,7 @@ def test_stabilised_form_has_index_two():
     ],
 )
 def test_gallery(name, index, left_out):
-    found = dr.diagnose(dr.gallery.model(name)).index
+    found = diagnosed(name).index
     assert (found.structural, found.differential, found.perturbation) == (index, index, index)
     said = [line for line in found.sentences if "left out as repetitions" in line]
     assert bool(said) == bool(left_out)
@@ -64,7 +64,7 @@ def test_gallery(name, index, left_out):
 
 
 def test_what_differentiations_remove():
-    found = dr.diagnose(dr.gallery.rolling_disk()).index
+    found = diagnosed("rolling_disk").index
     steps = {(s.equation, s.times): str(s) for s in found.steps}
     assert "a hidden condition on" in steps["disk_height", 1]
     assert "disk_height_multiplier" in steps["disk_height", 2]
@@ -92,7 +92,7 @@ def test_mass_that_is_zero_is_left_to_derivative_arrays():
 
 def test_index_that_changes():
     """Two branches of one constraint: index 1 on the one, 2 on the other (Thomsen, example 1.1)."""
-    found = dr.diagnose(dr.gallery.singular_constraint())
+    found = diagnosed("singular_constraint")
     assert found.index.differential == 1
     assert [place.differential for place in found.index.elsewhere] == [2]
     assert any("the index changes" in line for line in found.sections["index"])

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import draisine as dr
-from doctor.mechanisms import GRAVITY, pendulums
+from doctor.mechanisms import GRAVITY, diagnosed, pendulums
 from draisine.doctor.control import reach
 from draisine.model import Model
 from draisine.results.linear import LinearModel
@@ -61,7 +61,7 @@ def test_bicycle_at_five_metres_per_second():
 
 
 def test_bicycle_at_rest_does_not_get_sideways():
-    found = dr.diagnose(dr.gallery.bicycle())
+    found = diagnosed("bicycle")
     assert found.reach.controllable == 6
     assert {"frame_y", "frame_heading"} <= {name for terms in found.reach.unreached for name in terms}
     assert any("manoeuvres may reach positions" in line for line in found.sections["inputs"])
@@ -122,7 +122,7 @@ def test_momenta_of_a_satellite():
 
 
 def test_rolling_breaks_momenta_that_symmetry_would_keep():
-    found = dr.diagnose(dr.gallery.chaplygin_sleigh())
+    found = diagnosed("chaplygin_sleigh")
     assert set(found.symmetries.ignorable) == {"sleigh_x", "sleigh_y", "sleigh_heading"}
     assert found.symmetries.conserved == ()
 
@@ -138,4 +138,4 @@ def test_rolling_breaks_momenta_that_symmetry_would_keep():
     ],
 )
 def test_momenta_of_the_gallery(name, conserved):
-    assert dr.diagnose(dr.gallery.model(name)).symmetries.conserved == conserved
+    assert diagnosed(name).symmetries.conserved == conserved

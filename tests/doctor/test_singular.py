@@ -7,7 +7,7 @@ import pytest
 
 import draisine as dr
 from doctor.linkage import four_bar, slider_crank
-from doctor.mechanisms import sliders
+from doctor.mechanisms import diagnosed, sliders
 from draisine.doctor.singular import What
 from draisine.model import Model
 from draisine.stability.linearisation import motion_at
@@ -24,7 +24,7 @@ def places(found, what, name, involved=None):
 
 def test_dead_centres_of_a_rocker():
     """Crank and coupler in one line: c² + d² + 2 c d cos ψ = (b ± a)² with ψ from the ground bar on."""
-    found = dr.diagnose(dr.gallery.four_bar())
+    found = diagnosed("four_bar")
     a, b, c, d = 0.1, 0.4, 0.3, 0.4
     expected = sorted(-np.arccos(((b + sign * a) ** 2 - c**2 - d**2) / (2 * c * d)) for sign in (1, -1))
     assert places(found, What.DEAD_CENTRE, "rocker_angle", "rocker_angle") == pytest.approx(expected, abs=1e-8)
@@ -88,7 +88,7 @@ def test_what_drives_a_rocker_cannot_carry_it_over_its_end():
 
 
 def test_motor_on_a_crank_goes_on():
-    found = dr.diagnose(dr.gallery.four_bar_driven())
+    found = diagnosed("four_bar_driven")
     assert found.singular == ()
     assert found.followed == ("t",)
 
@@ -120,7 +120,7 @@ def test_small_edge_is_a_dead_centre():
 
 
 def test_coin_that_lies_flat():
-    found = dr.diagnose(dr.gallery.rolling_disk())
+    found = diagnosed("rolling_disk")
     assert places(found, What.MEANING, "lean") == pytest.approx([-np.pi / 2, np.pi / 2], abs=1e-4)
     assert {s.said for s in found.singular} == {"wheel 'disk' lies flat and has no contact point"}
 
@@ -172,6 +172,6 @@ def test_rear_spin_of_a_bicycle_fails_where_the_front_wheel_stands_across():
 
 
 def test_front_spin_of_a_bicycle_serves_up_to_there():
-    found = dr.diagnose(dr.gallery.bicycle())
+    found = diagnosed("bicycle")
     assert not [s for s in found.singular if s.what in (What.CHOICE, What.RANK)]
     assert {s.said.split("'")[1] for s in found.singular} == {"rear_wheel", "front_wheel"}

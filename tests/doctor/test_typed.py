@@ -9,7 +9,7 @@ import sympy as sp
 from sympy.physics.mechanics import dynamicsymbols
 
 import draisine as dr
-from doctor.mechanisms import sliders
+from doctor.mechanisms import diagnosed, sliders
 
 
 def test_lagrangian_and_graph_say_the_same():
@@ -60,8 +60,7 @@ def test_implicit_system_with_unknowns_held():
 
 
 def test_eliminated_equations_are_told_as_far_as_they_go():
-    model = dr.gallery.bicycle()
-    whole, part = dr.diagnose(model), dr.diagnose(dr.derive(model, work=False))
+    whole, part = diagnosed("bicycle"), dr.diagnose(dr.derive(dr.gallery.bicycle(), work=False))
     assert part.growth.dimensions == whole.growth.dimensions
     assert (part.freedoms_of_position, part.freedoms_of_velocity) == (7, 3)
     assert part.index is None
@@ -71,7 +70,7 @@ def test_eliminated_equations_are_told_as_far_as_they_go():
 
 def test_velocities_without_coordinates():
     """A ball that looks the same from all sides has no angles: of what it turns nothing can be told."""
-    found = dr.diagnose(dr.gallery.sphere_on_turntable())
+    found = diagnosed("sphere_on_turntable")
     assert (found.freedoms_of_position, found.freedoms_of_velocity) == (2, 3)
     assert "3 of 5 velocities change no coordinate" in found.sections["freedoms"]
     assert found.growth.disguised == ()
@@ -79,7 +78,7 @@ def test_velocities_without_coordinates():
 
 @pytest.mark.parametrize("name", ["bicycle", "chaplygin_sleigh", "four_bar", "shuttle", "van_der_pol", "cart_pole"])
 def test_data_are_json(name):
-    found = dr.diagnose(dr.gallery.model(name))
+    found = diagnosed(name)
     data = json.loads(json.dumps(found.as_data(), allow_nan=False))
     assert data["freedoms_of_position"] == found.freedoms_of_position
     assert data["sections"] == {heading: list(lines) for heading, lines in found.sections.items()}

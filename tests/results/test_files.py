@@ -312,3 +312,14 @@ def test_csv_writes_the_shortest_text_of_each_number(tmp_path):
     last = (tmp_path / "run.csv").read_text().splitlines()[-1].split(",")
     assert last[0] == "2.0"
     assert struct.pack("d", float(last[1])) == struct.pack("d", np.cos(2.0))
+
+
+def test_who_saves_by_an_unknown_suffix_is_told_of_films_too(tmp_path):
+    with pytest.raises(ValueError, match=r"'\.xyz' is none of \.nc \(NetCDF\), \.parquet and \.csv; films are \.html"):
+        bicycle_run().save(tmp_path / "run.xyz")
+
+
+def test_a_directory_that_may_not_be_written_to_is_named(tmp_path, monkeypatch):
+    monkeypatch.setattr("os.access", lambda path, mode: False)
+    with pytest.raises(PermissionError, match=rf"cannot write 'run\.csv': nothing may be written to the directory '{tmp_path}'"):
+        bicycle_run().save(tmp_path / "run.csv")

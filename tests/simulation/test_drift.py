@@ -12,7 +12,7 @@ from draisine.equations.drift import Drift
 from draisine.equations.drift.control import controlled
 from draisine.results.status import Ending
 from draisine.simulation import Run, integrate
-from draisine.verbs import Computed, compute
+from draisine.verbs.computed import Computed, compute
 
 STEP = dr.RK4(step=0.01)
 EXACT = dr.DOP853(rtol=1e-13, atol=1e-13)

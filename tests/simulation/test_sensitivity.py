@@ -85,24 +85,33 @@ def test_period_of_the_pendulum_by_its_length():
     np.testing.assert_allclose(run.sensitivity["angle", "length"], expected, atol=2e-9)
 
 
-@pytest.mark.parametrize("name", ["trail", "z_frame", "steer_torque", "lean"])
-def test_bicycle_against_differences(bike, name):
+RIDDEN = {"trail": 0.08, "z_frame": 0.9, "steer_torque": 0.1, "lean": 0.05}
+
+
+def ride(bike, values, **more):
+    return dr.simulate(
+        bike,
+        1.5,
+        start={"speed": 4.6, "lean": values["lean"], "steer": 0.02, "heading": 0.0},
+        parameters={name: values[name] for name in ("trail", "z_frame")},
+        inputs={"steer_torque": values["steer_torque"]},
+        method=EXACT,
+        samples=16,
+        **more,
+    )
+
+
+@pytest.fixture(scope="module")
+def ridden(bike):
+    return ride(bike, RIDDEN, sensitivity=["trail", "z_frame", "steer_torque", "start.lean"])
+
+
+@pytest.mark.parametrize("name", list(RIDDEN))
+def test_bicycle_against_differences(bike, ridden, name):
     """Quaternions, wheels on the ground, contact forces; a change of trail moves the start as well."""
-    start = {"speed": 4.6, "lean": 0.05, "steer": 0.02, "heading": 0.0}
-    asked = f"start.{name}" if name == "lean" else name
-    base = {"trail": 0.08, "z_frame": 0.9, "steer_torque": 0.1, "lean": 0.05}[name]
-
-    def simulate(value, **more):
-        torque = value if name == "steer_torque" else 0.1
-        parameters = {name: value} if name in ("trail", "z_frame") else None
-        begin = start | {"lean": value} if name == "lean" else start
-        return dr.simulate(
-            bike, 1.5, start=begin, parameters=parameters, inputs={"steer_torque": torque}, method=EXACT, samples=16, **more
-        )
-
-    run = simulate(base, sensitivity=[asked])
-    agree(run, name, differences(simulate, base, 2e-3 * base), 1e-6)
-    assert abs(run.sensitivity["lean", name][-1]) > 0.01
+    base = RIDDEN[name]
+    agree(ridden, name, differences(lambda value: ride(bike, RIDDEN | {name: value}), base, 2e-3 * base), 1e-6)
+    assert abs(ridden.sensitivity["lean", name][-1]) > 0.01
 
 
 def test_accelerations_solved_for_at_run_time():

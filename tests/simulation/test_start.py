@@ -19,7 +19,8 @@ from draisine.equations import derive
 from draisine.equations.typed.first_order import first_order
 from draisine.program.equations import Kind
 from draisine.simulation import Near, StartProblem, consistent_start
-from draisine.simulation.start.problem import Evaluator, Given
+from draisine.simulation.start.evaluation import AtOnce
+from draisine.simulation.start.problem import Given
 from simulation.start_systems import circuit, held_twice, linkage, mechanism, pendulum
 from simulation.systems import turning
 
@@ -193,8 +194,9 @@ class Counted(StartProblem):
 
     calls = 0
 
-    def evaluator(self, given: Given) -> Evaluator:
+    def evaluator(self, given: Given) -> AtOnce:
         evaluator = super().evaluator(given)
+        assert isinstance(evaluator, AtOnce)
 
         def run() -> object:
             Counted.calls += 1

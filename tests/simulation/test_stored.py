@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from draisine.simulation import DOP853, Radau, integrate, stored
+from draisine.simulation import DOP853, Radau, compiling, integrate, stored
 from simulation.systems import kepler, start_of
 
 SCRIPT = """
@@ -40,11 +40,11 @@ def test_a_warm_process_does_without_numba(method: object) -> None:
 
 def test_code_that_needs_numba_is_refused() -> None:
     text = "declare double @llvm.fabs.f64(double)\ndeclare double @pow(double, double)\n"
-    stored._check(text)
+    compiling._check(text)
     with pytest.raises(RuntimeError, match="needs NRT_Allocate at run time"):
-        stored._check(text + "declare i8* @NRT_Allocate(i64)\n")
+        compiling._check(text + "declare i8* @NRT_Allocate(i64)\n")
     with pytest.raises(RuntimeError, match="PyExc_ValueError"):
-        stored._check(text + "@PyExc_ValueError = external global i8\n")
+        compiling._check(text + "@PyExc_ValueError = external global i8\n")
 
 
 def test_the_key_names_what_the_code_depends_on() -> None:

@@ -412,3 +412,14 @@ def test_other_models_are_plain_simulators_and_names_are_texts(browser, tmp_path
         ride_until(other, 0.2)
         assert snapshot(other)["state"] != before
         assert other.complaints == []
+
+
+def test_where_nothing_can_be_done_to_a_model_its_start_is_open(browser, tmp_path):
+    """A mechanism without inputs that rests at its usual start would seem dead otherwise."""
+    file = tmp_path / "sleigh.html"
+    file.write_text(page(bundle("chaplygin_sleigh")).text, encoding="utf-8")
+    with opened(browser, file) as other:
+        ready(other)
+        assert other.page.locator("#starts").get_attribute("open") is not None
+        assert other.page.locator("#inputs").is_hidden()
+        assert other.page.evaluate("() => [[0, 0], [3, 3]].map(DraisinePlot.limits)") == [[-1, 1], [2.85, 3.15]]

@@ -1,1 +1,1 @@
-"""Commands of the command line that have a file of their own."""
+"""Commands of the command line, a file for each subject: what it adds to the parser, and what it does."""

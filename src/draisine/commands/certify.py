@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from draisine.commands.exits import DONE, ENDED_EARLY
+from draisine.commands.options import add_json, add_model
 from draisine.commands.terminal import print_json, say
-
-if TYPE_CHECKING:
-    from draisine.model import Model
-    from draisine.program.equations import Equations
+from draisine.commands.words import model_of
 
 
-def add(commands: Any, action: Callable[[argparse.Namespace, list[str]], int]) -> None:
+def add(commands: Any) -> None:
     """Add the command to the parser's."""
     parser = commands.add_parser(
         "certify",
@@ -23,7 +21,7 @@ def add(commands: Any, action: Callable[[argparse.Namespace, list[str]], int]) -
         epilog="example: draisine certify delebecque_graph --against delebecque_bicycle "
         "--names rear_wheel_normal_force=rear_height_multiplier",
     )
-    parser.add_argument("model", metavar="MODEL", help="a name of the gallery, or a model file (.toml)")
+    add_model(parser)
     parser.add_argument("--against", default=None, metavar="MODEL", help="another description of the same mechanism")
     parser.add_argument(
         "--names",
@@ -34,20 +32,21 @@ def add(commands: Any, action: Callable[[argparse.Namespace, list[str]], int]) -
         "several with commas",
     )
     parser.add_argument("--states", type=int, default=12, metavar="N", help="random admissible states to compare at (default 12)")
-    parser.add_argument("--json", action="store_true", help="print one JSON object")
-    parser.set_defaults(action=action)
+    add_json(parser)
+    parser.set_defaults(action=run)
 
 
-def run(given: argparse.Namespace, model: Model | Equations, other: Model | Equations | None) -> bool:
-    """Print the certificate; whether it passed."""
-    from draisine.verbs import certify
+def run(given: argparse.Namespace, _: list[str]) -> int:
+    """Print the certificate."""
+    from draisine.verbs.judging import certify
 
-    certificate = certify(model, other, given.states, names=_names(given.names))
+    other = model_of(given.against) if given.against is not None else None
+    certificate = certify(model_of(given.model), other, given.states, names=_names(given.names))
     if given.json:
         print_json(certificate.as_data())
     else:
         say(certificate)
-    return certificate.passed
+    return DONE if certificate.passed else ENDED_EARLY
 
 
 def _names(texts: list[str]) -> dict[str, str]:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from draisine.commands.exits import DONE
+from draisine.commands.options import add_json, add_model, add_set, seconds
 from draisine.commands.terminal import print_json, say
-
-if TYPE_CHECKING:
-    from draisine.model import Model
-    from draisine.program.equations import Equations
+from draisine.commands.words import model_of, numbers_of, wishes_of
 
 # What the gallery's models that rest by themselves are set going with when no start is wished for.
 LIVELY: dict[str, dict[str, float]] = {
@@ -19,7 +17,7 @@ LIVELY: dict[str, dict[str, float]] = {
 }
 
 
-def add(commands: Any, action: Callable[[argparse.Namespace, list[str]], int]) -> None:
+def add(commands: Any) -> None:
     """Add the command to the parser's."""
     parser = commands.add_parser(
         "compare-drift",
@@ -28,9 +26,9 @@ def add(commands: Any, action: Callable[[argparse.Namespace, list[str]], int]) -
         "its energy, and the cost of each; and why the others do not apply. The start is wished for as in simulate: --speed 4.6",
         epilog="example: draisine compare-drift four_bar --until 5 --step 0.01",
     )
-    parser.add_argument("model", metavar="MODEL", help="a name of the gallery, or a model file (.toml)")
-    parser.add_argument("--until", type=float, default=5.0, metavar="SECONDS", help="how long (default 5)")
-    parser.add_argument("--step", type=float, default=None, metavar="SECONDS", help="RK4 with this step in place of DOP853")
+    add_model(parser)
+    parser.add_argument("--until", type=seconds, default=5.0, metavar="SECONDS", help="how long (default 5)")
+    parser.add_argument("--step", type=seconds, default=None, metavar="SECONDS", help="RK4 with this step in place of DOP853")
     parser.add_argument(
         "--tolerance", type=float, default=1e-8, metavar="REL", help="relative tolerance of DOP853 (default 1e-8)"
     )
@@ -41,22 +39,21 @@ def add(commands: Any, action: Callable[[argparse.Namespace, list[str]], int]) -
         metavar="NAME",
         help="an output or expression that should stay as it is, besides the energy; may repeat",
     )
-    parser.add_argument(
-        "--set", action="append", default=[], metavar="NAME=VALUE", help="a parameter, e.g. l_crank=0.12; may repeat"
-    )
-    parser.add_argument("--json", action="store_true", help="print one JSON object")
-    parser.set_defaults(action=action)
+    add_set(parser, "l_crank=0.12")
+    add_json(parser)
+    parser.set_defaults(action=run, takes_wishes=True)
 
 
-def run(given: argparse.Namespace, model: Model | Equations, wishes: dict[str, float], parameters: dict[str, float]) -> None:
+def run(given: argparse.Namespace, extra: list[str]) -> int:
     """Print the table."""
     from draisine.drift_table import compare_drift
 
+    model = model_of(given.model)
     table = compare_drift(
         model,
         given.until,
-        start=wishes or LIVELY.get(model.name, {}),
-        parameters=parameters,
+        start=wishes_of(extra) or LIVELY.get(model.name, {}),
+        parameters=numbers_of(given.set, "--set"),
         step=given.step,
         tolerance=given.tolerance,
         invariants=given.invariant,
@@ -65,3 +62,4 @@ def run(given: argparse.Namespace, model: Model | Equations, wishes: dict[str, f
         print_json(table.as_data())
     else:
         say(table)
+    return DONE

@@ -17,10 +17,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from draisine.commands.exits import DONE
+
 SHELLS = ("bash", "zsh", "fish")
 
 
-def add(commands: Any, action: Callable[[argparse.Namespace, list[str]], int]) -> None:
+def add(commands: Any) -> None:
     """Add the command to the parser's."""
     parser = commands.add_parser(
         "completion",
@@ -31,7 +33,15 @@ def add(commands: Any, action: Callable[[argparse.Namespace, list[str]], int]) -
         'completion bash)"',
     )
     parser.add_argument("shell", choices=SHELLS, help="the shell")
-    parser.set_defaults(action=action)
+    parser.set_defaults(action=run)
+
+
+def run(given: argparse.Namespace, _: list[str]) -> int:
+    """Print the script."""
+    from draisine.commands.parser import parser
+
+    print(script(given.shell, parser()))
+    return DONE
 
 
 @dataclass(frozen=True)

@@ -5,24 +5,22 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from draisine.commands.stability import WISHES, add_quantities, names_of, sweep_of
+from draisine.commands.exits import DONE
+from draisine.commands.options import add_json, add_model, add_motion
 from draisine.commands.terminal import print_json, say
-
-if TYPE_CHECKING:
-    from draisine.model import Model
-    from draisine.program.equations import Equations
+from draisine.commands.words import WISHES, motion_of, names_of, sweep_of
 
 Action = Callable[[argparse.Namespace, list[str]], int]
 
 
-def add(commands: Any, continue_: Action, turns: Action, atlas: Action) -> None:
+def add(commands: Any) -> None:
     """Add the three commands to the parser's."""
     parser = _plain(
         commands,
         "continue",
-        continue_,
+        run_continue,
         "follow a branch of steady motions, its folds, branch points and Hopf points",
         "example: draisine continue bicycle --over speed=0:10 --switch --plot turns.png",
     )
@@ -36,7 +34,7 @@ def add(commands: Any, continue_: Action, turns: Action, atlas: Action) -> None:
     parser = _plain(
         commands,
         "turns",
-        turns,
+        run_turns,
         "families of turns that a two-wheeler rides hands-free",
         "example: draisine turns bicycle --speed 0:10 --plot turns.png",
     )
@@ -46,7 +44,7 @@ def add(commands: Any, continue_: Action, turns: Action, atlas: Action) -> None:
     parser = _plain(
         commands,
         "atlas",
-        atlas,
+        run_atlas,
         "what holds each turn of a grid, the friction it needs, wheel loads and stability",
         "example: draisine atlas bicycle --over lean=0:0.8:41 --over speed=1:10:46 --friction 0.8 --plot atlas.png",
     )
@@ -62,11 +60,11 @@ def add(commands: Any, continue_: Action, turns: Action, atlas: Action) -> None:
 def _plain(commands: Any, name: str, action: Action, about: str, example: str) -> Any:
     text = f"{about[0].upper()}{about[1:]}; {WISHES}."
     parser = commands.add_parser(name, help=about, description=text, epilog=example)
-    parser.add_argument("model", metavar="MODEL", help="a name of the gallery, or a model file (.toml)")
-    add_quantities(parser)
+    add_model(parser)
+    add_motion(parser)
     parser.add_argument("--plot", type=Path, default=None, metavar="FILE", help="draw it (.png, .pdf, .svg)")
-    parser.add_argument("--json", action="store_true", help="print one JSON object")
-    parser.set_defaults(action=action)
+    add_json(parser)
+    parser.set_defaults(action=action, takes_wishes=True)
     return parser
 
 
@@ -103,11 +101,10 @@ def _values(texts: list[str], option: str) -> dict[str, float]:
     return found
 
 
-def run_continue(
-    given: argparse.Namespace, model: Model | Equations, wishes: Mapping[str, float], parameters: Mapping[str, float]
-) -> None:
+def run_continue(given: argparse.Namespace, extra: list[str]) -> int:
     from draisine.drawn.steady import Branch, continuation
 
+    model, wishes, parameters = motion_of(given, extra)
     name, sign, limits = given.over.partition("=")
     branch = continuation(
         model,
@@ -124,16 +121,17 @@ def run_continue(
         for k, point in enumerate(branch.points("branch point")):
             found[f"crossing at {point.value:.6g}" + (f" ({k + 1})" if k else "")] = branch.switch(point)
     _tell(given, found, names_of(given.show))
+    return DONE
 
 
-def run_turns(
-    given: argparse.Namespace, model: Model | Equations, wishes: Mapping[str, float], parameters: Mapping[str, float]
-) -> None:
+def run_turns(given: argparse.Namespace, extra: list[str]) -> int:
     from draisine.drawn.steady import hands_free_turns
 
+    model, wishes, parameters = motion_of(given, extra)
     if wishes:
         raise ValueError(f"draisine turns finds all families and takes no wishes; leave out --{next(iter(wishes))}")
     _tell(given, hands_free_turns(model, speed=_range(given.speed, "--speed"), parameters=parameters), names_of(given.show))
+    return DONE
 
 
 def _tell(given: argparse.Namespace, branches: Mapping[str, Any], names: tuple[str, ...]) -> None:
@@ -151,12 +149,11 @@ def _tell(given: argparse.Namespace, branches: Mapping[str, Any], names: tuple[s
         print(f"written: {given.plot}")
 
 
-def run_atlas(
-    given: argparse.Namespace, model: Model | Equations, wishes: Mapping[str, float], parameters: Mapping[str, float]
-) -> None:
+def run_atlas(given: argparse.Namespace, extra: list[str]) -> int:
     from draisine.drawn.steady import turning_atlas
     from draisine.stability.continuation.atlas import HOLDING
 
+    model, wishes, parameters = motion_of(given, extra)
     hold = HOLDING if given.hold is None else names_of(given.hold)
     axes = dict(sweep_of(text) for text in given.over)
     found = turning_atlas(model, axes, hold=hold, near=wishes or None, parameters=parameters)
@@ -167,13 +164,11 @@ def run_atlas(
         write(atlas_figure(found, friction=given.friction), given.plot)
     if given.json:
         print_json(found.as_data())
-        return
+        return DONE
     say(found)
     if given.friction is not None:
         count = int(found.possible(given.friction).sum())
         print(f"  {count} neither slip on ground of friction {given.friction:g} nor lift a wheel")
     if given.plot is not None:
         print(f"written: {given.plot}")
-
-
-TASKS = {"continue": run_continue, "turns": run_turns, "atlas": run_atlas}
+    return DONE

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from draisine.commands.exits import DONE, ENDED_EARLY
+from draisine.commands.options import add_json, add_model, add_set
 from draisine.commands.terminal import print_json, say
-
-if TYPE_CHECKING:
-    from draisine.model import Model
-    from draisine.program.equations import Equations
+from draisine.commands.words import model_of, numbers_of, wishes_of
 
 
-def add(commands: Any, action: Callable[[argparse.Namespace, list[str]], int]) -> None:
+def add(commands: Any) -> None:
     """Add the command to the parser's."""
     parser = commands.add_parser(
         "doctor",
@@ -24,21 +22,19 @@ def add(commands: Any, action: Callable[[argparse.Namespace, list[str]], int]) -
         "nothing can move, 2 when the model cannot stand.",
         epilog="example: draisine doctor bicycle --speed 5",
     )
-    parser.add_argument("model", metavar="MODEL", help="a name of the gallery, or a model file (.toml)")
-    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="a parameter; may repeat")
-    parser.add_argument("--json", action="store_true", help="print one JSON object")
-    parser.set_defaults(action=action)
+    add_model(parser)
+    add_set(parser)
+    add_json(parser)
+    parser.set_defaults(action=run, takes_wishes=True)
 
 
-def run(
-    given: argparse.Namespace, model: Model | Equations, wishes: Mapping[str, float], parameters: Mapping[str, float]
-) -> bool:
-    """Print the diagnosis; whether the model can move."""
+def run(given: argparse.Namespace, extra: list[str]) -> int:
+    """Print the diagnosis."""
     from draisine.doctor.diagnosis import diagnose
 
-    found = diagnose(model, wishes or None, parameters=parameters)
+    found = diagnose(model_of(given.model), wishes_of(extra) or None, parameters=numbers_of(given.set, "--set"))
     if given.json:
         print_json(found.as_data())
     else:
         say(found)
-    return found.can_move
+    return DONE if found.can_move else ENDED_EARLY

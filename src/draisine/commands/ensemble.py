@@ -5,26 +5,25 @@ from __future__ import annotations
 import argparse
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from draisine.commands.stability import names_of
+from draisine.commands.exits import DONE, INTERRUPTED
+from draisine.commands.options import add_json, add_model, seconds
 from draisine.commands.terminal import print_json, say
+from draisine.commands.words import laws_of, model_of, names_of, numbers_of, wishes_of
 
 if TYPE_CHECKING:
     from draisine.ensembles import Ensemble, Progress
     from draisine.ensembles.keep import Keep
-    from draisine.model import Model
-    from draisine.program.equations import Equations
 
-COMPLETE, INTERRUPTED = 0, 130
 DISTRIBUTION = re.compile(r"\s*(normal|uniform)\s*\(([^,()]+),([^,()]+)\)\s*")
 SHOWN = 12  # columns whose statistics are printed
 
 
-def add(commands: Any, action: Callable[[argparse.Namespace, list[str]], int]) -> None:
+def add(commands: Any) -> None:
     """Add the command to the parser's."""
     parser = commands.add_parser(
         "ensemble",
@@ -35,7 +34,7 @@ def add(commands: Any, action: Callable[[argparse.Namespace, list[str]], int]) -
         epilog="example: draisine ensemble bicycle --over speed=3:8:60 --over roll_rate=-3:3:60 --until 5 --outputs lean,steer "
         "--out knocks",
     )
-    parser.add_argument("model", metavar="MODEL", help="a name of the gallery, or a model file (.toml)")
+    add_model(parser)
     pair: dict[str, Any] = {"action": "append", "default": []}
     parser.add_argument(
         "--over", **pair, metavar="NAME=VALUES", help="FROM:TO:COUNT, or numbers with commas between; all combinations are run"
@@ -45,7 +44,7 @@ def add(commands: Any, action: Callable[[argparse.Namespace, list[str]], int]) -
     )
     parser.add_argument("--runs", type=int, default=None, metavar="N", help="how many are drawn (with --sample)")
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="of what is drawn (default 0)")
-    parser.add_argument("--until", type=float, default=5.0, metavar="SECONDS", help="how long each lasts (default 5)")
+    parser.add_argument("--until", type=seconds, default=5.0, metavar="SECONDS", help="how long each lasts (default 5)")
     parser.add_argument("--outputs", default="", metavar="NAMES", help="what to tell of each run, with commas between")
     parser.add_argument("--snapshots", default="", metavar="TIMES", help="times at which outputs are kept, with commas between")
     parser.add_argument("--extremes", action="store_true", help="also the smallest and largest value of each output")
@@ -61,20 +60,16 @@ def add(commands: Any, action: Callable[[argparse.Namespace, list[str]], int]) -
         metavar="DIR",
         help="keep chunks of runs here: Parquet files, or Zarr if it ends with .zarr",
     )
-    parser.add_argument("--json", action="store_true", help="print one JSON object")
-    parser.set_defaults(action=action)
+    add_json(parser)
+    parser.set_defaults(action=run, takes_wishes=True)
 
 
-def run(
-    given: argparse.Namespace,
-    model: Model | Equations,
-    wishes: Mapping[str, float],
-    parameters: Mapping[str, float],
-    inputs: Mapping[str, Any],
-) -> int:
-    """Make the runs, tell what came of them; the exit status."""
+def run(given: argparse.Namespace, extra: list[str]) -> int:
+    """Make the runs, tell what came of them."""
     from draisine.ensembles import ensemble
 
+    model, wishes, parameters = model_of(given.model), wishes_of(extra), numbers_of(given.set, "--set")
+    inputs = laws_of(given.input, "--input")
     over = dict(values_of(text) for text in given.over)
     samples = dict(distribution_of(text) for text in given.sample)
     with _progress(given.json) as progress, _cluster(given.on) as on:
@@ -103,7 +98,7 @@ def run(
         _tell_statistics(found)
         if given.out is not None:
             print(f"written: {given.out}")
-    return COMPLETE if found.complete else INTERRUPTED
+    return DONE if found.complete else INTERRUPTED
 
 
 def values_of(text: str) -> tuple[str, Any]:

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from draisine.commands.exits import DONE
+from draisine.commands.options import add_model
 from draisine.commands.terminal import print_json, print_written
-
-if TYPE_CHECKING:
-    from draisine.model import Model
-    from draisine.program.equations import Equations
+from draisine.commands.words import model_of, wishes_of
 
 # Named here so that help need not load anything; a test compares.
 FORMATS = ("md", "latex", "html", "sympy", "pdf")
 
 
-def add(commands: Any, action: Callable[[argparse.Namespace, list[str]], int]) -> None:
+def add(commands: Any) -> None:
     """Add the command to the parser's."""
     parser = commands.add_parser(
         "equations",
@@ -26,7 +24,7 @@ def add(commands: Any, action: Callable[[argparse.Namespace, list[str]], int]) -
         "The picture's configuration may be wished for by name: --steer 0.3",
         epilog="example: draisine equations bicycle --out bicycle.html",
     )
-    parser.add_argument("model", metavar="MODEL", help="a name of the gallery, or a model file (.toml)")
+    add_model(parser)
     parser.add_argument(
         "--format",
         choices=FORMATS,
@@ -41,16 +39,17 @@ def add(commands: Any, action: Callable[[argparse.Namespace, list[str]], int]) -
         help="write to a file, with the picture; otherwise to the terminal, without",
     )
     parser.add_argument("--json", action="store_true", help="print one JSON object: the files written, or the text")
-    parser.set_defaults(action=action)
+    parser.set_defaults(action=run, takes_wishes=True)
 
 
-def run(given: argparse.Namespace, model: Model | Equations, wishes: Mapping[str, float]) -> None:
+def run(given: argparse.Namespace, extra: list[str]) -> int:
     """Print the document, or write it and say where."""
     from draisine.presentation import write_equations
 
+    model, wishes = model_of(given.model), wishes_of(extra)
     if given.out is not None:
         print_written(write_equations(model, given.out, given.format, at=wishes or None), given.json)
-        return
+        return DONE
     if given.format == "pdf":
         raise ValueError("a PDF is no text for a terminal: say where to write it, with --out FILE.pdf")
     if wishes:
@@ -66,3 +65,4 @@ def run(given: argparse.Namespace, model: Model | Equations, wishes: Mapping[str
         print_json({"format": kind, "text": text})
     else:
         print(text, end="")
+    return DONE

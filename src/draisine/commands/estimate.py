@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from draisine.commands.exits import DONE
+from draisine.commands.options import add_json, seconds
 from draisine.commands.terminal import print_json, say
-from draisine.program.expression import closest
+from draisine.commands.words import model_of
 
 STUDIES = Path(__file__).parents[1] / "gallery" / "data"
 
 
-def add(commands: Any, action: Callable[[argparse.Namespace, list[str]], int]) -> None:
+def add(commands: Any) -> None:
     """The parser of the command."""
     parser = commands.add_parser(
         "estimate",
@@ -31,14 +32,14 @@ def add(commands: Any, action: Callable[[argparse.Namespace, list[str]], int]) -
         metavar="FILE",
         help="CSV, Parquet or NetCDF; repeat for several experiments",
     )
-    parser.add_argument("--window", type=float, default=None, metavar="SECONDS", help="multiple shooting with such windows")
+    parser.add_argument("--window", type=seconds, default=None, metavar="SECONDS", help="multiple shooting with such windows")
     parser.add_argument("--intervals", type=int, default=None, metavar="N", help="collocation with so many intervals")
     parser.add_argument(
         "--profile", action="append", default=[], metavar="NAME", help="likelihood profile of an unknown; may repeat"
     )
     parser.add_argument("--out", type=Path, default=None, metavar="DIR", help="write figures into this folder")
-    parser.add_argument("--json", action="store_true", help="print one JSON object")
-    parser.set_defaults(action=action)
+    add_json(parser)
+    parser.set_defaults(action=run)
 
 
 def known() -> list[str]:
@@ -46,7 +47,7 @@ def known() -> list[str]:
     return sorted(path.stem for path in STUDIES.glob("*.toml"))
 
 
-def run(given: argparse.Namespace, model_of: Callable[[str], Any]) -> None:
+def run(given: argparse.Namespace, _: list[str]) -> int:
     """Read, fit, tell."""
     import draisine.drawn.fits  # noqa: F401  # fits learn to draw themselves
     from draisine.estimation.study import method_of, read_study
@@ -54,6 +55,8 @@ def run(given: argparse.Namespace, model_of: Callable[[str], Any]) -> None:
     path = Path(given.study)
     if path.suffix != ".toml":
         if given.study not in known():
+            from draisine.program.expression import closest
+
             raise ValueError(f"there is no study {given.study!r}{closest(given.study, known())}; or give a file (.toml)")
         path = STUDIES / f"{given.study}.toml"
     study = read_study(path)
@@ -72,6 +75,7 @@ def run(given: argparse.Namespace, model_of: Callable[[str], Any]) -> None:
             print(f"likelihood's interval of {name}: {profile.low:.6g} … {profile.high:.6g}")
     if given.out is not None:
         _draw(given.out, fit, profiles)
+    return DONE
 
 
 def _tell(text: str) -> None:

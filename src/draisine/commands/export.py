@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from draisine.commands.exits import DONE
+from draisine.commands.options import add_json, add_model
 from draisine.commands.terminal import print_json
-
-if TYPE_CHECKING:
-    from draisine.model import Model
-    from draisine.program.equations import Equations
+from draisine.commands.words import model_of, names_of, wishes_of
 
 # Named here so that help need not load the exporters; a test compares.
 LANGUAGES = "c, fortran, julia, octave, javascript, script, rust, python, casadi, fmu"
@@ -20,7 +18,7 @@ WHAT = (
 )
 
 
-def add(commands: Any, action: Callable[[argparse.Namespace, list[str]], int]) -> None:
+def add(commands: Any) -> None:
     """Add the command to the parser's."""
     parser = commands.add_parser(
         "export",
@@ -29,25 +27,22 @@ def add(commands: Any, action: Callable[[argparse.Namespace, list[str]], int]) -
         epilog="example: draisine export bicycle --lang c,octave --what dynamics,linear --out generated; "
         "for fmu, the start may be wished for: --lang fmu --speed 4.6",
     )
-    parser.add_argument("model", metavar="MODEL", help="a name of the gallery, or a model file (.toml)")
+    add_model(parser)
     parser.add_argument("--lang", default="c", metavar="NAMES", help=f"languages, with commas between: {LANGUAGES} (default c)")
     parser.add_argument("--what", default="dynamics", metavar="NAMES", help=f"programs: {WHAT} (default dynamics)")
     parser.add_argument("--out", type=Path, default=Path("out"), metavar="DIR", help="folder for the files (default out)")
-    parser.add_argument("--json", action="store_true", help="print one JSON object")
-    parser.set_defaults(action=action)
+    add_json(parser)
+    parser.set_defaults(action=run, takes_wishes=True)
 
 
-def run(given: argparse.Namespace, model: Model | Equations, start: Mapping[str, float]) -> None:
+def run(given: argparse.Namespace, extra: list[str]) -> int:
     """Write the files, and say which."""
-    from draisine.verbs import export
+    from draisine.verbs.making import export
 
-    written = export(model, _listed(given.lang), _listed(given.what), given.out, start=start)
+    written = export(model_of(given.model), names_of(given.lang), names_of(given.what), given.out, start=wishes_of(extra))
     if given.json:
         print_json({"written": written})
-        return
+        return DONE
     for path in written:
         print(path)
-
-
-def _listed(text: str) -> list[str]:
-    return [word.strip() for word in text.split(",") if word.strip()]
+    return DONE

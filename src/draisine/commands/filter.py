@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import argparse
-import tomllib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from draisine.commands.exits import DONE
+from draisine.commands.options import add_json
 from draisine.commands.terminal import print_json
+from draisine.commands.words import model_of, pairs_of
 
 if TYPE_CHECKING:
     from draisine.estimation.filters.study import FilterStudy
@@ -17,7 +19,7 @@ STUDIES = Path(__file__).parents[1] / "gallery" / "data" / "filters"
 TABLES = ("measured", "spread", "process", "start", "inputs", "parameters")
 
 
-def add(commands: Any, action: Callable[[argparse.Namespace, list[str]], int]) -> None:
+def add(commands: Any) -> None:
     """The parser of the command."""
     parser = commands.add_parser(
         "filter",
@@ -47,8 +49,8 @@ def add(commands: Any, action: Callable[[argparse.Namespace, list[str]], int]) -
     parser.add_argument(
         "--out", type=Path, default=None, metavar="DIR", help="write a figure and the estimates (CSV) into this folder"
     )
-    parser.add_argument("--json", action="store_true", help="print one JSON object")
-    parser.set_defaults(action=action)
+    add_json(parser)
+    parser.set_defaults(action=run)
 
 
 def known() -> list[str]:
@@ -56,9 +58,7 @@ def known() -> list[str]:
     return sorted(path.stem for path in STUDIES.glob("*.toml"))
 
 
-def run(
-    given: argparse.Namespace, model_of: Callable[[str], Any], pairs: Callable[[list[str], str], Sequence[tuple[str, str]]]
-) -> None:
+def run(given: argparse.Namespace, _: list[str]) -> int:
     """Read, filter, tell."""
     from dataclasses import replace
 
@@ -67,7 +67,7 @@ def run(
     study = _study(given.study)
     said = {"measured": given.measured, "spread": given.spread, "process": given.process, "start": given.start}
     said |= {"inputs": given.input, "parameters": given.set}
-    study = study.with_more(**{name: _table(name, texts, pairs) for name, texts in said.items()})
+    study = study.with_more(**{name: _table(name, texts) for name, texts in said.items()})
     study = replace(study, smooth=study.smooth or given.smooth, show=tuple(given.show) or study.show)
     if not study.measured:
         raise ValueError("--measured is missing: say what the columns measure, e.g. --measured gyro=roll_rate:0.1")
@@ -82,10 +82,13 @@ def run(
             print(f"{name} at {found.time[-1]:g} s: {found[name][-1]:.6g} ± {found.deviation(name)[-1]:.2g}")
     if given.out is not None:
         _write(given.out, found, names)
+    return DONE
 
 
 def _study(name: str) -> FilterStudy:
     """A study of the gallery or a file; else a model about which the command line says all."""
+    import tomllib
+
     from draisine.estimation.filters.study import FilterStudy, read_filter
 
     if name in known():
@@ -96,10 +99,10 @@ def _study(name: str) -> FilterStudy:
     return FilterStudy(name)
 
 
-def _table(name: str, texts: list[str], pairs: Callable[[list[str], str], Sequence[tuple[str, str]]]) -> dict[str, Any]:
+def _table(name: str, texts: list[str]) -> dict[str, Any]:
     option = {"inputs": "--input", "parameters": "--set"}.get(name, f"--{name}")
     found: dict[str, Any] = {}
-    for key, value in pairs(texts, option):
+    for key, value in pairs_of(texts, option):
         quantity, colon, noise = value.partition(":")
         found[key] = [quantity, _amount(noise)] if name == "measured" and colon else _amount(value)
     return found

@@ -4,24 +4,24 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from draisine.commands.exits import DONE, ENDED_EARLY, INFEASIBLE, INTERRUPTED
+from draisine.commands.options import add_json
 from draisine.commands.terminal import print_json, say
+from draisine.commands.words import model_of
 
 if TYPE_CHECKING:
-    from draisine.model import Model
     from draisine.optimal.ipopt import Progress
     from draisine.optimal.solution import Solution
-    from draisine.program.equations import Equations
 
-SOLVED, UNSOLVED, INFEASIBLE, INTERRUPTED = 0, 1, 3, 130
 EVERY = 25  # iterations between two lines when piped
 
 
-def add(commands: Any, action: Callable[[argparse.Namespace, list[str]], int]) -> None:
+def add(commands: Any) -> None:
     """Add the command to the parser's."""
     parser = commands.add_parser(
         "optimise",
@@ -38,14 +38,14 @@ def add(commands: Any, action: Callable[[argparse.Namespace, list[str]], int]) -
     parser.add_argument("--out", type=Path, default=None, metavar="FILE", help="write motion and costates (.nc)")
     parser.add_argument("--table", type=Path, default=None, metavar="FILE", help="write the inputs as a table (.csv)")
     parser.add_argument("--rate", type=float, default=100.0, metavar="HZ", help="rows per second of the table (default 100)")
-    parser.add_argument("--json", action="store_true", help="print one JSON object")
-    parser.set_defaults(action=action)
+    add_json(parser)
+    parser.set_defaults(action=run)
 
 
-def run(given: argparse.Namespace, model: Callable[[str], Model | Equations]) -> int:
+def run(given: argparse.Namespace, _: list[str]) -> int:
     """Solve, write, tell; the exit status."""
     with _progress(given.json) as progress:
-        found = _solved(given, model, progress)
+        found = _solved(given, progress)
     written = _written(given, found)
     told = found.optimality
     if given.json:
@@ -60,13 +60,13 @@ def run(given: argparse.Namespace, model: Callable[[str], Model | Equations]) ->
     return _code(found)
 
 
-def _solved(given: argparse.Namespace, model: Callable[[str], Model | Equations], progress: Progress) -> Solution:
+def _solved(given: argparse.Namespace, progress: Progress) -> Solution:
     from draisine.optimal.ipopt import watched
 
     if Path(given.study).suffix.lower() in (".toml", ".json"):
         from draisine.optimal.study import read_statement
 
-        stated = read_statement(given.study, model)
+        stated = read_statement(given.study, model_of)
         return (stated if given.intervals is None else stated.on(given.intervals)).solve(progress)
     if given.intervals is not None:
         raise ValueError("--intervals: a study of the gallery has its own mesh; write its manoeuvre into a file to change it")
@@ -93,8 +93,8 @@ def _code(found: Solution) -> int:
     from draisine.optimal.ipopt import Outcome
 
     if found.solved:
-        return SOLVED
-    return {Outcome.INFEASIBLE: INFEASIBLE, Outcome.INTERRUPTED: INTERRUPTED}.get(found.outcome, UNSOLVED)
+        return DONE
+    return {Outcome.INFEASIBLE: INFEASIBLE, Outcome.INTERRUPTED: INTERRUPTED}.get(found.outcome, ENDED_EARLY)
 
 
 def _as_data(found: Solution) -> dict[str, Any]:

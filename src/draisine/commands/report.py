@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from draisine.commands.stability import WISHES, sweep_of
+from draisine.commands.exits import DONE, ENDED_EARLY
+from draisine.commands.options import add_json, add_model, add_set, seconds
 from draisine.commands.terminal import print_json, stages, table
+from draisine.commands.words import WISHES, model_of, numbers_of, sweep_of, wishes_of
 
 if TYPE_CHECKING:
-    from draisine.model import Model
-    from draisine.program.equations import Equations
     from draisine.reports import Report
 
 
-def add(commands: Any, action: Callable[[argparse.Namespace, list[str]], int]) -> None:
+def add(commands: Any) -> None:
     """Add the command to the parser's."""
     parser = commands.add_parser(
         "report",
@@ -26,27 +25,26 @@ def add(commands: Any, action: Callable[[argparse.Namespace, list[str]], int]) -
         "when a chapter could not be written or found something wrong.",
         epilog="example: draisine report bicycle --out bicycle.html --pdf",
     )
-    parser.add_argument("model", metavar="MODEL", help="a name of the gallery, or a model file (.toml)")
+    add_model(parser)
     parser.add_argument(
         "--out", type=Path, default=None, metavar="FILE", help="document to write: .html or .pdf (default MODEL.html)"
     )
     parser.add_argument("--pdf", action="store_true", help="print it as a PDF too, by Chromium")
     parser.add_argument("--no-film", action="store_true", help="leave the film of the ride out, which takes about 700 kB")
-    parser.add_argument("--until", type=float, default=5.0, metavar="SECONDS", help="length of the sample ride (default 5)")
+    parser.add_argument("--until", type=seconds, default=5.0, metavar="SECONDS", help="length of the sample ride (default 5)")
     parser.add_argument(
         "--over", default=None, metavar="NAME=FROM:TO:COUNT", help="what stability is told over (default the speed)"
     )
-    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="a parameter; may repeat")
-    parser.add_argument("--json", action="store_true", help="print one JSON object")
-    parser.set_defaults(action=action)
+    add_set(parser)
+    add_json(parser)
+    parser.set_defaults(action=run, takes_wishes=True)
 
 
-def run(
-    given: argparse.Namespace, model: Model | Equations, wishes: Mapping[str, float], parameters: Mapping[str, float]
-) -> bool:
-    """Write the document and say what is in it; whether every chapter could be written and found nothing wrong."""
+def run(given: argparse.Namespace, extra: list[str]) -> int:
+    """Write the document and say what is in it; it counts as done if every chapter could be written and found nothing wrong."""
     from draisine.reports import report
 
+    model, wishes, parameters = model_of(given.model), wishes_of(extra), numbers_of(given.set, "--set")
     targets = _targets(given)
     with stages("report", silent=given.json) as progress:
         found = report(
@@ -65,7 +63,7 @@ def run(
         print_json({**found.as_data(), "written": targets})
     else:
         _tell(found, targets)
-    return not found.failed and not found.troubles
+    return ENDED_EARLY if found.failed or found.troubles else DONE
 
 
 def _targets(given: argparse.Namespace) -> list[Path]:

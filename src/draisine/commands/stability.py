@@ -7,7 +7,10 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from draisine.commands.exits import DONE
+from draisine.commands.options import add_json, add_model, add_motion
 from draisine.commands.terminal import bar, print_json, say, table
+from draisine.commands.words import WISHES, motion_of, names_of, sweep_of
 
 if TYPE_CHECKING:
     from draisine.model import Model
@@ -16,23 +19,22 @@ if TYPE_CHECKING:
 
 Action = Callable[[argparse.Namespace, list[str]], int]
 
-WISHES = "further --NAME VALUE are wishes for the motion, as in simulate"
 SPEEDS = "speed=0:12:121"  # swept where nothing else is said, of models that have a speed
 
 
-def add(commands: Any, modes: Action, critical: Action, steady: Action, linearize: Action, map: Action) -> None:
+def add(commands: Any) -> None:
     """Add the five commands to the parser's."""
-    parser = _parser(commands, "modes", modes, "eigenvalues of steady motions over a sweep", "speed=0:10:200")
+    parser = _parser(commands, "modes", run_modes, "eigenvalues of steady motions over a sweep", "speed=0:10:200")
     parser.add_argument("--plot", type=Path, default=None, metavar="FILE", help="draw them (.png, .pdf, .svg)")
-    _parser(commands, "critical", critical, "where steady motions gain or lose stability", "speed=0:10:101").add_argument(
+    _parser(commands, "critical", run_critical, "where steady motions gain or lose stability", "speed=0:10:101").add_argument(
         "--gradient", action="store_true", help="also how each value changes with every parameter"
     )
-    parser = _plain(commands, "steady", steady, "the steady motion with named quantities fixed (--NAME VALUE)")
+    parser = _plain(commands, "steady", run_steady, "the steady motion with named quantities fixed (--NAME VALUE)")
     parser.add_argument("--free", default="", metavar="NAMES", help="inputs or parameters left free, with commas between")
-    _plain(commands, "linearize", linearize, "the linear model of small deviations from a motion").add_argument(
+    _plain(commands, "linearize", run_linearize, "the linear model of small deviations from a motion").add_argument(
         "--full", action="store_true", help="keep states on which nothing depends"
     )
-    parser = _plain(commands, "map", map, "which steady motions last, over two quantities")
+    parser = _plain(commands, "map", run_map, "which steady motions last, over two quantities")
     parser.add_argument(
         "--over",
         required=True,
@@ -47,45 +49,18 @@ def add(commands: Any, modes: Action, critical: Action, steady: Action, lineariz
 
 def _plain(commands: Any, name: str, action: Action, about: str) -> Any:
     parser = commands.add_parser(name, help=about, description=f"{about[0].upper()}{about[1:]}; {WISHES}.")
-    parser.add_argument("model", metavar="MODEL", help="a name of the gallery, or a model file (.toml)")
-    add_quantities(parser)
+    add_model(parser)
+    add_motion(parser)
     parser.add_argument("--states", default="", metavar="NAMES", help="quantities that tell deviations, with commas between")
-    parser.add_argument("--json", action="store_true", help="print one JSON object")
-    parser.set_defaults(action=action)
+    add_json(parser)
+    parser.set_defaults(action=action, takes_wishes=True)
     return parser
-
-
-def add_quantities(parser: argparse.ArgumentParser) -> None:
-    """--set and --at: parameters and quantities of the motion."""
-    pair: dict[str, Any] = {"action": "append", "default": [], "metavar": "NAME=VALUE"}
-    parser.add_argument("--set", **pair, help="set a parameter, or a quantity of the motion; may repeat")
-    parser.add_argument("--at", **pair, help="a quantity of the motion, e.g. speed=5 (or --speed 5); may repeat")
 
 
 def _parser(commands: Any, name: str, action: Action, about: str, example: str) -> Any:
     parser = _plain(commands, name, action, about)
     parser.add_argument("--over", metavar="NAME=FROM:TO:COUNT", help=f"what is swept, e.g. {example}; by default {SPEEDS}")
     return parser
-
-
-def names_of(text: str) -> tuple[str, ...]:
-    return tuple(word.strip() for word in text.split(",") if word.strip())
-
-
-def sweep_of(text: str) -> tuple[str, Any]:
-    """`speed=0:10:200` as a name and its values."""
-    import numpy as np
-
-    name, sign, numbers = text.partition("=")
-    parts = numbers.split(":")
-    try:
-        first, last = float(parts[0]), float(parts[1])
-        count = int(parts[2]) if len(parts) > 2 else 101
-    except (ValueError, IndexError):
-        count = 0
-    if not sign or len(parts) > 3 or count < 2:
-        raise ValueError(f"--over {text!r}: write NAME=FROM:TO:COUNT, e.g. speed=0:10:200")
-    return name.strip().replace("-", "_"), np.linspace(first, last, count)
 
 
 def _modes(
@@ -119,9 +94,8 @@ def _told(given: argparse.Namespace, model: Model | Equations) -> tuple[str, ...
     return ("lean", "steer") if {"lean", "steer"} <= known else ()
 
 
-def run_modes(
-    given: argparse.Namespace, model: Model | Equations, wishes: Mapping[str, float], parameters: Mapping[str, float]
-) -> None:
+def run_modes(given: argparse.Namespace, extra: list[str]) -> int:
+    model, wishes, parameters = motion_of(given, extra)
     found = _modes(given, model, wishes, parameters)
     if given.plot is not None:
         from draisine.view.canvas import write
@@ -129,22 +103,22 @@ def run_modes(
         write(found.plot(), given.plot)
     if given.json:
         print_json(found.as_data())
-        return
+        return DONE
     say(found)
     for critical in found.critical():
         print(f"{critical.kind}: {critical.over} = {critical.value:.12g}")
     if given.plot is not None:
         print(f"written: {given.plot}")
+    return DONE
 
 
-def run_critical(
-    given: argparse.Namespace, model: Model | Equations, wishes: Mapping[str, float], parameters: Mapping[str, float]
-) -> None:
+def run_critical(given: argparse.Namespace, extra: list[str]) -> int:
+    model, wishes, parameters = motion_of(given, extra)
     found = _modes(given, model, wishes, parameters).critical()
     slopes = [c.gradient() if given.gradient else {} for c in found]
     if given.json:
         print_json([{**c.as_data(), "gradient": g} for c, g in zip(found, slopes, strict=True)])
-        return
+        return DONE
     if not found:
         print("no critical value in the sweep")
     for critical, slope in zip(found, slopes, strict=True):
@@ -152,40 +126,40 @@ def run_critical(
         print(f"{critical.kind}: {critical.over} = {critical.value:.14g}, eigenvalue {z.real:.6g} {z.imag:+.6g}i")
         for name, value in sorted(slope.items(), key=lambda item: -abs(item[1])):
             print(f"    d{critical.over}/d{name} = {value:.8g}")
+    return DONE
 
 
-def run_steady(
-    given: argparse.Namespace, model: Model | Equations, wishes: Mapping[str, float], parameters: Mapping[str, float]
-) -> None:
+def run_steady(given: argparse.Namespace, extra: list[str]) -> int:
     from draisine.stability.steady import steady
 
+    model, wishes, parameters = motion_of(given, extra)
     found = steady(model, wishes, free=names_of(given.free), parameters=parameters)
     linear = found.linearize(_told(given, model)).essential()
     if given.json:
         print_json({"values": found.values, "ignorable": found.ignorable, "linear": linear.as_data()})
-        return
+        return DONE
     table(("", ""), [(name, f"{value:.9g}") for name, value in found.values.items()])
     say(linear)
+    return DONE
 
 
-def run_linearize(
-    given: argparse.Namespace, model: Model | Equations, wishes: Mapping[str, float], parameters: Mapping[str, float]
-) -> None:
+def run_linearize(given: argparse.Namespace, extra: list[str]) -> int:
     from draisine.stability.linearisation import linearize
 
+    model, wishes, parameters = motion_of(given, extra)
     found = linearize(model, wishes, parameters=parameters, states=_told(given, model))
     found = found if given.full else found.essential()
     if given.json:
         print_json(found.as_data())
     else:
         say(found)
+    return DONE
 
 
-def run_map(
-    given: argparse.Namespace, model: Model | Equations, wishes: Mapping[str, float], parameters: Mapping[str, float]
-) -> None:
+def run_map(given: argparse.Namespace, extra: list[str]) -> int:
     from draisine.drawn.stability import stability_map
 
+    model, wishes, parameters = motion_of(given, extra)
     over = dict(sweep_of(text) for text in given.over)
     with bar("map", silent=given.json) as progress:
         found = stability_map(
@@ -204,10 +178,8 @@ def run_map(
         write(found.plot(), given.plot)
     if given.json:
         print_json(found.as_data())
-        return
+        return DONE
     say(found)
     if given.plot is not None:
         print(f"written: {given.plot}")
-
-
-TASKS = {"modes": run_modes, "critical": run_critical, "steady": run_steady, "linearize": run_linearize, "map": run_map}
+    return DONE

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from draisine.commands.exits import DONE, ENDED_EARLY
+from draisine.commands.options import seconds
+from draisine.commands.words import model_of
 
 if TYPE_CHECKING:
     from draisine.model import Model
     from draisine.program.equations import Equations
 
 
-def add(commands: Any, action: Callable[[argparse.Namespace, list[str]], int]) -> None:
+def add(commands: Any) -> None:
     """Add the command to the parser's."""
     parser = commands.add_parser(
         "studio",
@@ -31,31 +34,33 @@ def add(commands: Any, action: Callable[[argparse.Namespace, list[str]], int]) -
     parser.add_argument(
         "--against", action="append", default=[], metavar="MODEL", help="a second design with the same parameters; may repeat"
     )
-    parser.add_argument("--step", type=float, default=None, metavar="SECONDS", help="of one step (default 0.002, less if needed)")
+    parser.add_argument(
+        "--step", type=seconds, default=None, metavar="SECONDS", help="of one step (default 0.002, less if needed)"
+    )
     parser.add_argument("--port", type=int, default=0, metavar="N", help="of the server (default: any that is free)")
     parser.add_argument("--no-browser", action="store_true", help="print the address and open nothing")
     parser.add_argument(
         "--check", type=Path, default=None, metavar="RIDE", help="a recorded ride (.csv) instead: make each of its steps again"
     )
-    parser.set_defaults(action=action)
+    parser.set_defaults(action=run)
 
 
-def run(given: argparse.Namespace, model: Callable[[str], Model | Equations]) -> bool:
-    """Write the folder, serve until the keyboard interrupts, or check a ride: whether it went as it should."""
+def run(given: argparse.Namespace, _: list[str]) -> int:
+    """Write the folder, serve until the keyboard interrupts, or check a ride."""
     is_file = given.model.endswith((".toml", ".txt")) or "/" in given.model
     if given.check is not None:
-        return _checked(given.check, model(given.model) if is_file else None)
+        return DONE if _checked(given.check, model_of(given.model) if is_file else None) else ENDED_EARLY
     import webbrowser
 
     from draisine.studio.server import Server
     from draisine.studio.static import write_static
     from draisine.studio.verb import studio_page
 
-    against = {Path(name).stem.replace("_", " "): model(name) for name in given.against}
-    page = studio_page(model(given.model) if is_file else given.model, against=against, step=given.step)
+    against = {Path(name).stem.replace("_", " "): model_of(name) for name in given.against}
+    page = studio_page(model_of(given.model) if is_file else given.model, against=against, step=given.step)
     if given.static is not None:
         print(f"written: {write_static(page, given.static)}")
-        return True
+        return DONE
     with Server(page, given.port) as server:
         print(f"the studio is at {server.address} (Ctrl-C ends it)", flush=True)
         if not given.no_browser and not webbrowser.open(server.address):
@@ -64,7 +69,7 @@ def run(given: argparse.Namespace, model: Callable[[str], Model | Equations]) ->
             server.wait()
         except KeyboardInterrupt:  # the usual end
             print("the studio is closed")
-    return True
+    return DONE
 
 
 def _checked(path: Path, model: Model | Equations | None) -> bool:

@@ -5,7 +5,6 @@ Results go to stdout and everything else to stderr, so that what is piped on is 
 
 from __future__ import annotations
 
-import json
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -76,6 +75,8 @@ def print_json(data: Any) -> None:
     >>> print_json({"speed": float("inf"), "names": ("a",)})
     {"speed": null, "names": ["a"]}
     """
+    import json
+
     print(json.dumps(finite(data), ensure_ascii=False, allow_nan=False, default=_plain))
 
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from draisine.commands.stability import sweep_of
+from draisine.commands.exits import DONE
+from draisine.commands.options import add_json
 from draisine.commands.terminal import print_json, say
+from draisine.commands.words import sweep_of
 
 
-def add(commands: Any, action: Callable[[argparse.Namespace, list[str]], int]) -> None:
+def add(commands: Any) -> None:
     """Add the command to the parser's."""
     parser = commands.add_parser(
         "uncertainty",
@@ -24,11 +25,11 @@ def add(commands: Any, action: Callable[[argparse.Namespace, list[str]], int]) -
     parser.add_argument("--over", default="speed=0:10:101", metavar="speed=FROM:TO:COUNT", help="speeds (default speed=0:10:101)")
     parser.add_argument("--samples", type=int, default=0, metavar="N", help="check by so many random sets of parameters")
     parser.add_argument("--plot", type=Path, default=None, metavar="FILE", help="draw the bands (.png, .pdf, .svg)")
-    parser.add_argument("--json", action="store_true", help="print one JSON object")
-    parser.set_defaults(action=action)
+    add_json(parser)
+    parser.set_defaults(action=run)
 
 
-def run(given: argparse.Namespace) -> None:
+def run(given: argparse.Namespace, _: list[str]) -> int:
     """Read, propagate, say."""
     from draisine.measured_bicycle import read_bicycle
 
@@ -43,7 +44,8 @@ def run(given: argparse.Namespace) -> None:
         save_figure(bike.figure(speeds), given.plot)
     if given.json:
         print_json(found.as_data())
-        return
+        return DONE
     say(found)
     if given.plot is not None:
         print(f"written: {given.plot}")
+    return DONE

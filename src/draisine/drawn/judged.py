@@ -6,7 +6,7 @@ from typing import Any
 
 from draisine.doctor.diagnosis import Diagnosis, diagnose
 from draisine.equations.agreement import Certificate
-from draisine.verbs import certify
+from draisine.verbs.judging import certify
 
 __all__ = ["Certificate", "Diagnosis", "certify", "diagnose"]
 

@@ -1,14 +1,14 @@
-"""Manoeuvres whose solutions draw themselves: here optimal control and figures meet, as `verbs` does for runs."""
+"""Manoeuvres whose solutions draw themselves: here optimal control and figures meet."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from draisine.drawn.runs import Trajectory
 from draisine.optimal.problem import Manoeuvre, manoeuvre
 from draisine.optimal.solution import Solution
-from draisine.verbs import Trajectory
 
-# a solution's trajectory draws itself too, which `verbs` sees to
+# a solution's trajectory draws itself too
 __all__ = ["Manoeuvre", "Solution", "Trajectory", "manoeuvre", "plot_solution"]
 
 

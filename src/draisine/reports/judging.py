@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from draisine.reports.chapter import Absent, Told
 from draisine.reports.markup import counted, listed, paragraph, say, table
 from draisine.reports.subject import Subject
@@ -9,7 +11,7 @@ from draisine.reports.subject import Subject
 
 def certificate(subject: Subject) -> Told:
     """Independent derivations compared at random admissible states."""
-    from draisine.verbs import certify
+    from draisine.verbs.judging import certify
 
     found = certify(subject.model)
     roads = counted(len(found.roads), "road")
@@ -39,7 +41,7 @@ def diagnosis(subject: Subject) -> Told | Absent:
     found = diagnose(subject.model)
     lines: list[str] = []
     for heading, sentences in found.sections.items():
-        lines += [f"<h3>{say(heading.capitalize())}</h3>", *(paragraph(_sentence(s)) for s in sentences)]
+        lines += [f"<h3>{say(heading.capitalize())}</h3>", *(paragraph(_sentence(s, subject.names)) for s in sentences)]
     freedoms = f"{found.freedoms_of_position} of position, {found.freedoms_of_velocity} of velocity"
     facts = {"Freedoms": freedoms}
     if found.index is not None and getattr(found.index, "differential", None) is not None:
@@ -47,6 +49,8 @@ def diagnosis(subject: Subject) -> Told | Absent:
     return Told(tuple(lines), facts, "" if found.can_move else "The constraints leave no motion.")
 
 
-def _sentence(text: str) -> str:
-    capital = text[:1].upper() + text[1:]
-    return capital if capital.endswith((".", ":", "!")) else f"{capital}."
+def _sentence(text: str, names: Collection[str] = ()) -> str:
+    """As a sentence; a name of the model that begins it stays as it is."""
+    begins_by_name = text.split(" ", 1)[0].rstrip(",:;") in names
+    told = text if begins_by_name else text[:1].upper() + text[1:]
+    return told if told.endswith((".", ":", "!")) else f"{told}."

@@ -21,6 +21,7 @@ RIDDEN = 4.0  # m/s: where no speed is stable
 NUDGE = 0.2  # rad/s or m/s: enough to see, little enough not to fall at once
 PUSH = 0.5
 _STILL = 1e-6  # what moves less does not move
+_PUSHED = "where its description begins, with a push, since it would stay at rest"
 _TELLING = ("speed", "lean", "steer", "roll_rate", "steer_rate", "heading")
 _MOST_CHANNELS = 12
 _STEPS = 200_000  # a sample ride is no place for millions
@@ -36,7 +37,9 @@ class Riding:
 
     @cached_property
     def run(self) -> Trajectory:
-        """The first of the starts that moves; the last one that can be begun, if none does."""
+        """The first of the starts that moves, by a push only if velocities change after it; else the first that moves at all, or
+        the last one that can be begun."""
+        steady: tuple[Trajectory, dict[str, float], str] | None = None
         found, problem = None, None
         for start, why in self._starts():
             self.start, self.why = start, why
@@ -45,8 +48,12 @@ class Riding:
             except InconsistentStart as refused:
                 problem = refused
                 continue
-            if _moves(found):
+            if _moves(found) and (why != _PUSHED or _moves(found, Group.VELOCITIES)):
                 return found
+            if steady is None and _moves(found):
+                steady = found, start, why
+        if steady is not None:
+            found, self.start, self.why = steady
         if found is None:
             assert problem is not None
             raise problem
@@ -54,7 +61,7 @@ class Riding:
 
     def _simulated(self) -> Trajectory:
         from draisine.simulation import Auto
-        from draisine.verbs import simulate
+        from draisine.verbs.moving import simulate
 
         method = None if isinstance(self.subject.equations.dynamics, Implicit) else Auto(max_steps=_STEPS)
         return simulate(self.subject.model, self.subject.wanted.until, start=self.start, method=method, progress=self.progress)
@@ -80,15 +87,15 @@ class Riding:
         yield {}, "where its description begins"
         for q in e.velocities:
             if not e.independent or q.name in e.independent:
-                yield {q.name: PUSH}, "where its description begins, with a push, since it would stay at rest"
+                yield {q.name: PUSH}, _PUSHED
         if not e.velocities:
             for q in e.coordinates:
                 value = q.default + 0.1 * max(1.0, abs(q.default))
                 yield {q.name: value}, "a little beside where its description begins, since it would stay at rest"
 
 
-def _moves(run: Trajectory) -> bool:
-    values = run.table(Group.COORDINATES)
+def _moves(run: Trajectory, group: Group = Group.COORDINATES) -> bool:
+    values = run.table(group)
     change = np.ptp(values, axis=0)
     return bool((change > _STILL * np.maximum(1.0, np.abs(values).max(axis=0))).any())
 
@@ -144,7 +151,7 @@ def _figures(run: Trajectory, subject: Subject) -> list[str]:
     if len(run) < 2:
         return []
     names = _channels(run)
-    lines = figure(plot(run, *names), f"{', '.join(words(n) for n in names)} against time.".capitalize())
+    lines = figure(plot(run, *names), f"Against time: {', '.join(words(n) for n in names)}.")
     system = subject.system
     if system is not None and (system.wheels or system.edges) and _goes_about(run):
         lines += figure(path(run), "The path from above.")

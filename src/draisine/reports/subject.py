@@ -90,6 +90,13 @@ class Subject:
         except (ValueError, KeyError):
             return None
 
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """What the equations call by name, to be written as it is."""
+        e = self.equations
+        moving = (q.name for q in (*e.states, *e.velocities, *e.inputs, *e.outputs))
+        return frozenset((*moving, *(c.name for c in e.constraints)))
+
     def knows(self, name: str) -> bool:
         """Whether a quantity of that name moves."""
         return any(q.name == name for q in (*self.equations.states, *self.equations.outputs))

@@ -2,22 +2,14 @@
 
 from __future__ import annotations
 
-from draisine.results.channel import Channel, Group
-from draisine.results.files import TrajectoryFileError, load, save
-from draisine.results.status import Ending, Status
-from draisine.results.trajectory import Occurrence, Segment, Statistics, Trajectory, UnknownChannel
+from draisine.lazily import loader, names_of
 
-__all__ = [
-    "Channel",
-    "Ending",
-    "Group",
-    "Occurrence",
-    "Segment",
-    "Statistics",
-    "Status",
-    "Trajectory",
-    "TrajectoryFileError",
-    "UnknownChannel",
-    "load",
-    "save",
-]
+# module of this folder → the names it holds
+_HELD = {
+    "channel": ("Channel", "Group"),
+    "files": ("TrajectoryFileError", "load", "save"),
+    "status": ("Ending", "Status"),
+    "trajectory": ("Occurrence", "Segment", "Statistics", "Trajectory", "UnknownChannel"),
+}
+__all__ = names_of(_HELD)
+__getattr__ = loader(__name__, _HELD)

@@ -38,7 +38,7 @@ def save(run: Trajectory, path: str | os.PathLike[str]) -> None:
     The file appears complete or not at all: an interrupted save leaves what was there before.
     """
     target = Path(path)
-    form = _format(target)
+    form = _format(target, f"; films are {', '.join(FILMS)}")
     with replacing(target) as draft:
         form.write(_unfolded(run), draft)
 
@@ -90,6 +90,10 @@ def _check_place(target: Path) -> None:
         raise FileNotFoundError(f"cannot write {target.name!r}: there is no directory {str(target.parent)!r}; create it first")
     if target.is_dir():
         raise IsADirectoryError(f"cannot write {str(target)!r}: it is a directory; add a file name")
+    if not os.access(target.parent, os.W_OK):
+        raise PermissionError(
+            f"cannot write {target.name!r}: nothing may be written to the directory {str(target.parent)!r}; name another"
+        )
 
 
 @contextmanager
@@ -107,9 +111,9 @@ def replacing(target: Path) -> Iterator[Path]:
         draft.unlink(missing_ok=True)
 
 
-def _format(path: Path) -> ModuleType:
+def _format(path: Path, more: str = "") -> ModuleType:
     suffix = path.suffix.lower()
     if suffix not in _FORMATS:
         known = ".nc (NetCDF), .parquet and .csv"
-        raise ValueError(f"unknown kind of trajectory file {path.name!r}: the suffix {suffix!r} is none of {known}")
+        raise ValueError(f"unknown kind of trajectory file {path.name!r}: the suffix {suffix!r} is none of {known}{more}")
     return _FORMATS[suffix]

@@ -182,6 +182,9 @@ class LinearModel:
         names = {"model": self.model, "states": self.states, "inputs": self.inputs, "outputs": self.outputs}
         return {**names, **matrices, "eigenvalues": values, "at": self.at, "left_out": self.left_out}
 
+    def __repr__(self) -> str:
+        return f"<LinearModel of {self.model}: {', '.join(self.states)}; {len(self.inputs)} inputs, {len(self.outputs)} outputs>"
+
     def __str__(self) -> str:
         width = max([len(name) for name in self.states], default=0)
         lines = [f"{self.model}: {len(self.states)} states, {len(self.inputs)} inputs, {len(self.outputs)} outputs"]

@@ -6,16 +6,16 @@ the run: status, events, warnings, parameters, statistics, seconds.
 
 from __future__ import annotations
 
-import difflib
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from draisine.records import dataclass
 from draisine.results.audit import energy_balance, energy_scale, worst_residuals
 from draisine.results.channel import STATE_GROUPS, Channel, Group, as_group
 from draisine.results.sensitivity import Sensitivity
@@ -146,6 +146,8 @@ class Trajectory:
     def _find(self, name: str) -> int:
         if name in self._column:
             return self._column[name]
+        import difflib
+
         near = difflib.get_close_matches(str(name), self._column, n=4, cutoff=0.5)
         near += [other for other in self._column if str(name) in other and other not in near][:4]
         hint = f"did you mean {', '.join(near)}?" if near else "run.names() lists them all"
@@ -310,7 +312,7 @@ class Trajectory:
 
         return to_pandas(self)
 
-    if TYPE_CHECKING:  # attached by `draisine.verbs`, since results know no pictures
+    if TYPE_CHECKING:  # attached by `draisine.drawn.runs`, since results know no pictures
 
         def plot(self, *names: str, **options: Any) -> Any: ...
 

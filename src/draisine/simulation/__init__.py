@@ -2,43 +2,17 @@
 
 from __future__ import annotations
 
-from draisine.simulation.choices import Choices, prepare
-from draisine.simulation.control import EveryStage, Sampled, State
-from draisine.simulation.iterated import ConjugateGradients, Reactions, reactions
-from draisine.simulation.methods import CVODE, DOP853, ESDIRK23, IDA, RK4, Auto, Gauss, Heun, Method, PredictorCorrector, Radau
-from draisine.simulation.result import Occurrence, Run, Segment
-from draisine.simulation.run import integrate
-from draisine.simulation.start import Conflict, InconsistentStart, Near, Start, StartProblem, StartReport, consistent_start
+from draisine.lazily import loader, names_of
 
-__all__ = [
-    "CVODE",
-    "DOP853",
-    "ESDIRK23",
-    "IDA",
-    "RK4",
-    "Auto",
-    "Choices",
-    "Conflict",
-    "ConjugateGradients",
-    "EveryStage",
-    "Gauss",
-    "Heun",
-    "InconsistentStart",
-    "Method",
-    "Near",
-    "Occurrence",
-    "PredictorCorrector",
-    "Radau",
-    "Reactions",
-    "Run",
-    "Sampled",
-    "Segment",
-    "Start",
-    "StartProblem",
-    "StartReport",
-    "State",
-    "consistent_start",
-    "integrate",
-    "prepare",
-    "reactions",
-]
+# module of this folder → the names it holds
+_HELD = {
+    "choices": ("Choices", "prepare"),
+    "control": ("EveryStage", "Sampled", "State"),
+    "iterated": ("ConjugateGradients", "Reactions", "reactions"),
+    "methods": ("CVODE", "DOP853", "ESDIRK23", "IDA", "RK4", "Auto", "Gauss", "Heun", "Method", "PredictorCorrector", "Radau"),
+    "result": ("Occurrence", "Run", "Segment"),
+    "run": ("integrate",),
+    "start": ("Conflict", "InconsistentStart", "Near", "Start", "StartProblem", "StartReport", "consistent_start"),
+}
+__all__ = names_of(_HELD)
+__getattr__ = loader(__name__, _HELD)

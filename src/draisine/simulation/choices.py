@@ -7,7 +7,7 @@ switching back is free, within a run and from one run to the next.
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property, lru_cache
 
 import numpy as np
@@ -17,7 +17,7 @@ from draisine.kernels.hoisted import HoistedKernel, compile_hoisted
 from draisine.kernels.kernel import Kernel, compile
 from draisine.program.equations import Equations
 from draisine.program.implicit import Implicit
-from draisine.program.program import Program
+from draisine.records import dataclass
 from draisine.simulation.forms import CompiledForm, compile_form
 from draisine.simulation.memory import Kernels
 from draisine.simulation.rates import DerivativeArray
@@ -30,7 +30,7 @@ class CompiledEquations:
     """The kernels that a run of these equations calls. Those of implicit methods are made when one is first used."""
 
     equations: Equations
-    dynamics: Kernel | HoistedKernel | None  # of ẋ = f
+    dynamics: HoistedKernel | None  # of ẋ = f
     project: Kernel | None
     monitor: Kernel | None
     events: Kernel | None
@@ -56,7 +56,7 @@ class CompiledEquations:
             address(self.events),
             control,
             self.form if implicit else None,
-            self.dynamics if isinstance(self.dynamics, HoistedKernel) else None,
+            self.dynamics,
         )
 
 
@@ -86,7 +86,7 @@ class Choices:
             began = time.perf_counter()
             e = self.equations(choice)
             dynamics = None if isinstance(e.dynamics, Implicit) else e.dynamics
-            hot = compile_hoisted(dynamics) if isinstance(dynamics, Program) else None if dynamics is None else compile(dynamics)
+            hot = None if dynamics is None else compile_hoisted(dynamics)
             others = [None if program is None else compile(program) for program in (e.project, e.monitor, e.events)]
             self.ready[choice] = made = CompiledEquations(e, hot, *others)
             if dynamics is None:

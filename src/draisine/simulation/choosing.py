@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from draisine.program.equations import Equations
 from draisine.program.implicit import Implicit
+from draisine.records import dataclass
 from draisine.simulation.methods import CVODE, DOP853, IDA, Auto, Method, SteppingMethod
 
 # methods for 0 = F(t, x, ẋ), by index

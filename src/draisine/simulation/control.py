@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from draisine.program.equations import Equations
+from draisine.records import dataclass
 from draisine.simulation.methods.scheme import positive
 from draisine.simulation.names import unknown_name
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from draisine.program.equations import Equations
 from draisine.program.implicit import Implicit
+from draisine.records import dataclass
 from draisine.results.status import Ending, Status
 from draisine.simulation import layout
 from draisine.simulation.forms import implicit_form

@@ -6,7 +6,6 @@ then stay sparse and exact, and nothing is solved within a residual. Nobody asks
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -18,6 +17,7 @@ from draisine.kernels.sparse_qr import Plan, analyse
 from draisine.program.implicit import Implicit
 from draisine.program.program import Program
 from draisine.program.solved import Solved
+from draisine.records import dataclass
 
 # From this many unknowns on, matrices are factorised by their pattern if that takes fewer operations.
 SPARSE_FROM = 30

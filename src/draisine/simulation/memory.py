@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from math import prod
 from typing import Any
@@ -13,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from draisine.kernels.hoisted import HoistedKernel
+from draisine.records import dataclass
 from draisine.simulation import layout
 from draisine.simulation.forms import CompiledForm
 from draisine.simulation.methods.implicit_scheme import ImplicitScheme

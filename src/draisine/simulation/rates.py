@@ -8,7 +8,6 @@ given by.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -16,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.program.implicit import Implicit
+from draisine.records import dataclass
 
 if TYPE_CHECKING:
     import casadi as ca

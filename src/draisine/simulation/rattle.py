@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from draisine.kernels.kernel import Kernel
+from draisine.records import dataclass
 from draisine.simulation import layout
 from draisine.simulation.memory import Memory
 from draisine.simulation.methods.scheme import Scheme

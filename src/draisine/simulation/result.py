@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
 from draisine.program.equations import Equations
+from draisine.records import dataclass
 from draisine.results.status import Status
 
 Reals = NDArray[np.float64]

@@ -8,11 +8,12 @@ border does not go to and fro.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 from numpy.typing import NDArray
 
+from draisine.records import dataclass
 from draisine.simulation.choosing import title
 from draisine.simulation.ending import moment
 from draisine.simulation.forms import CompiledForm

@@ -13,6 +13,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from draisine.simulation.start.evaluation import Of, Pattern
 from draisine.simulation.start.problem import StartProblem
 from draisine.simulation.start.result import Start
 
@@ -35,14 +36,15 @@ class Freedoms:
         """The gradients of all constraints and outputs of motion, by level."""
         e = self.problem.equations
         given = 0.0, np.zeros(len(e.inputs)), e.default_parameters
-        _, by_q, by_v = self.problem.evaluator(given)(self.start.q, self.start.v)
+        evaluate = self.problem.evaluator(given)
+        levels: tuple[tuple[str, Pattern, Of, Sequence[str]], ...] = (
+            ("position", self.problem.by_q, "q", self.problem.unknowns[0]),
+            ("velocity", self.problem.by_v, "v", self.problem.unknowns[1]),
+        )
         found = {}
-        for level, pattern, entries, unknowns in (
-            ("position", self.problem.by_q, by_q, self.problem.unknowns[0]),
-            ("velocity", self.problem.by_v, by_v, self.problem.unknowns[1]),
-        ):
+        for level, pattern, of, unknowns in levels:
             rows = np.zeros((len(self.problem.names), len(unknowns)))
-            rows[pattern.rows, pattern.columns] = entries
+            rows[pattern.rows, pattern.columns] = evaluate(self.start.q, self.start.v, of)[1]
             found[level] = rows
         return found
 

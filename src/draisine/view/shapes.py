@@ -174,7 +174,8 @@ class _Maker:
         if len(ports) < 2 and not (away or has_wheel or slides or self._has_blade(body.name) or body.shapes):
             blob = self._blob(body)
             self.shapes += [blob] if blob is not None else []
-        self.shapes.append(Centre(body.name, centre))
+        if self._number(body.mass) > 0:
+            self.shapes.append(Centre(body.name, centre))
 
     def _has_blade(self, body: str) -> bool:
         return any(edge.body == body for edge in self.system.edges)

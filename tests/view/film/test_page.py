@@ -94,6 +94,13 @@ def test_a_bicycle_is_seen(film):
     assert len(np.unique(picture.reshape(-1, 3), axis=0)) > 200
 
 
+def test_a_spring_reaches_from_end_to_end_and_no_further(film):
+    box = "() => { const made = DraisineStage.coil(); made.computeBoundingBox(); return made.boundingBox; }"
+    found = film.page.evaluate(box)
+    assert [found[end]["z"] for end in ("min", "max")] == pytest.approx([-0.5, 0.5], abs=0.01)
+    assert [found[end]["x"] for end in ("min", "max")] == pytest.approx([-3.5, 3.5], abs=0.1)
+
+
 def test_the_slider_moves_time_picture_and_charts(film, run):
     view, charts = film.picture("#view"), film.picture("#charts")
     slide(film, 1.25)

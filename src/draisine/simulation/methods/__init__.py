@@ -2,31 +2,21 @@
 
 from __future__ import annotations
 
-from draisine.simulation.methods.auto import Auto
-from draisine.simulation.methods.dop853 import DOP853
-from draisine.simulation.methods.esdirk23 import ESDIRK23
-from draisine.simulation.methods.gauss import Gauss
-from draisine.simulation.methods.heun import Heun
-from draisine.simulation.methods.predictor_corrector import PredictorCorrector
-from draisine.simulation.methods.radau import Radau
-from draisine.simulation.methods.rk4 import RK4
-from draisine.simulation.methods.scheme import Scheme, SteppingMethod
-from draisine.simulation.methods.sundials import CVODE, IDA
+from draisine.lazily import loader, names_of
 
-Method = SteppingMethod | Auto
-
-__all__ = [
-    "CVODE",
-    "DOP853",
-    "ESDIRK23",
-    "IDA",
-    "RK4",
-    "Auto",
-    "Gauss",
-    "Heun",
-    "Method",
-    "PredictorCorrector",
-    "Radau",
-    "Scheme",
-    "SteppingMethod",
-]
+# module of this folder → the names it holds
+_HELD = {
+    "auto": ("Auto",),
+    "dop853": ("DOP853",),
+    "esdirk23": ("ESDIRK23",),
+    "gauss": ("Gauss",),
+    "heun": ("Heun",),
+    "method": ("Method",),
+    "predictor_corrector": ("PredictorCorrector",),
+    "radau": ("Radau",),
+    "rk4": ("RK4",),
+    "scheme": ("Scheme", "SteppingMethod"),
+    "sundials": ("CVODE", "IDA"),
+}
+__all__ = names_of(_HELD)
+__getattr__ = loader(__name__, _HELD)

@@ -9,7 +9,6 @@ from __future__ import annotations
 from fractions import Fraction
 
 import numpy as np
-from numpy.polynomial import legendre
 
 from draisine.simulation.methods.implicit_scheme import Complex, ImplicitScheme, largest_difference, polynomial
 from draisine.simulation.methods.scheme import Array
@@ -17,11 +16,15 @@ from draisine.simulation.methods.scheme import Array
 
 def gauss_nodes(stages: int) -> Array:
     """Zeros of the Legendre polynomial, moved to [0, 1]."""
+    from numpy.polynomial import legendre  # imported when a scheme is worked out: most runs need none
+
     return 0.5 + 0.5 * np.asarray(legendre.leggauss(stages)[0])
 
 
 def radau_nodes(stages: int) -> Array:
     """1 and the zeros of (P_s − P_{s−1})/(x − 1), moved to [0, 1]."""
+    from numpy.polynomial import legendre
+
     difference = np.zeros(stages + 1)
     difference[stages], difference[stages - 1] = 1.0, -1.0
     inner = np.sort(legendre.legroots(difference).real)[:-1]

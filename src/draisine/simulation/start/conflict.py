@@ -7,10 +7,10 @@ could be spared. For each of them the value closest to the one wished for is sou
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
+from draisine.records import dataclass
 from draisine.simulation.start.descent import Missing, descend
 from draisine.simulation.start.level import FULFILLED, Level, Point
 from draisine.simulation.start.newton import restore

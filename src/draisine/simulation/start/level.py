@@ -10,11 +10,13 @@ A residual r counts as zero by its share r/ρ, where ρ = |target| + Σ |∂r/�
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
+
+from draisine.records import dataclass
 
 Reals = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -139,10 +141,11 @@ class Level:
 
     def _rows(self, y: Reals) -> tuple[Reals, Reals]:
         """Residuals and their Jacobian by all unknowns."""
-        values, entries = self.call(y)
-        r = values[self.take] - self.target
-        matrix = np.zeros((len(r), len(y)))
-        matrix.reshape(-1)[self.place] = entries[self.source]
+        r, matrix = np.zeros(0), np.zeros((len(self.take), len(y)))
+        if self.take.size:
+            values, entries = self.call(y)
+            r = values[self.take] - self.target
+            matrix.reshape(-1)[self.place] = entries[self.source]
         if self.plane is None:
             return r, matrix
         return np.concatenate([r, self.plane[0] @ y - self.plane[1]]), np.concatenate([matrix, self.plane[0]])

@@ -7,10 +7,10 @@ a full step does not help, it is damped as by Levenberg and Marquardt, which tur
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 
+from draisine.records import dataclass
 from draisine.simulation.start.level import EXACT, FULFILLED, Level, Point, Reals
 
 MOST_STEPS = 80
@@ -23,7 +23,8 @@ DAMPINGS = 10.0 ** np.arange(-6.0, 5.0, 2.0)  # times the sum of squares of the 
 class Restored:
     """Where Newton ended; `damped` if full steps did not lead there, so that another solution may be closer.
 
-    `shortest` if the way was one step and the equations linear along it: then no solution is closer to where it began.
+    `shortest` if the equations were linear along the way, which then lies in the span of their rows: no solution is closer to
+    where it began.
     """
 
     point: Point
@@ -38,7 +39,7 @@ class Restored:
 def restore(level: Level, z: Reals, most_steps: int = MOST_STEPS) -> Restored:
     """From z on to residuals that vanish, or to where they cannot be lessened any more."""
     point, damped, lowest = level.at(z), False, 0
-    steps, before = 0, np.inf
+    steps, before, linear = 0, np.inf, True
     while steps < most_steps:
         if steps % PATIENCE == PATIENCE - 1:
             if point.share > 0.8 * before:
@@ -52,8 +53,8 @@ def restore(level: Level, z: Reals, most_steps: int = MOST_STEPS) -> Restored:
             damped = True
         if trial is None:
             break
-        point, steps = trial, steps + 1
-    return Restored(_polished(point), damped, shortest=steps == 0 or (steps == 1 and point.straight and not damped))
+        point, steps, linear = trial, steps + 1, linear and trial.straight
+    return Restored(_polished(point), damped, shortest=linear and not damped)
 
 
 def _full_step(point: Point) -> Point | None:

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import ctypes
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import cached_property, lru_cache
-from itertools import accumulate, pairwise
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from functools import cached_property, lru_cache, partial
 
 import numpy as np
 
@@ -16,38 +12,12 @@ from draisine.program.dependence import dependence
 from draisine.program.equations import Equations
 from draisine.program.program import Program, Slot
 from draisine.program.recipe import Recipe
+from draisine.records import dataclass
+from draisine.simulation.start.evaluation import AtOnce, ByColumns, Evaluator, Of, Pattern, along_program
 from draisine.simulation.start.level import Bools, Places, Reals
 from draisine.simulation.start.scales import Scales
 
-if TYPE_CHECKING:
-    import casadi as ca
-
 Given = tuple[float, Reals, Reals]  # time, inputs, parameters
-
-_FLAT = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
-
-
-@dataclass(frozen=True, eq=False)
-class Pattern:
-    """Where the entries of a sparse Jacobian stand."""
-
-    rows: Places  # among all values
-    columns: Places
-
-    def within(self, take: Places, width: int) -> tuple[Places, Places]:
-        """Of the rows `take`: which entries, and their places in the dense matrix of these rows, row by row."""
-        order = np.full(int(max(self.rows.max(initial=-1), take.max(initial=-1))) + 1, -1, dtype=np.intp)
-        order[take] = np.arange(len(take))
-        source = np.flatnonzero(order[self.rows] >= 0)
-        return source, order[self.rows[source]] * width + self.columns[source]
-
-    def entries(self, values: ca.SX, symbols: ca.SX) -> ca.SX:
-        """The Jacobian's entries at these places, as one column."""
-        import casadi as ca
-
-        rows, places = np.unique(self.rows, return_inverse=True)
-        pattern = ca.Sparsity.triplet(len(rows), symbols.numel(), places.tolist(), self.columns.tolist())
-        return ca.vec(ca.densify(ca.project(ca.jacobian(values[rows.tolist()], symbols), pattern).nz[:]))  # nz of a row is a row
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +35,8 @@ class Layout:
 class StartProblem:
     """Equations with what starts are solved with; worth keeping when many starts are wanted.
 
-    Its programs are compiled, and kept on disk from one process to the next, unless `compiled` is False.
+    Its programs are compiled, and kept on disk from one process to the next; unless `compiled` is False, but for what goes by
+    columns.
     """
 
     equations: Equations
@@ -191,63 +162,33 @@ class StartProblem:
     def _interpreted(self) -> Program:
         return self.program()
 
+    @cached_property
+    def by_columns(self) -> bool:
+        """Whether Jacobians are found column by column, since a program of all their entries would be long."""
+        groups = (self.by_q, self.unknowns[0]), (self.by_v, self.unknowns[1])
+        return any(pattern.crowded(len(self.names), len(unknowns)) for pattern, unknowns in groups)
+
+    @cached_property
+    def along(self) -> Callable[[Of], Kernel]:
+        """Kernels of the values and of their derivative along a direction."""
+
+        @lru_cache(maxsize=2)
+        def made(of: Of) -> Kernel:
+            motion, size = self.equations.motion, len(self.names)
+            direction = Slot("direction", (len(self.unknowns[0 if of == "q" else 1]), 1))
+            outputs = Slot("values", (size, 1)), Slot("along", (size, 1))
+            digest = f"motion along a direction of {of} 1; {motion.digest}"
+            name, make = f"{motion.name}_along_{of}", partial(along_program, motion, of)
+            return compile(Recipe(name, (*motion.inputs, direction), outputs, digest, make), side_by_side=True)
+
+        return made
+
     def evaluator(self, given: Given) -> Evaluator:
         """Values and Jacobians at coordinates and velocities, all else being given."""
         t, u, p = given
-        e = self.equations
-        known = {"t": 1, "q": len(e.coordinates), "v": len(e.velocities), "u": len(u), "p": len(p)}
-        sizes = [*(known[slot.name] for slot in e.motion.inputs), len(self.names), len(self.by_q.rows), len(self.by_v.rows)]
-        memory = np.zeros(max(sum(sizes), 1))  # as kernels want it: all arguments, then all results
-        ends = list(accumulate(sizes, initial=0))
-        parts = [memory[a:b] for a, b in pairwise(ends)]
-        places = dict(zip((slot.name for slot in e.motion.inputs), parts, strict=False))
-        places["t"][:], places["u"][:], places["p"][:] = t, u, p
-        count = len(e.motion.inputs)
-        run = _machine_code(self.kernel, memory) if self.compiled else _tape(self._interpreted, parts[:count], parts[count:])
-        return Evaluator(places["q"], places["v"], parts[count:], run)
-
-
-@dataclass(frozen=True, eq=False)
-class Evaluator:
-    """Values, and the entries of their Jacobians, through memory that one start has for itself."""
-
-    _q: Reals
-    _v: Reals
-    _results: Sequence[Reals]
-    _run: Callable[[], object]
-
-    def __call__(self, q: Reals, v: Reals) -> Sequence[Reals]:
-        """All values, and the entries of `by_q` and `by_v`; valid until the next call."""
-        self._q[:] = q
-        self._v[:] = v
-        self._run()
-        return self._results
-
-
-def _machine_code(kernel: Kernel, memory: Reals) -> Callable[[], object]:
-    function, address = _FLAT(kernel.code.address_of("kernel_flat")), memory.ctypes.data
-    alive = (kernel, memory)  # what the pointers point to
-
-    def run() -> object:
-        function(address)
-        return alive
-
-    return run
-
-
-def _tape(program: Program, arguments: Sequence[Reals], results: Sequence[Reals]) -> Callable[[], object]:
-    buffer: Any  # CasADi's stubs speak of the C interface, which wants a size besides
-    buffer, call = program.function.buffer()
-    for k, array in enumerate(arguments):
-        if array.size:
-            buffer.set_arg(k, array.data)
-    for k, array in enumerate(results):
-        if array.size:
-            buffer.set_res(k, array.data)
-    alive = (program, buffer, arguments, results)
-
-    def run() -> object:
-        call()
-        return alive
-
-    return run
+        known = {"t": np.array([t]), "q": self.defaults[0], "v": self.defaults[1], "u": u, "p": p}
+        inputs = self.equations.motion.inputs
+        if self.by_columns:
+            return ByColumns(known, inputs, self.along, {"q": self.by_q, "v": self.by_v})
+        sizes = [len(self.names), len(self.by_q.rows), len(self.by_v.rows)]
+        return AtOnce.of(known, inputs, sizes, self.kernel if self.compiled else self._interpreted)

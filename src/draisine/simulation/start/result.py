@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 from functools import cached_property
 
@@ -14,6 +14,7 @@ from draisine.program.equations import Equations
 from draisine.program.implicit import Implicit
 from draisine.program.program import Program
 from draisine.program.solved import Solved
+from draisine.records import dataclass
 from draisine.simulation.choices import best_for
 from draisine.simulation.start.level import Reals
 from draisine.simulation.start.problem import Given

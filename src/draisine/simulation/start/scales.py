@@ -8,11 +8,11 @@ the largest default among its like.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from draisine.program.equations import Equations, Kind, Quantity
+from draisine.records import dataclass
 from draisine.simulation.start.level import Bools, Places, Reals
 
 LEAP = np.pi / 2  # a turn that Newton is believed in one step
@@ -41,20 +41,24 @@ class Scales:
 
     def typical_length(self, parameters: Reals, coordinates: Reals) -> float:
         """The middle of the parameters that are lengths, else of the coordinates that are, else one metre."""
-        for sizes in (np.abs(parameters[self.lengths]), np.abs(coordinates[self.straight])):
-            known = sorted(sizes[sizes > 0.0].tolist())
-            if known:
-                return float(known[len(known) // 2])
-        return 1.0
+        return float(self.typical_lengths(parameters[None, :], coordinates)[0])
 
-    def coordinates(self, reference: Reals, length: float) -> Reals:
-        """One scale for each coordinate."""
+    def typical_lengths(self, parameters: Reals, coordinates: Reals) -> Reals:
+        """The same for rows of parameters."""
+        own = _middle(np.abs(parameters[:, self.lengths]))
+        if own.all():
+            return own
+        (other,) = _middle(np.abs(coordinates[None, self.straight]))
+        return np.where(own > 0.0, own, other or 1.0)
+
+    def coordinates(self, reference: Reals, length: float | Reals) -> Reals:
+        """One scale for each coordinate; rows of them for a column of lengths."""
         scales = np.where(self.straight, length, np.where(self.quaternions, 0.5, 1.0))
         for places in self.others:
-            scales[places] = float(np.abs(reference[places]).max()) or 1.0
+            scales[..., places] = float(np.abs(reference[places]).max()) or 1.0
         return scales
 
-    def velocities(self, length: float) -> Reals:
+    def velocities(self, length: float | Reals) -> Reals:
         """One scale for each velocity: only their ratios matter."""
         return np.where(self.speeds, length, 1.0)
 
@@ -62,6 +66,15 @@ class Scales:
     def leaps(self) -> Reals:
         """The largest believable step of each coordinate: a quarter turn of an angle, anything of a length."""
         return np.where(self.turning, LEAP, np.where(self.quaternions, LEAP / 2, np.inf))
+
+
+def _middle(sizes: Reals) -> Reals:
+    """Of each row the middle of its numbers above zero, or 0 if there is none."""
+    known = sizes > 0.0
+    count = np.count_nonzero(known, axis=1)
+    in_order = np.sort(np.where(known, sizes, np.inf), axis=1)
+    padded = np.column_stack([in_order, np.zeros(len(sizes))])
+    return padded[np.arange(len(sizes)), np.where(count > 0, count // 2, -1)]
 
 
 def _of_unit(quantities: Sequence[Quantity], unit: str) -> Bools:

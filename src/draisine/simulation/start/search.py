@@ -9,11 +9,12 @@ along the solutions to the place closest to the reference.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 
 import numpy as np
 
+from draisine.records import dataclass
 from draisine.simulation.start.descent import Distance, Missing, descend
 from draisine.simulation.start.level import Level, Point, Reals
 from draisine.simulation.start.newton import restore

@@ -8,7 +8,7 @@ way. Accelerations and multipliers follow from the report of the equations.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 
 from draisine.program.equations import Equations
 from draisine.program.implicit import Implicit
+from draisine.records import dataclass
 from draisine.simulation.names import numbers
 from draisine.simulation.start.calm import calmed
 from draisine.simulation.start.conflict import explain
@@ -184,7 +185,7 @@ class _Solver:
 
     def _report(self, found: Sequence[_Solved], q: Reals, v: Reals) -> StartReport:
         w, places = self._wishes, self._problem.places
-        values = self._evaluate(q, v)[0]
+        values = self._evaluate(q, v, "v" if len(v) else "q")[0]
         wishes = [Wish(n, x, x, "coordinate") for n, x in w.coordinates.items()]  # they are held
         wishes += [Wish(n, x, x, "velocity") for n, x in w.velocities.items()]
         wishes += [Wish(n, x, float(values[places[n]]), "output") for n, x in w.outputs.items()]

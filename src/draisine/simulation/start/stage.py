@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
+from draisine.records import dataclass
+from draisine.simulation.start.evaluation import Evaluator
 from draisine.simulation.start.level import Bools, Level, Reals
-from draisine.simulation.start.problem import Evaluator, Layout, StartProblem
+from draisine.simulation.start.problem import Layout, StartProblem
 from draisine.simulation.start.wishes import Wishes
 
 _NO_ROWS = Layout((), np.zeros(0, dtype=bool), *(np.zeros(0, dtype=np.intp) for _ in range(3)))
@@ -113,8 +114,7 @@ def stage_of_positions(
     """Coordinates, and what depends on them alone. `q` and `v` are references."""
 
     def call(y: Reals) -> tuple[Reals, Reals]:
-        values, by_q, _ = evaluate(y, v)
-        return values, by_q
+        return evaluate(y, v, "q")
 
     names = problem.unknowns[0]
     aims = {n: a for n, a in wishes.outputs.items() if not problem.moving[problem.places[n]]}
@@ -125,8 +125,7 @@ def stage_of_velocities(problem: StartProblem, wishes: Wishes, evaluate: Evaluat
     """Velocities at coordinates that are settled, and what depends on them."""
 
     def call(y: Reals) -> tuple[Reals, Reals]:
-        values, _, by_v = evaluate(q, y)
-        return values, by_v
+        return evaluate(q, y, "v")
 
     names = problem.unknowns[1]
     aims = {n: a for n, a in wishes.outputs.items() if problem.moving[problem.places[n]]}

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 
 from draisine.program.equations import Equations
-from draisine.simulation.names import unknown_name
+from draisine.records import dataclass
+from draisine.simulation.names import number_in, unknown_name
 
 
 @dataclass(frozen=True)
@@ -56,11 +57,19 @@ def sorted_wishes(e: Equations, homes: Mapping[str, str], wishes: Mapping[str, f
     return Wishes(**found)
 
 
+def plain(e: Equations, wishes: Mapping[str, float | str | Near]) -> dict[str, float | Near]:
+    """Wishes as numbers in SI, those given with a unit too."""
+    return {
+        name: Near(_number(e, name, wish.value)) if isinstance(wish, Near) else _number(e, name, wish)
+        for name, wish in wishes.items()
+    }
+
+
 def _number(e: Equations, name: str, value: object) -> float:
-    try:
-        number = float(value)  # type: ignore[arg-type]
-    except (TypeError, ValueError):
-        number = np.nan
-    if not np.isfinite(number):
-        raise ValueError(f"{e.name}: the start wishes {name} = {value!r}; give a finite number")
+    units = {q.name: q.unit for q in (*e.states, *e.velocities, *e.outputs)}
+    # a name that does not exist is complained about later, and not for its unit
+    number = number_in(value, units[name], f"{e.name}: the start's {name}") if name in units else number_in(value)
+    if number is None or not np.isfinite(number):
+        unit = f" in {units[name]}" if units.get(name) else ""
+        raise ValueError(f"{e.name}: the start wishes {name} = {value!r}; give a finite number{unit}")
     return number

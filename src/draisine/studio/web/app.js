@@ -70,6 +70,7 @@
       $("more-wishes").append(...rows.filter((row) => !first(row)).map((row) => row.element));
       $("more").hidden = rows.every(first);
       $("starts").hidden = !rows.length;
+      $("starts").open = Boolean(rows.length) && !this.manifest.inputs.length; // where only a start can set it going
       return rows;
     }
 

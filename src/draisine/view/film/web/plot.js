@@ -20,7 +20,7 @@
     for (const v of values) if (Number.isFinite(v)) { low = Math.min(low, v); high = Math.max(high, v); }
     if (!(high >= low)) return [-1, 1];
     const flat = Math.max(1e-9, 1e-6 * Math.max(Math.abs(low), Math.abs(high)));
-    const margin = high - low > flat ? 0.07 * (high - low) : Math.max(0.05 * Math.abs(high), flat);
+    const margin = high - low > flat ? 0.07 * (high - low) : Math.abs(high) > flat ? 0.05 * Math.abs(high) : 1;
     return [low - margin, high + margin];
   }
 

@@ -47,13 +47,13 @@
   }
 
   function coil() {
-    const turns = 9, points = [];
+    const turns = 9, length = 50, points = []; // length in thicknesses, so that the wire stays round when it is stretched to size
     for (let i = 0; i <= turns * 12; i++) {
       const s = i / (turns * 12), angle = 2 * Math.PI * turns * s;
       const inner = s < 0.06 || s > 0.94 ? 0 : 1;
-      points.push(new T.Vector3(inner * Math.cos(angle) * 3, inner * Math.sin(angle) * 3, s - 0.5));
+      points.push(new T.Vector3(inner * Math.cos(angle) * 3, inner * Math.sin(angle) * 3, length * (s - 0.5)));
     }
-    return new T.TubeGeometry(new T.CatmullRomCurve3(points), turns * 16, 0.5, 5);
+    return new T.TubeGeometry(new T.CatmullRomCurve3(points), turns * 16, 0.5, 5).scale(1, 1, 1 / length);
   }
 
   /** A track: a strip on the ground and a line in it, which is seen from any distance. It grows; when full, its older half goes. */
@@ -397,5 +397,5 @@
     render() { this.renderer.render(this.scene, this.eye); }
   }
 
-  globalThis.DraisineStage = { Stage, floats };
+  globalThis.DraisineStage = { Stage, floats, coil };
 })();

@@ -1,0 +1,13 @@
+"""What the exit status of the command line means."""
+
+from __future__ import annotations
+
+DONE, ENDED_EARLY, WRONG, INFEASIBLE, INTERRUPTED = 0, 1, 2, 3, 130
+EXIT_CODES = {
+    DONE: "done",
+    ENDED_EARLY: "done, but it did not come out as it should: a run ended early, a certificate disagrees, nothing can move, "
+    "no solution was found, a chapter of a report could not be written",
+    WRONG: "the call, the model or a file is wrong; the message says what and how to cure it",
+    INFEASIBLE: "the manoeuvre is infeasible; the conditions that fight are named (optimise)",
+    INTERRUPTED: "interrupted from the keyboard; what was finished is kept",
+}

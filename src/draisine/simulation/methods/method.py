@@ -1,0 +1,8 @@
+"""What `simulate` takes as a method."""
+
+from __future__ import annotations
+
+from draisine.simulation.methods.auto import Auto
+from draisine.simulation.methods.scheme import SteppingMethod
+
+Method = SteppingMethod | Auto
