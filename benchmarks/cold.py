@@ -14,11 +14,13 @@ from draisine.program.equations import Equations
 from draisine.program.solved import Solver
 
 LATE = (
+    "draisine.gallery.entries.bicycle",
     "draisine.kernels.llvm",
-    "draisine.kernels.passes",
+    "draisine.kernels.passes.applied",
     "draisine.kernels.trigonometry",
     "draisine.program.casadi_tape",
     "numpy.ma",
+    "numpy.random",
 )
 
 

@@ -22,7 +22,7 @@ from figure import AtLeast, AtMost, Faster, Figure
 from peers import pydy_bicycle
 from peers.pydy_bicycle import Peer
 
-TANKS, STICKS, BICYCLES = 1000, 60, 30  # data sets in the table, for a minute or so each; 1,000 of each by the program
+TANKS, STICKS, BICYCLES = 1000, 100, 200  # data sets in the table, for a minute or two each; 1,000 of each by the program
 LEAST, MOST = 0.930, 0.967  # shares of intervals that hold the truth, of 1,000 at 95 %
 NOISE = 1e-3  # rad/s, in the stable run
 MASSES = {"iyy_front_wheel": 0.28, "m_fork": 4.0, "m_front_wheel": 3.0}

@@ -19,6 +19,10 @@ from figure import AtMost, Figure
 ROUNDS = 7
 PEERS = {
     "SymPy's mechanics": "sympy.physics.mechanics",
+    "PyDy": "pydy.system",
+    "SymBRiM": "symbrim",
+    "opty": "opty",
+    "scipy_dae": "scipy_dae.integrate",
     "CasADi": "casadi",
     "Exudyn": "exudyn",
     "MuJoCo": "mujoco",
@@ -60,14 +64,15 @@ joints.hinge = {{ kind = "revolute", parent = "cart", child = "bob", axis = "y" 
 
 
 def figures(peers: bool) -> Iterator[Figure]:
-    beyond, ours = _imported("draisine", before="import numpy"), _imported("draisine")
+    theirs = {name: module for name, module in PEERS.items() if peers and find_spec(module.partition(".")[0]) is not None}
+    beyond, (seconds, memory), *found = _imported(
+        ("import numpy", "draisine"), ("", "draisine"), *(("", m) for m in theirs.values())
+    )
     yield Figure("import draisine, beyond import numpy", beyond[0], "s", AtMost(0.05))
-    yield Figure("memory after import draisine, MiB", ours[1])
-    for name, module in PEERS.items():
-        if peers and find_spec(module.partition(".")[0]) is not None:
-            theirs = _imported(module)
-            yield Figure(f"import draisine, beside {name}", ours[0], "s", None, theirs[0])
-            yield Figure(f"memory after import, MiB, beside {name}", ours[1], "", None, theirs[1])
+    yield Figure("memory after import draisine, MiB", memory)
+    for name, told in zip(theirs, found, strict=True):
+        yield Figure(f"import draisine, beside {name}", seconds, "s", None, told[0])
+        yield Figure(f"memory after import, MiB, beside {name}", memory, "", None, told[1])
     yield from _new_models()
 
 
@@ -94,11 +99,13 @@ def _commanded(*arguments: str) -> tuple[float, float]:
     return time.perf_counter() - begin, float(done.stderr.split()[-1])
 
 
-def _imported(module: str, before: str = "") -> tuple[float, float]:
-    """Seconds and MiB, medians over processes."""
-    code = CODE.replace("BEFORE", before).replace("MODULE", f"import {module}")
-    told = []
+def _imported(*wanted: tuple[str, str]) -> list[tuple[float, float]]:
+    """Seconds and MiB of modules, imported after something else; medians over processes, which take turns."""
+    told: list[list[tuple[float, float]]] = [[] for _ in wanted]
     for _ in range(ROUNDS):
-        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-        told.append([float(word) for word in done.stdout.split()])
-    return statistics.median(t[0] for t in told), statistics.median(t[1] for t in told)
+        for found, (before, module) in zip(told, wanted, strict=True):
+            code = CODE.replace("BEFORE", before).replace("MODULE", f"import {module}")
+            done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+            taken, peak = done.stdout.split()
+            found.append((float(taken), float(peak)))
+    return [(statistics.median(t[0] for t in found), statistics.median(t[1] for t in found)) for found in told]

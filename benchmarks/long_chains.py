@@ -82,18 +82,23 @@ def figures(peers: bool) -> Iterator[Figure]:
 
 def beside_pydy(lengths: tuple[int, ...]) -> Iterator[Figure]:
     """Deriving and compiling a pendulum of point masses, ours and theirs in turn; answers are compared first."""
-    theirs = {}
+    theirs, mine = {}, {}
     for links in lengths:
         derived, compiled, rhs = pydy_pendulum.timed(links)
         ours = made(link_chain(links, rods=False))
         require_equal(ours, rhs, links)
-        theirs[links] = derived + compiled
+        theirs[links], mine[links] = derived + compiled, ours.derive + ours.compile
         target = Faster(100) if links >= 12 else None
-        seconds = ours.derive + ours.compile
-        yield Figure(f"{links} links: derive and compile, beside SymPy and PyDy", seconds, "s", target, theirs[links])
+        yield Figure(f"{links} links: derive and compile, beside SymPy and PyDy", mine[links], "s", target, theirs[links])
     if len(theirs) > 1:
-        power = float(np.polyfit(np.log(list(theirs)[-2:]), np.log(list(theirs.values())[-2:]), 1)[0])
-        yield Figure(f"{lengths[-2]}…{lengths[-1]} links: SymPy and PyDy grow like their number to the power", power)
+        what = f"{lengths[-2]}…{lengths[-1]} links: to derive and compile grows like their number to the power"
+        powers = [_power({n: seconds[n] for n in lengths[-2:]}) for seconds in (mine, theirs)]
+        yield Figure(f"{what}, beside SymPy and PyDy", powers[0], "", None, powers[1])
+
+
+def _power(seconds: Mapping[int, float]) -> float:
+    """Of the number, by which seconds grow."""
+    return float(np.polyfit(np.log(list(seconds)), np.log(list(seconds.values())), 1)[0])
 
 
 def require_equal(ours: Made, rhs: object, links: int) -> None:
@@ -113,8 +118,9 @@ def growth(what: str, sizes: Mapping[int, Made]) -> Iterator[Figure]:
         ("evaluate", evaluations),
     ):
         yield Figure(f"{many} {what}: {task}", seconds[many], "s")
-        power = float(np.polyfit(np.log(list(seconds)), np.log(list(seconds.values())), 1)[0])
-        yield Figure(f"{few}…{many} {what}: to {task} grows like their number to the power", power, "", AtMost(MOST_GROWTH))
+        yield Figure(
+            f"{few}…{many} {what}: to {task} grows like their number to the power", _power(seconds), "", AtMost(MOST_GROWTH)
+        )
 
 
 def a_rope(links: int = 64) -> Iterator[Figure]:

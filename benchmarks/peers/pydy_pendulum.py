@@ -1,6 +1,7 @@
 """A pendulum of n links as a peer would make it: Kane's method in SymPy, code by PyDy through Cython.
 
-Point masses on rods of no mass in relative angles of a plane, as in PyDy's own example of an n-link pendulum, without its cart.
+Point masses on rods of no mass in a plane, each by its angle with the vertical, as in PyDy's own example of an n-link pendulum,
+without its cart. Angles between the links, as ours are, would make its equations many times longer.
 """
 
 from __future__ import annotations
@@ -21,19 +22,18 @@ def derive(links: int) -> tuple[Any, list[Any]]:
 
     mass, length, gravity = symbols("m l g")
     q, u = dynamicsymbols(f"q:{links}"), dynamicsymbols(f"u:{links}")
-    frame, point = ReferenceFrame("N"), Point("O")
-    space = frame
+    space, point = ReferenceFrame("N"), Point("O")
     point.set_vel(space, 0)
     particles, forces, kinematics = [], [], []
     for k in range(links):
-        turned = frame.orientnew(f"A{k}", "Axis", [q[k], frame.y])
-        turned.set_ang_vel(frame, u[k] * frame.y)
+        turned = space.orientnew(f"A{k}", "Axis", [q[k], space.y])
+        turned.set_ang_vel(space, u[k] * space.y)
         tip = point.locatenew(f"P{k}", -length * turned.z)
         tip.v2pt_theory(point, space, turned)
         particles.append(Particle(f"m{k}", tip, mass))
         forces.append((tip, -mass * gravity * space.z))
         kinematics.append(q[k].diff() - u[k])
-        frame, point = turned, tip
+        point = tip
     kane = KanesMethod(space, q_ind=q, u_ind=u, kd_eqs=kinematics)
     kane.kanes_equations(particles, forces)
     return kane, [mass, length, gravity]
@@ -52,4 +52,6 @@ def timed(links: int) -> tuple[float, float, Any]:
 
 
 def accelerations(rhs: Any, q: NDArray[np.float64], v: NDArray[np.float64]) -> NDArray[np.float64]:
-    return np.asarray(rhs(np.concatenate([q, v]), 0.0, np.array([1.0, 1.0, GRAVITY])))[len(q) :]
+    """Of angles between the links."""
+    told = np.asarray(rhs(np.concatenate([q.cumsum(), v.cumsum()]), 0.0, np.array([1.0, 1.0, GRAVITY])))[len(q) :]
+    return np.diff(told, prepend=0.0)

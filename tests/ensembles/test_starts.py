@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 import draisine as dr
-from draisine.ensembles import closest, starts
+from draisine.ensembles import calming, closest, start_rows, starts
 from draisine.ensembles.starts import Asked, begin_all
 from draisine.simulation import InconsistentStart, StartProblem, consistent_start
+from draisine.simulation.native import call_kernel, integers_at, matrix_at, reals_at
 
 COUNT = 6
 
@@ -61,8 +62,10 @@ def test_compiled_as_it_reads(bicycle: StartProblem, monkeypatch: pytest.MonkeyP
         return SimpleNamespace(function=entry)
 
     monkeypatch.setattr(starts, "stored_code", read)
-    for native in (closest.integers_at, closest.reals_at, closest.matrix_at, closest.call_kernel):  # ctypes wants plain numbers
-        monkeypatch.setattr(closest, native.__name__, lambda *given, native=native: native(*map(int, given)))
+    for module in (start_rows, calming, closest):
+        for native in (integers_at, reals_at, matrix_at, call_kernel):  # ctypes wants plain numbers
+            if hasattr(module, native.__name__):
+                monkeypatch.setattr(module, native.__name__, lambda *given, native=native: native(*map(int, given)))
     interpreted = begin_all(bicycle, asked)
     assert interpreted.settled.all()
     np.testing.assert_allclose(interpreted.q, compiled.q, rtol=0.0, atol=1e-14)

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.ensembles import closest as code
+from draisine.ensembles import calming, closest
+from draisine.ensembles import start_rows as code
 from draisine.ensembles.compiled import Code, stored_code
 from draisine.program.equations import Equations
 from draisine.program.implicit import Implicit
@@ -110,7 +111,7 @@ def _solve(problem: StartProblem, asked: Asked, level: str, other: Reals) -> tup
 
 def start_code() -> Code:
     """The solver of starts, lane after lane."""
-    return stored_code(code.solve_starts, code)
+    return stored_code(closest.solve_starts, code, calming, closest)
 
 
 Arrays = dict[int, NDArray[Any]]  # by their entries in the table

@@ -29,7 +29,7 @@ Array = NDArray[np.float64]
 
 _CODE_VERSION = 10  # raise it when `llvm` generates other code for the same program
 
-_ARRAY, _DOUBLE = np.ndarray, np.dtype(np.float64)
+_ARRAY, _DOUBLE, _ONE = np.ndarray, np.dtype(np.float64), (1,)
 _RUN = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 _MAP = ctypes.CFUNCTYPE(None, ctypes.c_int64, *[ctypes.c_void_p] * 4)
 
@@ -97,6 +97,8 @@ class Kernel:
         for (place, shape), argument in zip(places, arguments):  # noqa: B905 (counted already; this loop is most of a short call)
             if type(argument) is _ARRAY and argument.dtype is _DOUBLE and argument.shape == shape:
                 place[...] = argument
+            elif type(argument) is float and shape == _ONE:  # such as the time
+                place[0] = argument
             else:
                 self._fill(places, arguments)
                 break
