@@ -6,6 +6,7 @@ import argparse
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -40,9 +41,10 @@ def test_the_page_lists_what_the_parser_knows():
     assert {name: words.lower() for name, words in found.items()} == {name: words.lower() for name, words in about.items()}
     assert sorted(re.findall(r"^### (\S+)", text, flags=re.MULTILINE)) == sorted(about)
     for name, example in re.findall(r"^### (\S+)\n.*?```sh\n(.*?)\n```", text, flags=re.MULTILINE | re.DOTALL):
-        program, *words = example.partition(" > ")[0].split()
-        given, _ = parser().parse_known_args(words)
-        assert (program, given.command) == ("draisine", name)
+        for line in example.replace("\\\n", " ").splitlines():
+            program, *words = shlex.split(line.partition(" > ")[0], comments=True)
+            given, _ = parser().parse_known_args(words)
+            assert (program, given.command) == ("draisine", name)
 
 
 def test_the_page_and_the_help_tell_the_exit_codes(capsys):

@@ -201,7 +201,7 @@ def _shapes(swing: tuple[dr.Trajectory, int], calm: tuple[dr.Trajectory, int]) -
         drawing, (axes,) = panels(1, PAGE, 0.55 * PAGE)
         for moment in np.linspace(0.0, 0.5, 6):
             axes.plot(*_shape(*swing, moment), linewidth=0.9, label=f"{moment:.1f} s")
-        axes.plot(*_shape(*calm, calm[0].time[-1]), color="black", linewidth=1.6, label="at rest")
+        axes.plot(*_shape(*calm, calm[0].time[-1]), color="black", linewidth=1.6, label=f"at rest, {calm[1]} rods")
         axes.set_aspect("equal")
         axes.set_xlabel("x [m]")
         axes.set_ylabel("z [m]")
