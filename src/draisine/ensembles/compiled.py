@@ -2,34 +2,19 @@
 
 from __future__ import annotations
 
-import ctypes
 import hashlib
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from types import ModuleType
 
 from draisine.kernels.cache import cached_object, host_key
-from draisine.kernels.engine import LoadedObject, load_object
+from draisine.kernels.engine import load_object
 from draisine.simulation import layout, native
 from draisine.simulation.compiling import MODULES, machine_code, teach_everything, teach_module
-from draisine.simulation.stored import SYMBOL
-
-
-@dataclass(frozen=True)
-class Code:
-    """A compiled function of the address of its table."""
-
-    loaded: LoadedObject
-
-    @property
-    def function(self) -> Callable[[int], int]:
-        # A plain CFUNCTYPE lets go of the interpreter lock during the call.
-        prototype: Callable[[int], Callable[[int], int]] = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64)
-        return prototype(self.loaded.address)
+from draisine.simulation.stored import SYMBOL, Code
 
 
 @cache

@@ -15,11 +15,12 @@ from numpy.typing import NDArray
 
 from draisine.ensembles import calming, closest
 from draisine.ensembles import start_rows as code
-from draisine.ensembles.compiled import Code, stored_code
+from draisine.ensembles.compiled import stored_code
 from draisine.program.equations import Equations
 from draisine.program.implicit import Implicit
 from draisine.simulation.start.calm import MANY
 from draisine.simulation.start.problem import StartProblem
+from draisine.simulation.stored import Code
 
 Reals = NDArray[np.float64]
 Bools = NDArray[np.bool_]

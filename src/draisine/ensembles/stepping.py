@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from draisine.ensembles import groups
 from draisine.ensembles import lanes as code
-from draisine.ensembles.compiled import Code, stored_code
+from draisine.ensembles.compiled import stored_code
 from draisine.kernels.straight import straighten
 from draisine.kernels.wide import LANES, WideKernel, can_be_wide, compile_wide
 from draisine.program.equations import Equations
@@ -22,6 +22,7 @@ from draisine.simulation.choices import CompiledEquations
 from draisine.simulation.choosing import Chosen, projection_threshold, watches_stiffness
 from draisine.simulation.memory import Memory
 from draisine.simulation.methods.scheme import Scheme
+from draisine.simulation.stored import Code
 
 Reals = NDArray[np.float64]
 Integers = NDArray[np.int64]

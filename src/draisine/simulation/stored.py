@@ -24,8 +24,8 @@ LOOP = ("stages", "linear", "residuals", "newton", "estimates", "lengths", "cros
 
 
 @dataclass(frozen=True)
-class SteppingLoop:
-    """The compiled loop: call it with the address of a block; it answers with a reason of `layout`."""
+class Code:
+    """A compiled function of one address, that of a block or a table; the stepping loop answers with a reason of `layout`."""
 
     loaded: LoadedObject
 
@@ -37,7 +37,7 @@ class SteppingLoop:
 
 
 @cache
-def stepping_loop(implicit: bool = False) -> SteppingLoop:
+def stepping_loop(implicit: bool = False) -> Code:
     """The loop, from disk if this machine has compiled it before."""
 
     def made() -> bytes:
@@ -45,7 +45,7 @@ def stepping_loop(implicit: bool = False) -> SteppingLoop:
 
         return compile_loop(implicit)
 
-    return SteppingLoop(load_object(cached_object(_key(implicit), made), SYMBOL))
+    return Code(load_object(cached_object(_key(implicit), made), SYMBOL))
 
 
 def _key(implicit: bool) -> str:
