@@ -12,8 +12,8 @@ import numpy as np
 import draisine as dr
 from draisine.gallery.entries.ladder import ladder
 from draisine.gallery.entries.n_pendulum import kept, n_pendulum, n_pendulum_by_angles
-from draisine.simulation import integrate, prepare
-from draisine.simulation.choices import Choices
+from draisine.simulation.run import integrate
+from draisine.simulation.velocity_choices import Choices, prepare
 from figure import AtMost, Figure
 from speed import derivation, evaluation_of, median, medians
 

@@ -7,17 +7,17 @@ import time
 from collections.abc import Callable
 from importlib import import_module
 
-from draisine.equations import derive
+from draisine.codegen.jit.kernel import compile
+from draisine.dynamics.derive import derive
 from draisine.gallery import model
-from draisine.kernels import compile
 from draisine.program.equations import Equations
-from draisine.program.solved import Solver
+from draisine.program.linear_solve import Solver
 
 LATE = (
     "draisine.gallery.entries.bicycle",
-    "draisine.kernels.llvm",
-    "draisine.kernels.passes.applied",
-    "draisine.kernels.trigonometry",
+    "draisine.codegen.jit.llvm",
+    "draisine.codegen.passes.pipeline",
+    "draisine.codegen.jit.trigonometry",
     "draisine.program.casadi_tape",
     "numpy.ma",
     "numpy.random",

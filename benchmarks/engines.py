@@ -10,8 +10,9 @@ from importlib.util import find_spec
 import numpy as np
 
 import draisine as dr
-from draisine.kernels import compile
-from draisine.simulation import integrate, prepare
+from draisine.codegen.jit.kernel import compile
+from draisine.simulation.run import integrate
+from draisine.simulation.velocity_choices import prepare
 from equal_accuracy import TOLERANCES, Road, compared
 from figure import AtMost, Figure
 from peers import rigid_engines

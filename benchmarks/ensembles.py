@@ -11,7 +11,10 @@ from pathlib import Path
 import numpy as np
 
 import draisine as dr
-from draisine.simulation import StartProblem, consistent_start, integrate, prepare
+from draisine.simulation.initial.consistent_start import consistent_start
+from draisine.simulation.initial.problem import StartProblem
+from draisine.simulation.run import integrate
+from draisine.simulation.velocity_choices import prepare
 from figure import AtLeast, AtMost, Figure
 from peers import pydy_bicycle
 from peers.pydy_bicycle import Peer

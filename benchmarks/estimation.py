@@ -17,7 +17,7 @@ import numpy as np
 import draisine as dr
 from draisine.gallery.entries import bicycle_identified as bicycle
 from draisine.gallery.entries import draining_tank as tank
-from draisine.stability.linearisation import equations_of
+from draisine.stability.linearization import equations_of
 from figure import AtLeast, AtMost, Faster, Figure
 from peers import pydy_bicycle
 from peers.pydy_bicycle import Peer

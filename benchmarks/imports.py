@@ -47,7 +47,7 @@ print(taken, peak)
 """
 COMMAND = f"""
 import sys
-from draisine.cli import main
+from draisine.cli.main import main
 if main(sys.argv[1:]) != 0:
     sys.exit("the run did not come out as it should")
 {PEAK}

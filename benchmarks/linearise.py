@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 import draisine as dr
-from draisine.kernels import compile
-from draisine.simulation import consistent_start
+from draisine.codegen.jit.kernel import compile
+from draisine.simulation.initial.consistent_start import consistent_start
 from engines import link_chain, random_states
 from figure import AtMost, Faster, Figure
 from peers import casadi_bicycle, rigid_engines

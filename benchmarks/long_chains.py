@@ -17,12 +17,12 @@ from functools import partial
 import numpy as np
 
 import draisine as dr
+from draisine.codegen.jit.kernel import Kernel, compile
 from draisine.gallery.entries.big_tree import big_tree, unbalanced_with_springs
 from draisine.gallery.entries.hanging_rope import apart_from_whole, hanging_rope
 from draisine.gallery.entries.link_chain import link_chain, spatial_chain, unbalanced
 from draisine.gallery.entries.trailers import against_kinematics, trailers
-from draisine.kernels import Kernel, compile
-from draisine.model import Model
+from draisine.model.model import Model
 from figure import AtLeast, AtMost, Faster, Figure
 from peers import pydy_pendulum
 from speed import clock

@@ -16,7 +16,9 @@ import numpy as np
 import draisine as dr
 from draisine.gallery.entries.four_bar import ClosedForm, four_bar
 from draisine.gallery.entries.n_pendulum import n_pendulum
-from draisine.simulation import consistent_start, integrate, prepare
+from draisine.simulation.initial.consistent_start import consistent_start
+from draisine.simulation.run import integrate
+from draisine.simulation.velocity_choices import prepare
 from equal_accuracy import TOLERANCES, Road, Solve, Vector, compared
 from figure import Faster, Figure
 from peers import casadi_bicycle, exudyn_objects, idas, planar, pydy_bicycle, radau

@@ -19,9 +19,9 @@ import numpy as np
 
 import draisine as dr
 import manoeuvres
-from draisine.kernels import compile
+from draisine.codegen.jit.kernel import compile
 from draisine.optimal.adjoint.functional import Functional
-from draisine.optimal.posing import posed
+from draisine.optimal.problem_symbols import posed
 from figure import AtMost, Faster, Figure
 from peers import casadi_turn
 

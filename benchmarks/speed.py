@@ -18,12 +18,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 import draisine as dr
-from draisine.kernels import compile
-from draisine.kernels.engine import compile_ir, load_object
-from draisine.kernels.hoisted import compile_hoisted
-from draisine.kernels.wide import LANES, compile_wide
+from draisine.codegen.jit.engine import compile_ir, load_object
+from draisine.codegen.jit.kernel import compile
+from draisine.codegen.jit.parameter_hoisting import compile_hoisted
+from draisine.codegen.simd.vector_kernel import LANES, compile_wide
 from draisine.program.program import Program
-from draisine.simulation import consistent_start, integrate, prepare
+from draisine.simulation.initial.consistent_start import consistent_start
+from draisine.simulation.run import integrate
+from draisine.simulation.velocity_choices import prepare
 from figure import AtLeast, AtMost, Faster, Figure
 from peers import casadi_bicycle, pydy_bicycle
 from peers.pydy_bicycle import Peer

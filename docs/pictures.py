@@ -9,7 +9,7 @@ from pathlib import Path
 from matplotlib import pyplot
 
 from draisine import draw, gallery, simulate, stability_map
-from draisine.view import save_figure
+from draisine.view.plots.figures import save_figure
 
 IMAGES = Path(__file__).parent / "images"
 FINDINGS = Path(__file__).parent / "findings.json"  # study → what it found, for the pages of the site

@@ -11,7 +11,7 @@ from PIL import Image
 from playwright.sync_api import sync_playwright
 
 from draisine.studio.static import write_static
-from draisine.studio.verb import studio_page
+from draisine.studio.studio import studio_page
 
 SIZE = {"width": 1360, "height": 850}
 LONG = 300_000  # ms: drawn without a graphics card, twice as large as it is kept

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from draisine.commands.warm import LOOPS
+from draisine.cli.warm import LOOPS
 
 PATIENCE = 300.0  # seconds for another worker's share; then one goes on, and makes what is missing when it is needed
 

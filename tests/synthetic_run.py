@@ -6,8 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from draisine.results import Ending, Group, Statistics, Status, Trajectory
 from draisine.results.assembly import Piece, assemble, block, energy_block, pose_block, power_block, residual_block
+from draisine.results.channel import Group
+from draisine.results.status import Ending, Status
+from draisine.results.trajectory import Statistics, Trajectory
 
 WHEELBASE = 1.02
 WEIGHT = {"rear_wheel": 550.0, "front_wheel": 370.0}

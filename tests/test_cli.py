@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import draisine as dr
-from draisine.cli import main
+from draisine.cli.main import main
 
 
 def run(capsys, *words: str) -> tuple[int, str, str]:
@@ -135,7 +135,7 @@ def test_run_writes_figures_and_data(capsys, tmp_path):
 def test_warm_path_needs_no_heavy_library():
     """The way from command line to trajectory imports neither SymPy, Matplotlib, Numba, SciPy nor xarray."""
     code = (
-        "import sys\nfrom draisine.cli import main\n"
+        "import sys\nfrom draisine.cli.main import main\n"
         "main(['simulate', 'bicycle', '--until', '0.2', '--json'])\n"
         "heavy = [m for m in ('sympy', 'matplotlib', 'numba', 'scipy', 'xarray', 'pandas') if m in sys.modules]\n"
         "print(heavy, file=sys.stderr)\nsys.exit(bool(heavy))"
@@ -148,7 +148,7 @@ def test_warm_path_needs_no_heavy_library():
 
 
 def test_help_loads_nothing_heavy():
-    code = "import sys\nfrom draisine.cli import main\ntry:\n main(['--help'])\nexcept SystemExit:\n pass\n"
+    code = "import sys\nfrom draisine.cli.main import main\ntry:\n main(['--help'])\nexcept SystemExit:\n pass\n"
     code += "sys.exit('numpy' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True).returncode == 0
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from draisine.cli import main
+from draisine.cli.main import main
 
 PAGE = Path(__file__).parents[1] / "docs" / "steady.md"
 

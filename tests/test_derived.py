@@ -11,20 +11,20 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from draisine import derived as store
-from draisine.equations import derive
+from draisine.codegen import equation_cache as store
+from draisine.dynamics.derive import derive
+from draisine.expr.expression import parse
+from draisine.expr.tables import Table
 from draisine.gallery import model
 from draisine.program.equations import Event
-from draisine.program.expression import parse
-from draisine.program.portable import StoredCode
-from draisine.program.tables import Table
-from draisine.verbs.moving import simulate
+from draisine.program.serialization import StoredCode
+from draisine.simulation.simulate import simulate
 
 HEAVY = ("casadi", "numba", "scipy", "sympy", "matplotlib", "xarray", "pandas", "rich")
 # Runs the command line and says what it imported; the last line is the tale.
 COMMAND = """
 import json, sys
-from draisine.cli import main
+from draisine.cli.main import main
 code = main(sys.argv[1:])
 print(json.dumps({"code": code, "heavy": [name for name in %r if name in sys.modules]}))
 """

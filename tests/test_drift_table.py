@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import draisine as dr
-from draisine.cli import main
-from draisine.drift_table import DriftTable
+from draisine.cli.main import main
+from draisine.simulation.compare_drift import DriftTable
 
 
 @pytest.fixture(scope="module")

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import draisine as dr
-from draisine.model.bicycle_text import NAMES, BicycleFileError, parse_text
-from draisine.stability.uncertainty import UncertainModes
+from draisine.bicycle.parameter_file import NAMES, BicycleFileError, parse_text
+from draisine.bicycle.uncertainty import UncertainModes
 
 REFERENCE = Path(__file__).parent / "reference"
 BROWSER, BENCHMARK = (REFERENCE / "bicycles" / f"{name}Benchmark.txt" for name in ("Browser", "Benchmark"))
@@ -184,7 +184,7 @@ def test_names_are_those_of_the_paper() -> None:
 
 
 def test_the_command_line_takes_a_parameter_file(capsys: pytest.CaptureFixture[str]) -> None:
-    from draisine.cli import main
+    from draisine.cli.main import main
 
     assert main(["critical", str(BENCHMARK), "--over", "speed=0:10:41", "--json"]) == 0
     found = {c["kind"]: c["speed"] for c in json.loads(capsys.readouterr().out)}
@@ -195,7 +195,7 @@ def test_the_command_line_takes_a_parameter_file(capsys: pytest.CaptureFixture[s
 
 @pytest.mark.filterwarnings("ignore:Browser")
 def test_the_command_gives_deviations(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    from draisine.cli import main
+    from draisine.cli.main import main
 
     assert main(["uncertainty", str(BROWSER), "--over", "speed=0:10:41", "--plot", str(tmp_path / "bands.png")]) == 0
     told = capsys.readouterr().out

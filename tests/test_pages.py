@@ -21,7 +21,7 @@ def test_its_python_runs(page, tmp_path):
 
 def test_its_commands_are_commands(tmp_path, monkeypatch, capsys):
     """Each line of shell on the page, but for PDF, which needs LaTeX."""
-    from draisine.cli import main
+    from draisine.cli.main import main
 
     monkeypatch.chdir(tmp_path)
     text = (DOCS / "equations.md").read_text(encoding="utf-8")

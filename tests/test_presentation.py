@@ -10,16 +10,16 @@ import numpy as np
 import pytest
 
 import draisine as dr
-from draisine.cli import main
-from draisine.commands.draw import VIEWS as NAMED_VIEWS
-from draisine.commands.equations import FORMATS as NAMED_FORMATS
-from draisine.equations.writing.document import document
-from draisine.equations.writing.formats import TEXTS
-from draisine.equations.writing.latex import latex, tex
-from draisine.equations.writing.markdown import read_markdown
-from draisine.equations.writing.typesetting import ENGINES, NoEngine, typeset
-from draisine.model import Model
-from draisine.view.projection import VIEWS
+from draisine.cli.draw import VIEWS as NAMED_VIEWS
+from draisine.cli.equations import FORMATS as NAMED_FORMATS
+from draisine.cli.main import main
+from draisine.model.model import Model
+from draisine.symbolic.rendering.document import document
+from draisine.symbolic.rendering.formats import TEXTS
+from draisine.symbolic.rendering.latex import latex, tex
+from draisine.symbolic.rendering.markdown import read_markdown
+from draisine.symbolic.rendering.pdf import ENGINES, NoEngine, typeset
+from draisine.view.scene.projection import VIEWS
 
 PACKAGES = {"fontenc", "inputenc", "amsmath", "amssymb", "longtable", "graphicx", "geometry"}  # of every installation
 

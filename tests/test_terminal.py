@@ -14,11 +14,11 @@ from pathlib import Path
 
 import pytest
 
-from draisine.cli import main
-from draisine.commands.completion import SHELLS, commands_of, script
-from draisine.commands.exits import EXIT_CODES
-from draisine.commands.parser import COMMANDS, parser
-from draisine.commands.terminal import print_json, table
+from draisine.cli.completion import SHELLS, commands_of, script
+from draisine.cli.exit_codes import EXIT_CODES
+from draisine.cli.main import main
+from draisine.cli.parser import COMMANDS, parser
+from draisine.cli.terminal import print_json, table
 from draisine.gallery.outcome import Study
 
 PAGE = Path(__file__).parents[1] / "docs" / "commands.md"

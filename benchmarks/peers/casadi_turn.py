@@ -15,7 +15,7 @@ import numpy as np
 import draisine as dr
 from draisine.optimal.collocation import lagrange_slope, radau_points
 from draisine.optimal.guess import guesses
-from draisine.optimal.posing import posed
+from draisine.optimal.problem_symbols import posed
 
 
 @dataclass(frozen=True)

@@ -61,7 +61,7 @@ def make(study: str, site: str, run: str, charts: tuple[str, ...]) -> Made:
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
-    from draisine.view import save_figure
+    from draisine.view.plots.figures import save_figure
 
     folder = Path(site)
     for name in ("films", "figures"):

@@ -160,7 +160,7 @@ def understood(page: Path) -> None:
     given_here = commands(page)
     if not given_here:
         return
-    from draisine.commands.parser import parser
+    from draisine.cli.parser import parser
 
     known = _known()
     for words in given_here:

@@ -2,6 +2,6 @@
 
 import sys
 
-from draisine.cli import main
+from draisine.cli.main import main
 
 sys.exit(main())

@@ -9,7 +9,7 @@ import pytest
 import sympy as sp
 
 import draisine as dr
-from draisine.control.remaining import Remaining
+from draisine.control.zero_dynamics import Remaining
 
 LENGTH = 0.7
 RATE = math.sqrt(9.81 / LENGTH)

@@ -10,7 +10,7 @@ from scipy.integrate import solve_ivp
 import draisine as dr
 from draisine.gallery.entries import bicycle_identified as bicycle
 from draisine.gallery.entries.draining_tank import draining_tank, experiment
-from draisine.stability.linearisation import equations_of
+from draisine.stability.linearization import equations_of
 
 EXACT = dr.DOP853(rtol=1e-11, atol=1e-13)
 

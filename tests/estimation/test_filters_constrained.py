@@ -8,8 +8,8 @@ import sympy as sp
 from scipy.stats import chi2
 
 import draisine as dr
-from draisine.program.expression import parse
-from draisine.simulation.control import Recorded
+from draisine.expr.expression import parse
+from draisine.simulation.sampled_control import Recorded
 
 # ------------------------------------------------------------------------------------------------------------- pendulum
 

@@ -8,7 +8,7 @@ import sympy as sp
 from scipy.linalg import expm, solve_discrete_are
 
 import draisine as dr
-from draisine.estimation.filters.passage import GAUSS, KRONROD, NODES
+from draisine.estimation.filters.prediction import GAUSS, KRONROD, NODES
 
 FILTERS = [dr.Extended(), dr.Extended(rounds=3), dr.Unscented(), dr.Unscented(alpha=1.0, beta=0.0)]
 Q, R = 0.3, 0.1

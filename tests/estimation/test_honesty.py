@@ -7,7 +7,8 @@ import pytest
 import sympy as sp
 
 import draisine as dr
-from draisine.estimation import several, solving
+from draisine.estimation import multistart as several
+from draisine.estimation import solve as solving
 from draisine.estimation.losses import Cauchy, Huber, SoftL1
 from draisine.gallery.entries.draining_tank import THETA, experiment, identify
 

@@ -12,8 +12,8 @@ from scipy.optimize import least_squares
 
 import draisine as dr
 from draisine.estimation.interpolation import Linear, Smooth, coefficients, places
-from draisine.estimation.multiple import cut_of, first_shot
-from draisine.estimation.posing import pose
+from draisine.estimation.multiple_shooting import cut_of, first_shot
+from draisine.estimation.problem import pose
 
 ANGLE, TORQUE = 0.002, 0.3
 

@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 
 import draisine as dr
-from draisine.cli import main
-from draisine.estimation.study import read_study
+from draisine.cli.main import main
+from draisine.estimation.study_file import read_study
 from draisine.gallery.entries.double_pendulum_tracked import double_pendulum_tracked
 from draisine.gallery.entries.draining_tank import THETA, experiment, tank_outlet_found
 from draisine.gallery.entries.friction_pendulum import pendulum_friction_found

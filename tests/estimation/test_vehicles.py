@@ -8,7 +8,7 @@ import pytest
 import draisine as dr
 from draisine.gallery.entries import bicycle_identified as bicycle
 from draisine.gallery.entries import wheelset_identified as wheelset
-from draisine.stability.linearisation import equations_of
+from draisine.stability.linearization import equations_of
 
 
 @pytest.fixture(scope="module")

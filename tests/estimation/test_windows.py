@@ -7,7 +7,7 @@ import pytest
 import sympy as sp
 
 import draisine as dr
-from draisine.estimation.elimination import Rows, eliminate
+from draisine.estimation.block_elimination import Rows, eliminate
 from draisine.gallery.entries.draining_tank import draining_tank, experiment
 
 

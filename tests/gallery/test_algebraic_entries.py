@@ -10,7 +10,7 @@ import pytest
 import draisine as dr
 from draisine.gallery.entries.shuttle import CONTROLS, DEGREE, beginning
 from draisine.gallery.entries.van_der_pol import van_der_pol, van_der_pol_relaxes, van_der_pol_singular
-from draisine.simulation import consistent_start
+from draisine.simulation.initial.consistent_start import consistent_start
 
 EXACT = dr.DOP853(rtol=1e-11, atol=1e-13)
 

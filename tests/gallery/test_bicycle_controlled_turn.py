@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import draisine as dr
+from draisine.expr.expression import evaluate_number, parse
 from draisine.gallery.entries.bicycle import bicycle
 from draisine.gallery.entries.bicycle_controlled_turn import TurnLaw, bicycle_controlled_turn, mean_curvature
-from draisine.program.expression import evaluate_number, parse
 
 
 def _turn(until: float, law: TurnLaw, method: dr.DOP853 | dr.PredictorCorrector | None = None) -> dr.Trajectory:

@@ -11,7 +11,7 @@ import draisine as dr
 from draisine import gallery
 from draisine.gallery.entries.atwood import at_rest, atwood, swinging_atwood
 from draisine.gallery.entries.gear_train import PLANETS, by_hand, planetary_gear
-from draisine.model import Model
+from draisine.model.model import Model
 
 EXACT = dr.DOP853(rtol=1e-11, atol=1e-12)
 G = 9.81

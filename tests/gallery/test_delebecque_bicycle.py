@@ -16,7 +16,8 @@ from draisine.gallery.entries.delebecque_bicycle import (
     delebecque_graph,
     delebecque_pulse,
 )
-from draisine.simulation import Start, consistent_start
+from draisine.simulation.initial.consistent_start import consistent_start
+from draisine.simulation.initial.result import Start
 
 STATES = (
     {"speed": 8.0, "lean": 0.0, "steer": 0.0, "rear_slant_rate": 0.5, "steer_rate": -0.3, "rear_heading": 0.0},

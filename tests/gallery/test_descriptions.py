@@ -16,7 +16,7 @@ from draisine.gallery.entries import rattleback as rattling
 from draisine.gallery.entries import sphere_on_turntable as turning
 from draisine.gallery.entries import spherical_pendulum as swinging
 from draisine.gallery.entries.delebecque_bicycle import delebecque_bicycle
-from draisine.model import Model
+from draisine.model.model import Model
 
 
 def certified(first, second, **names):

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import draisine as dr
+from draisine.codegen.jit.kernel import compile
 from draisine.gallery.entries.ladder import SLANT, ladder, ladder_by_angles, ladder_swings
-from draisine.kernels import compile
 
 
 def test_degrees_of_freedom():

@@ -9,7 +9,7 @@ import draisine as dr
 from draisine.gallery.entries.hunting import free_hunting, held_hunting
 from draisine.gallery.entries.weave import WEAVE_SPEED, bicycle_weaves
 from draisine.gallery.entries.wheelset import wheelset
-from draisine.simulation import integrate
+from draisine.simulation.run import integrate
 
 
 @pytest.fixture(scope="module")

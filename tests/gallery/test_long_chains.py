@@ -7,7 +7,7 @@ import pytest
 
 import draisine as dr
 from draisine.gallery.entries import big_tree, hanging_rope, link_chain, snake_robot, trailers
-from draisine.model import ModelError
+from draisine.model.errors import ModelError
 
 METHOD = dr.DOP853(rtol=1e-10, atol=1e-10)
 

@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 
 import draisine as dr
+from draisine.codegen.jit.kernel import compile
 from draisine.gallery.entries.n_pendulum import kept, n_pendulum, n_pendulum_by_angles, n_pendulum_falls
-from draisine.kernels import compile
-from draisine.program.solved import Solver
-from draisine.simulation import integrate, prepare
+from draisine.program.linear_solve import Solver
+from draisine.simulation.run import integrate
+from draisine.simulation.velocity_choices import prepare
 
 MASS, LENGTH, GRAVITY = GIVEN = (0.7, 1.3, 9.5)
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import draisine as dr
-from draisine.equations.energies import Energies
+from draisine.dynamics.lagrangian.energies import Energies
 from draisine.gallery.entries.sanjuan_bicycle import (
     FRONT_LENGTH,
     RADIUS,
@@ -19,8 +19,8 @@ from draisine.gallery.entries.sanjuan_bicycle import (
     sanjuan_bicycle,
     sanjuan_bicycle_ride,
 )
-from draisine.model import Model
-from draisine.simulation import consistent_start
+from draisine.model.model import Model
+from draisine.simulation.initial.consistent_start import consistent_start
 
 D, NAMES = 0.75, ("x", "y", "z", "tau_x", "tau_y", "tau_z", "beta", "phi_1", "phi_2")
 

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import draisine as dr
+from draisine.expr.expression import Name, Number
 from draisine.gallery.entries.sleigh import ClosedForm, chaplygin_sleigh, sleigh_turns_round
-from draisine.model import Model
 from draisine.model.items import Coordinate, Rotate, Translate
-from draisine.program.expression import Name, Number
+from draisine.model.model import Model
 
 PARAMETERS = {"mass_ahead": 0.25, "gyration_radius": 0.35, "m_sleigh": 2.0}
 EXACT = dr.DOP853(rtol=1e-12, atol=1e-13)

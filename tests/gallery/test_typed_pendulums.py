@@ -10,7 +10,7 @@ import pytest
 
 import draisine as dr
 from draisine import gallery
-from draisine.cli import main
+from draisine.cli.main import main
 from draisine.gallery.entries.cart_pole import cart_pole, cart_pole_graph, cart_pole_swing_up
 from draisine.gallery.entries.double_pendulum import double_pendulum, double_pendulum_graph, double_pendulum_twice
 from draisine.gallery.entries.spherical_pendulum import (

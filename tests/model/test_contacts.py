@@ -10,8 +10,9 @@ import draisine as dr
 from draisine.gallery.entries.sliding_bicycle import sliding_bicycle
 from draisine.gallery.entries.waves import wheel_on_waves
 from draisine.gallery.entries.wheelset import wheelset
-from draisine.model import Model, ModelError
+from draisine.model.errors import ModelError
 from draisine.model.files import ModelFileError, from_toml, to_toml
+from draisine.model.model import Model
 
 LAWS = [
     dr.Rolling(),

@@ -10,14 +10,15 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from draisine.equations.derive import _derive, _mechanism, derive
+from draisine.dynamics.derive import _derive, _mechanism, derive
+from draisine.expr.expression import Name, Number
+from draisine.expr.tables import Table
 from draisine.gallery.entries.bicycle import bicycle
-from draisine.model import Model, ModelError
+from draisine.model.errors import ModelError
 from draisine.model.files import MAX_BYTES, ModelFileError, from_toml, read_model, to_toml, write_model
 from draisine.model.items import Ball, Coordinate, Float, Joint, Rotate, Translate
-from draisine.model.toml_text import inline, lines
-from draisine.program.expression import Name, Number
-from draisine.program.tables import Table
+from draisine.model.model import Model
+from draisine.model.toml_writer import inline, lines
 
 
 def everything() -> Model:

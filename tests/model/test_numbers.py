@@ -5,10 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from draisine.model import Model, ModelError, System
-from draisine.model.laws import Coulomb
-from draisine.model.numbers import NumberRules, _array_functions, check_numbers
-from draisine.program.expression import FLOAT_FUNCTIONS
+from draisine.expr.expression import FLOAT_FUNCTIONS
+from draisine.model.contact_laws import Coulomb
+from draisine.model.errors import ModelError
+from draisine.model.items import System
+from draisine.model.model import Model
+from draisine.model.plausibility import NumberRules, _array_functions, check_numbers
 
 
 def test_functions_over_arrays_are_those_of_numbers() -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 import draisine as dr
+from draisine.expr.expression import Name, Number
 from draisine.model import shapes
 from draisine.model.files import from_toml, read_model, to_toml, write_model
-from draisine.program.expression import Name, Number
 
 HEAD = 'name = "block"\n[parameters]\nr = { value = 0.2, unit = "m" }\n'
 BODY = """[bodies.block]

@@ -10,11 +10,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from draisine.model import Model, ModelError
+from draisine.expr.expression import FLOAT_FUNCTIONS, Expr, evaluate, parse
+from draisine.model.errors import ModelError
 from draisine.model.files import ModelFileError, from_toml, to_toml
 from draisine.model.items import Tie
+from draisine.model.model import Model
 from draisine.model.validate import check_numbers, check_system
-from draisine.program.expression import FLOAT_FUNCTIONS, Expr, evaluate, parse
 
 
 def shop() -> Model:
@@ -357,9 +358,9 @@ def test_a_copy_and_another_reference_body_keep_the_ties() -> None:
 
 
 def test_what_a_model_is_made_of_lists_its_ties() -> None:
-    from draisine.equations import derive
-    from draisine.equations.writing.text import describe, describe_as_data
+    from draisine.dynamics.derive import derive
     from draisine.gallery.entries.atwood import atwood
+    from draisine.symbolic.rendering.model_text import describe, describe_as_data
 
     m = atwood()
     lines = describe(derive(m), m.freeze()).splitlines()

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import draisine as dr
-from draisine.model import Model
+from draisine.model.model import Model
 
 EXACT = dr.DOP853(rtol=1e-11, atol=1e-12)
 G = 9.81
@@ -28,9 +28,9 @@ def rate_of(model: Model, name: str, start: dict[str, float], **given: float) ->
 
 
 def cartesian(mass: float = 2.0) -> Model:
+    from draisine.expr.expression import Name
     from draisine.model.items import Translate
     from draisine.model.joints import length
-    from draisine.program.expression import Name
 
     m = Model("cartesian")
     axes = [length(axis, default=value, span=(-2, 2)) for axis, value in (("x", 0.6), ("y", 0.0), ("z", -0.8))]

@@ -8,10 +8,11 @@ from dataclasses import replace
 
 import pytest
 
-from draisine.model import Model, ModelError
+from draisine.expr.expression import Name, Number
+from draisine.model.errors import ModelError
 from draisine.model.items import Ball, Coordinate, Float, Rotate, Translate
+from draisine.model.model import Model
 from draisine.model.validate import check_system
-from draisine.program.expression import Name, Number
 
 
 def cart() -> Model:

@@ -13,10 +13,10 @@ import draisine as dr
 from draisine.model.errors import ModelError
 from draisine.optimal.adjoint import sweep
 from draisine.optimal.adjoint.functional import Functional
-from draisine.optimal.posing import equations_of, posed
+from draisine.optimal.problem_symbols import equations_of, posed
 from draisine.program.variational import Direction
-from draisine.simulation import native
 from draisine.simulation.sensitivity import integrate_varied
+from draisine.simulation.stepper import native
 
 EXACT = dr.DOP853(rtol=1e-13, atol=1e-14)
 TORQUES = {"steer_torque": np.array([-0.8, 0.3, 0.9, -0.4]), "pedal_torque": np.array([5.0, -3.0, 2.0, 8.0])}

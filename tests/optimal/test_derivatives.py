@@ -5,12 +5,12 @@ import pytest
 import sympy as sp
 
 import draisine as dr
-from draisine.kernels import compile
-from draisine.optimal import nodes
+from draisine.codegen.jit.kernel import compile
+from draisine.optimal import node_functions as nodes
 from draisine.optimal.collocation import Collocation
 from draisine.optimal.guess import guesses
-from draisine.optimal.posing import parameter_ranges, posed
-from draisine.optimal.problem import manoeuvre
+from draisine.optimal.maneuver import manoeuvre
+from draisine.optimal.problem_symbols import parameter_ranges, posed
 from draisine.optimal.shooting import Shooting
 from draisine.optimal.transcription import transcribe
 

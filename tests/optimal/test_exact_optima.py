@@ -9,7 +9,7 @@ import sympy as sp
 import draisine as dr
 from draisine.optimal.collocation import Collocation
 from draisine.optimal.guess import Shaken, Straight
-from draisine.optimal.problem import manoeuvre
+from draisine.optimal.maneuver import manoeuvre
 from draisine.optimal.shooting import Shooting
 
 

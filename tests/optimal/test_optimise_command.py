@@ -6,8 +6,8 @@ import math
 import pytest
 
 import draisine as dr
-from draisine.cli import main
-from draisine.optimal.study import read_statement, statement_of
+from draisine.cli.main import main
+from draisine.optimal.study_file import read_statement, statement_of
 
 SWING = """
 model = "cart_pole"
@@ -99,7 +99,7 @@ def test_infeasible_names_what_fights(capsys, tmp_path):
 
 def test_interruption_is_told_apart(capsys, swing, monkeypatch):
     """A signal during the search ends it after the iteration under way, with the best so far."""
-    from draisine.commands import optimise
+    from draisine.cli import optimize as optimise
 
     def stop(iteration, objective, violation):
         if iteration == 3:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import casadi as ca
 import pytest
 
-from draisine.equations import derive
+from draisine.dynamics.derive import derive
+from draisine.expr.tables import Table
 from draisine.gallery import model
 from draisine.program.dependence import dependence
 from draisine.program.program import Program
-from draisine.program.tables import Table
 
 
 def theirs(program: Program, results: tuple[str, ...], wrt: str) -> list[tuple[int, int]]:

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from draisine.program import expression as ex
-from draisine.program.expression import Call, Expr, ExpressionError, Name, Number, evaluate, evaluate_number, parse
+from draisine.expr import expression as ex
+from draisine.expr.expression import Call, Expr, ExpressionError, Name, Number, evaluate, evaluate_number, parse
 
 X, Y, Z = Name("x"), Name("y"), Name("z")
 
@@ -497,7 +497,5 @@ def test_shared_parts_are_evaluated_once() -> None:
 
 
 def test_importing_expressions_is_light() -> None:
-    code = (
-        "import sys, draisine.program.expression as e; e.parse('x + 1'); sys.exit(bool({'casadi', 'numpy'} & set(sys.modules)))"
-    )
+    code = "import sys, draisine.expr.expression as e; e.parse('x + 1'); sys.exit(bool({'casadi', 'numpy'} & set(sys.modules)))"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

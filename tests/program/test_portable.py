@@ -6,17 +6,17 @@ import casadi as ca
 import numpy as np
 import pytest
 
-from draisine.equations import derive
+from draisine.codegen.jit.kernel import compile
+from draisine.dynamics.derive import derive
+from draisine.expr.tables import Table
 from draisine.gallery import model
-from draisine.kernels import compile
-from draisine.program import operation
+from draisine.program import opcodes as operation
+from draisine.program.dae_residual import Implicit
 from draisine.program.equations import Equations
-from draisine.program.implicit import Implicit
 from draisine.program.interpreter import interpret
-from draisine.program.portable import NotPortable, StoredCode, from_bytes, to_bytes
+from draisine.program.linear_solve import Solved
 from draisine.program.program import Program
-from draisine.program.solved import Solved
-from draisine.program.tables import Table
+from draisine.program.serialization import NotPortable, StoredCode, from_bytes, to_bytes
 
 PROGRAMS = ("dynamics", "report", "motion", "project", "monitor", "events", "inverse_dynamics", "causes")
 

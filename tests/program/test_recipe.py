@@ -7,9 +7,9 @@ from pathlib import Path
 import casadi as ca
 import pytest
 
-from draisine.kernels import compile
+from draisine.codegen.jit.kernel import compile
+from draisine.program.lazy_program import Recipe
 from draisine.program.program import Program, Slot
-from draisine.program.recipe import Recipe
 
 
 def squares(made: list[str]) -> Program:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from draisine.program import safe
+from draisine.expr import safe_functions as safe
 from draisine.program.interpreter import complex_step
 from draisine.program.program import Program
 

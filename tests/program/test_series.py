@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 import sympy as sp
 
+from draisine.expr.safe_functions import length
+from draisine.expr.tables import Table
 from draisine.program.program import Program
-from draisine.program.safe import length
-from draisine.program.series import along
-from draisine.program.sympy_bridge import to_sx
-from draisine.program.tables import Table
+from draisine.program.taylor_series import along
+from draisine.symbolic.sympy_bridge import to_sx
 
 ORDER = 6
 a, b = sp.symbols("a b")

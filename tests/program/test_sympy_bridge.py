@@ -9,7 +9,7 @@ import sympy as sp
 from numpy.testing import assert_allclose
 
 from draisine.program.program import Program
-from draisine.program.sympy_bridge import UnsupportedExpression, to_sx, to_sympy
+from draisine.symbolic.sympy_bridge import UnsupportedExpression, to_sx, to_sympy
 from every_operation import BINARY, UNARY
 
 a, b, c = sp.symbols("a b c", real=True)
@@ -132,7 +132,7 @@ def test_labels_that_clash_are_told_apart():
 
 
 def test_calls_stay_calls():
-    from draisine.program.tables import Table
+    from draisine.expr.tables import Table
 
     x = ca.SX.sym("x")
     torque = Table("torque", (0, 1), (0, 1))

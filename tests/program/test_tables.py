@@ -8,10 +8,10 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.interpolate import CubicSpline, RegularGridInterpolator
 
-from draisine.kernels import compile
+from draisine.codegen.jit.kernel import compile
+from draisine.expr.tables import Table, TableError
 from draisine.program.interpreter import complex_step, interpret
 from draisine.program.program import Program
-from draisine.program.tables import Table, TableError
 
 RNG = np.random.default_rng(12)
 KNOTS = np.array([-1.0, -0.4, 0.1, 0.3, 1.1, 2.0, 2.2])
@@ -176,7 +176,7 @@ def test_third_derivatives():
 
 
 def test_a_table_and_its_derivative_search_once():
-    from draisine.kernels.straight import SEARCH, straighten
+    from draisine.codegen.jit.ssa import SEARCH, straighten
 
     program = derivative_program(Table("curve", KNOTS, VALUES, "spline"))
     assert sum(value.kind == SEARCH for value in straighten(program.tape).values) == 1

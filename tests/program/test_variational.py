@@ -6,10 +6,10 @@ import casadi as ca
 import numpy as np
 import pytest
 
-from draisine.program.implicit import Implicit
+from draisine.program.dae_residual import Implicit
 from draisine.program.interpreter import complex_slopes
+from draisine.program.linear_solve import Solved
 from draisine.program.program import Program
-from draisine.program.solved import Solved
 from draisine.program.variational import Direction, slopes, split, state_names, vary, vary_implicit, widen
 
 T, X, U, P = (ca.SX.sym(name, count) for name, count in (("t", 1), ("x", 3), ("u", 1), ("p", 2)))

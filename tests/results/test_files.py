@@ -9,9 +9,12 @@ import numpy as np
 import pytest
 
 import draisine.results.metadata as metadata_module
-from draisine.results import Channel, Ending, Status, Trajectory, TrajectoryFileError, load
+from draisine.results.channel import Channel
+from draisine.results.files import TrajectoryFileError, load
 from draisine.results.formats import csv as csv_format
 from draisine.results.metadata import describe, encode
+from draisine.results.status import Ending, Status
+from draisine.results.trajectory import Trajectory
 from synthetic_run import bicycle_run, pendulum_run
 
 SUFFIXES = [".nc", ".parquet", ".csv"]

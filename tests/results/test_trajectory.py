@@ -7,8 +7,10 @@ import sys
 import numpy as np
 import pytest
 
-from draisine.results import Channel, Ending, Group, Segment, Status, Trajectory, UnknownChannel
 from draisine.results.assembly import Block, Piece, assemble, block, energy_block, pose_block
+from draisine.results.channel import Channel, Group
+from draisine.results.status import Ending, Status
+from draisine.results.trajectory import Segment, Trajectory, UnknownChannel
 from synthetic_run import Named, bicycle_run, pendulum_run
 
 DONE = Status(Ending.FINISHED, "reached the end")

@@ -10,11 +10,11 @@ import numpy as np
 import sympy as sp
 from sympy.physics.mechanics import dynamicsymbols
 
-from draisine.equations.typed.lagrange import lagrangian
+from draisine.program.dae_residual import Implicit
 from draisine.program.equations import Constraint, Equations, Kind, Quantity
-from draisine.program.implicit import Implicit
+from draisine.program.linear_solve import Solved, Solver
 from draisine.program.program import Program
-from draisine.program.solved import Solved, Solver
+from draisine.symbolic.lagrangian import lagrangian
 
 
 def mechanism(

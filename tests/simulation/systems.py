@@ -8,8 +8,8 @@ from dataclasses import replace
 import casadi as ca
 import numpy as np
 
+from draisine.program.dae_residual import Implicit
 from draisine.program.equations import Constraint, Equations, Event, Kind, Quantity
-from draisine.program.implicit import Implicit
 from draisine.program.program import Program
 
 Rates = Callable[[ca.SX, ca.SX, ca.SX, ca.SX], Sequence[ca.SX] | ca.SX]

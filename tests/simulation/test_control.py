@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 from draisine.results.status import Ending
-from draisine.simulation import DOP853, EveryStage, Sampled, State, integrate
+from draisine.simulation.methods.dop853 import DOP853
+from draisine.simulation.run import integrate
+from draisine.simulation.sampled_control import EveryStage, Sampled, State
 from simulation.systems import cart, turning
 
 FINE = DOP853(rtol=1e-11, atol=1e-12)

@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 
 import draisine as dr
-from draisine.equations.drift import Drift
-from draisine.equations.drift.control import controlled
+from draisine.dynamics.dae.stabilization.options import Drift
+from draisine.dynamics.dae.stabilization.stabilized_equations import controlled
 from draisine.results.status import Ending
-from draisine.simulation import Run, integrate
-from draisine.verbs.computed import Computed, compute
+from draisine.simulation.pipeline import Computed, compute
+from draisine.simulation.result import Run
+from draisine.simulation.run import integrate
 
 STEP = dr.RK4(step=0.01)
 EXACT = dr.DOP853(rtol=1e-13, atol=1e-13)

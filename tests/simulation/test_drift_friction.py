@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 import draisine as dr
-from draisine.model import Model
+from draisine.expr.expression import Name, Number
 from draisine.model.items import Coordinate, Translate
-from draisine.program.expression import Name, Number
-from draisine.program.implicit import Implicit
-from draisine.program.solved import Solved
+from draisine.model.model import Model
+from draisine.program.dae_residual import Implicit
+from draisine.program.linear_solve import Solved
 
 MU, MASS, G = 0.6, 3.0, 9.81
 UNTIL = 0.5

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import draisine as dr
-from draisine.verbs.computed import compute
+from draisine.simulation.pipeline import compute
 
 EXACT = dr.DOP853(rtol=1e-13, atol=1e-13)
 

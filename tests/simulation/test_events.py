@@ -10,7 +10,14 @@ import pytest
 
 from draisine.program.equations import Event
 from draisine.results.status import Ending
-from draisine.simulation import CVODE, DOP853, ESDIRK23, IDA, RK4, Gauss, PredictorCorrector, Radau, integrate
+from draisine.simulation.methods.dop853 import DOP853
+from draisine.simulation.methods.esdirk23 import ESDIRK23
+from draisine.simulation.methods.gauss import Gauss
+from draisine.simulation.methods.predictor_corrector import PredictorCorrector
+from draisine.simulation.methods.radau import Radau
+from draisine.simulation.methods.rk4 import RK4
+from draisine.simulation.methods.sundials import CVODE, IDA
+from draisine.simulation.run import integrate
 from simulation.systems import first_order, oscillator
 
 TIGHT = DOP853(rtol=1e-13, atol=1e-13)

@@ -6,7 +6,10 @@ import casadi as ca
 import numpy as np
 import pytest
 
-from draisine.simulation import DOP853, Gauss, Radau, integrate
+from draisine.simulation.methods.dop853 import DOP853
+from draisine.simulation.methods.gauss import Gauss
+from draisine.simulation.methods.radau import Radau
+from draisine.simulation.run import integrate
 from simulation.systems import first_order, kepler, oscillator, start_of
 
 GRAVITY = 9.81

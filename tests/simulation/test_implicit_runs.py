@@ -10,23 +10,20 @@ import pytest
 
 import draisine as dr
 from draisine.program.equations import Equations, Event
+from draisine.program.linear_solve import Solved
 from draisine.program.program import Program
-from draisine.program.solved import Solved
 from draisine.results.status import Ending
-from draisine.simulation import (
-    DOP853,
-    ESDIRK23,
-    EveryStage,
-    Gauss,
-    Radau,
-    Sampled,
-    forms,
-    integrate,
-    layout,
-    prepare,
-)
-from draisine.simulation.memory import Memory
-from draisine.simulation.stored import stepping_loop
+from draisine.simulation import implicit_form as forms
+from draisine.simulation.methods.dop853 import DOP853
+from draisine.simulation.methods.esdirk23 import ESDIRK23
+from draisine.simulation.methods.gauss import Gauss
+from draisine.simulation.methods.radau import Radau
+from draisine.simulation.run import integrate
+from draisine.simulation.sampled_control import EveryStage, Sampled
+from draisine.simulation.stepper import layout
+from draisine.simulation.stepper.memory import Memory
+from draisine.simulation.stepper.stored_loop import stepping_loop
+from draisine.simulation.velocity_choices import prepare
 from simulation.systems import GRAVITY, cart, cartesian_pendulum, first_order, implicit_system, pendulum_state, start_of
 
 TIGHT = Radau(rtol=1e-11, atol=1e-12)

@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 
 import draisine as dr
+from draisine.codegen.jit.kernel import compile
 from draisine.gallery.entries.n_pendulum import n_pendulum
-from draisine.kernels import compile
-from draisine.simulation import ConjugateGradients, consistent_start, integrate, prepare, reactions
-from draisine.simulation.iterated import conjugate_gradients
+from draisine.simulation.initial.consistent_start import consistent_start
+from draisine.simulation.iterated_reactions import ConjugateGradients, conjugate_gradients, reactions
+from draisine.simulation.run import integrate
+from draisine.simulation.velocity_choices import prepare
 
 
 def direct(equations: dr.Equations, times: np.ndarray, states: np.ndarray) -> np.ndarray:

@@ -6,8 +6,14 @@ import numpy as np
 import pytest
 
 from draisine.results.status import Ending
-from draisine.simulation import DOP853, ESDIRK23, RK4, Gauss, PredictorCorrector, Radau, integrate
+from draisine.simulation.methods.dop853 import DOP853
+from draisine.simulation.methods.esdirk23 import ESDIRK23
+from draisine.simulation.methods.gauss import Gauss
 from draisine.simulation.methods.predictor_corrector import SCHEME as ADAMS
+from draisine.simulation.methods.predictor_corrector import PredictorCorrector
+from draisine.simulation.methods.radau import Radau
+from draisine.simulation.methods.rk4 import RK4
+from draisine.simulation.run import integrate
 from simulation.systems import ARENSTORF_PERIOD, arenstorf, decay, kepler, lotka_volterra, oscillator, start_of, swing
 
 # DOP853 with a fixed step: a tolerance so loose that no step is rejected or shortened.

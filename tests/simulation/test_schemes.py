@@ -7,7 +7,7 @@ import pytest
 
 from draisine.simulation.methods import esdirk23, gauss, radau
 from draisine.simulation.methods.collocation import gauss_nodes, radau_nodes, runge_kutta_matrix
-from draisine.simulation.methods.implicit_scheme import ImplicitScheme, nested_basis
+from draisine.simulation.methods.implicit_tableau import ImplicitScheme, nested_basis
 
 ROOT6 = np.sqrt(6.0)
 SCHEMES = {f"radau {s}": radau.scheme(s) for s in (1, 3, 5)} | {f"gauss {s}": gauss.scheme(s) for s in (1, 2, 3)}

@@ -10,13 +10,14 @@ import sympy as sp
 from sympy.physics.mechanics import dynamicsymbols
 
 import draisine as dr
-from draisine.model import Model
+from draisine.expr.expression import Name, Number
 from draisine.model.items import Coordinate, Rotate, Translate
-from draisine.program.expression import Name, Number
+from draisine.model.model import Model
 from draisine.program.variational import Direction
-from draisine.simulation import StartProblem, consistent_start
+from draisine.simulation.initial.consistent_start import consistent_start
+from draisine.simulation.initial.problem import StartProblem
+from draisine.simulation.initial.sensitivities import start_slopes
 from draisine.simulation.sensitivity import integrate_varied
-from draisine.simulation.start.slopes import start_slopes
 
 EXACT = dr.DOP853(rtol=1e-12, atol=1e-13)
 

@@ -15,12 +15,13 @@ from scipy.optimize import minimize
 from sympy.physics.mechanics import dynamicsymbols
 
 import draisine as dr
-from draisine.equations import derive
-from draisine.equations.typed.first_order import first_order
+from draisine.dynamics.derive import derive
 from draisine.program.equations import Kind
-from draisine.simulation import Near, StartProblem, consistent_start
-from draisine.simulation.start.evaluation import AtOnce
-from draisine.simulation.start.problem import Given
+from draisine.simulation.initial.consistent_start import consistent_start
+from draisine.simulation.initial.evaluation import AtOnce
+from draisine.simulation.initial.problem import Given, StartProblem
+from draisine.simulation.initial.targets import Near
+from draisine.symbolic.first_order import first_order
 from simulation.start_systems import circuit, held_twice, linkage, mechanism, pendulum
 from simulation.systems import turning
 
@@ -355,7 +356,7 @@ def test_one_problem_serves_many_threads() -> None:
 WARM = """
 import sys
 import draisine as dr
-from draisine.equations import derive
+from draisine.dynamics import derive
 from draisine.simulation import StartProblem, consistent_start
 start = consistent_start(StartProblem(derive(dr.gallery.bicycle())), {"speed": 4.6, "roll_rate": 0.5, "lean": 0.2})
 start.report, start.accelerations

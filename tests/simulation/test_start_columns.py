@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 import draisine as dr
-from draisine.simulation import StartProblem, consistent_start
-from draisine.simulation.start.evaluation import AtOnce, ByColumns
+from draisine.simulation.initial.consistent_start import consistent_start
+from draisine.simulation.initial.evaluation import AtOnce, ByColumns
+from draisine.simulation.initial.problem import StartProblem
 
 
 def test_columns_are_the_entries() -> None:

@@ -11,9 +11,12 @@ import pytest
 from scipy.optimize import minimize
 
 import draisine as dr
-from draisine.equations import derive
+from draisine.dynamics.derive import derive
 from draisine.program.equations import Equations, Kind
-from draisine.simulation import Conflict, InconsistentStart, Near, StartProblem, consistent_start
+from draisine.simulation.initial.consistent_start import consistent_start
+from draisine.simulation.initial.problem import StartProblem
+from draisine.simulation.initial.result import Conflict, InconsistentStart
+from draisine.simulation.initial.targets import Near
 from simulation.start_systems import BARS, circuit, four_bar, linkage, mechanism, pendulum
 
 

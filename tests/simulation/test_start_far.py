@@ -9,7 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from draisine.program.equations import Equations, Kind
-from draisine.simulation import InconsistentStart, Near, Start, StartProblem, consistent_start
+from draisine.simulation.initial.consistent_start import consistent_start
+from draisine.simulation.initial.problem import StartProblem
+from draisine.simulation.initial.result import InconsistentStart, Start
+from draisine.simulation.initial.targets import Near
 from simulation.start_systems import assembled, four_bar, mechanism, pendulum
 
 PENDULUMS = {n: StartProblem(pendulum(n), compiled=False) for n in (1, 2, 3)}

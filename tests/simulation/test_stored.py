@@ -9,7 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from draisine.simulation import DOP853, Radau, compiling, integrate, stored
+from draisine.simulation.methods.dop853 import DOP853
+from draisine.simulation.methods.radau import Radau
+from draisine.simulation.run import integrate
+from draisine.simulation.stepper import compiling
+from draisine.simulation.stepper import stored_loop as stored
 from simulation.systems import kepler, start_of
 
 SCRIPT = """

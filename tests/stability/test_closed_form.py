@@ -14,8 +14,8 @@ import pytest
 import sympy as sp
 
 import draisine as dr
-from draisine.stability.canonical_program import canonical_program
-from draisine.stability.closed_form import ClosedForm
+from draisine.bicycle.closed_form import ClosedForm
+from draisine.bicycle.whipple_program import canonical_program
 from stability.meijaard_formulas import NAMES, matrices
 
 REFERENCE = Path(__file__).parents[1] / "reference"

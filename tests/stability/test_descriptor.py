@@ -8,7 +8,7 @@ import pytest
 import draisine as dr
 from draisine.stability.descriptor import descriptor
 from draisine.stability.deviations import deviations_of
-from draisine.stability.linearisation import motion_at
+from draisine.stability.linearization import motion_at
 
 
 def _response(linear, inputs, row, frequency):

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import draisine as dr
-from draisine.stability.linearisation import Motion, motion_at
+from draisine.stability.linearization import Motion, motion_at
 
 REFERENCE = Path(__file__).parents[1] / "reference"
 MEIJAARD = json.loads((REFERENCE / "meijaard2007.json").read_text())

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import draisine as dr
-from draisine.stability.judging import NOT_REACHED
+from draisine.stability.classification import NOT_REACHED
 from draisine.stability.routh import characteristic, pairs_on_the_axis, positive_real_roots, unstable_roots
 
 MEIJAARD = json.loads((Path(__file__).parents[1] / "reference" / "meijaard2007.json").read_text())
@@ -147,7 +147,7 @@ def test_what_cannot_be_mapped(bike):
 
 
 def test_the_command(tmp_path, capsys):
-    from draisine.cli import main
+    from draisine.cli.main import main
 
     words = ["map", "bicycle", "--over", "speed=0:10:21", "--over", "trail=0:0.2:11"]
     assert main([*words, "--plot", str(tmp_path / "map.svg")]) == 0
@@ -161,7 +161,7 @@ def test_the_command(tmp_path, capsys):
 
 def test_compiled_on_two_threads(bike, trails, monkeypatch):
     """Many points are compiled and shared out among threads: the same map, and the same corrected motions."""
-    from draisine.stability import points
+    from draisine.stability import batch_evaluation as points
 
     for name, value in (("POINTS_WORTH_COMPILING", 1), ("LEAST_WORK_WORTH_COMPILING", 0), ("PER_THREAD", 8)):
         monkeypatch.setattr(points, name, value)

@@ -149,7 +149,7 @@ def test_gradient_against_differences(swept, place):
 def test_slope_of_the_matrix_against_complex_steps(swept):
     """dA/dspeed and dA/dtrail, the motion following, against the imaginary part of the same program at a complex place."""
     from draisine.program.interpreter import interpret
-    from draisine.stability.family import Family
+    from draisine.stability.steady_family import Family
 
     family = Family(dr.gallery.bicycle(), {"speed": 5.0, "trail": 0.08}, states=("lean", "steer"))
     a, over, _ = family.derivatives(np.array([4.6, 0.07]))
@@ -163,7 +163,7 @@ def test_slope_of_the_matrix_against_complex_steps(swept):
 
 def test_the_short_program_is_the_long_one():
     """Straight running as one short program, and point by point by Newton's method on the whole system; turns have none."""
-    from draisine.stability.family import Family
+    from draisine.stability.steady_family import Family
 
     bike = dr.gallery.bicycle()
     family = Family(bike, {"speed": 5.0, "r_front_wheel": 0.35}, states=("lean", "steer"))

@@ -11,7 +11,7 @@ from scipy.linalg import expm
 from scipy.special import ellipk, mathieu_a, mathieu_b
 
 import draisine as dr
-from draisine.simulation import integrate
+from draisine.simulation.run import integrate
 from draisine.stability.periodic.shooting import NoCycle
 
 X, V, T = sp.symbols("x v t")

@@ -7,7 +7,7 @@ import json
 import pytest
 
 import draisine as dr
-from draisine.studio import bundle
+from draisine.studio.bundle import bundle
 from studio_node import run_node
 
 

@@ -11,12 +11,11 @@ import pytest
 
 import draisine as dr
 from draisine import gallery
-from draisine.model import Model
 from draisine.model.errors import ModelError
+from draisine.model.model import Model
 from draisine.program.equations import Equations, Quantity
-from draisine.studio import bundle
-from draisine.studio.beginnings import BEGINNINGS
-from draisine.studio.bundle import RUNTIME, safe, web_file
+from draisine.studio.bundle import RUNTIME, bundle, safe, web_file
+from draisine.studio.default_starts import BEGINNINGS
 from draisine.studio.ranges import slider
 from studio_node import run_node
 

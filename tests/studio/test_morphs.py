@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import draisine as dr
-from draisine.studio import bundle
+from draisine.studio.bundle import bundle
 
 
 def decoded(text: str) -> np.ndarray:

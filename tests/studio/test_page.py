@@ -11,9 +11,10 @@ import pytest
 
 import draisine as dr
 from browser import chromium, opened
-from draisine.studio import bundle, replay
+from draisine.studio.bundle import bundle
 from draisine.studio.page import page
 from draisine.studio.presets import presets_for, with_presets
+from draisine.studio.replay import replay
 from draisine.studio.server import Server
 from draisine.studio.static import write_static
 from screenshots import compared, difference

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import draisine as dr
-from draisine.cli import main
+from draisine.cli.main import main
 from draisine.results.files import TrajectoryFileError
-from draisine.studio import replay
+from draisine.studio.replay import replay
 from studio_node import run_node
 
 

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 import draisine as dr
-from draisine.equations.places import places
-from draisine.kernels import compile as compiled
-from draisine.simulation import StartProblem, consistent_start
-from draisine.studio import bundle
+from draisine.codegen.jit.kernel import compile as compiled
+from draisine.dynamics.kinematics.body_poses import places
+from draisine.simulation.initial.consistent_start import consistent_start
+from draisine.simulation.initial.problem import StartProblem
+from draisine.studio.bundle import bundle
 from draisine.view.film.footage import quaternions_of
 from studio_node import run_node
 

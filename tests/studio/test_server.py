@@ -8,7 +8,7 @@ import socket
 import pytest
 
 import draisine as dr
-from draisine.cli import main
+from draisine.cli.main import main
 from draisine.studio.page import Page
 from draisine.studio.server import Server
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import draisine as dr
-from draisine.studio import bundle
+from draisine.studio.bundle import bundle
 from studio_node import run_node
 
 REFERENCE = json.loads((Path(__file__).parents[1] / "reference" / "meijaard2007.json").read_text(encoding="utf-8"))

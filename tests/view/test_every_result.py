@@ -12,8 +12,8 @@ from matplotlib.colors import to_hex, to_rgb
 
 import draisine as dr
 from draisine import view
-from draisine.drawn.fits import Coverage
-from draisine.view.style import COLOURS
+from draisine.view.drawn.fits import Coverage
+from draisine.view.plots.style import COLOURS
 
 UNIT = re.compile(r"\[[^\]]+\]")  # [m/s], [–] where there is none
 
@@ -152,7 +152,7 @@ def test_every_critical_value_of_a_sweep_is_marked():
 
 
 def test_a_certificate_that_fails_shows_it():
-    from draisine.view.judgements import disagreements
+    from draisine.view.plots.verdicts import disagreements
 
     figure = disagreements([("good", 1e-14, 1e-10), ("bad", 1e-3, 1e-10)])
     assert "beyond what is allowed" in [text.get_text() for text in figure.axes[0].get_legend().get_texts()]

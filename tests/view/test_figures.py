@@ -11,20 +11,15 @@ import pytest
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
-from draisine.results import Channel, Ending, Group, Status, Trajectory, UnknownChannel
-from draisine.view import (
-    COLOURS,
-    COLUMN,
-    contact_angles,
-    energy,
-    friction_needed,
-    normal_forces,
-    path,
-    plot,
-    save_figure,
-    style,
-)
-from draisine.view.labels import set_calm_limits
+from draisine.results.channel import Channel, Group
+from draisine.results.status import Ending, Status
+from draisine.results.trajectory import Trajectory, UnknownChannel
+from draisine.view.plots.contacts import contact_angles, friction_needed, normal_forces
+from draisine.view.plots.energies import energy
+from draisine.view.plots.figures import plot, save_figure
+from draisine.view.plots.labels import set_calm_limits
+from draisine.view.plots.style import COLOURS, COLUMN, style
+from draisine.view.plots.tracks import path
 from synthetic_run import bicycle_run, pendulum_run
 
 DONE = Status(Ending.FINISHED, "")

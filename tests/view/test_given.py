@@ -9,10 +9,10 @@ import pytest
 
 import draisine as dr
 from draisine.model.files import from_toml
-from draisine.view.given import given_solids
-from draisine.view.outlines import outline
-from draisine.view.shapes import scene_of
-from draisine.view.solids import Ellipsoid
+from draisine.view.scene.from_model import scene_of
+from draisine.view.scene.given_shapes import given_solids
+from draisine.view.scene.outlines import outline
+from draisine.view.scene.solids import Ellipsoid
 
 R = 0.2
 TEXT = """

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import draisine as dr
-from draisine.view.mesh_files import MeshFileError, read_mesh
-from draisine.view.solids import Box, Mesh
+from draisine.view.scene.mesh_files import MeshFileError, read_mesh
+from draisine.view.scene.solids import Box, Mesh
 
 CUBE = Box("b", np.array([1.0, 2.0, 3.0]), np.diag([0.5, 1.0, 1.5]), "#000000").mesh()
 VOLUME = 6.0

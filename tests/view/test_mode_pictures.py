@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import draisine as dr
-from draisine.drawn.modes import _displacements
 from draisine.stability.modes import Modes
+from draisine.view.drawn.modes import _displacements
 
 
 @pytest.fixture(scope="module")

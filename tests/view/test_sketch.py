@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 import draisine as dr
-from draisine.model import Model
-from draisine.presentation import pose
-from draisine.view.embedding import as_pdf, as_svg
-from draisine.view.projection import VIEWS, chosen, is_straight, telling
-from draisine.view.scene import Blade, Blob, Centre, Cord, Hinge, Link, Pose, Scene, Slide, Support, Wheel
-from draisine.view.shapes import scene_of
-from draisine.view.sketch import sketch
+from draisine.model.model import Model
+from draisine.view.plots.embedding import as_pdf, as_svg
+from draisine.view.presentation import pose
+from draisine.view.scene.from_model import scene_of
+from draisine.view.scene.projection import VIEWS, chosen, is_straight, telling
+from draisine.view.scene.scene import Blade, Blob, Centre, Cord, Hinge, Link, Pose, Scene, Slide, Support, Wheel
+from draisine.view.scene.sketch import sketch
 
 HERE = Pose(np.zeros(3), np.eye(3))
 

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 import draisine as dr
-from draisine.presentation import pose
-from draisine.view.cycles import axles_of, forks
-from draisine.view.dressing import dressed
-from draisine.view.scene import Hinge, Slide
-from draisine.view.solids import Box, Ellipsoid, Mesh, Ring, Sector, Tube, joined
+from draisine.view.presentation import pose
+from draisine.view.scene.appearance import dressed
+from draisine.view.scene.bicycle_frames import axles_of, forks
+from draisine.view.scene.scene import Hinge, Slide
+from draisine.view.scene.solids import Box, Ellipsoid, Mesh, Ring, Sector, Tube, joined
 
 
 def volume(mesh: Mesh) -> float:

@@ -19,22 +19,22 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from draisine.control.bounded import Boundary, Mesh
 from draisine.control.path import OnPath, Wish, on_path
-from draisine.control.remaining import Remaining
-from draisine.model.amounts import Amount
+from draisine.control.stable_inversion import Boundary, Mesh
+from draisine.control.zero_dynamics import Remaining
 from draisine.model.errors import ModelError
 from draisine.model.items import System
 from draisine.model.model import Model
+from draisine.model.quantities import Amount
 from draisine.program.equations import Constraint, Equations
 from draisine.results.assembly import Piece, assemble, residual_block
 from draisine.results.status import Ending, Status
 from draisine.results.trajectory import Statistics, Trajectory
-from draisine.simulation import DOP853, integrate, prepare
-from draisine.simulation.account import account
-from draisine.simulation.choices import Choices
-from draisine.simulation.methods import Method
-from draisine.simulation.run import Run, Segment
+from draisine.simulation.methods.dop853 import DOP853
+from draisine.simulation.methods.method import Method
+from draisine.simulation.reported_values import account
+from draisine.simulation.run import Run, Segment, integrate
+from draisine.simulation.velocity_choices import Choices, prepare
 
 Reals = NDArray[np.float64]
 
@@ -252,6 +252,6 @@ def _trajectory(posed: OnPath, times: Reals, states: Reals, status: Status, stat
 
 
 def _evaluated(posed: OnPath, times: Reals, states: Reals) -> tuple[Reals, ...]:
-    from draisine.kernels.kernel import compile
+    from draisine.codegen.jit.kernel import compile
 
     return compile(posed.equations.report).map(times[:, None], states, posed.inputs, posed.p)

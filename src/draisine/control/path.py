@@ -8,20 +8,21 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.control.degree import POINTS, Degrees, Differentiation, Sample, moved
-from draisine.control.followed import Followed
+from draisine.control.path_equations import Followed
 from draisine.control.plant import Plant, paths_of, stacked
-from draisine.equations.derive import derive
-from draisine.equations.typed.driven import with_laws
-from draisine.model.amounts import Amount, amount_in
+from draisine.control.relative_degree import POINTS, Degrees, Differentiation, Sample, moved
+from draisine.dynamics.derive import derive
+from draisine.dynamics.input_laws import with_laws
+from draisine.expr.expression import Expr
 from draisine.model.errors import ModelError
 from draisine.model.items import System
 from draisine.model.model import Model
+from draisine.model.quantities import Amount, amount_in
 from draisine.program.equations import Equations
-from draisine.program.expression import Expr
-from draisine.simulation import StartProblem, consistent_start
-from draisine.simulation.names import numbers
-from draisine.simulation.start.wishes import Near
+from draisine.simulation.initial.consistent_start import consistent_start
+from draisine.simulation.initial.problem import StartProblem
+from draisine.simulation.initial.targets import Near
+from draisine.simulation.named_values import numbers
 
 Reals = NDArray[np.float64]
 Wish = float | Near
@@ -82,7 +83,7 @@ def on_path(
     """Turn inputs into unknowns that keep a path: find the index, reduce it, and find a start on the path.
 
     >>> import sympy as sp
-    >>> from draisine.equations.typed.first_order import first_order
+    >>> from draisine.symbolic.first_order import first_order
     >>> x, v, force = sp.symbols("x v force")
     >>> mass = first_order("mass", {x: v, v: force / 2 - x}, inputs=[force])
     >>> posed = on_path(mass, {"swing": "x = sin(3*t)"}, ["force"])

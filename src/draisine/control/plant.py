@@ -8,12 +8,12 @@ from functools import cached_property
 
 import casadi as ca
 
-from draisine.model.amounts import Amount, amount_in
+from draisine.expr.expression import SX_FUNCTIONS, Expr, closest, evaluate
 from draisine.model.errors import ModelError
+from draisine.model.quantities import Amount, amount_in
 from draisine.program.equations import Equations, Quantity
-from draisine.program.expression import SX_FUNCTIONS, Expr, closest, evaluate
+from draisine.program.linear_solve import Solved
 from draisine.program.program import Program
-from draisine.program.solved import Solved
 
 MOST_SOLVED = 20  # accelerations that are solved for in symbols
 

@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.program.expression import closest
-from draisine.program.units import Unit, UnitError, parse_unit
-from draisine.results import Trajectory
+from draisine.expr.expression import closest
+from draisine.expr.units import Unit, UnitError, parse_unit
+from draisine.results.trajectory import Trajectory
 
 Reals = NDArray[np.float64]
 

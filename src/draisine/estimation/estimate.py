@@ -10,17 +10,17 @@ from numpy.typing import NDArray
 
 from draisine.estimation.data import DataError
 from draisine.estimation.fit import Fit, Trial
+from draisine.estimation.identifiability import Telling
 from draisine.estimation.losses import Loss
+from draisine.estimation.multistart import MultiStart, best_of_several
 from draisine.estimation.noise import deviations, roughness
-from draisine.estimation.posing import Posed, pose
-from draisine.estimation.several import MultiStart, best_of_several
-from draisine.estimation.single import SingleShooting
-from draisine.estimation.solving import Outcome, Progress, Shooting, look, solve
-from draisine.estimation.telling import Telling
+from draisine.estimation.problem import Posed, pose
+from draisine.estimation.single_shooting import SingleShooting
+from draisine.estimation.solve import Outcome, Progress, Shooting, look, solve
+from draisine.expr.expression import Expr
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.program.equations import Equations
-from draisine.program.expression import Expr
 
 Reals = NDArray[np.float64]
 

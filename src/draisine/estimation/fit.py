@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from draisine.estimation.bootstrap import Bootstrap, bootstrap
+from draisine.estimation.identifiability import Telling
 from draisine.estimation.losses import Loss
 from draisine.estimation.noise import Whiteness, whiteness
-from draisine.estimation.posing import Posed
+from draisine.estimation.problem import Posed
 from draisine.estimation.profiles import Profile, profile
-from draisine.estimation.resampling import Bootstrap, bootstrap
-from draisine.estimation.solving import Outcome, Shooting
-from draisine.estimation.telling import Telling
-from draisine.program.expression import closest
+from draisine.estimation.solve import Outcome, Shooting
+from draisine.expr.expression import closest
 
 Reals = NDArray[np.float64]
 
@@ -258,7 +258,7 @@ class Fit:
             "warnings": list(self.warnings),
         }
 
-    if TYPE_CHECKING:  # given by draisine.drawn
+    if TYPE_CHECKING:  # given by draisine.view.drawn
 
         def plot(self, **options: Any) -> Any: ...
         def plot_intervals(self, truth: dict[str, float] | None = None, **options: Any) -> Any: ...

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.estimation.recording import Recording
+from draisine.estimation.experiment_data import Recording
 
 Reals = NDArray[np.float64]
 

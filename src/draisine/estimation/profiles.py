@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.estimation.losses import Loss
-from draisine.estimation.posing import Posed
-from draisine.estimation.solving import Outcome, Shooting, fixed_at, solve
+from draisine.estimation.problem import Posed
+from draisine.estimation.solve import Outcome, Shooting, fixed_at, solve
 
 Reals = NDArray[np.float64]
 

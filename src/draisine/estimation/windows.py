@@ -16,18 +16,18 @@ from functools import cached_property, lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.estimation.collocating import Elements, Solving
-from draisine.estimation.layout import Layout
-from draisine.estimation.marching import March, marches
-from draisine.estimation.observing import observer
-from draisine.estimation.recording import Recording
-from draisine.estimation.tangent import Tangent
-from draisine.kernels.kernel import Kernel, compile
+from draisine.codegen.jit.kernel import Kernel, compile
+from draisine.estimation.batched_rk import March, marches
+from draisine.estimation.collocation import Elements, Solving
+from draisine.estimation.experiment_data import Recording
+from draisine.estimation.measurement import observer
+from draisine.estimation.tangent_coordinates import Tangent
+from draisine.estimation.window_layout import Layout
+from draisine.program.dae_residual import Implicit
 from draisine.program.equations import Equations
-from draisine.program.implicit import Implicit
 from draisine.program.variational import Direction, split
 from draisine.results.status import Ending
-from draisine.simulation.methods import Method
+from draisine.simulation.methods.method import Method
 from draisine.simulation.sensitivity import integrate_varied, toleranced, varied
 
 Reals = NDArray[np.float64]

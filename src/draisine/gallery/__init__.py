@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from draisine.gallery.outcome import Study
-    from draisine.model import Model
+    from draisine.model.model import Model
     from draisine.optimal.solution import Solution
     from draisine.program.equations import Equations
 
@@ -220,7 +220,7 @@ def manoeuvres() -> list[str]:
 def solution(name: str) -> Solution:
     """The solution of a study's manoeuvre."""
     if name not in _SOLUTIONS:
-        from draisine.program.expression import closest
+        from draisine.expr.expression import closest
 
         study(name)  # who misspells is told
         raise KeyError(f"the study {name!r} has no manoeuvre{closest(name, _SOLUTIONS)}; these have: {', '.join(_SOLUTIONS)}")
@@ -235,7 +235,7 @@ def _function(name: str, table: dict[str, str], kind: str) -> Any:
 
 
 def _instead(name: str, known: Collection[str]) -> str:
-    from draisine.program.expression import closest
+    from draisine.expr.expression import closest
 
     return closest(name, known) or f"; it has {', '.join(known)}"
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from draisine.results import Trajectory
+from draisine.results.trajectory import Trajectory
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Study:
 
     def save(self, folder: str | Path) -> list[Path]:
         """Write every figure (PNG), trajectory (NetCDF) and film (HTML) into the folder; give the paths."""
-        from draisine.view import save_figure
+        from draisine.view.plots.figures import save_figure
 
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any, NoReturn
 
-from draisine.model.amounts import amount_in
+from draisine.expr.expression import Expr, Number, closest
 from draisine.model.errors import ModelError
-from draisine.program.expression import Expr, Number, closest
+from draisine.model.quantities import amount_in
 from draisine.records import dataclass
 
 Amount = str | int | float

@@ -8,15 +8,15 @@ from fractions import Fraction
 from functools import partial
 from typing import Any
 
+from draisine.expr.tables import Table
+from draisine.expr.units import UnitError, parse_unit, si_text, unit_of
+from draisine.model.contact_laws import LAWS, ROLLING, TangentialLaw
 from draisine.model.errors import ModelError
+from draisine.model.file_constraints import read_tie
 from draisine.model.file_entries import Entry
 from draisine.model.file_joints import place_of, read_joint
-from draisine.model.file_ties import read_tie
-from draisine.model.laws import LAWS, ROLLING, TangentialLaw
 from draisine.model.model import Model
 from draisine.model.shapes import shapes_of
-from draisine.program.tables import Table
-from draisine.program.units import UnitError, parse_unit, si_text, unit_of
 
 FORMAT = 1  # number of the file format
 

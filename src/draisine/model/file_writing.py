@@ -5,15 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from draisine.expr.expression import Number
+from draisine.expr.tables import Table
+from draisine.model.contact_laws import LAWS, Rolling, TangentialLaw
+from draisine.model.file_constraints import tie_table
 from draisine.model.file_joints import joint_table, plain, turns_table
 from draisine.model.file_reading import FORMAT
-from draisine.model.file_ties import tie_table
 from draisine.model.items import Body, Input, Output, Parameter, Point, SurfaceContact, System, Vector, Wheel, Wrench
-from draisine.model.laws import LAWS, Rolling, TangentialLaw
 from draisine.model.shapes import shape_table
-from draisine.model.toml_text import flattened, lines, section
-from draisine.program.expression import Number
-from draisine.program.tables import Table
+from draisine.model.toml_writer import flattened, lines, section
 
 _ZERO = Number(0.0)
 

@@ -27,12 +27,12 @@ import re
 import tomllib
 from pathlib import Path
 
+from draisine.expr.tables import TableError
 from draisine.model.errors import ModelError
 from draisine.model.file_reading import model_of
 from draisine.model.file_writing import text_of
 from draisine.model.items import System
 from draisine.model.model import Model
-from draisine.program.tables import TableError
 
 MAX_BYTES = 10_000_000
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from dataclasses import fields
 
-from draisine.model.laws import ROLLING, Rolling, TangentialLaw
+from draisine.expr.expression import Expr, Number, names
+from draisine.expr.tables import Table
+from draisine.model.contact_laws import ROLLING, Rolling, TangentialLaw
 from draisine.model.shapes import BodyShape
-from draisine.program.expression import Expr, Number, names
-from draisine.program.tables import Table
 from draisine.records import dataclass
 
 Vector = tuple[Expr, Expr, Expr]

@@ -9,8 +9,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from draisine.expr.expression import Expr, Name, Number
 from draisine.model.items import Ball, Coordinate, Displacement, Float, Glide, Rotate, Translate
-from draisine.program.expression import Expr, Name, Number
 
 AXES = ("x", "y", "z")
 RIGHT_ANGLE = math.pi / 2

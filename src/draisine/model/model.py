@@ -18,7 +18,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from draisine.model.amounts import Amount, amount_in, expression_of
+from draisine.expr.expression import Call, Expr, Name, Number
+from draisine.expr.tables import Kind, Outside, Table
+from draisine.expr.units import UnitError, si_text, unit_of
+from draisine.model.constraint_builders import Tying
+from draisine.model.contact_laws import ROLLING, TangentialLaw
 from draisine.model.items import (
     Body,
     Coordinate,
@@ -37,16 +41,12 @@ from draisine.model.items import (
     Wheel,
     Wrench,
 )
-from draisine.model.joining import Joining, Turns, turns_of
-from draisine.model.laws import ROLLING, TangentialLaw
-from draisine.model.reference import referred_to
-from draisine.model.register import KINDS, name_of, vector_of
+from draisine.model.joint_builders import Joining, Turns, turns_of
+from draisine.model.quantities import Amount, amount_in, expression_of
+from draisine.model.reference_body import referred_to
+from draisine.model.registry import KINDS, name_of, vector_of
 from draisine.model.shapes import Given, shapes_of
-from draisine.model.tying import Tying
 from draisine.model.validate import ModelError, check_name, check_system
-from draisine.program.expression import Call, Expr, Name, Number
-from draisine.program.tables import Kind, Outside, Table
-from draisine.program.units import UnitError, si_text, unit_of
 from draisine.records import dataclass
 
 

@@ -21,10 +21,10 @@ from dataclasses import MISSING, fields
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from draisine.model.amounts import amount_in
+from draisine.expr.expression import Expr, Number, evaluate_number, names
 from draisine.model.errors import ModelError
 from draisine.model.file_entries import Entry
-from draisine.program.expression import Expr, Number, evaluate_number, names
+from draisine.model.quantities import amount_in
 from draisine.records import dataclass
 
 Vector = tuple[Expr, Expr, Expr]

@@ -8,15 +8,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 
+from draisine.expr.expression import FUNCTIONS, OPERATORS, Call, Expr, closest, names, walk
+from draisine.expr.units import UnitError, parse_unit, si_text
+from draisine.model.constraints import LEVELS, PAIRS, pairs
+from draisine.model.contact_laws import Rolling
 from draisine.model.errors import ModelError
 from draisine.model.items import GROUND, Ball, Float, Glide, Joint, Rotate, System, Tie, Translate, Wheel
-from draisine.model.laws import Rolling
-from draisine.model.numbers import check_numbers
+from draisine.model.plausibility import check_numbers
 from draisine.model.shapes import check_shapes
-from draisine.model.ties import LEVELS, PAIRS, pairs
 from draisine.model.vocabulary import TIME, check_expressions
-from draisine.program.expression import FUNCTIONS, OPERATORS, Call, Expr, closest, names, walk
-from draisine.program.units import UnitError, parse_unit, si_text
 
 __all__ = ["ModelError", "check_name", "check_numbers", "check_system"]
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from draisine.optimal.nlp import Large, Share
-from draisine.optimal.nodes import Cluster
+from draisine.optimal.node_functions import Cluster
 
 Reals = NDArray[np.float64]
 Places = NDArray[np.int64]

@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from draisine.expr.expression import Expr, Name, Number, clip, closest, lt, where
 from draisine.model.errors import ModelError
-from draisine.program.expression import Expr, Name, Number, clip, closest, lt, where
 from draisine.results.files import replacing
-from draisine.simulation.control import Sampled
+from draisine.simulation.sampled_control import Sampled
 
 if TYPE_CHECKING:
     from draisine.optimal.solution import PhaseSolution

@@ -19,14 +19,14 @@ from draisine.model.errors import ModelError
 from draisine.optimal.adjoint.method import Adjoint, Descent
 from draisine.optimal.collocation import Collocation
 from draisine.optimal.ipopt import Answer, Outcome
-from draisine.optimal.kept import Kept
 from draisine.optimal.shooting import Shooting
+from draisine.optimal.stored_solution import Kept
 from draisine.results.files import MAX_NUMBERS, TrajectoryFileError, replacing
 from draisine.results.formats import netcdf
 from draisine.results.metadata import Malformed, decode, encode
 
 if TYPE_CHECKING:
-    from draisine.optimal.problem import Manoeuvre
+    from draisine.optimal.maneuver import Manoeuvre
     from draisine.optimal.solution import PhaseSolution, Solution
 
 Reals = NDArray[np.float64]

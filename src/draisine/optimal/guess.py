@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.control.plant import stacked
+from draisine.expr.expression import closest
 from draisine.model.errors import ModelError
 from draisine.optimal.collocation import Grid
 from draisine.optimal.phase import Phase
 from draisine.optimal.vocabulary import Vocabulary
-from draisine.program.expression import closest
-from draisine.program.solved import Solved
+from draisine.program.linear_solve import Solved
 from draisine.results.trajectory import Trajectory
 
 if TYPE_CHECKING:

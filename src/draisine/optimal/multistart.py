@@ -18,16 +18,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from draisine.machines import Errand, spread
 from draisine.model.errors import ModelError
+from draisine.numerics.parallel.executor import spread
+from draisine.numerics.parallel.job import Errand
 from draisine.optimal.guess import Held, OneGuess, Shaken, Straight
 from draisine.optimal.ipopt import Outcome
-from draisine.optimal.kept import Kept
+from draisine.optimal.stored_solution import Kept
 
 if TYPE_CHECKING:
     from draisine.optimal.adjoint.method import Adjoint
     from draisine.optimal.ipopt import Ipopt
-    from draisine.optimal.problem import Manoeuvre, Transcription
+    from draisine.optimal.maneuver import Manoeuvre, Transcription
     from draisine.optimal.solution import Solution
     from draisine.results.trajectory import Trajectory
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.optimal.nodes import Cluster
+from draisine.optimal.node_functions import Cluster
 
 Reals = NDArray[np.float64]
 Places = NDArray[np.int64]

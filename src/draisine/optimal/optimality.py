@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from draisine.control.plant import stacked
 from draisine.model.errors import ModelError
-from draisine.optimal.necessary import Kkt
+from draisine.optimal.first_order_conditions import Kkt
 from draisine.optimal.phase import Phase
 
 if TYPE_CHECKING:

@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.control.plant import stacked
-from draisine.optimal.nodes import Formula
+from draisine.optimal.node_functions import Formula
 from draisine.optimal.vocabulary import Condition, Vocabulary
+from draisine.program.dae_residual import Implicit
 from draisine.program.equations import Equations
-from draisine.program.implicit import Implicit
 
 Reals = NDArray[np.float64]
 

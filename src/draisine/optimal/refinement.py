@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.optimal.collocation import Collocation, gauss_points, lagrange
-from draisine.optimal.nodes import CompiledCluster
+from draisine.optimal.node_functions import CompiledCluster
 from draisine.optimal.phase import Phase
 from draisine.optimal.shooting import MapCluster, Shooting
 from draisine.optimal.transcription import Placed

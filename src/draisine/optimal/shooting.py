@@ -18,7 +18,7 @@ from draisine.model.errors import ModelError
 from draisine.optimal.collocation import Grid, breaks_of, check_breaks
 
 if TYPE_CHECKING:
-    from draisine.optimal.nodes import CompiledCluster
+    from draisine.optimal.node_functions import CompiledCluster
     from draisine.optimal.phase import Phase
 
 Reals = NDArray[np.float64]
@@ -82,7 +82,7 @@ class MapCluster:
     """From the state, control and shared unknowns of each interval to the state at its end and the integral of the cost."""
 
     def __init__(self, phase: Phase, scheme: Shooting, where: Places, breaks: Reals) -> None:
-        from draisine.optimal.nodes import CompiledCluster
+        from draisine.optimal.node_functions import CompiledCluster
 
         if phase.algebraic_size:
             raise ModelError(

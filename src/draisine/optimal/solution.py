@@ -11,22 +11,22 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from draisine.expr.expression import closest
 from draisine.model.errors import ModelError
 from draisine.optimal.adjoint.method import Adjoint
 from draisine.optimal.collocation import Collocation, Grid
+from draisine.optimal.first_order_conditions import Kkt, Necessary
 from draisine.optimal.ipopt import Answer, Outcome
-from draisine.optimal.necessary import Kkt, Necessary
 from draisine.optimal.phase import Phase
 from draisine.optimal.shooting import Shooting
 from draisine.optimal.verification import Simulated, trajectory
-from draisine.program.expression import closest
 from draisine.results.status import Ending, Status
 from draisine.results.trajectory import Trajectory
 
 if TYPE_CHECKING:
     from draisine.optimal.feedforward import Feedforward
+    from draisine.optimal.maneuver import Manoeuvre
     from draisine.optimal.optimality import Optimality
-    from draisine.optimal.problem import Manoeuvre
 
 Reals = NDArray[np.float64]
 
@@ -171,7 +171,7 @@ class Solution:
         """The simulated motion as a film; see `Trajectory.animate`."""
         return self.trajectory.animate(**{"model": self.manoeuvre.model, **options})
 
-    if TYPE_CHECKING:  # attached by `draisine.drawn.optimal`, since optimal knows no pictures
+    if TYPE_CHECKING:  # attached by `draisine.view.drawn.optimal`, since optimal knows no pictures
 
         def plot(self, *names: str, **options: Any) -> Any: ...
 

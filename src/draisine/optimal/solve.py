@@ -11,14 +11,14 @@ from numpy.typing import NDArray
 
 from draisine.model.errors import ModelError
 from draisine.optimal.collocation import Collocation
-from draisine.optimal.elastic import fighting
+from draisine.optimal.first_order_conditions import kkt, necessary
 from draisine.optimal.guess import Guess, Shaken, guesses
+from draisine.optimal.infeasibility import fighting
 from draisine.optimal.ipopt import Answer, Ipopt, Outcome, Progress, solve_large
-from draisine.optimal.necessary import kkt, necessary
-from draisine.optimal.nodes import CompiledCluster
+from draisine.optimal.maneuver import Manoeuvre, Transcription
+from draisine.optimal.node_functions import CompiledCluster
 from draisine.optimal.phase import Phase
-from draisine.optimal.posing import Poser, parameter_ranges, posed
-from draisine.optimal.problem import Manoeuvre, Transcription
+from draisine.optimal.problem_symbols import Poser, parameter_ranges, posed
 from draisine.optimal.refinement import Refinement, interval_errors
 from draisine.optimal.shooting import Shooting
 from draisine.optimal.solution import PhaseSolution, Solution

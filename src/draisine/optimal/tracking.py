@@ -19,21 +19,21 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.control.design.closing import Named, closed
+from draisine.control.design.closed_loop import Named, closed
 from draisine.control.design.feedback import Limits, sides_of
 from draisine.control.plant import Plant
-from draisine.model.amounts import Amount
+from draisine.expr.expression import Expr, Name, closest, evaluate_number, names, parse
+from draisine.expr.tables import Table
 from draisine.model.errors import ModelError
 from draisine.model.items import System
 from draisine.model.model import Model
+from draisine.model.quantities import Amount
 from draisine.optimal.feedforward import Feedforward
 from draisine.optimal.guess import channel_of
 from draisine.optimal.solution import Solution
 from draisine.program.equations import Equations, Quantity
-from draisine.program.expression import Expr, Name, closest, evaluate_number, names, parse
-from draisine.program.tables import Table
 from draisine.results.trajectory import Trajectory
-from draisine.simulation.control import Sampled, State
+from draisine.simulation.sampled_control import Sampled, State
 from draisine.stability.deviations import Deviations, Naming, Slopes, attitude_texts, deviations_of
 
 Reals = NDArray[np.float64]

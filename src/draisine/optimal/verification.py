@@ -13,16 +13,16 @@ from numpy.typing import NDArray
 
 from draisine.optimal.collocation import Grid
 from draisine.optimal.phase import Phase
-from draisine.program.driven import driven
+from draisine.program.dae_residual import Implicit
 from draisine.program.equations import Equations
-from draisine.program.implicit import Implicit
+from draisine.program.piecewise_inputs import driven
 from draisine.results.assembly import Piece, assemble
 from draisine.results.status import Ending, Status
 from draisine.results.trajectory import Statistics, Trajectory
-from draisine.simulation import DOP853, integrate, prepare
-from draisine.simulation.account import account
-from draisine.simulation.choices import Choices
-from draisine.simulation.run import Run, Segment
+from draisine.simulation.methods.dop853 import DOP853
+from draisine.simulation.reported_values import account
+from draisine.simulation.run import Run, Segment, integrate
+from draisine.simulation.velocity_choices import Choices, prepare
 
 Reals = NDArray[np.float64]
 

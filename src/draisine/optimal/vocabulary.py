@@ -19,13 +19,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.control.plant import Plant, stacked
-from draisine.model.amounts import Amount, amount_in
+from draisine.expr.expression import SX_FUNCTIONS, Call, Expr, closest, evaluate
 from draisine.model.errors import ModelError
+from draisine.model.quantities import Amount, amount_in
+from draisine.program.dae_residual import Implicit
 from draisine.program.equations import Equations
-from draisine.program.expression import SX_FUNCTIONS, Call, Expr, closest, evaluate
-from draisine.program.implicit import Implicit
+from draisine.program.linear_solve import Solved
 from draisine.program.program import Program
-from draisine.program.solved import Solved
 from draisine.stability.deviations import attitude
 
 Reals = NDArray[np.float64]

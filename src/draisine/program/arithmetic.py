@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.program import operation as op
+from draisine.program import opcodes as op
 
 Operations = Mapping[int, Callable[..., Any]]
 

@@ -16,7 +16,7 @@ from types import MappingProxyType
 import casadi as ca
 import numpy as np
 
-from draisine.program import operation as op
+from draisine.program import opcodes as op
 from draisine.program.tape import Callee, Instruction, Numbers, Tape
 
 

@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.program import operation as op
+from draisine.program import opcodes as op
 from draisine.program.program import Program
 from draisine.program.tape import Callee, Tape
 

@@ -14,9 +14,9 @@ from enum import StrEnum
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.program.implicit import Implicit
+from draisine.program.dae_residual import Implicit
+from draisine.program.linear_solve import Solved
 from draisine.program.program import Program
-from draisine.program.solved import Solved
 from draisine.records import dataclass
 
 
@@ -119,7 +119,7 @@ class Equations:
 
     def __reduce__(self) -> tuple[Callable[[bytes], Equations], tuple[bytes]]:
         """Between processes equations travel as portable programs, their other choices of velocities with them."""
-        from draisine.program.portable import from_bytes, to_bytes
+        from draisine.program.serialization import from_bytes, to_bytes
 
         return from_bytes, (to_bytes(self, alternates=True),)
 

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from draisine.program import operation as op
+from draisine.program import opcodes as op
 from draisine.program.arithmetic import Operations, complex_operations, operations_for
+from draisine.program.linear_solve import Solved
 from draisine.program.program import Program
-from draisine.program.solved import Solved
 from draisine.program.tape import Callee, Instruction, Numbers
 
 _STEP = 1e-200  # its square is zero: nothing but the first order is left, however small the arguments

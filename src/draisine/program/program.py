@@ -1,7 +1,7 @@
 """Named straight-line programs: the narrow waist between makers of equations and their users.
 
 A `Program` is straight-line code whose slots have names, labels and units. Makers build it from CasADi's symbols
-(`Program.build`), users differentiate it, print it, run it in the interpreter, or hand it to `draisine.kernels`.
+(`Program.build`), users differentiate it, print it, run it in the interpreter, or hand it to `draisine.codegen.jit`.
 All slots are dense; matrices are stored by columns. A program that was stored (`portable`) needs no CasADi until somebody asks
 for its `function`.
 """
@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from draisine.program import operation as op
-from draisine.program.in_place import evaluate
+from draisine.program import opcodes as op
+from draisine.program.casadi_buffer import evaluate
 from draisine.program.tape import Code, Tape
 from draisine.records import dataclass
 

@@ -17,9 +17,9 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from draisine.program.implicit import Implicit
+from draisine.program.dae_residual import Implicit
+from draisine.program.linear_solve import Solved
 from draisine.program.program import Program, Slot
-from draisine.program.solved import Solved
 
 FEW = 16  # directions beyond which following each is not worth a thought
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from draisine.records import dataclass
-from draisine.results.audit import NATIVE_LEVEL
+from draisine.results.accuracy import NATIVE_LEVEL
 from draisine.results.channel import Channel, Group
 from draisine.results.status import Status
 from draisine.results.trajectory import KINETIC, POSE_PARTS, POTENTIAL, TOTAL, WORK, Occurrence, Segment, Statistics, Trajectory

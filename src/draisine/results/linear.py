@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.results.optional import needed
-from draisine.results.structure import Structure, complex_text, controllable, observable
+from draisine.results.controllability import Structure, complex_text, controllable, observable
+from draisine.results.optional_packages import needed
 
 Array = NDArray[np.float64]
 
@@ -171,7 +171,7 @@ class LinearModel:
             raise KeyError(f"{self.model} has no {kind} {name!r}; it has {', '.join(names) or 'none'}")
         return names.index(name)
 
-    if TYPE_CHECKING:  # attached by `draisine.drawn.linear`, since pictures are drawn elsewhere
+    if TYPE_CHECKING:  # attached by `draisine.view.drawn.linear`, since pictures are drawn elsewhere
 
         def plot(self, **options: Any) -> Any: ...
 

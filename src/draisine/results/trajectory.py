@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from draisine.records import dataclass
-from draisine.results.audit import energy_balance, energy_scale, worst_residuals
+from draisine.results.accuracy import energy_balance, energy_scale, worst_residuals
 from draisine.results.channel import STATE_GROUPS, Channel, Group, as_group
 from draisine.results.sensitivity import Sensitivity
 from draisine.results.status import Status
@@ -312,7 +312,7 @@ class Trajectory:
 
         return to_pandas(self)
 
-    if TYPE_CHECKING:  # attached by `draisine.drawn.runs`, since results know no pictures
+    if TYPE_CHECKING:  # attached by `draisine.view.drawn.runs`, since results know no pictures
 
         def plot(self, *names: str, **options: Any) -> Any: ...
 

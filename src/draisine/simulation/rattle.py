@@ -1,6 +1,6 @@
 """RATTLE with fixed steps, on compiled kernels of one step.
 
-The kernels come from outside (`draisine.equations.drift.hamiltonian` makes their programs): one solves for the velocities before
+The kernels come from outside (`draisine.dynamics.dae.stabilization.hamiltonian` makes their programs): one solves for the velocities before
 and after the drift and for the tensions, to rounding, for a symplectic method is one only if its equations hold; the other
 finishes the step. Steps are handed to the stepping loop with cubic polynomials, so that samples, events and records are those of
 all other methods.
@@ -14,13 +14,13 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.kernels.kernel import Kernel
+from draisine.codegen.jit.kernel import Kernel
 from draisine.records import dataclass
-from draisine.simulation import layout
-from draisine.simulation.memory import Memory
-from draisine.simulation.methods.scheme import Scheme
+from draisine.simulation.methods.explicit_tableau import Scheme
 from draisine.simulation.methods.sundials import SCHEME
-from draisine.simulation.native import KERNEL
+from draisine.simulation.stepper import layout
+from draisine.simulation.stepper.memory import Memory
+from draisine.simulation.stepper.native import KERNEL
 
 Reals = NDArray[np.float64]
 

@@ -18,19 +18,22 @@ from numpy.typing import ArrayLike, NDArray
 
 from draisine.program.equations import Equations
 from draisine.results.status import Ending, Status
-from draisine.simulation import layout
-from draisine.simulation.choices import Choices, CompiledEquations, prepare
-from draisine.simulation.choosing import Chosen, check_tolerance, choose, projection_threshold, title, watches_stiffness
-from draisine.simulation.control import Asker, Control, EveryStage, Recorded, Sampled
-from draisine.simulation.ending import Situation, describe, moment, undetermined
-from draisine.simulation.memory import Kernels, Memory
-from draisine.simulation.methods import CVODE, IDA, Auto, Method, SteppingMethod
-from draisine.simulation.names import numbers
-from draisine.simulation.native import KERNEL
+from draisine.simulation.method_selection import Chosen, check_tolerance, choose, projection_threshold, title, watches_stiffness
+from draisine.simulation.methods.auto import Auto
+from draisine.simulation.methods.explicit_tableau import SteppingMethod
+from draisine.simulation.methods.method import Method
+from draisine.simulation.methods.sundials import CVODE, IDA
+from draisine.simulation.named_values import numbers
 from draisine.simulation.rattle import RATTLE, RattleStepper
 from draisine.simulation.result import Occurrence, Run, Segment
-from draisine.simulation.stiffness import MOST_UNKNOWNS, Calm, Changes, fastest_rate
-from draisine.simulation.stored import stepping_loop
+from draisine.simulation.sampled_control import Asker, Control, EveryStage, Recorded, Sampled
+from draisine.simulation.stepper import layout
+from draisine.simulation.stepper.memory import Kernels, Memory
+from draisine.simulation.stepper.native import KERNEL
+from draisine.simulation.stepper.stiffness import MOST_UNKNOWNS, Calm, Changes, fastest_rate
+from draisine.simulation.stepper.stored_loop import stepping_loop
+from draisine.simulation.termination import Situation, describe, moment, undetermined
+from draisine.simulation.velocity_choices import Choices, CompiledEquations, prepare
 
 __all__ = ["Occurrence", "Run", "Segment", "integrate"]
 
@@ -158,7 +161,7 @@ class _Driver:
         """What makes the steps: the stepping loop, or SUNDIALS with the loop behind it."""
         loop = stepping_loop(self._method.implicit).function
         if isinstance(self._method, CVODE | IDA):
-            from draisine.simulation.sundials import SundialsStepper
+            from draisine.simulation.stepper.sundials import SundialsStepper
 
             ask = self._command_here if self._callback is not None else None
             return SundialsStepper(self._memory, self._method, self._now, loop, ask)

@@ -17,22 +17,25 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from draisine.kernels.kernel import Kernel, compile
+from draisine.codegen.jit.kernel import Kernel, compile
+from draisine.program.dae_residual import Implicit
 from draisine.program.equations import Equations, Quantity
-from draisine.program.implicit import Implicit
+from draisine.program.linear_solve import Solved
 from draisine.program.program import Program
-from draisine.program.solved import Solved
 from draisine.program.variational import Direction, slopes, split, state_names, vary, vary_implicit, widen
 from draisine.results.sensitivity import Sensitivity, concatenated
-from draisine.simulation.account import blocks_of
-from draisine.simulation.choices import Choices, prepare
-from draisine.simulation.control import Control, Recorded
-from draisine.simulation.methods import Auto, Method
-from draisine.simulation.names import unknown_name
+from draisine.simulation.initial.problem import StartProblem
+from draisine.simulation.initial.result import Start
+from draisine.simulation.initial.sensitivities import start_slopes
+from draisine.simulation.initial.targets import Near
+from draisine.simulation.methods.auto import Auto
+from draisine.simulation.methods.method import Method
+from draisine.simulation.named_values import unknown_name
+from draisine.simulation.reported_values import blocks_of
 from draisine.simulation.result import Run, Segment
 from draisine.simulation.run import integrate
-from draisine.simulation.start import Near, Start, StartProblem
-from draisine.simulation.start.slopes import start_slopes
+from draisine.simulation.sampled_control import Control, Recorded
+from draisine.simulation.velocity_choices import Choices, prepare
 
 Reals = NDArray[np.float64]
 

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.stability.family import Family
 from draisine.stability.routh import characteristic
+from draisine.stability.steady_family import Family
 
 Array = NDArray[np.float64]
 

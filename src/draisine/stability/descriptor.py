@@ -19,16 +19,16 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.equations.index.posed import posed
+from draisine.dynamics.dae.as_dae import posed
 from draisine.model.errors import ModelError
 from draisine.model.items import System
 from draisine.model.model import Model
+from draisine.program.dae_residual import Implicit
 from draisine.program.equations import Equations
-from draisine.program.implicit import Implicit
 from draisine.results.linear import LinearModel
-from draisine.simulation import consistent_start
-from draisine.simulation.names import numbers
-from draisine.stability.linearisation import require_real
+from draisine.simulation.initial.consistent_start import consistent_start
+from draisine.simulation.named_values import numbers
+from draisine.stability.linearization import require_real
 
 Array = NDArray[np.float64]
 

@@ -19,12 +19,12 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
+from draisine.expr.expression import closest
 from draisine.model.errors import ModelError
 from draisine.program.equations import Equations
-from draisine.program.expression import closest
 from draisine.program.program import Program
+from draisine.stability.batch_evaluation import OverPoints, as_written
 from draisine.stability.independence import LEAST, independent_rows
-from draisine.stability.points import OverPoints, as_written
 
 Array = NDArray[np.float64]
 

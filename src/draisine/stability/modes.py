@@ -25,7 +25,7 @@ from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.program.equations import Equations
 from draisine.stability.critical import Critical, critical_values
-from draisine.stability.family import Family, sweep_values
+from draisine.stability.steady_family import Family, sweep_values
 
 Array = NDArray[np.float64]
 Complex = NDArray[np.complex128]
@@ -67,7 +67,7 @@ class Modes:
         """At which values every mode decays."""
         return np.asarray(np.nanmax(self.eigenvalues.real, axis=1) < 0)
 
-    if TYPE_CHECKING:  # attached by `draisine.drawn.stability`, since stability knows no pictures
+    if TYPE_CHECKING:  # attached by `draisine.view.drawn.stability`, since stability knows no pictures
 
         def plot(self, **options: Any) -> Any: ...
 

@@ -17,18 +17,18 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
+from draisine.expr.expression import closest
 from draisine.model.errors import ModelError
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.program.equations import Equations
-from draisine.program.expression import closest
+from draisine.program.linear_solve import Solved
 from draisine.program.program import Program
-from draisine.program.solved import Solved
 from draisine.results.linear import LinearModel
+from draisine.stability.batch_evaluation import as_written
 from draisine.stability.deviations import Naming, deviations_of
-from draisine.stability.linearisation import Motion, equations_of, linearize, motion_at, require_real
-from draisine.stability.points import as_written
-from draisine.stability.singular import what_is_singular
+from draisine.stability.linearization import Motion, equations_of, linearize, motion_at, require_real
+from draisine.stability.singularity_message import what_is_singular
 
 Array = NDArray[np.float64]
 

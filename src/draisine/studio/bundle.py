@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any
 
-from draisine.equations import derive
-from draisine.model import Model, System
+from draisine.dynamics.derive import derive
 from draisine.model.errors import ModelError
+from draisine.model.items import System
+from draisine.model.model import Model
 from draisine.program.equations import Equations
 from draisine.studio.linear import straight_running
 from draisine.studio.manifest import Manifest

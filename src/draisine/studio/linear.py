@@ -1,6 +1,6 @@
 """The linear model of straight running as one program of speed and all parameters, for eigenvalues while sliders move.
 
-It is the program from which `modes` sweeps (`stability/straight.py`), with every parameter varied besides the speed.
+It is the program from which `modes` sweeps (`stability/straight_running.py`), with every parameter varied besides the speed.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ import numpy as np
 from draisine.model.errors import ModelError
 from draisine.program.equations import Equations
 from draisine.program.program import Program
-from draisine.simulation.start.result import InconsistentStart
-from draisine.stability.family import EXACT, Family
+from draisine.simulation.initial.result import InconsistentStart
+from draisine.stability.steady_family import EXACT, Family
 
 SWEPT = "speed"
 STILL = ("lean", "steer")  # zero in straight running, where a model has them

@@ -14,13 +14,13 @@ from draisine.model.errors import ModelError
 from draisine.model.items import System
 from draisine.program.equations import Equations
 from draisine.program.program import Program
-from draisine.simulation.start.result import Start
-from draisine.simulation.start.solve import consistent_start
+from draisine.simulation.initial.consistent_start import consistent_start
+from draisine.simulation.initial.result import Start
 from draisine.studio import ranges
-from draisine.studio.beginnings import beginning, pace
-from draisine.studio.freedoms import Freedoms
-from draisine.studio.looks import Looks
-from draisine.studio.morphs import morphs
+from draisine.studio.appearance import Looks
+from draisine.studio.default_starts import beginning, pace
+from draisine.studio.free_quantities import Freedoms
+from draisine.studio.mesh_sensitivities import morphs
 from draisine.studio.programs import Programs, amount_names
 from draisine.view.film.footage import Footage
 

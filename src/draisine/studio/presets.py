@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from draisine.model import Model, System
 from draisine.model.errors import ModelError
+from draisine.model.items import System
+from draisine.model.model import Model
 from draisine.program.equations import Equations
 from draisine.studio.bundle import Bundle
 

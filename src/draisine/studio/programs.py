@@ -12,19 +12,19 @@ from functools import cached_property
 
 import casadi as ca
 
-from draisine.equations.lowering import Scope
-from draisine.equations.places import places
-from draisine.kernels.export.languages.script import Script
-from draisine.kernels.export.source import source_text
-from draisine.kernels.export.what import picked
+from draisine.codegen.export.exportable_programs import picked
+from draisine.codegen.export.languages.script import Script
+from draisine.codegen.export.source import source_text
+from draisine.dynamics.kinematics.body_poses import places
+from draisine.dynamics.lowering import Scope
 from draisine.model.errors import ModelError
 from draisine.model.items import System
 from draisine.model.vocabulary import amounts
+from draisine.program.dae_residual import Implicit
 from draisine.program.equations import Equations
-from draisine.program.implicit import Implicit
+from draisine.program.linear_solve import Solved
 from draisine.program.program import Program
-from draisine.program.solved import Solved
-from draisine.simulation.start.problem import StartProblem
+from draisine.simulation.initial.problem import StartProblem
 from draisine.studio.linear import Straight
 
 MOST_UNKNOWNS = 60  # solved for at every stage of a step, by dense elimination

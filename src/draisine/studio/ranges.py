@@ -6,9 +6,9 @@ import math
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
+from draisine.expr.expression import evaluate_number
 from draisine.model.items import System
 from draisine.program.equations import Equations, Quantity
-from draisine.program.expression import evaluate_number
 
 SPREAD = 2.5  # sliders go from the default's share to this many times it
 _RIGHT = math.pi / 2

@@ -7,7 +7,7 @@ import json
 import pytest
 
 import draisine as dr
-from draisine.cli import main
+from draisine.cli.main import main
 
 CALL = ["lqr", "bicycle", "--at", "speed=2", "--weight", "lean=10", "--weight", "steer=1", "--effort", "steer_torque=0.1"]
 

@@ -12,8 +12,8 @@ import scipy.linalg
 
 import draisine as dr
 from draisine import ModelError
-from draisine.control.design.subject import NotStabilisable
-from draisine.program.expression import evaluate_number
+from draisine.control.design.design_model import NotStabilisable
+from draisine.expr.expression import evaluate_number
 
 from .conftest import linear
 

@@ -11,7 +11,7 @@ import sympy as sp
 
 import draisine as dr
 from draisine import ModelError
-from draisine.control.design.sampling import gathered_noise, held, held_cost
+from draisine.control.design.discretization import gathered_noise, held, held_cost
 
 from .conftest import linear
 

@@ -10,8 +10,8 @@ from scipy.interpolate import CubicSpline
 
 import draisine as dr
 from draisine import ModelError
-from draisine.control.design.schedule import spline
-from draisine.program.expression import Name, evaluate_number
+from draisine.control.design.gain_schedule import spline
+from draisine.expr.expression import Name, evaluate_number
 
 SPEEDS = np.linspace(1.0, 6.0, 6)
 

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import draisine as dr
-from draisine.drawn.films import footage
+from draisine.expr.expression import evaluate_number
 from draisine.model.errors import ModelError
-from draisine.program.expression import evaluate_number
+from draisine.view.drawn.films import footage
 from draisine.view.film.footage import continuous, quaternions_of
 from draisine.view.film.page import as_script, film_data
 

@@ -12,8 +12,8 @@ import pytest
 from PIL import Image
 
 import draisine as dr
-from draisine import cli
-from draisine.view import save_figure
+from draisine.cli import main as cli
+from draisine.view.plots.figures import save_figure
 
 
 @pytest.fixture(scope="module")

@@ -13,17 +13,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.control.design.closing import parted, with_expressions
-from draisine.control.design.sampling import held, rates_of
-from draisine.model.amounts import Amount, amount_in
+from draisine.control.design.closed_loop import parted, with_expressions
+from draisine.control.design.discretization import held, rates_of
+from draisine.expr.expression import Expr, Name, Number, atan2, clip, closest, cos, evaluate_number, names, parse, sin
 from draisine.model.errors import ModelError
 from draisine.model.items import System
 from draisine.model.model import Model
+from draisine.model.quantities import Amount, amount_in
 from draisine.program.equations import Equations
-from draisine.program.expression import Expr, Name, Number, atan2, clip, closest, cos, evaluate_number, names, parse, sin
+from draisine.results.controllability import Structure, complex_text
 from draisine.results.linear import LinearModel
-from draisine.results.structure import Structure, complex_text
-from draisine.simulation.control import Sampled, State
+from draisine.simulation.sampled_control import Sampled, State
 
 Array = NDArray[np.float64]
 Limits = Mapping[str, float | tuple[float, float]]

@@ -18,21 +18,21 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.control.design.closing import Named, closed
-from draisine.control.design.computer import Computer
+from draisine.control.design.closed_loop import Named, closed
+from draisine.control.design.design_model import Subject, controls_of, linear_model, refuse_unsteady
+from draisine.control.design.digital_controller import Computer
+from draisine.control.design.discretization import check_period, gathered_noise, held, rates_of
 from draisine.control.design.feedback import STEADY, Feedback
-from draisine.control.design.sampling import check_period, gathered_noise, held, rates_of
-from draisine.control.design.subject import Subject, controls_of, linear_model, refuse_unsteady
 from draisine.control.plant import Plant
-from draisine.model.amounts import Amount
+from draisine.expr.expression import Expr, Name, closest
 from draisine.model.errors import ModelError
 from draisine.model.items import System
 from draisine.model.model import Model
+from draisine.model.quantities import Amount
 from draisine.program.equations import Equations, Quantity
-from draisine.program.expression import Expr, Name, closest
+from draisine.results.controllability import Structure, complex_text
 from draisine.results.linear import LinearModel, python_control
-from draisine.results.structure import Structure, complex_text
-from draisine.simulation.control import Sampled
+from draisine.simulation.sampled_control import Sampled
 
 Array = NDArray[np.float64]
 

@@ -15,14 +15,14 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from draisine.control.design.design_model import Subject, controls_of, essential_part, linear_model, stabilisable
+from draisine.control.design.discretization import check_period
 from draisine.control.design.feedback import Feedback, Limits, feedback
-from draisine.control.design.quadratic import Quadratic
-from draisine.control.design.sampling import check_period
-from draisine.control.design.subject import Subject, controls_of, essential_part, linear_model, stabilisable
-from draisine.model.amounts import Amount
+from draisine.control.design.riccati import Quadratic
 from draisine.model.errors import ModelError
+from draisine.model.quantities import Amount
+from draisine.results.controllability import Structure, complex_text, observable
 from draisine.results.linear import LinearModel, python_control
-from draisine.results.structure import Structure, complex_text, observable
 
 Array = NDArray[np.float64]
 

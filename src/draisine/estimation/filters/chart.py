@@ -21,11 +21,11 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.estimation.tangent import named_deviations
-from draisine.kernels.kernel import Kernel, compile
+from draisine.codegen.jit.kernel import Kernel, compile
+from draisine.estimation.tangent_coordinates import named_deviations
 from draisine.model.errors import ModelError
+from draisine.program.dae_residual import Implicit
 from draisine.program.equations import Equations
-from draisine.program.implicit import Implicit
 from draisine.program.program import Program
 
 Reals = NDArray[np.float64]

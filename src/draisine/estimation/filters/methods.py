@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.estimation.filters.chart import Chart, symmetric
-from draisine.estimation.filters.passage import Mover
+from draisine.estimation.filters.prediction import Mover
 
 Reals = NDArray[np.float64]
 

@@ -22,11 +22,11 @@ from typing import Any
 import numpy as np
 
 import draisine as dr
+from draisine.expr.expression import Name, Number
 from draisine.gallery.outcome import Study
-from draisine.model import Model
 from draisine.model.items import Translate
 from draisine.model.joints import length
-from draisine.program.expression import Name, Number
+from draisine.model.model import Model
 
 
 def atwood() -> Model:
@@ -109,7 +109,7 @@ def swinging_atwood_loops(until: float = 20.0) -> Study:
 
 def _orbits(ordered: dr.Trajectory, wild: dr.Trajectory, teardrop: dr.Trajectory) -> Any:
     """Ways of the swinging weight in its plane, side by side."""
-    from draisine.view.style import COLOURS, PAGE, style
+    from draisine.view.plots.style import COLOURS, PAGE, style
 
     with style():
         from matplotlib.figure import Figure

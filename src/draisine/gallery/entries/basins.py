@@ -54,7 +54,7 @@ def basins(points: int = 41, until: float = 10.0) -> Study:
 
 def _picture(speed: Any, knock: Any, ended: Any, fallen: Any, lean: Any, until: float) -> Any:
     """How soon it falls, and where it does not, how far it leans in the end."""
-    from draisine.view.style import PAGE, style
+    from draisine.view.plots.style import PAGE, style
 
     with style():
         from matplotlib.figure import Figure

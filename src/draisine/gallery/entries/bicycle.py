@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import math
 
-from draisine.model import Model
-from draisine.program.expression import cos, sin
+from draisine.expr.expression import cos, sin
+from draisine.model.model import Model
 
 
 def bicycle() -> Model:

@@ -113,8 +113,8 @@ def bicycle_designed() -> Study:
 
 
 def _design(before: Range, after: Range) -> Any:
-    from draisine.view.canvas import Drawing
-    from draisine.view.style import COLOURS, FAINT, PAGE, style
+    from draisine.view.plots.canvas import Drawing
+    from draisine.view.plots.style import COLOURS, FAINT, PAGE, style
 
     trail, tilt = best_design()
     speeds = np.linspace(2, 10, 161)

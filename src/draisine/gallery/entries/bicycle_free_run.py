@@ -13,8 +13,8 @@ from __future__ import annotations
 import math
 
 import draisine as dr
-from draisine.equations.writing.text import derived_in_brief
 from draisine.gallery.outcome import Study
+from draisine.symbolic.rendering.model_text import derived_in_brief
 
 
 def bicycle_free_run(until: float = 5.0) -> Study:

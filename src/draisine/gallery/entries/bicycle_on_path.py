@@ -89,8 +89,8 @@ def _ridden(bike: Any, run: dr.Trajectory) -> dr.Trajectory:
 
 
 def _falling(run: dr.Trajectory, forward: dr.Trajectory) -> Any:
-    from draisine.view import COLUMN, style
-    from draisine.view.canvas import panels
+    from draisine.view.plots.canvas import panels
+    from draisine.view.plots.style import COLUMN, style
 
     with style():
         figure, (axes,) = panels(1, COLUMN, 2.8)

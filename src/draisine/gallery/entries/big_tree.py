@@ -13,7 +13,7 @@ import numpy as np
 
 import draisine as dr
 from draisine.gallery.outcome import Study
-from draisine.model import Model
+from draisine.model.model import Model
 
 SHRINKS = 0.8  # length of a branch, as a part of the one that bears it
 

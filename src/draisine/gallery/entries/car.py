@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 import draisine as dr
 from draisine.gallery.outcome import Study
-from draisine.model import Model
+from draisine.model.model import Model
 
 Reals = NDArray[np.float64]
 CORNERS = ("rear_left", "rear_right", "front_left", "front_right")
@@ -139,9 +139,9 @@ def car_weaves(until: float = 10.0) -> Study:
 
 
 def _steering(run: dr.Trajectory) -> Any:
-    from draisine.view.canvas import panels
-    from draisine.view.labels import legend_above
-    from draisine.view.style import PAGE, style
+    from draisine.view.plots.canvas import panels
+    from draisine.view.plots.labels import legend_above
+    from draisine.view.plots.style import PAGE, style
 
     with style():
         drawing, (axes,) = panels(1, 0.8 * PAGE, 0.4 * PAGE)

@@ -25,7 +25,7 @@ from sympy.physics.mechanics import dynamicsymbols
 
 import draisine as dr
 from draisine.gallery.outcome import Study
-from draisine.model import Model
+from draisine.model.model import Model
 
 DEFAULTS = {"m_cart": 1.0, "m_pole": 0.3, "l_pole": 0.6, "gravity": 9.81}
 UNITS = {"m_cart": "kg", "m_pole": "kg", "l_pole": "m", "gravity": "m/s^2"}

@@ -42,11 +42,11 @@ import sympy as sp
 from sympy.physics.mechanics import dynamicsymbols
 
 import draisine as dr
+from draisine.expr.expression import Name, Number, acos
 from draisine.gallery.outcome import Study
-from draisine.model import Model
 from draisine.model.items import Coordinate, Rotate, Translate
-from draisine.program.expression import Name, Number, acos
-from draisine.program.solved import Solver
+from draisine.model.model import Model
+from draisine.program.linear_solve import Solver
 
 # param[1] … param[20] of the source: default and unit. What is "along" here the source calls radial, what is "across" normal.
 PARAMETERS: Mapping[str, tuple[float, str]] = {
@@ -369,9 +369,9 @@ def delebecque_pulse(until: float = 12.0) -> Study:
 
 
 def _lean_by_speed(runs: Mapping[float, dr.Trajectory]) -> Any:
-    from draisine.view.canvas import panels
-    from draisine.view.labels import legend_above
-    from draisine.view.style import PAGE, style
+    from draisine.view.plots.canvas import panels
+    from draisine.view.plots.labels import legend_above
+    from draisine.view.plots.style import PAGE, style
 
     with style():
         drawing, (axes,) = panels(1, PAGE, 0.45 * PAGE)

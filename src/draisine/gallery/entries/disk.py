@@ -17,9 +17,9 @@ import math
 import numpy as np
 
 import draisine as dr
+from draisine.expr.expression import Expr
 from draisine.gallery.outcome import Study
-from draisine.model import Model
-from draisine.program.expression import Expr
+from draisine.model.model import Model
 
 
 def rolling_disk() -> Model:

@@ -87,9 +87,9 @@ def trolley_parks() -> Study:
 
 
 def _plane(found: dict[tuple[float, float], dr.Solution]) -> Any:
-    from draisine.view.canvas import panels
-    from draisine.view.labels import legend_above
-    from draisine.view.style import COLOURS, FAINT, PAGE, style
+    from draisine.view.plots.canvas import panels
+    from draisine.view.plots.labels import legend_above
+    from draisine.view.plots.style import COLOURS, FAINT, PAGE, style
 
     with style():
         drawing, (axes,) = panels(1, 0.8 * PAGE, 0.6 * PAGE)

@@ -21,7 +21,7 @@ from sympy.physics.mechanics import dynamicsymbols
 
 import draisine as dr
 from draisine.gallery.outcome import Study
-from draisine.model import Model
+from draisine.model.model import Model
 
 DEFAULTS = {"m_upper": 1.0, "m_lower": 1.0, "l_upper": 1.0, "l_lower": 1.0, "gravity": 9.81}
 UNITS = {"m_upper": "kg", "m_lower": "kg", "l_upper": "m", "l_lower": "m", "gravity": "m/s^2"}
@@ -116,8 +116,8 @@ def _mode_error(equations: dr.Equations, sign: int) -> float:
 
 
 def _track(run: dr.Trajectory) -> Any:
-    from draisine.view.canvas import panels
-    from draisine.view.style import FAINT, INK, PAGE, style
+    from draisine.view.plots.canvas import panels
+    from draisine.view.plots.style import FAINT, INK, PAGE, style
 
     with style():
         drawing, (axes,) = panels(1, 0.6 * PAGE, 0.6 * PAGE)
@@ -133,9 +133,9 @@ def _track(run: dr.Trajectory) -> Any:
 
 
 def _distances(time: NDArray[np.float64], roads: NDArray[np.float64], starts: NDArray[np.float64]) -> Any:
-    from draisine.view.canvas import panels
-    from draisine.view.labels import legend_above
-    from draisine.view.style import PAGE, style
+    from draisine.view.plots.canvas import panels
+    from draisine.view.plots.labels import legend_above
+    from draisine.view.plots.style import PAGE, style
 
     with style():
         drawing, (axes,) = panels(1, PAGE, 0.45 * PAGE)

@@ -20,12 +20,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 import draisine as dr
+from draisine.expr.expression import Name, Number
 from draisine.gallery.entries.bicycle import bicycle
 from draisine.gallery.outcome import Study
-from draisine.model import Model
+from draisine.model.contact_laws import LinearTyre
 from draisine.model.items import Coordinate, Joint, Parameter, Rotate, Translate
-from draisine.model.laws import LinearTyre
-from draisine.program.expression import Name, Number
+from draisine.model.model import Model
 
 FLEXIBLE = (
     Parameter("head_stiffness", 3000.0, "N*m/rad", "of the frame against twist of the head about an axis across the steer axis"),
@@ -139,9 +139,9 @@ def _measured(times: NDArray[np.float64], signal: NDArray[np.float64]) -> comple
 
 
 def _against_speed(speeds: NDArray[np.float64], shakes: Mapping[str, NDArray[np.complex128]]) -> Any:
-    from draisine.view.canvas import panels
-    from draisine.view.labels import legend_above
-    from draisine.view.style import PAGE, style
+    from draisine.view.plots.canvas import panels
+    from draisine.view.plots.labels import legend_above
+    from draisine.view.plots.style import PAGE, style
 
     with style():
         drawing, (damping, frequency) = panels(2, 0.9 * PAGE, 0.7 * PAGE)

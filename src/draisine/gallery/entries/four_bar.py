@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 
 import draisine as dr
 from draisine.gallery.outcome import Study
-from draisine.model import Model
+from draisine.model.model import Model
 
 Reals = NDArray[np.float64]
 BARS = ("crank", "coupler", "rocker")
@@ -188,8 +188,8 @@ def _wrapped(angle: Reals) -> Reals:
 
 def _positions(run: dr.Trajectory, exact: ClosedForm) -> Any:
     """The linkage in twelve positions, and the way of the rocker's end."""
-    from draisine.view.canvas import panels
-    from draisine.view.style import COLOURS, PAGE, style
+    from draisine.view.plots.canvas import panels
+    from draisine.view.plots.style import COLOURS, PAGE, style
 
     with style():
         drawing, (axes,) = panels(1, 0.8 * PAGE, 0.62 * PAGE)
@@ -205,9 +205,9 @@ def _positions(run: dr.Trajectory, exact: ClosedForm) -> Any:
 
 
 def _motor(run: dr.Trajectory, torque: Reals) -> Any:
-    from draisine.view.canvas import panels
-    from draisine.view.labels import legend_above
-    from draisine.view.style import PAGE, style
+    from draisine.view.plots.canvas import panels
+    from draisine.view.plots.labels import legend_above
+    from draisine.view.plots.style import PAGE, style
 
     with style():
         drawing, (axes,) = panels(1, 0.8 * PAGE, 0.45 * PAGE)

@@ -94,8 +94,8 @@ def pendulum_friction_found(until: float = 6.0) -> Study:
 
 def _picture(run: dr.Trajectory, data: Any, told: dr.Filtered, fits: dict[str, dr.Fit]) -> Any:
     """The marker, the tension that goes with it, and what each method found."""
-    from draisine.view.canvas import Drawing
-    from draisine.view.style import COLOURS, FAINT, PAGE, style
+    from draisine.view.plots.canvas import Drawing
+    from draisine.view.plots.style import COLOURS, FAINT, PAGE, style
 
     with style():
         drawing = Drawing(figsize=(PAGE, 1.05 * PAGE), layout="constrained")

@@ -27,7 +27,7 @@ import numpy as np
 
 import draisine as dr
 from draisine.gallery.outcome import Study
-from draisine.model import Model
+from draisine.model.model import Model
 
 PLANETS = ("first", "second", "third")
 
@@ -102,9 +102,9 @@ def planetary_gear_lifts(until: float = 2.0, torque: float = 6.0) -> Study:
 
 
 def _angles(run: dr.Trajectory) -> Any:
-    from draisine.view.canvas import panels
-    from draisine.view.labels import legend_above
-    from draisine.view.style import PAGE, style
+    from draisine.view.plots.canvas import panels
+    from draisine.view.plots.labels import legend_above
+    from draisine.view.plots.style import PAGE, style
 
     with style():
         drawing, (axes,) = panels(1, 0.8 * PAGE, 0.45 * PAGE)

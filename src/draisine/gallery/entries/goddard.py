@@ -101,9 +101,9 @@ def rocket_climbs() -> Study:
 
 
 def _ascent() -> Any:
-    from draisine.view.canvas import panels
-    from draisine.view.labels import legend_above
-    from draisine.view.style import COLOURS, FAINT, PAGE, style
+    from draisine.view.plots.canvas import panels
+    from draisine.view.plots.labels import legend_above
+    from draisine.view.plots.style import COLOURS, FAINT, PAGE, style
 
     plain, found = plain_ascent(), ascent()
     run = found.trajectory

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 import draisine as dr
 from draisine.gallery.outcome import Study
-from draisine.model import Model
+from draisine.model.model import Model
 
 Array = NDArray[np.float64]
 
@@ -193,9 +193,9 @@ def rope_settles(links: int = 32, few: int = 16, until: float = 2.0, sizes: Sequ
 
 def _shapes(swing: tuple[dr.Trajectory, int], calm: tuple[dr.Trajectory, int]) -> Any:
     """Of a rope that swings and of one that has come to rest, each with its number of links."""
-    from draisine.view.canvas import panels
-    from draisine.view.labels import legend_above
-    from draisine.view.style import PAGE, style
+    from draisine.view.plots.canvas import panels
+    from draisine.view.plots.labels import legend_above
+    from draisine.view.plots.style import PAGE, style
 
     with style():
         drawing, (axes,) = panels(1, PAGE, 0.55 * PAGE)

@@ -89,8 +89,8 @@ def _loss(branch: dr.CycleBranch) -> float:
 
 
 def _curve(speeds: NDArray[np.float64], amplitudes: NDArray[np.float64], stable: NDArray[np.bool_], critical: float) -> Any:
-    from draisine.view.canvas import panels
-    from draisine.view.style import PAGE, style
+    from draisine.view.plots.canvas import panels
+    from draisine.view.plots.style import PAGE, style
 
     with style():
         drawing, (axes,) = panels(1, 0.8 * PAGE, 0.45 * PAGE)
@@ -109,8 +109,8 @@ def _curve(speeds: NDArray[np.float64], amplitudes: NDArray[np.float64], stable:
 
 
 def _portraits(cycles: dict[str, dr.Cycle]) -> Any:
-    from draisine.view.canvas import panels
-    from draisine.view.style import PAGE, style
+    from draisine.view.plots.canvas import panels
+    from draisine.view.plots.style import PAGE, style
 
     with style():
         drawing, all_axes = panels(len(cycles), 0.7 * PAGE, 0.45 * PAGE * len(cycles))

@@ -21,10 +21,10 @@ import casadi as ca
 import numpy as np
 
 import draisine as dr
-from draisine.equations.augmented import SecondOrder, augmented, euler_lagrange
+from draisine.dynamics.augmented.second_order_system import SecondOrder, augmented, euler_lagrange
 from draisine.gallery.outcome import Study
 from draisine.program.equations import Quantity
-from draisine.program.solved import Solver
+from draisine.program.linear_solve import Solver
 
 PARAMETERS = (
     Quantity("m_rail", "kg", "of each rail", 0.2),
@@ -178,8 +178,8 @@ def ladder_swings(until: float = 10.0, cells: int = 8) -> Study:
 
 
 def _snapshots(run: dr.Trajectory, cells: int) -> Any:
-    from draisine.view.canvas import panels
-    from draisine.view.style import FAINT, INK, PAGE, style
+    from draisine.view.plots.canvas import panels
+    from draisine.view.plots.style import FAINT, INK, PAGE, style
 
     length, width = (run.parameters[name] for name in ("l_rail", "l_rung"))
     with style():

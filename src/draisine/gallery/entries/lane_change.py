@@ -92,9 +92,9 @@ def lane_change() -> Study:
 
 def _limits(rides: dict[str, dr.Solution]) -> Any:
     """Used friction of both wheels and the front wheel's load, against what there is."""
-    from draisine.view.canvas import panels
-    from draisine.view.labels import legend_above
-    from draisine.view.style import COLOURS, FAINT, PAGE, style
+    from draisine.view.plots.canvas import panels
+    from draisine.view.plots.labels import legend_above
+    from draisine.view.plots.style import COLOURS, FAINT, PAGE, style
 
     with style():
         drawing, axes = panels(2 * len(rides), PAGE, 1.1 * PAGE)

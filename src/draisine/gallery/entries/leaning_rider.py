@@ -21,11 +21,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 import draisine as dr
+from draisine.expr.expression import Name
 from draisine.gallery.entries.bicycle import bicycle
 from draisine.gallery.outcome import Study
-from draisine.model import Model
 from draisine.model.items import Inertia, Parameter
-from draisine.program.expression import Name
+from draisine.model.model import Model
 
 RIDER = (
     Parameter("x_rider", 0.3, "m", "upper body's centre of mass ahead of the rear contact"),
@@ -128,7 +128,7 @@ def stiff_hips(model: dr.Equations, stiffnesses: tuple[float, ...], speed: float
 
 
 def _eigenvalues(found: Any) -> Any:
-    from draisine.view.eigenvalues import eigenvalues_against
+    from draisine.view.plots.eigenvalues import eigenvalues_against
 
     marks = [(c.kind, c.value) for c in found.critical()]
     return eigenvalues_against(found.values, found.eigenvalues, _worded(found), "speed [m/s]", marks)
@@ -145,9 +145,9 @@ def _worded(found: Any) -> list[str]:
 
 
 def _gains(frequencies: NDArray[np.float64], gains: Mapping[str, NDArray[np.float64]]) -> Any:
-    from draisine.view.canvas import panels
-    from draisine.view.labels import legend_above
-    from draisine.view.style import PAGE, style
+    from draisine.view.plots.canvas import panels
+    from draisine.view.plots.labels import legend_above
+    from draisine.view.plots.style import PAGE, style
 
     with style():
         drawing, (axes,) = panels(1, 0.8 * PAGE, 0.45 * PAGE)

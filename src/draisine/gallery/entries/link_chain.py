@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 import draisine as dr
 from draisine.gallery.entries.n_pendulum import n_pendulum_by_angles
 from draisine.gallery.outcome import Study
-from draisine.model import Model
+from draisine.model.model import Model
 
 Array = NDArray[np.float64]
 
@@ -150,9 +150,9 @@ def link_chain_falls(links: int = 32, until: float = 4.0, ropes: Sequence[int] =
 
 
 def _snapshots(run: dr.Trajectory, links: int) -> Any:
-    from draisine.view.canvas import panels
-    from draisine.view.labels import legend_above
-    from draisine.view.style import PAGE, style
+    from draisine.view.plots.canvas import panels
+    from draisine.view.plots.labels import legend_above
+    from draisine.view.plots.style import PAGE, style
 
     turned = np.cumsum(np.column_stack([run[f"angle{k}"] for k in range(1, links + 1)]), axis=1)
     x = np.column_stack([np.zeros(len(run.time)), np.cumsum(-np.sin(turned), axis=1)])
@@ -170,9 +170,9 @@ def _snapshots(run: dr.Trajectory, links: int) -> Any:
 
 
 def _errors(errors: dict[int, Array]) -> Any:
-    from draisine.view.canvas import panels
-    from draisine.view.labels import legend_above
-    from draisine.view.style import PAGE, style
+    from draisine.view.plots.canvas import panels
+    from draisine.view.plots.labels import legend_above
+    from draisine.view.plots.style import PAGE, style
 
     with style():
         drawing, (axes,) = panels(1, PAGE, 0.4 * PAGE)

@@ -36,7 +36,7 @@ def damped_pendulum() -> dr.Equations:
 
 def logger_file_fitted() -> Study:
     """A logger's file with time stamps, units, gaps and an outlier, fitted end to end."""
-    from draisine.estimation.study import read_study
+    from draisine.estimation.study_file import read_study
 
     study = read_study(DATA / "swing_logger.toml")
     fit = study.fit(damped_pendulum(), DATA / "swing_logger.csv")

@@ -65,9 +65,9 @@ def lqr_gust(until: float = 8.0) -> Study:
 
 
 def _compared(ridden: dr.Trajectory, alone: dr.Trajectory) -> Any:
-    from draisine.view.canvas import panels
-    from draisine.view.labels import legend_above
-    from draisine.view.style import COLOURS, PAGE, style
+    from draisine.view.plots.canvas import panels
+    from draisine.view.plots.labels import legend_above
+    from draisine.view.plots.style import COLOURS, PAGE, style
 
     with style():
         drawing, axes = panels(2, PAGE, 0.6 * PAGE)

@@ -22,11 +22,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 import draisine as dr
-from draisine.equations.augmented import SecondOrder, augmented, euler_lagrange
+from draisine.dynamics.augmented.second_order_system import SecondOrder, augmented, euler_lagrange
 from draisine.gallery.outcome import Study
 from draisine.program.equations import Quantity
-from draisine.program.solved import Solver
-from draisine.simulation import integrate, prepare
+from draisine.program.linear_solve import Solver
+from draisine.simulation.run import integrate
+from draisine.simulation.velocity_choices import prepare
 
 Array = NDArray[np.float64]
 
@@ -196,9 +197,9 @@ def _first(time: Array, distance: Array, limit: float = 1e-3) -> str:
 
 
 def _snapshots(run: dr.Trajectory, masses: int) -> Any:
-    from draisine.view.canvas import panels
-    from draisine.view.labels import legend_above
-    from draisine.view.style import PAGE, style
+    from draisine.view.plots.canvas import panels
+    from draisine.view.plots.labels import legend_above
+    from draisine.view.plots.style import PAGE, style
 
     x, z = (np.column_stack([np.zeros(len(run.time)), *(run[f"{axis}{k + 1}"] for k in range(masses))]) for axis in "xz")
     with style():
@@ -214,9 +215,9 @@ def _snapshots(run: dr.Trajectory, masses: int) -> Any:
 
 
 def _distances(apart: dict[int, tuple[Array, Array]]) -> Any:
-    from draisine.view.canvas import panels
-    from draisine.view.labels import legend_above
-    from draisine.view.style import PAGE, style
+    from draisine.view.plots.canvas import panels
+    from draisine.view.plots.labels import legend_above
+    from draisine.view.plots.style import PAGE, style
 
     with style():
         drawing, (axes,) = panels(1, PAGE, 0.45 * PAGE)

@@ -164,9 +164,9 @@ def reversal(run: dr.Trajectory) -> float:
 
 def _spins(runs: dict[str, dr.Trajectory]) -> Any:
     """Spin about the vertical against time, all runs."""
-    from draisine.view.canvas import panels
-    from draisine.view.labels import legend_above
-    from draisine.view.style import COLOURS, FAINT, PAGE, style
+    from draisine.view.plots.canvas import panels
+    from draisine.view.plots.labels import legend_above
+    from draisine.view.plots.style import COLOURS, FAINT, PAGE, style
 
     with style():
         drawing, (axes,) = panels(1, PAGE, 0.5 * PAGE)

@@ -30,10 +30,10 @@ from typing import Any
 import numpy as np
 
 import draisine as dr
+from draisine.expr.expression import Name, Number, cos, sin
 from draisine.gallery.outcome import Study
-from draisine.model import Model
 from draisine.model.items import Coordinate, Rotate, Translate
-from draisine.program.expression import Name, Number, cos, sin
+from draisine.model.model import Model
 
 STEER_AXIS, REAR_LEG, FRONT_LENGTH = math.radians(-18), math.radians(-30), 0.6
 REAR_LENGTH = FRONT_LENGTH * math.cos(STEER_AXIS) / math.cos(REAR_LEG)  # both hubs are level at τ_z = 0

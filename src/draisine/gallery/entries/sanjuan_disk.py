@@ -25,7 +25,7 @@ from typing import Any
 import draisine as dr
 from draisine.gallery.entries.disk import put_disk
 from draisine.gallery.outcome import Study
-from draisine.model import Model
+from draisine.model.model import Model
 
 COORDINATES = ("x", "y", "z", "ψ", "θ", "φ")  # in the order of the printed rows
 NAMES = ("disk_x", "disk_y", "disk_z", "psi", "theta", "phi")
@@ -128,7 +128,7 @@ def _short(entry: Any, rates: tuple[Any, ...]) -> Any:
     """An entry that is constant or linear in the rates, each coefficient made short by itself."""
     from sympy import expand_trig, factor_terms
 
-    from draisine.equations.writing.neat import reduced
+    from draisine.symbolic.rendering.simplify import reduced
 
     entry = expand_trig(entry)
     still = reduced(entry.xreplace(dict.fromkeys(rates, 0)))

@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 
 import draisine as dr
 from draisine.gallery.outcome import Study
-from draisine.model import Model
+from draisine.model.model import Model
 
 Reals = NDArray[np.float64]
 
@@ -139,9 +139,9 @@ def sarrus_lift_falls(until: float = 0.3) -> Study:
 
 
 def _load(run: dr.Trajectory, exact: ClosedForm) -> Any:
-    from draisine.view.canvas import panels
-    from draisine.view.labels import legend_above
-    from draisine.view.style import PAGE, style
+    from draisine.view.plots.canvas import panels
+    from draisine.view.plots.labels import legend_above
+    from draisine.view.plots.style import PAGE, style
 
     with style():
         drawing, (axes,) = panels(1, 0.8 * PAGE, 0.45 * PAGE)

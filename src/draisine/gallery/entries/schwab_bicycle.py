@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 import draisine as dr
 from draisine.gallery.entries.bicycle import bicycle
 from draisine.gallery.outcome import Study
-from draisine.model import Model
+from draisine.model.model import Model
 
 # what differs from the later benchmark; our axes (z up), so the product of inertia has the other sign
 CHANGED = {
@@ -109,9 +109,9 @@ def _largest_lean(model: Model) -> tuple[float, float]:
 
 
 def _responses(times: NDArray[np.float64], linear: NDArray[np.float64], large: dr.Trajectory, small: dr.Trajectory) -> Any:
-    from draisine.view.canvas import panels
-    from draisine.view.labels import legend_above
-    from draisine.view.style import COLOURS, PAGE, style
+    from draisine.view.plots.canvas import panels
+    from draisine.view.plots.labels import legend_above
+    from draisine.view.plots.style import COLOURS, PAGE, style
 
     with style():
         drawing, both = panels(2, PAGE, 0.7 * PAGE)

@@ -138,8 +138,8 @@ def shortest_cars() -> Study:
 
 
 def _paths(runs: dict[str, dr.Trajectory]) -> Any:
-    from draisine.view.canvas import Drawing
-    from draisine.view.style import COLOURS, FAINT, PAGE, style
+    from draisine.view.plots.canvas import Drawing
+    from draisine.view.plots.style import COLOURS, FAINT, PAGE, style
 
     with style():
         drawing = Drawing(figsize=(PAGE, 0.62 * PAGE), layout="constrained")

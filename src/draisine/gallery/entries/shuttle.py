@@ -31,7 +31,7 @@ import sympy as sp
 
 import draisine as dr
 from draisine.gallery.outcome import Study
-from draisine.simulation.methods import Method
+from draisine.simulation.methods.method import Method
 
 FOOT = 0.3048  # m
 SLUG = 0.45359237 * 9.80665 / FOOT  # kg
@@ -325,8 +325,8 @@ def _off(run: dr.Trajectory) -> Any:
 
 
 def _descent(runs: dict[str, dr.Trajectory]) -> Any:
-    from draisine.view import PAGE, style
-    from draisine.view.canvas import panels
+    from draisine.view.plots.canvas import panels
+    from draisine.view.plots.style import PAGE, style
 
     with style():
         figure, (high, fast) = panels(2, PAGE, 4.2)
@@ -341,8 +341,8 @@ def _descent(runs: dict[str, dr.Trajectory]) -> Any:
 
 
 def _controls(runs: dict[str, dr.Trajectory]) -> Any:
-    from draisine.view import PAGE, style
-    from draisine.view.canvas import panels
+    from draisine.view.plots.canvas import panels
+    from draisine.view.plots.style import PAGE, style
 
     with style():
         figure, (pitch, roll) = panels(2, PAGE, 4.2)
@@ -357,8 +357,8 @@ def _controls(runs: dict[str, dr.Trajectory]) -> Any:
 
 
 def _drift(beside: dr.Trajectory, best: dr.Trajectory) -> Any:
-    from draisine.view import COLUMN, style
-    from draisine.view.canvas import panels
+    from draisine.view.plots.canvas import panels
+    from draisine.view.plots.style import COLUMN, style
 
     with style():
         figure, (axes,) = panels(1, COLUMN, 2.8)
@@ -371,9 +371,9 @@ def _drift(beside: dr.Trajectory, best: dr.Trajectory) -> Any:
 
 
 def _steps(found: dict[str, Errors]) -> Any:
-    from draisine.view import PAGE, style
-    from draisine.view.canvas import panels
-    from draisine.view.labels import legend_above
+    from draisine.view.plots.canvas import panels
+    from draisine.view.plots.labels import legend_above
+    from draisine.view.plots.style import PAGE, style
 
     with style():
         figure, (states, sought) = panels(2, PAGE, 5.0)

@@ -105,8 +105,8 @@ def shuttle_lands_aside() -> Study:
 
 
 def _flight(run: dr.Trajectory) -> Any:
-    from draisine.view.canvas import Drawing
-    from draisine.view.style import COLOURS, FAINT, PAGE, style
+    from draisine.view.plots.canvas import Drawing
+    from draisine.view.plots.style import COLOURS, FAINT, PAGE, style
 
     with style():
         drawing = Drawing(figsize=(PAGE, 0.75 * PAGE), layout="constrained")

@@ -100,8 +100,8 @@ def simple_bicycle_countersteers() -> Study:
 
 
 def _turn(found: dr.Solution, printed: dr.Solution) -> Any:
-    from draisine.view.canvas import Drawing
-    from draisine.view.style import COLOURS, FAINT, PAGE, style
+    from draisine.view.plots.canvas import Drawing
+    from draisine.view.plots.style import COLOURS, FAINT, PAGE, style
 
     with style():
         drawing = Drawing(figsize=(PAGE, 0.5 * PAGE), layout="constrained")

@@ -62,7 +62,7 @@ def slalom(until: float = LENGTH / SPEED) -> Study:
 
 def _seen_from_above(run: dr.Trajectory, cones: NDArray[np.float64]) -> Any:
     from draisine import view
-    from draisine.view.style import COLOURS
+    from draisine.view.plots.style import COLOURS
 
     drawing = view.path(run, snapshots=1.0)
     drawing.set_figheight(1.45)

@@ -32,10 +32,10 @@ from numpy.typing import NDArray
 
 import draisine as dr
 from draisine.gallery.outcome import Study
-from draisine.model import Model
+from draisine.model.model import Model
 
 if TYPE_CHECKING:
-    from draisine.results import Trajectory
+    from draisine.results.trajectory import Trajectory
 
 Reals = NDArray[np.float64]
 
@@ -132,9 +132,9 @@ _OTHERS = ((-0.8, -0.2), (-0.55, 0.2), (0.0, -1.3), (0.0, 0.9))  # speed, rate o
 
 def _ellipses(runs: list[Trajectory], j: float) -> Any:
     """Motions in the plane of the speed along the blade and the rate of turn, with the ellipses of constant energy."""
-    from draisine.view.canvas import panels
-    from draisine.view.labels import legend_above
-    from draisine.view.style import COLOURS, FAINT, INK, PAGE, style
+    from draisine.view.plots.canvas import panels
+    from draisine.view.plots.labels import legend_above
+    from draisine.view.plots.style import COLOURS, FAINT, INK, PAGE, style
 
     with style():
         drawing, (axes,) = panels(1, 0.8 * PAGE, 0.6 * PAGE)

@@ -27,9 +27,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 import draisine as dr
+from draisine.expr.expression import Expr
 from draisine.gallery.outcome import Study
-from draisine.model import Model
-from draisine.program.expression import Expr
+from draisine.model.model import Model
 
 Reals = NDArray[np.float64]
 
@@ -189,9 +189,9 @@ def slider_crank_runs(turns: int = 4) -> Study:
 
 
 def _harmonics(run: dr.Trajectory, exact: ClosedForm, acceleration: Reals, speed: float) -> Any:
-    from draisine.view.canvas import panels
-    from draisine.view.labels import legend_above
-    from draisine.view.style import PAGE, style
+    from draisine.view.plots.canvas import panels
+    from draisine.view.plots.labels import legend_above
+    from draisine.view.plots.style import PAGE, style
 
     phi = run["crank_angle"]
     first = -exact.radius * speed**2 * np.cos(phi)

@@ -19,9 +19,9 @@ import numpy as np
 import draisine as dr
 from draisine.gallery.entries.bicycle import bicycle
 from draisine.gallery.outcome import Study
-from draisine.model import Model
+from draisine.model.contact_laws import Creep
 from draisine.model.items import Parameter
-from draisine.model.laws import Creep
+from draisine.model.model import Model
 
 STIFFNESSES = (1e4, 3e4, 1e5)  # N per unit of creep
 
@@ -91,9 +91,9 @@ def bicycle_slides(until: float = 2.0) -> Study:
 
 
 def _leans(runs: dict[str, dr.Trajectory]) -> Any:
-    from draisine.view.canvas import panels
-    from draisine.view.labels import legend_above
-    from draisine.view.style import PAGE, style
+    from draisine.view.plots.canvas import panels
+    from draisine.view.plots.labels import legend_above
+    from draisine.view.plots.style import PAGE, style
 
     with style():
         drawing, (axes,) = panels(1, 0.8 * PAGE, 0.45 * PAGE)

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 import draisine as dr
 from draisine.gallery.outcome import Study
-from draisine.model import Model
+from draisine.model.model import Model
 
 Array = NDArray[np.float64]
 
@@ -128,8 +128,8 @@ def snake_sets_off(links: int = 16, until: float = 12.0) -> Study:
 
 
 def _winding(run: dr.Trajectory, links: int) -> Any:
-    from draisine.view.canvas import panels
-    from draisine.view.style import PAGE, style
+    from draisine.view.plots.canvas import panels
+    from draisine.view.plots.style import PAGE, style
 
     place, _, _, _ = middles(run, links)
     with style():

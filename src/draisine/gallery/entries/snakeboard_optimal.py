@@ -95,8 +95,8 @@ def snakeboard_at_its_best() -> Study:
 
 
 def _both(fast: dr.Solution, easy: dr.Solution) -> Any:
-    from draisine.view.canvas import Drawing
-    from draisine.view.style import COLOURS, PAGE, style
+    from draisine.view.plots.canvas import Drawing
+    from draisine.view.plots.style import COLOURS, PAGE, style
 
     with style():
         drawing = Drawing(figsize=(PAGE, 0.8 * PAGE), layout="constrained")

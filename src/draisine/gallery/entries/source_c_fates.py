@@ -85,8 +85,8 @@ def delebecque_fates(until: float = 120.0) -> Study:
 
 
 def _paths(runs: dict[str, dr.Trajectory]) -> Any:
-    from draisine.view.canvas import Drawing
-    from draisine.view.style import COLOURS, PAGE, style
+    from draisine.view.plots.canvas import Drawing
+    from draisine.view.plots.style import COLOURS, PAGE, style
 
     with style():
         drawing = Drawing(figsize=(PAGE, 0.5 * PAGE), layout="constrained")
@@ -102,8 +102,8 @@ def _paths(runs: dict[str, dr.Trajectory]) -> Any:
 
 
 def _leans(runs: dict[str, dr.Trajectory]) -> Any:
-    from draisine.view.canvas import panels
-    from draisine.view.style import COLOURS, PAGE, style
+    from draisine.view.plots.canvas import panels
+    from draisine.view.plots.style import COLOURS, PAGE, style
 
     with style():
         drawing, rows = panels(len(runs), PAGE, 0.8 * PAGE)
@@ -117,9 +117,9 @@ def _leans(runs: dict[str, dr.Trajectory]) -> Any:
 
 
 def _swing(speeds: NDArray[np.float64], table: NDArray[np.float64], weave: float) -> Any:
-    from draisine.view.canvas import panels
-    from draisine.view.labels import legend_above
-    from draisine.view.style import PAGE, style
+    from draisine.view.plots.canvas import panels
+    from draisine.view.plots.labels import legend_above
+    from draisine.view.plots.style import PAGE, style
 
     with style():
         drawing, (axes,) = panels(1, 0.8 * PAGE, 0.45 * PAGE)

@@ -125,9 +125,9 @@ def _ellipse(until: float) -> tuple[dr.Trajectory, float, float]:
 
 
 def _work(works: dict[float, tuple[int, ...]]) -> Any:
-    from draisine.view.canvas import panels
-    from draisine.view.labels import legend_above
-    from draisine.view.style import PAGE, style
+    from draisine.view.plots.canvas import panels
+    from draisine.view.plots.labels import legend_above
+    from draisine.view.plots.style import PAGE, style
 
     with style():
         drawing, (axes,) = panels(1, 0.7 * PAGE, 0.45 * PAGE)

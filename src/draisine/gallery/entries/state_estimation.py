@@ -21,7 +21,7 @@ import numpy as np
 import draisine as dr
 from draisine.gallery.entries.bicycle import bicycle
 from draisine.gallery.outcome import Study
-from draisine.simulation.control import Recorded
+from draisine.simulation.sampled_control import Recorded
 
 SPEED = 4.6  # m/s, between weave and capsize speed: it stays upright by itself
 SENSORS = {"frame_wx": 0.1, "frame_wy": 0.1, "frame_wz": 0.1, "rear_wheel_spin": 0.5}  # rad/s
@@ -92,7 +92,7 @@ def state_estimation(until: float = 4.0, seed: int = 1) -> Study:
 
 def _errors(found: dr.Filtered, truth: dr.Trajectory) -> Any:
     """Estimate less truth, with the bands in which it should lie."""
-    from draisine.view.bands import Band, bands
+    from draisine.view.plots.confidence_bands import Band, bands
 
     zero = (truth.time, np.zeros(len(truth.time)))
     kinds = [e for e in (found.filtered, found.smoothed) if e is not None]

@@ -28,7 +28,7 @@ import numpy as np
 
 import draisine as dr
 from draisine.gallery.outcome import Study
-from draisine.model import Model
+from draisine.model.model import Model
 
 FEET = tuple(f"{pair}{side}" for pair in "abc" for side in "lr")  # three pairs of legs, left and right
 
@@ -87,8 +87,8 @@ def stewart_platform_heaves(until: float = 3.0) -> Study:
 
 def _plan(p: Mapping[str, float]) -> Any:
     """Legs as seen from above."""
-    from draisine.view.canvas import panels
-    from draisine.view.style import COLOURS, PAGE, style
+    from draisine.view.plots.canvas import panels
+    from draisine.view.plots.style import COLOURS, PAGE, style
 
     with style():
         drawing, (axes,) = panels(1, 0.5 * PAGE, 0.5 * PAGE)

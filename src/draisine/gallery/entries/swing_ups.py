@@ -23,7 +23,7 @@ import numpy as np
 import draisine as dr
 from draisine.gallery.entries.cart_pole import cart_pole
 from draisine.gallery.outcome import Study
-from draisine.model import Model
+from draisine.model.model import Model
 
 KELLY = {"l_pole": 0.5}  # m; masses and gravity are the model's own
 SWING = 4.0  # s
@@ -97,8 +97,8 @@ def swing_ups() -> Study:
 
 
 def _pictures(cart: dr.Trajectory, robot: dr.Trajectory) -> Any:
-    from draisine.view.canvas import Drawing
-    from draisine.view.style import COLOURS, FAINT, PAGE, style
+    from draisine.view.plots.canvas import Drawing
+    from draisine.view.plots.style import COLOURS, FAINT, PAGE, style
 
     with style():
         drawing = Drawing(figsize=(PAGE, 0.8 * PAGE), layout="constrained")

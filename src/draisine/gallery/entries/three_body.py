@@ -39,10 +39,10 @@ import sympy as sp
 from numpy.typing import NDArray
 
 import draisine as dr
-from draisine.equations.drift import Drift, InvariantStabilisation, NoControl, Projection
+from draisine.dynamics.dae.stabilization.options import Drift, InvariantStabilisation, NoControl, Projection
 from draisine.gallery.outcome import Study
-from draisine.simulation import integrate
-from draisine.verbs.computed import compute
+from draisine.simulation.pipeline import compute
+from draisine.simulation.run import integrate
 
 Reals = NDArray[np.float64]
 
@@ -251,8 +251,8 @@ CURVES = {"plain, multiplier, momenta": "plain", "projected": "projected", "stab
 
 
 def _orbit(run: dr.Trajectory) -> Any:
-    from draisine.view.canvas import panels
-    from draisine.view.style import PAGE, style
+    from draisine.view.plots.canvas import panels
+    from draisine.view.plots.style import PAGE, style
 
     with style():
         drawing, (axes,) = panels(1, PAGE, 0.7 * PAGE)
@@ -268,9 +268,9 @@ def _orbit(run: dr.Trajectory) -> Any:
 
 def _errors(flights: Mapping[tuple[str, str, float], Flight], steps: tuple[float, ...]) -> Any:
     """Figure 4.4."""
-    from draisine.view.canvas import panels
-    from draisine.view.labels import legend_above
-    from draisine.view.style import PAGE, style
+    from draisine.view.plots.canvas import panels
+    from draisine.view.plots.labels import legend_above
+    from draisine.view.plots.style import PAGE, style
 
     with style():
         drawing, (axes,) = panels(1, PAGE, 0.55 * PAGE)
@@ -291,9 +291,9 @@ def _errors(flights: Mapping[tuple[str, str, float], Flight], steps: tuple[float
 
 def _invariant(flights: Mapping[tuple[str, str, float], Flight], step: float) -> Any:
     """Figure 4.5, as it is."""
-    from draisine.view.canvas import panels
-    from draisine.view.labels import legend_above
-    from draisine.view.style import PAGE, style
+    from draisine.view.plots.canvas import panels
+    from draisine.view.plots.labels import legend_above
+    from draisine.view.plots.style import PAGE, style
 
     with style():
         drawing, (axes,) = panels(1, PAGE, 0.4 * PAGE)

@@ -18,7 +18,7 @@ import numpy as np
 
 import draisine as dr
 from draisine.gallery.outcome import Study
-from draisine.model import Model
+from draisine.model.model import Model
 
 
 def rolling_torus() -> Model:

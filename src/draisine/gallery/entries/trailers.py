@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 import draisine as dr
 from draisine.gallery.outcome import Study
-from draisine.model import Model
+from draisine.model.model import Model
 
 Array = NDArray[np.float64]
 
@@ -146,8 +146,8 @@ def trailers_follow(count: int = 20, radius: float = 8.0) -> Study:
 
 
 def _tracks(run: dr.Trajectory, count: int) -> Any:
-    from draisine.view.canvas import panels
-    from draisine.view.style import PAGE, style
+    from draisine.view.plots.canvas import panels
+    from draisine.view.plots.style import PAGE, style
 
     where, _ = places(run, count)
     with style():

@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 
 import draisine as dr
 from draisine.gallery.outcome import Study
-from draisine.model import Model
+from draisine.model.model import Model
 
 Reals = NDArray[np.float64]
 WHEELS = ("rear_left", "rear_right", "front")
@@ -180,9 +180,9 @@ def tricycle_corners(until: float = 4.0, torque: float = 12.0) -> Study:
 
 
 def _loads(run: dr.Trajectory, exact: ClosedForm, tips: float, acceleration: float) -> Any:
-    from draisine.view.canvas import panels
-    from draisine.view.labels import legend_above
-    from draisine.view.style import COLOURS, PAGE, style
+    from draisine.view.plots.canvas import panels
+    from draisine.view.plots.labels import legend_above
+    from draisine.view.plots.style import COLOURS, PAGE, style
 
     some = slice(None, None, max(1, len(run.time) // 12))
     by_hand = exact.normal_forces(run["speed"][some], acceleration)

@@ -29,7 +29,7 @@ ASPHALT = 0.8  # coefficient of friction, dry
 
 def turning_atlas(points: int = 61) -> Study:
     """Hands-free circles of the benchmark bicycle, and a map of all turns: torque, friction, loads, stability."""
-    from draisine.view.branches import atlas_figure, branch_figure
+    from draisine.view.plots.branches import atlas_figure, branch_figure
 
     bike = dr.derive(bicycle(), work=False)
     families = dr.hands_free_turns(bike, speed=(0.0, 12.0))

@@ -20,10 +20,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 import draisine as dr
+from draisine.expr.expression import Name, Number
 from draisine.gallery.outcome import Study
-from draisine.model import Model
 from draisine.model.items import Coordinate, Rotate, Translate
-from draisine.program.expression import Name, Number
+from draisine.model.model import Model
 
 # chosen by us: the front contact ahead of the steer axis, the weight between the contacts
 NEGATIVE = {
@@ -107,7 +107,7 @@ def two_mass_skate_rights_itself() -> Study:
 
 def slowest_stable(model: Model, trails: NDArray[np.float64], places: NDArray[np.float64]) -> NDArray[np.float64]:
     """The slowest stable speed up to 15 m/s for each trail (row) and place of the front mass; NaN where there is none."""
-    from draisine.stability.pencil import TwoWheeler
+    from draisine.bicycle.characteristic_polynomial import TwoWheeler
 
     equations = dr.derive(model, work=False)
     names = [p.name for p in equations.parameters]
@@ -121,8 +121,8 @@ def slowest_stable(model: Model, trails: NDArray[np.float64], places: NDArray[np
 
 
 def _map(model: Model) -> Any:
-    from draisine.view.canvas import panels
-    from draisine.view.style import PAGE, style
+    from draisine.view.plots.canvas import panels
+    from draisine.view.plots.style import PAGE, style
 
     trails, places = np.linspace(-0.03, 0.04, 57), np.linspace(0.96, 1.3, 69)
     slowest = slowest_stable(model, trails, places)

@@ -19,7 +19,7 @@ import numpy as np
 
 import draisine as dr
 from draisine.gallery.outcome import Study
-from draisine.model import Model
+from draisine.model.model import Model
 
 # Gains by linear-quadratic design at 3 m/s, rounded. The speed enters with a plus: too slow is answered by rolling back.
 PEDALLING = "430*pitch + 90*pitch_rate + 30*(speed - 3)"

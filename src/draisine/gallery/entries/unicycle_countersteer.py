@@ -77,9 +77,9 @@ def unicycle_countersteers() -> Study:
 
 
 def _turn(found: dr.Solution) -> Any:
-    from draisine.view.canvas import panels
-    from draisine.view.labels import legend_above
-    from draisine.view.style import COLOURS, PAGE, style
+    from draisine.view.plots.canvas import panels
+    from draisine.view.plots.labels import legend_above
+    from draisine.view.plots.style import COLOURS, PAGE, style
 
     run = found.trajectory
     with style():

@@ -24,10 +24,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 import draisine as dr
+from draisine.expr.expression import Name, Number
 from draisine.gallery.outcome import Study
-from draisine.model import Model
 from draisine.model.items import Coordinate, Rotate, Translate
-from draisine.program.expression import Name, Number
+from draisine.model.model import Model
 
 Reals = NDArray[np.float64]
 
@@ -110,9 +110,9 @@ def wheel_over_waves(until: float = 6.0) -> Study:
 
 
 def _path(run: dr.Trajectory, by_hand: ByHand) -> Any:
-    from draisine.view.canvas import panels
-    from draisine.view.labels import legend_above
-    from draisine.view.style import COLOURS, PAGE, style
+    from draisine.view.plots.canvas import panels
+    from draisine.view.plots.labels import legend_above
+    from draisine.view.plots.style import COLOURS, PAGE, style
 
     with style():
         drawing, (axes,) = panels(1, PAGE, 0.27 * PAGE)

@@ -88,8 +88,8 @@ def _knocked(energy: float, until: float = 80.0) -> dr.Trajectory:
 
 
 def _by_speed(cycles: Sequence[dr.Cycle], leans: Sequence[float], speeds: Sequence[float]) -> Any:
-    from draisine.view.canvas import panels
-    from draisine.view.style import PAGE, style
+    from draisine.view.plots.canvas import panels
+    from draisine.view.plots.style import PAGE, style
 
     with style():
         drawing, (axes,) = panels(1, 0.8 * PAGE, 0.45 * PAGE)
@@ -105,8 +105,8 @@ def _by_speed(cycles: Sequence[dr.Cycle], leans: Sequence[float], speeds: Sequen
 
 
 def _portraits(cycles: Sequence[dr.Cycle], leans: Sequence[float]) -> Any:
-    from draisine.view.canvas import panels
-    from draisine.view.style import PAGE, style
+    from draisine.view.plots.canvas import panels
+    from draisine.view.plots.style import PAGE, style
 
     with style():
         drawing, (axes,) = panels(1, 0.7 * PAGE, 0.6 * PAGE)

@@ -24,11 +24,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 import draisine as dr
+from draisine.expr.expression import Name, Number
 from draisine.gallery.outcome import Study
-from draisine.model import Model
+from draisine.model.contact_laws import ShenHedrickElkins
 from draisine.model.items import Coordinate, Rotate, Translate
-from draisine.model.laws import ShenHedrickElkins
-from draisine.program.expression import Name, Number
+from draisine.model.model import Model
 
 SPRINGS = 1.823e6  # N/m
 RUNS = {  # speed, suspension, conicity, seconds
@@ -199,8 +199,8 @@ def _amplitude(run: dr.Trajectory, eighth: int) -> float:
 
 
 def _lateral(runs: dict[str, dr.Trajectory]) -> Any:
-    from draisine.view.canvas import panels
-    from draisine.view.style import PAGE, style
+    from draisine.view.plots.canvas import panels
+    from draisine.view.plots.style import PAGE, style
 
     with style():
         drawing, all_axes = panels(len(runs), PAGE, 0.3 * PAGE * len(runs))
@@ -214,8 +214,8 @@ def _lateral(runs: dict[str, dr.Trajectory]) -> Any:
 
 
 def _curve(conicities: NDArray[np.float64], speeds: NDArray[np.float64]) -> Any:
-    from draisine.view.canvas import panels
-    from draisine.view.style import PAGE, style
+    from draisine.view.plots.canvas import panels
+    from draisine.view.plots.style import PAGE, style
 
     with style():
         drawing, (axes,) = panels(1, 0.8 * PAGE, 0.45 * PAGE)

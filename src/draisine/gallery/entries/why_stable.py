@@ -85,8 +85,8 @@ def _speed_for(energy: float) -> float:
 
 
 def _energies(run: dr.Trajectory, aside: NDArray[np.float64]) -> Any:
-    from draisine.view.canvas import panels
-    from draisine.view.style import COLOURS, PAGE, style
+    from draisine.view.plots.canvas import panels
+    from draisine.view.plots.style import COLOURS, PAGE, style
 
     with style():
         drawing, (first, second, third) = panels(3, PAGE, 0.8 * PAGE)
@@ -108,9 +108,9 @@ def _energies(run: dr.Trajectory, aside: NDArray[np.float64]) -> Any:
 
 
 def _divergence(found: Any) -> Any:
-    from draisine.view.canvas import panels
-    from draisine.view.labels import legend_above
-    from draisine.view.style import COLOURS, PAGE, style
+    from draisine.view.plots.canvas import panels
+    from draisine.view.plots.labels import legend_above
+    from draisine.view.plots.style import COLOURS, PAGE, style
 
     with style():
         drawing, (axes,) = panels(1, 0.8 * PAGE, 0.5 * PAGE)

@@ -20,8 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.optimal.adjoint.functional import Functional, Outcome
+from draisine.optimal.adjoint.memory import Slopes
 from draisine.optimal.adjoint.method import Descent
-from draisine.optimal.adjoint.runner import Slopes
 from draisine.optimal.ipopt import Outcome as Ending
 from draisine.optimal.ipopt import Progress, interruptible, watching
 

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from draisine.control.plant import stacked
 from draisine.model.errors import ModelError
+from draisine.optimal.adjoint.adjoint_programs import Motion
+from draisine.optimal.adjoint.memory import Runner, Slopes
 from draisine.optimal.adjoint.method import MOST_STEPS, Adjoint
-from draisine.optimal.adjoint.programs import Motion
-from draisine.optimal.adjoint.runner import Runner, Slopes
 from draisine.optimal.phase import Phase
 
 Reals = NDArray[np.float64]

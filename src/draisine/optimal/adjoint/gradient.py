@@ -26,13 +26,14 @@ from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.optimal.adjoint.functional import Functional
 from draisine.optimal.adjoint.method import Adjoint
-from draisine.optimal.posing import Poser, posed
-from draisine.optimal.problem import Manoeuvre
+from draisine.optimal.maneuver import Manoeuvre
+from draisine.optimal.problem_symbols import Poser, posed
 from draisine.program.equations import Equations
 from draisine.program.variational import Direction
-from draisine.simulation import StartProblem, consistent_start
+from draisine.simulation.initial.consistent_start import consistent_start
+from draisine.simulation.initial.problem import StartProblem
+from draisine.simulation.initial.targets import Near
 from draisine.simulation.sensitivity import initial_slopes
-from draisine.simulation.start.wishes import Near
 
 Reals = NDArray[np.float64]
 

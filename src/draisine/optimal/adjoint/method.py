@@ -13,7 +13,7 @@ from draisine.model.errors import ModelError
 from draisine.optimal.collocation import Grid, breaks_of, check_breaks
 from draisine.optimal.shooting import Shooting
 from draisine.simulation.methods import dop853, rk4
-from draisine.simulation.methods.scheme import Scheme
+from draisine.simulation.methods.explicit_tableau import Scheme
 
 Reals = NDArray[np.float64]
 

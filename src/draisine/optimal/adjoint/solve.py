@@ -11,12 +11,12 @@ from draisine.model.errors import ModelError
 from draisine.optimal.adjoint.descent import Found, Search, Unknowns
 from draisine.optimal.adjoint.functional import Functional, apart
 from draisine.optimal.adjoint.method import Adjoint
+from draisine.optimal.first_order_conditions import Kkt, Necessary
 from draisine.optimal.guess import Guess, guesses
 from draisine.optimal.ipopt import Answer, Outcome, Progress
-from draisine.optimal.necessary import Kkt, Necessary
+from draisine.optimal.maneuver import Manoeuvre
 from draisine.optimal.phase import Phase
-from draisine.optimal.posing import Poser, parameter_ranges, posed
-from draisine.optimal.problem import Manoeuvre
+from draisine.optimal.problem_symbols import Poser, parameter_ranges, posed
 from draisine.optimal.solution import PhaseSolution, Solution
 from draisine.optimal.solve import doubts
 from draisine.optimal.verification import simulate_phase

@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from draisine.simulation.native import call_kernel, integers_at, matrix_at, reals_at
+from draisine.simulation.stepper.native import call_kernel, integers_at, matrix_at, reals_at
 
 # Places in the table.
 BACKWARD = 0  # whether to go backward

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.results.metadata import Malformed, channels_in, check_columns, check_format, decode, describe, encode
-from draisine.results.optional import needed
+from draisine.results.optional_packages import needed
 from draisine.results.trajectory import Trajectory
 
 # A variable, since HDF5 attributes end at 64 KiB. The leading underscore keeps it apart from channels.

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.results.metadata import MAX_CHARACTERS, Malformed, check_columns, check_format, decode, describe, encode
-from draisine.results.optional import needed
+from draisine.results.optional_packages import needed
 from draisine.results.trajectory import Trajectory
 
 _KEY = b"draisine"

@@ -10,8 +10,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from draisine.simulation.methods.implicit_scheme import Complex, ImplicitScheme, largest_difference, polynomial
-from draisine.simulation.methods.scheme import Array
+from draisine.simulation.methods.explicit_tableau import Array
+from draisine.simulation.methods.implicit_tableau import Complex, ImplicitScheme, largest_difference, polynomial
 
 
 def gauss_nodes(stages: int) -> Array:

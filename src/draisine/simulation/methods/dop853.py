@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from draisine.records import dataclass
-from draisine.simulation.methods.scheme import Array, Scheme, positive
+from draisine.simulation.methods.explicit_tableau import Array, Scheme, positive
 
 # fmt: off
 _NODES = (

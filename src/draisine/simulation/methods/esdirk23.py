@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from draisine.simulation.methods.implicit_scheme import ImplicitScheme, largest_difference, polynomial
+from draisine.simulation.methods.implicit_tableau import ImplicitScheme, largest_difference, polynomial
 from draisine.simulation.methods.settings import check_settings
 
 GAMMA = 1.0 - 1.0 / math.sqrt(2.0)

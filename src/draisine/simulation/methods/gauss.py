@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from draisine.simulation.methods.collocation import collocation_scheme, gauss_nodes
-from draisine.simulation.methods.implicit_scheme import ImplicitScheme
+from draisine.simulation.methods.implicit_tableau import ImplicitScheme
 from draisine.simulation.methods.settings import check_settings
 
 STAGES = (1, 2, 3)

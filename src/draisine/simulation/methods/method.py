@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from draisine.simulation.methods.auto import Auto
-from draisine.simulation.methods.scheme import SteppingMethod
+from draisine.simulation.methods.explicit_tableau import SteppingMethod
 
 Method = SteppingMethod | Auto

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from draisine.simulation.methods import dop853
-from draisine.simulation.methods.scheme import Array, Scheme, positive
+from draisine.simulation.methods.explicit_tableau import Array, Scheme, positive
 
 # Columns: f at t, t − h, t − 2h, t − 3h; f at the predicted point; f at the corrected point.
 _PREDICTOR = np.array([55.0, -59.0, 37.0, -9.0, 0.0, 0.0]) / 24.0

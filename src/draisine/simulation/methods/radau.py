@@ -12,7 +12,7 @@ from functools import cache
 
 from draisine.records import dataclass
 from draisine.simulation.methods.collocation import collocation_scheme, radau_nodes
-from draisine.simulation.methods.implicit_scheme import ImplicitScheme
+from draisine.simulation.methods.implicit_tableau import ImplicitScheme
 from draisine.simulation.methods.settings import check_settings
 
 STAGES = (1, 3, 5)

@@ -7,7 +7,7 @@ from typing import Protocol
 
 import numpy as np
 
-from draisine.simulation.methods.scheme import positive
+from draisine.simulation.methods.explicit_tableau import positive
 
 
 class Settings(Protocol):

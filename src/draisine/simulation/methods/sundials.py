@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from draisine.records import dataclass
-from draisine.simulation.methods.scheme import Scheme
+from draisine.simulation.methods.explicit_tableau import Scheme
 from draisine.simulation.methods.settings import check_settings
 
 # Steps come from outside; the loop takes them with a polynomial of degree 6 at most.

@@ -19,19 +19,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from draisine.expr.expression import closest
 from draisine.model.errors import ModelError
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.program.equations import Equations
-from draisine.program.expression import closest
+from draisine.stability.continuation.arclength import Bound, Steps, Walk, follow
+from draisine.stability.continuation.branch_stability import Complex, eigenvalues, matrices, neutral_count, unstable_count
 from draisine.stability.continuation.curve import Place
-from draisine.stability.continuation.following import Bound, Steps, Walk, follow
-from draisine.stability.continuation.growth import Complex, eigenvalues, matrices, neutral_count, unstable_count
-from draisine.stability.continuation.paths import path_radii
-from draisine.stability.continuation.setting import ANYWHERE, Question, Range, Setting
-from draisine.stability.continuation.special import BRANCH_POINT, Found, find
-from draisine.stability.linearisation import Motion, equations_of
-from draisine.stability.singular import what_is_singular
+from draisine.stability.continuation.path_radii import path_radii
+from draisine.stability.continuation.problem import ANYWHERE, Question, Range, Setting
+from draisine.stability.continuation.special_points import BRANCH_POINT, Found, find
+from draisine.stability.linearization import Motion, equations_of
+from draisine.stability.singularity_message import what_is_singular
 from draisine.stability.steady import SteadyMotion
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ class Branch:
 
     def to_pandas(self) -> pandas.DataFrame:
         """A table with a row for each point, and the number of modes that grow."""
-        from draisine.results.optional import needed
+        from draisine.results.optional_packages import needed
 
         table: pandas.DataFrame = needed("pandas", "tables").DataFrame({**self.columns, "unstable": self.unstable})
         return table

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from draisine.program.equations import Equations
 from draisine.program.program import Program
-from draisine.stability.points import OverPoints
+from draisine.stability.batch_evaluation import OverPoints
 
 Array = NDArray[np.float64]
 

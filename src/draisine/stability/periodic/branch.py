@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from draisine.expr.expression import closest
 from draisine.model.errors import ModelError
-from draisine.program.expression import closest
 from draisine.stability.periodic.cycle import Cycle, made
 from draisine.stability.periodic.shooting import NoCycle, Shot, closed, shot
 
@@ -61,7 +61,7 @@ class CycleBranch:
                 found.append(float(values[i] + (before + after) ** 2 / (8 * (before - after))))
         return tuple(found)
 
-    if TYPE_CHECKING:  # attached by `draisine.drawn.cycles`, since pictures are drawn elsewhere
+    if TYPE_CHECKING:  # attached by `draisine.view.drawn.cycles`, since pictures are drawn elsewhere
 
         def plot(self, *names: str, **options: Any) -> Any: ...
 

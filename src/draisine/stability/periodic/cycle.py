@@ -22,17 +22,17 @@ from draisine.model.errors import ModelError
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.program.equations import Equations
+from draisine.program.linear_solve import Solved
 from draisine.program.program import Program
-from draisine.program.solved import Solved
 from draisine.results.assembly import assemble
 from draisine.results.status import Ending
 from draisine.results.trajectory import Trajectory
-from draisine.simulation.account import account
-from draisine.simulation.methods import Method
+from draisine.simulation.methods.method import Method
+from draisine.simulation.reported_values import account
 from draisine.simulation.result import Run
 from draisine.simulation.run import integrate
 from draisine.stability.deviations import deviations_of
-from draisine.stability.linearisation import Motion, motion_at
+from draisine.stability.linearization import Motion, motion_at
 from draisine.stability.periodic.floquet import Floquet, floquet
 from draisine.stability.periodic.flow import FINE, Flow, projected, well_told
 from draisine.stability.periodic.shooting import PERIOD, Conditions, Shot, closed, locates, shot
@@ -123,7 +123,7 @@ class Cycle:
         values = self._fine[name][:-1]
         return 0.5 * (_peak(values) + _peak(-values))
 
-    if TYPE_CHECKING:  # attached by `draisine.drawn.cycles`, since pictures are drawn elsewhere
+    if TYPE_CHECKING:  # attached by `draisine.view.drawn.cycles`, since pictures are drawn elsewhere
 
         def plot(self, *names: str, **options: Any) -> Any: ...
 

@@ -21,10 +21,11 @@ from draisine.model.model import Model
 from draisine.program.equations import Equations
 from draisine.program.variational import Direction
 from draisine.results.status import Ending
-from draisine.simulation.methods import DOP853, Method
+from draisine.simulation.methods.dop853 import DOP853
+from draisine.simulation.methods.method import Method
 from draisine.simulation.sensitivity import integrate_varied
 from draisine.stability.deviations import Deviations, Naming, Slopes, deviations_of
-from draisine.stability.linearisation import motion_at
+from draisine.stability.linearization import motion_at
 
 Array = NDArray[np.float64]
 

@@ -12,9 +12,9 @@ from functools import cached_property
 import numpy as np
 
 from draisine.results.trajectory import Trajectory
-from draisine.view.dressing import dressed, spans_of
-from draisine.view.scene import Array, Blade, Closing, Cord, Pose, Scene, Wheel
-from draisine.view.solids import Mesh, Solid, joined
+from draisine.view.scene.appearance import dressed, spans_of
+from draisine.view.scene.scene import Array, Blade, Closing, Cord, Pose, Scene, Wheel
+from draisine.view.scene.solids import Mesh, Solid, joined
 
 _FORCE = 0.8  # of its extent: how long the arrow of a usual force is
 

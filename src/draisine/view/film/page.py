@@ -18,10 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.view.film.footage import Footage, Ground, force_scale
-from draisine.view.labels import pretty_unit, words
-from draisine.view.projection import round_length
-from draisine.view.scene import Array, Centre, Cord, Hinge
-from draisine.view.style import COLOURS
+from draisine.view.plots.labels import pretty_unit, words
+from draisine.view.plots.style import COLOURS
+from draisine.view.scene.projection import round_length
+from draisine.view.scene.scene import Array, Centre, Cord, Hinge
 
 _GHOSTS = ("#CC79A7", "#E69F00", "#009E73", "#56B4E9", "#D55E00")
 _FAR = 3.0  # of its extent: what travels farther stays in the middle of the picture

@@ -13,9 +13,9 @@ from matplotlib.collections import LineCollection, PolyCollection
 from matplotlib.colors import to_rgb
 
 from draisine.view.film.footage import Footage, force_scale
-from draisine.view.projection import ground_axes, round_length
-from draisine.view.scene import Array, Cord
-from draisine.view.style import COLOURS
+from draisine.view.plots.style import COLOURS
+from draisine.view.scene.projection import ground_axes, round_length
+from draisine.view.scene.scene import Array, Cord
 
 _LAMP = np.array([0.35, -0.5, 0.79])
 _SHADOW, _GROUND, _GRID, _FORCE = "#CFCEC8", "#EFEEEA", "#D3D2CC", "#C2185B"

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from draisine.results.files import replacing
-from draisine.view.gif import write_gif
-from draisine.view.labels import with_unit, words
-from draisine.view.style import COLOURS, FAINT, INK, PAGE, style
+from draisine.view.film.gif import write_gif
+from draisine.view.plots.labels import with_unit, words
+from draisine.view.plots.style import COLOURS, FAINT, INK, PAGE, style
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -36,7 +36,7 @@ def write(film: Animation, target: Path) -> None:
 
 
 def picture(film: Animation, time: float, *, width: float = PAGE) -> Figure:
-    """One instant of the film as a figure; `draisine.view.save_figure` writes it, also as vectors."""
+    """One instant of the film as a figure; `draisine.view.plots.figures.save_figure` writes it, also as vectors."""
     take = film.takes[0]
     low, high = sorted((float(take.times[0]), float(take.times[-1])))
     if not low <= time <= high:
@@ -47,8 +47,8 @@ def picture(film: Animation, time: float, *, width: float = PAGE) -> Figure:
 def _figure(film: Animation, k: int, width: float) -> Figure:
     take = film.takes[0]
     with style():
-        from draisine.view.canvas import Drawing
         from draisine.view.film.painter import Camera, paint
+        from draisine.view.plots.canvas import Drawing
 
         height = _HIGH * width
         drawing = Drawing(figsize=(width, height))

@@ -1,0 +1,1 @@
+"""What only two-wheelers have: Whipple's matrices, measured parameters, hands-free turns."""

@@ -1,0 +1,101 @@
+"""`hands_free_turns`: circles that a two-wheeler rides by itself, with no torque on the bar and none on the pedals.
+
+Straight running meets a family of turns at the capsize speed, with the bar forward and with the bar turned round; a third
+family leads through pivoting about the rear wheel's point of contact (Basu-Mandal, Chatterjee & Papadopoulos 2007).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+
+import numpy as np
+
+from draisine.model.errors import ModelError
+from draisine.model.items import System
+from draisine.model.model import Model
+from draisine.program.equations import Equations
+from draisine.stability.continuation.arclength import Steps
+from draisine.stability.continuation.branch import Branch, continuation
+from draisine.stability.linearization import equations_of
+from draisine.stability.steady import NoSteadyMotion, SteadyMotion, steady
+
+NEEDED = ("speed", "lean", "steer", "yaw_rate")
+FLAT = 1.5  # rad of lean at which a wheel is about to lie flat
+FASTEST_TURN = 12.0  # rad/s
+PIVOTS = ((1.3, -1.5), (1.6, -2.0), (1.6, -3.0), (1.6, -1.0))  # steer and yaw rate at which pivoting is looked for
+
+
+def hands_free_turns(
+    model: Model | System | Equations,
+    *,
+    speed: tuple[float, float] = (0.0, 12.0),
+    parameters: Mapping[str, float] | None = None,
+    steps: Steps | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> dict[str, Branch]:
+    """Straight running and the families of turns that need no torque, by name, over the range of speeds.
+
+    Names: "straight", "turning", the same with ", bar reversed", and "pivoting"; those that the model has. Both directions
+    of turn are in each family of turns. Pivoting is followed through speed zero, with the bar forward at negative speeds; in the
+    other direction of travel the same circles exist, with the signs of all eigenvalues changed.
+
+    >>> import draisine as dr
+    >>> families = dr.hands_free_turns(dr.gallery.bicycle(), speed=(1.0, 9.0))
+    >>> list(families)
+    ['straight', 'turning', 'straight, bar reversed', 'turning, bar reversed', 'pivoting']
+    >>> round(families["turning"].points("branch point")[0].value, 4)
+    6.0243
+    """
+    e = equations_of(model)
+    known = {q.name for q in (*e.states, *e.outputs)}
+    missing = [name for name in NEEDED if name not in known]
+    if missing:
+        raise ModelError(f"{e.name} has no state or output {missing[0]!r}; hands-free turns are told by {', '.join(NEEDED)}")
+    found: dict[str, Branch] = {}
+    middle = (speed[0] + speed[1]) / 2
+    for suffix, steer in (("", 0.0), (", bar reversed", math.pi)):
+        try:
+            straight = continuation(
+                e,
+                "speed",
+                start={"speed": middle, "steer": steer},
+                between=speed,
+                parameters=parameters,
+                steps=steps,
+                bounds={"lean": (-FLAT, FLAT)},
+                progress=progress,
+            )
+        except NoSteadyMotion:
+            continue
+        found[f"straight{suffix}"] = straight
+        for k, point in enumerate(straight.points("branch point")):
+            found[f"turning{suffix}{'' if k == 0 else f', {k + 1}'}"] = straight.switch(point)
+    pivot = _pivot(e, parameters)
+    if pivot is not None:
+        found["pivoting"] = continuation(
+            e,
+            "speed",
+            start=pivot,
+            between=(-speed[1], speed[1]),
+            bounds={"lean": (-FLAT, FLAT), "yaw_rate": (-FASTEST_TURN, FASTEST_TURN)},
+            steps=steps,
+            progress=progress,
+        )
+    if not found:
+        raise ModelError(f"{e.name}: no hands-free motion was found between {speed[0]:g} and {speed[1]:g} m/s")
+    return found
+
+
+def _pivot(e: Equations, parameters: Mapping[str, float] | None) -> SteadyMotion | None:
+    """Turning about the rear wheel's point of contact, which does not move on."""
+    for steer, turn in PIVOTS:
+        try:
+            motion = steady(
+                e, {"speed": 0.0}, near={"speed": 0.0, "steer": steer, "lean": 0.0, "yaw_rate": turn}, parameters=parameters
+            )
+        except NoSteadyMotion:
+            continue
+        if motion["yaw_rate"] < -0.2 and abs(motion["lean"]) < 0.5 and abs(np.sin(motion["steer"])) > 0.8:
+            return motion
+    return None

@@ -1,0 +1,147 @@
+"""Bicycles that somebody has measured: read from a parameter file, with uncertainties, as a model and as modes with bands.
+
+The files are those of the BicycleParameters project; `bicycle/parameter_file.py` says what is in them. The model is the gallery's
+Whipple–Carvallo bicycle with the file's numbers; its z axis points up, so heights and products of inertia change their sign.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from numpy.typing import ArrayLike
+
+from draisine.bicycle.parameter_file import BicycleText, parse_text, read_text
+from draisine.bicycle.uncertainty import UncertainModes, uncertainty
+from draisine.expr.expression import closest
+from draisine.gallery.entries.bicycle import bicycle
+from draisine.model.errors import ModelError
+from draisine.model.model import Model
+from draisine.results.files import replacing
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+# the file's name → ours, and the factor between them
+OURS = {
+    "w": ("wheelbase", 1),
+    "c": ("trail", 1),
+    "lam": ("steer_axis_tilt", 1),
+    "g": ("gravity", 1),
+    **{f"{kind}{wheel}": (f"{kind}_{name}", 1) for wheel, name in (("R", "rear_wheel"), ("F", "front_wheel")) for kind in "rm"},
+    **{f"I{w}{a}": (f"i{a}_{n}", 1) for w, n in (("R", "rear_wheel"), ("F", "front_wheel")) for a in ("xx", "yy")},
+    **{
+        f"{kind}{part}": (f"{kind}_{name}", -1 if kind == "z" else 1)
+        for part, name in (("B", "frame"), ("H", "fork"))
+        for kind in "xzm"
+    },
+    **{
+        f"I{p}{a}": (f"i{a}_{n}", -1 if a == "xz" else 1)
+        for p, n in (("B", "frame"), ("H", "fork"))
+        for a in ("xx", "yy", "zz", "xz")
+    },
+}
+
+
+@dataclass(frozen=True)
+class MeasuredBicycle:
+    """A bicycle's parameters as measured. `text` has the file's names and axes; `parameters` and `deviations` have ours."""
+
+    name: str
+    text: BicycleText
+
+    @staticmethod
+    def of(name: str, parameters: Mapping[str, float], deviations: Mapping[str, float] | None = None) -> MeasuredBicycle:
+        """From parameters and standard deviations by our names; those not given are the benchmark bicycle's."""
+        known = {p.name: p.default for p in bicycle().freeze().parameters}
+        for given in (*parameters, *(deviations or {})):
+            if given not in known:
+                raise ModelError(f"a bicycle has no parameter {given!r}{closest(given, known)}")
+        values = {**known, **parameters}
+        text = BicycleText(
+            {theirs: sign * values[ours] for theirs, (ours, sign) in OURS.items()},
+            {theirs: (deviations or {})[ours] for theirs, (ours, _) in OURS.items() if ours in (deviations or {})},
+        )
+        return MeasuredBicycle(name, parse_text(str(text), name))
+
+    @property
+    def parameters(self) -> dict[str, float]:
+        return {OURS[name][0]: OURS[name][1] * value for name, value in self.text.values.items()}
+
+    @property
+    def deviations(self) -> dict[str, float]:
+        """Standard deviations of those parameters that have one."""
+        return {OURS[name][0]: value for name, value in self.text.deviations.items()}
+
+    @property
+    def repaired(self) -> dict[str, float]:
+        """Pitch moments that measurement errors put outside of what a rigid body can have, at the nearest possible value."""
+        p, found = self.parameters, {}
+        for body in ("frame", "fork"):
+            xx, yy, zz, xz = (p[f"i{axes}_{body}"] for axes in ("xx", "yy", "zz", "xz"))
+            possible = min(max(yy, math.hypot(xx - zz, 2 * xz)), xx + zz)
+            if abs(possible - yy) > 1e-9 * (xx + zz):
+                found[f"iyy_{body}"] = possible
+        return found
+
+    def model(self) -> Model:
+        """The Whipple–Carvallo bicycle with these parameters (those of `repaired` as said there, with a warning)."""
+        system = bicycle().freeze()
+        ours = {**self.parameters, **self.repaired}
+        for name, value in self.repaired.items():
+            warnings.warn(
+                f"{self.name}: {name} = {self.parameters[name]:g} kg*m^2 is what no rigid body has with its other moments; "
+                f"{value:g} is taken. Small deviations from straight running do not depend on it.",
+                stacklevel=2,
+            )
+        parameters = tuple(replace(p, default=ours[p.name]) for p in system.parameters)
+        about = f"Whipple–Carvallo bicycle with the parameters of {self.name}"
+        model = Model.of(replace(system, name=re.sub(r"\W", "_", self.name).lower(), about=about, parameters=parameters))
+        model.freeze()  # checks it: a file may hold moments of inertia that no body has
+        return model
+
+    def modes(self, speeds: ArrayLike, *, samples: int = 0, seed: int = 2007) -> UncertainModes:
+        """Modes and critical speeds with standard deviations, as `uncertainty` gives them."""
+        return uncertainty(self.model(), self.deviations, speeds, samples=samples, seed=seed)
+
+    def write(self, path: str | Path) -> None:
+        """Write the parameter file; reading it gives the same bicycle, to the last digit."""
+        with replacing(Path(path)) as draft:
+            Path(draft).write_text(str(self.text), encoding="utf-8")
+
+    def figure(self, speeds: ArrayLike) -> Figure:
+        """Eigenvalues against speed with bands of one standard deviation."""
+        from draisine.view.plots.eigenvalue_bands import eigenvalue_bands
+
+        found = self.modes(speeds)
+        marks = [(c.kind, c.value, c.deviation) for c in found.critical]
+        return eigenvalue_bands(found.speeds, found.eigenvalues, found.deviations, found.names, marks)
+
+    def __str__(self) -> str:
+        lines = [f"{self.name}: {len(self.deviations)} of {len(self.parameters)} parameters with a standard deviation"]
+        for name, value in self.parameters.items():
+            deviation = self.deviations.get(name)
+            lines.append(f"  {name:<18} {value:.9g}" + (f" ± {deviation:.2g}" if deviation else ""))
+        return "\n".join(lines)
+
+
+def read_bicycle(path: str | Path) -> MeasuredBicycle:
+    """A bicycle from a parameter file of the BicycleParameters project.
+
+    >>> import draisine as dr
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     file = Path(folder) / "MineBenchmark.txt"
+    ...     dr.MeasuredBicycle.of("Mine", {"trail": 0.07}, {"trail": 0.002}).write(file)
+    ...     mine = dr.read_bicycle(file)
+    >>> mine.name, mine.deviations
+    ('Mine', {'trail': 0.002})
+    """
+    text = read_text(path)
+    return MeasuredBicycle(Path(path).stem.removesuffix("Benchmark") or Path(path).stem, text)

@@ -1,0 +1,187 @@
+"""Parameter files of the BicycleParameters project: plain text, one `name = value+/-deviation` a line.
+
+    # measured in the laboratory
+    c = 0.0686 +/- 0.0017
+    lam = 0.3997+/-0.0035
+    w = 1.121, 1.119, 1.123          # several values are averaged
+    g = 9.81
+
+Names are those of Meijaard, Papadopoulos, Ruina & Schwab (2007): x forward, y right, z down from the rear contact, SI units and
+radians. A file is data: numbers are read by a pattern, and nothing in it can run.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from draisine.expr.expression import closest
+from draisine.model.errors import ModelError
+
+MAX_BYTES = 1_000_000
+
+NAMES = (
+    *("w", "c", "lam", "g"),
+    *("rR", "mR", "IRxx", "IRyy"),
+    *("xB", "zB", "mB", "IBxx", "IByy", "IBzz", "IBxz"),
+    *("xH", "zH", "mH", "IHxx", "IHyy", "IHzz", "IHxz"),
+    *("rF", "mF", "IFxx", "IFyy"),
+)
+_SAME = {"lambda": "lam"}
+# given by some files besides: a speed, what symmetry fixes, and the parts (handlebar G, fork S) of which H is made
+_EQUAL = {"IRzz": "IRxx", "IFzz": "IFxx"}
+_ZERO = ("yB", "yH")
+_PARTS = tuple(
+    f"{kind}{part}{axes}"
+    for part in "GS"
+    for kind, axes in (*((k, "") for k in "mxyz"), *(("I", a) for a in ("xx", "yy", "zz", "xz")))
+)
+OPTIONAL = ("v", *_EQUAL, *_ZERO, *_PARTS)
+
+_NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
+_SIGN = r"\s*(?:\+/-|±)\s*"
+_VALUE = re.compile(rf"(?P<value>{_NUMBER})(?:{_SIGN}(?P<deviation>{_NUMBER}))?")
+_SCALED = re.compile(rf"\((?P<value>{_NUMBER}){_SIGN}(?P<deviation>{_NUMBER})\)[eE](?P<power>[+-]?\d+)")
+
+
+class BicycleFileError(ModelError):
+    """A parameter file is wrong; the message names the file, the line and the cure."""
+
+
+@dataclass(frozen=True)
+class BicycleText:
+    """Values and standard deviations by the paper's names; `others` are what a file gives besides, and no model needs."""
+
+    values: Mapping[str, float]
+    deviations: Mapping[str, float] = field(default_factory=dict)
+    others: Mapping[str, float] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        """The text of a file, every digit kept."""
+        lines = [_line(name, value, self.deviations.get(name, 0.0)) for name, value in self.values.items()]
+        return "\n".join([*lines, *(_line(name, value, 0.0) for name, value in self.others.items())]) + "\n"
+
+
+def _line(name: str, value: float, deviation: float) -> str:
+    return f"{name} = {value!r}" + (f"+/-{deviation!r}" if deviation else "")
+
+
+def read_text(path: str | Path) -> BicycleText:
+    """The contents of a file, checked line by line."""
+    path = Path(path)
+    try:
+        with path.open("rb") as file:
+            data = file.read(MAX_BYTES + 1)
+    except OSError as problem:
+        raise BicycleFileError(f"{path}: cannot be read ({problem.strerror}); check the name and the permissions") from None
+    if len(data) > MAX_BYTES:
+        raise BicycleFileError(
+            f"{path}: larger than {MAX_BYTES // 1_000_000} MB, which no parameter file needs; is it the right file?"
+        )
+    try:
+        return parse_text(data.decode("utf-8-sig"), str(path))
+    except UnicodeDecodeError as problem:
+        line = data[: problem.start].count(b"\n") + 1
+        raise BicycleFileError(f"{path}: not a text in UTF-8 (line {line}); save it in that encoding") from None
+
+
+def parse_text(text: str, source: str = "parameters") -> BicycleText:
+    """Values and deviations of a text; `source` is named in errors.
+
+    >>> from draisine.bicycle.parameter_file import parse_text
+    >>> parse_text("c = 80 mm", "mine.txt")
+    Traceback (most recent call last):
+    draisine.bicycle.parameter_file.BicycleFileError: mine.txt, line 1: c = '80 mm' is not a number; leave the unit out: SI is meant
+    """
+    values: dict[str, float] = {}
+    deviations: dict[str, float] = {}
+    lines: dict[str, int] = {}
+    for number, raw in enumerate(text.splitlines(), 1):
+        content = raw.partition("#")[0].strip()
+        if not content:
+            continue
+        where = f"{source}, line {number}"
+        name = _name(content, where)
+        if name in lines:
+            raise BicycleFileError(f"{where}: {name!r} is given twice, first in line {lines[name]}; keep one of them")
+        lines[name] = number
+        values[name], deviations[name] = _number(name, content.partition("=")[2].strip(), where)
+        _plausible(name, values[name], where)
+    missing = [name for name in NAMES if name not in values]
+    if missing:
+        raise BicycleFileError(f"{source}: {len(missing)} of {len(NAMES)} parameters are missing: {', '.join(missing)}")
+    _consistent(values, lines, source)
+    return BicycleText(
+        {name: values[name] for name in NAMES},
+        {name: deviations[name] for name in NAMES if deviations[name]},
+        {name: value for name, value in values.items() if name not in NAMES},
+    )
+
+
+def _name(content: str, where: str) -> str:
+    given, sign, _ = content.partition("=")
+    if not sign:
+        raise BicycleFileError(f"{where}: {content!r} has no '='; write name = value+/-deviation")
+    name = _SAME.get(given.strip(), given.strip())
+    if name not in (*NAMES, *OPTIONAL):
+        measured = (
+            "; raw measurements are no parameters: take the file that ends in Benchmark.txt"
+            if re.match(r"T[ct]|[hdal]\d|alpha|n[RF]$", name)
+            else ""
+        )
+        raise BicycleFileError(f"{where}: unknown parameter {given.strip()!r}{closest(name, NAMES)}{measured}")
+    return name
+
+
+def _number(name: str, text: str, where: str) -> tuple[float, float]:
+    """Value and deviation; several values are averaged, as independent ones."""
+    found = []
+    for part in text.split(","):
+        match = _VALUE.fullmatch(part.strip()) or _SCALED.fullmatch(part.strip())
+        if match is None:
+            unit = re.fullmatch(rf"{_NUMBER}(?:{_SIGN}{_NUMBER})?\s*[^\W\d].*", part.strip())
+            cure = "leave the unit out: SI is meant" if unit else "write value or value+/-deviation"
+            raise BicycleFileError(f"{where}: {name} = {part.strip()!r} is not a number; {cure}")
+        groups = match.groupdict()
+        scale = 10.0 ** int(groups.get("power") or 0)
+        value, deviation = float(groups["value"]) * scale, float(groups["deviation"] or 0.0) * scale
+        if not (math.isfinite(value) and math.isfinite(deviation)):
+            raise BicycleFileError(f"{where}: {name} = {part.strip()!r} is too large for a number")
+        if deviation < 0:
+            raise BicycleFileError(f"{where}: {name} has the deviation {deviation:g}; a standard deviation is not negative")
+        found.append((value, deviation))
+    count = len(found)
+    return sum(v for v, _ in found) / count, math.sqrt(sum(d * d for _, d in found)) / count
+
+
+def _plausible(name: str, value: float, where: str) -> None:
+    """Units and axes: what no bicycle has, somebody has written in other ones."""
+    said = f"{where}: {name} = {value:g}"
+    if name == "lam" and not abs(value) < math.pi / 2:
+        raise BicycleFileError(
+            f"{said}: the steer axis tilt is in radians, less than π/2; in degrees it would be {math.radians(value):.6g}"
+        )
+    if name in ("w", "rR", "rF") and not value > 0:
+        raise BicycleFileError(f"{said}: must be positive")
+    if name in ("w", "rR", "rF", "c", "xB", "xH", "zB", "zH") and abs(value) > 20:
+        raise BicycleFileError(f"{said}: lengths are in metres; {value:g} mm would be {value / 1000:g}")
+    if name in ("zB", "zH") and value > 0:
+        raise BicycleFileError(f"{said}: z points down from the ground, so a centre of mass above it has a negative z")
+    if name in ("mB", "mH", "mR", "mF", "g") and (value < 0 or (name == "mB" and value == 0)):
+        raise BicycleFileError(f"{said}: must {'be positive' if name == 'mB' else 'not be negative'}")
+    if name[0] == "I" and name[-2] == name[-1] and value < 0:
+        raise BicycleFileError(f"{said}: a moment of inertia is not negative")
+    if name in _ZERO and value != 0:
+        raise BicycleFileError(f"{said}: the bicycle is symmetric, so this must be 0")
+
+
+def _consistent(values: Mapping[str, float], lines: Mapping[str, int], source: str) -> None:
+    for name, equal in _EQUAL.items():
+        if name in values and values[name] != values[equal]:
+            raise BicycleFileError(
+                f"{source}, line {lines[name]}: {name} = {values[name]:g}, but {equal} = {values[equal]:g}; "
+                "a wheel has the same moment about every diameter"
+            )

@@ -1,0 +1,226 @@
+"""`turning_atlas`: every turn of a grid, what holds it, what the ground must give, and whether it is stable.
+
+>>> import numpy as np, draisine as dr
+>>> atlas = dr.turning_atlas(dr.gallery.bicycle(), lean=np.linspace(0, 0.6, 7), speed=np.linspace(4, 8, 5))
+>>> atlas["steer_torque"].shape
+(7, 5)
+>>> bool(atlas.exists.all()), float(atlas.friction.max().round(3))
+(True, 0.766)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from draisine.expr.expression import closest
+from draisine.model.errors import ModelError
+from draisine.model.items import System
+from draisine.model.model import Model
+from draisine.program.equations import Equations
+from draisine.stability.continuation.branch_stability import GROWS, ZERO
+from draisine.stability.continuation.evaluation import reported
+from draisine.stability.continuation.path_radii import path_radii
+from draisine.stability.continuation.problem import Question
+from draisine.stability.continuation.steady_grid import Grid, Held
+from draisine.stability.deviations import deviations_of
+from draisine.stability.linearization import equations_of
+from draisine.stability.steady import NoSteadyMotion, SteadyMotion, steady
+
+Array = NDArray[np.float64]
+
+HOLDING = ("steer_torque", "pedal_torque")
+TURNS: dict[str, ArrayLike] = {"lean": np.linspace(0.0, 0.8, 41), "speed": np.linspace(1.0, 10.0, 46)}
+
+
+@dataclass(frozen=True, eq=False)
+class Atlas:
+    """Steady turns over a grid: `atlas["steer_torque"]` is an array (first axis, second axis), NaN where no turn exists.
+
+    Columns are every state, velocity, input, output, contact force and energy, and the radius of each wheel's path.
+    `unstable` counts the modes that grow (−1 where no turn exists).
+    """
+
+    model: str
+    axes: tuple[str, str]
+    first: Array = field(repr=False)
+    second: Array = field(repr=False)
+    held_by: tuple[str, ...]
+    columns: dict[str, Array] = field(repr=False)
+    exists: NDArray[np.bool_] = field(repr=False)
+    unstable: NDArray[np.int64] = field(repr=False)
+    units: dict[str, str] = field(repr=False)
+
+    def __getitem__(self, name: str) -> Array:
+        if name not in self.columns:
+            raise KeyError(f"{self.model} has no {name!r} in this atlas{closest(name, list(self.columns))}")
+        return self.columns[name]
+
+    @property
+    def wheels(self) -> tuple[str, ...]:
+        """Wheels whose contact forces are known."""
+        return tuple(name.removesuffix("_friction_needed") for name in self.columns if name.endswith("_friction_needed"))
+
+    @property
+    def friction(self) -> Array:
+        """The coefficient of friction that the turn needs: the larger of |tangential|/normal of all wheels."""
+        return np.max([self[f"{wheel}_friction_needed"] for wheel in self._some_wheels()], axis=0)
+
+    @property
+    def load(self) -> Array:
+        """The smallest normal force of all wheels; below zero a wheel would lift off."""
+        return np.min([self[f"{wheel}_normal_force"] for wheel in self._some_wheels()], axis=0)
+
+    @property
+    def stable(self) -> NDArray[np.bool_]:
+        """Where a turn exists and no mode grows."""
+        return self.unstable == 0
+
+    def possible(self, friction: float = np.inf) -> NDArray[np.bool_]:
+        """Where a turn exists in which no wheel slips on ground of this coefficient of friction, nor lifts off."""
+        with np.errstate(invalid="ignore"):
+            return np.asarray(self.exists & (self.friction <= friction) & (self.load > 0))
+
+    def _some_wheels(self) -> tuple[str, ...]:
+        if not self.wheels:
+            raise ModelError(f"{self.model} has no wheels with contact forces")
+        return self.wheels
+
+    if TYPE_CHECKING:
+
+        def plot(self, **options: Any) -> Any: ...
+
+    def as_data(self) -> dict[str, Any]:
+        """Plain numbers and texts, for JSON; None where no turn exists."""
+        columns = {n: [[v if np.isfinite(v) else None for v in row] for row in a.tolist()] for n, a in self.columns.items()}
+        axes = {self.axes[0]: self.first.tolist(), self.axes[1]: self.second.tolist()}
+        told = {"model": self.model, "axes": axes, "held_by": self.held_by, "exists": self.exists.tolist()}
+        return {**told, "unstable": self.unstable.tolist(), "columns": columns}
+
+    def __str__(self) -> str:
+        a, b = self.axes
+        lines = [
+            f"{self.model}: turns over {a} ({self.first[0]:g} to {self.first[-1]:g}) and {b} ({self.second[0]:g} to "
+            f"{self.second[-1]:g}), held by {', '.join(self.held_by) or 'nothing'}",
+            f"  {int(self.exists.sum())} of {self.exists.size} exist, {int(self.stable.sum())} of them with no mode that grows",
+        ]
+        for name in self.held_by:
+            lines.append(f"  {name} from {np.nanmin(self[name]):.4g} to {np.nanmax(self[name]):.4g}")
+        if self.wheels:
+            lines.append(f"  friction needed up to {np.nanmax(self.friction):.3g}, least load {np.nanmin(self.load):.4g} N")
+        return "\n".join(lines)
+
+
+def turning_atlas(
+    model: Model | System | Equations,
+    over: Mapping[str, ArrayLike] | None = None,
+    *,
+    hold: Sequence[str] = HOLDING,
+    fix: Mapping[str, float] | None = None,
+    near: Mapping[str, float] | None = None,
+    parameters: Mapping[str, float] | None = None,
+    **axes: ArrayLike,
+) -> Atlas:
+    """All turns of a grid, e.g. `turning_atlas(bike, lean=np.linspace(0, 0.8, 60), speed=np.linspace(1, 10, 60))`.
+
+    - the two are states, outputs of motion, inputs or parameters; lean and speed by default. Rows of the first are
+      walked from its value nearest to zero, each from the one before it: found are turns that continue each other so.
+    - `hold`: inputs that take whatever value holds the turn (those the model has); `fix`, `near`, `parameters` as in `steady`.
+    """
+    e = equations_of(model)
+    grid = _grid(e, {**(over or {}), **axes} or TURNS)
+    inputs = [i.name for i in e.inputs]
+    free = tuple(name for name in hold if name in inputs)
+    if tuple(hold) != HOLDING and len(free) < len(hold):
+        missing = next(name for name in hold if name not in inputs)
+        raise ModelError(f"{e.name} has no input {missing!r} to hold a turn{closest(missing, inputs)}")
+    fixed = dict(fix or {})
+    free = tuple(n for n in free if n not in (*grid.names, *fixed))
+    base = _base(e, grid, fixed, free, near, parameters)
+    held = Held(base, grid, fixed, free)
+    solved = held.solve()
+    base = replace(base, ignorable=held.ignorable)
+    return _told(base, grid, free, solved.x, solved.u, solved.p, solved.exists)
+
+
+def _grid(e: Equations, axes: Mapping[str, ArrayLike]) -> Grid:
+    if len(axes) != 2:
+        raise ModelError(f"{e.name}: an atlas has two axes, as in lean=np.linspace(0, 0.8, 60), speed=np.linspace(1, 10, 60)")
+    values = []
+    for name, given in axes.items():
+        row = np.atleast_1d(np.asarray(given, dtype=float))
+        if row.ndim != 1 or not np.isfinite(row).all() or (np.diff(row) <= 0).any():
+            raise ModelError(f"{e.name}: the values of {name!r} must be finite numbers in one row, each larger than the last")
+        values.append(row)
+    first, second = axes
+    for name, other in ((first, second), (second, first)):
+        Question(e, name, {other: 0.0})  # refuses what is no quantity to fix
+    return Grid((first, second), values[0], values[1])
+
+
+def _base(
+    e: Equations,
+    grid: Grid,
+    fixed: Mapping[str, float],
+    free: tuple[str, ...],
+    near: Mapping[str, float] | None,
+    parameters: Mapping[str, float] | None,
+) -> SteadyMotion:
+    """A first turn, with the first quantity nearest to zero and the second in its middle, or else elsewhere in its range."""
+    names = [p.name for p in e.parameters]
+    one = float(grid.first[np.argmin(np.abs(grid.first))])
+    count = len(grid.second)
+    problem: NoSteadyMotion | None = None
+    for k in dict.fromkeys((count // 2, (3 * count) // 4, count - 1, count // 4, 0)):
+        at = {grid.names[0]: one, grid.names[1]: float(grid.second[k])}
+        given = {n: v for n, v in at.items() if n in names}
+        wishes = {**fixed, **{n: v for n, v in at.items() if n not in names}}
+        begin = None if near is None else {**near, **{n: v for n, v in wishes.items() if n not in {i.name for i in e.inputs}}}
+        try:
+            found = steady(e, wishes, free=free, near=begin, parameters={**(parameters or {}), **given})
+        except NoSteadyMotion as missing:
+            problem = problem or missing
+            continue
+        return SteadyMotion(e, found.x, found.u, found.p, {**found.values, **given}, found.ignorable)
+    assert problem is not None
+    raise problem
+
+
+def _told(
+    base: SteadyMotion, grid: Grid, free: tuple[str, ...], x: Array, u: Array, p: Array, exists: NDArray[np.bool_]
+) -> Atlas:
+    e = base.equations
+    at = x[exists], u[exists], p[exists]
+    flat = {**reported(e, *at), **path_radii(e, *at)}
+    parameters = [q.name for q in e.parameters]
+    flat |= {n: at[2][:, parameters.index(n)] for n in grid.names if n in parameters}
+    columns = {}
+    for name, values in flat.items():
+        columns[name] = np.full(exists.shape, np.nan)
+        columns[name][exists] = values
+    unstable = np.full(exists.shape, -1, dtype=np.int64)
+    unstable[exists] = _growing(base, *at)
+    quantities = (*e.states, *e.velocities, *e.inputs, *e.outputs, *e.parameters, *e.multipliers)
+    units = {q.name: q.unit for q in quantities} | {n: "m" for n in columns if n.endswith("_path_radius")}
+    return Atlas(e.name, grid.names, grid.first, grid.second, free, columns, exists, unstable, units)
+
+
+def _growing(base: SteadyMotion, x: Array, u: Array, p: Array) -> NDArray[np.int64]:
+    """How many modes grow at each point, without those that are zero everywhere."""
+    e = base.equations
+    deviations = deviations_of(e)
+    slopes = deviations.slopes(0.0, x, u, p)
+    naming = deviations.choose(slopes)
+    kept = [k for k, name in enumerate(naming.names) if name not in base.ignorable]
+    a = naming.matrices(slopes)[0][:, kept][:, :, kept]
+    values = np.linalg.eigvals(a)
+    sizes = np.abs(values)
+    largest = np.maximum(sizes.max(axis=1, initial=0.0), 1e-300)[:, None]
+    neutral = int((sizes <= ZERO * largest).sum(axis=1).min()) if len(values) else 0
+    order = np.argsort(sizes, axis=1)[:, neutral:]
+    told = np.take_along_axis(values, order, axis=1)
+    return np.asarray((told.real > GROWS * largest).sum(axis=1), dtype=np.int64)

@@ -1,0 +1,69 @@
+"""Generated source: any program in other languages, and as objects of other libraries.
+
+`write` puts one program into a file of a language; `write_system` does so for several programs of a system and several languages,
+functional mock-up units among them. `as_casadi` and `as_jax` give objects in memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+
+from numpy.typing import ArrayLike
+
+from draisine.codegen.export.casadi_and_jax import as_casadi, as_jax
+from draisine.codegen.export.exportable_programs import WHAT, items
+from draisine.codegen.export.fmu import write_fmu
+from draisine.codegen.export.header import Guide
+from draisine.codegen.export.language import ExportError
+from draisine.codegen.export.languages import LANGUAGES, language
+from draisine.codegen.export.names import letters
+from draisine.codegen.export.source import file_name, source_text
+from draisine.program.equations import Equations
+from draisine.program.linear_solve import Solved
+from draisine.program.program import Program
+
+CASADI, FMU = "casadi", "fmu"  # files that are not source
+
+
+def write(program: Program | Solved, lang: str, folder: Path, guide: Guide | None = None) -> Path:
+    """Write a program in a language (or as a file that `casadi.Function.load` reads), and say where."""
+    if lang.lower() == FMU:
+        raise ExportError(f"a functional mock-up unit is made of a whole system; {program.name!r} is a single program")
+    if lang.lower() != CASADI:
+        made = language(lang)
+        path, text = folder / file_name(program, made), source_text(program, made, guide)
+        folder.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8", newline="\n")
+        return path
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{letters(program.name)}.casadi"
+    as_casadi(program).save(str(path))
+    return path
+
+
+def write_system(
+    equations: Equations,
+    langs: Sequence[str],
+    what: Iterable[str],
+    folder: Path,
+    about: str = "",
+    start: Callable[[], ArrayLike] | None = None,
+) -> list[Path]:
+    """Write programs of a system in each language. `start` gives the state in which a functional mock-up unit begins."""
+    for lang in langs:
+        if lang.lower() not in (CASADI, FMU):
+            language(lang)  # a name that is wrong is noticed before anything is written
+    wanted = items(equations, what, about) if any(lang.lower() != FMU for lang in langs) else []
+    written = []
+    for lang in langs:
+        if lang.lower() == FMU:
+            if start is None:
+                raise ExportError(f"say in which state the functional mock-up unit of {equations.name!r} begins")
+            written.append(write_fmu(equations, start(), folder, about))
+        else:
+            written += [write(item.program, lang, folder, item.guide) for item in wanted]
+    return written
+
+
+__all__ = ["LANGUAGES", "WHAT", "ExportError", "Guide", "as_casadi", "as_jax", "write", "write_fmu", "write_system"]

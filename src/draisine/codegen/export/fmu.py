@@ -1,0 +1,188 @@
+"""Functional mock-up units: FMI 3.0 for model exchange, from the generated C.
+
+The file always holds the sources, and the binary for this machine where a C compiler is found. Variables have the names and
+units of the model; the state starts where it is told.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import platform
+import shutil
+import subprocess
+import sys
+import tempfile
+import zipfile
+from dataclasses import dataclass, field
+from importlib.resources import files
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from draisine.codegen.export.exportable_programs import items, per_second
+from draisine.codegen.export.fmu_description import Variable, build_description, model_description
+from draisine.codegen.export.language import Argument, ExportError
+from draisine.codegen.export.languages.c import C
+from draisine.codegen.export.names import Names, letters, plain
+from draisine.codegen.export.source import file_name, function_name, source_text
+from draisine.program.dae_residual import Implicit
+from draisine.program.equations import Equations, Quantity
+from draisine.program.linear_solve import Solved
+from draisine.program.program import Program
+
+_FLAGS = ("-std=c99", "-O2", "-shared", "-fPIC", "-fvisibility=hidden")
+_WHEN = (1980, 1, 1, 0, 0, 0)  # the same file for the same model
+
+
+def write_fmu(equations: Equations, start: ArrayLike, folder: Path, about: str = "") -> Path:
+    """Write `NAME.fmu`, the unit of a system that starts at the state `start`."""
+    if isinstance(equations.dynamics, Implicit):
+        raise ExportError(
+            f"a functional mock-up unit for model exchange gives the rate of the state, but {equations.name!r} is given as "
+            "0 = F(t, x, ẋ) and nobody has solved it for ẋ; reduce its index first, or export its residual"
+        )
+    x0 = np.asarray(start, dtype=float)
+    if x0.shape != (len(equations.states),):
+        names = ", ".join(s.name for s in equations.states)
+        raise ExportError(f"the start of {equations.name!r} needs {len(equations.states)} numbers ({names}), got {x0.size}")
+    unit = _Unit(equations, x0, about)
+    contents = unit.contents()
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{unit.identifier}.fmu"
+    binary = _binary(unit.identifier, {n.removeprefix("sources/"): c for n, c in contents.items() if n.startswith("sources/")})
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in ({n: c.encode() for n, c in contents.items()} | binary).items():
+            archive.writestr(zipfile.ZipInfo(name, _WHEN), content, zipfile.ZIP_DEFLATED)
+    return path
+
+
+@dataclass
+class _Unit:
+    equations: Equations
+    start: np.ndarray
+    about: str
+    identifier: str = field(init=False)
+    token: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        stem = letters(self.equations.name)
+        self.identifier = Names(C().taken_words()).give(stem, f"{stem}_model")
+        digest = hashlib.sha256()
+        for program in (self.equations.explicit, self.equations.report):
+            digest.update(program.digest.encode())
+        digest.update(repr([(v.name, v.unit) for v in self.variables()]).encode())
+        self.token = f"{{{digest.hexdigest()[:32]}}}"
+
+    def contents(self) -> dict[str, str]:
+        """Text files by their path in the archive."""
+        written = items(self.equations, ("dynamics", "report"), self.about)
+        sources = {file_name(i.program, C()): source_text(i.program, C(), i.guide) for i in written}
+        sources["fmi3.c"] = files("draisine.codegen.export").joinpath("fmi3.c").read_text(encoding="utf-8")
+        sources["model.h"] = self._header()
+        described = model_description(
+            self.identifier, plain(self.equations.name), plain(self.about), self.token, self.variables(), len(self.start)
+        )
+        compiled = [name for name in sources if name.endswith(".c")]
+        return {
+            "modelDescription.xml": described,
+            "sources/buildDescription.xml": build_description(self.identifier, compiled),
+            **{f"sources/{name}": text for name, text in sources.items()},
+        }
+
+    def variables(self) -> list[Variable]:
+        """In the order of their value references: time, states, derivatives, inputs, parameters, reported numbers."""
+        equations, made = self.equations, [Variable("time", "s", "", "independent")]
+        made += [
+            Variable(s.name, s.unit, s.about, "local", start=float(v)) for s, v in zip(equations.states, self.start, strict=True)
+        ]
+        made += [
+            Variable(f"der({s.name})", per_second(s.unit), "", "local", derivative_of=k + 1)
+            for k, s in enumerate(equations.states)
+        ]
+        made += [Variable(u.name, u.unit, u.about, "input", start=0.0) for u in equations.inputs]
+        made += [Variable(p.name, p.unit, p.about, "parameter", start=float(p.default)) for p in equations.parameters]
+        made += self._reported()
+        taken: set[str] = set()
+        for variable in made:
+            variable.shown = plain(variable.name) not in taken  # a velocity that is a state is not reported again
+            taken.add(plain(variable.name))
+        return made
+
+    def _reported(self) -> list[Variable]:
+        (item,) = items(self.equations, ("report",))
+        made = []
+        for slot in item.program.outputs:
+            for k in range(slot.size):
+                label = slot.labels[k] if slot.labels else f"{slot.name}[{k}]"
+                known = item.guide.quantities.get((slot.name, label), Quantity(label))
+                unit = (slot.units[k] if slot.units else "") or known.unit
+                rate = label.startswith("d") and label.endswith("/dt") and slot.name == "vdot"
+                name = f"der({label[1:-3]})" if rate else f"{label}_residual" if slot.name == "residuals" else label
+                made.append(Variable(name, unit, known.about, "output" if slot.name == "outputs" else "local"))
+        return made
+
+    def _header(self) -> str:
+        """model.h: sizes, start values, and the two functions in the form that fmi3.c wants."""
+        c, equations = C(), self.equations
+        sizes = {"NX": len(self.start), "NU": len(equations.inputs), "NP": len(equations.parameters)}
+        sizes["NR"] = sum(slot.size for slot in equations.report.outputs)
+        lines = [*(f"#define {name} {size}" for name, size in sizes.items()), f'#define TOKEN "{self.token}"', ""]
+        values = {"start_states": self.start, "start_parameters": equations.default_parameters}
+        for name, numbers in values.items():
+            lines += c.table(name, [c.number(float(v)) for v in numbers] or ["0.0"])
+        for role, program, target in (("slope", equations.explicit, "slope"), ("report", equations.report, "report")):
+            lines += ["", *_bridge(role, program, target)]
+        return "\n".join([*lines, ""])
+
+
+def _bridge(role: str, program: Program | Solved, target: str) -> list[str]:
+    """A function of (t, x, u, p) that calls the generated one and takes all its results end to end."""
+    name = function_name(program, C())
+    inputs = [Argument(slot.name, slot) for slot in program.inputs]
+    declared = ["double" if a.is_number else "const double *" for a in inputs] + ["double *"] * len(program.outputs)
+    given = {"t": "t" if inputs[0].is_number else "&t", "x": "x", "u": "u", "p": "p"}
+    places, begin = [], 0
+    for slot in program.outputs:
+        places.append(f"{target} + {begin}")
+        begin += slot.size
+    passed = [f"*{given[a.slot.name]}" if a.is_number and a.slot.name != "t" else given[a.slot.name] for a in inputs]
+    signature = f"double t, const double *x, const double *u, const double *p, double *{target}"
+    return [
+        f"void {name}({', '.join(declared)});",
+        f"static void model_{role}({signature}) {{",
+        f"    {name}({', '.join([*passed, *places])});",
+        "}",
+    ]
+
+
+# ---------------------------------------------------------------- the binary
+
+
+def _binary(identifier: str, sources: dict[str, str]) -> dict[str, bytes]:
+    """The shared library for this machine by its path in the archive; nothing where there is no compiler."""
+    place, suffix = _platform()
+    compiler = shutil.which("gcc") or shutil.which("cc")
+    if compiler is None or not place:
+        return {}
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        for file, text in sources.items():
+            (folder / file).write_text(text, encoding="utf-8")
+        compiled = sorted(file for file in sources if file.endswith(".c"))
+        library = folder / f"{identifier}{suffix}"
+        done = subprocess.run(
+            [compiler, *_FLAGS, "-o", str(library), *compiled, "-lm"], cwd=folder, capture_output=True, text=True, check=False
+        )
+        if done.returncode != 0:
+            raise ExportError(f"{compiler} did not compile the sources of {identifier!r}: {done.stderr.strip()[:2000]}")
+        return {f"binaries/{place}/{library.name}": library.read_bytes()}
+
+
+def _platform() -> tuple[str, str]:
+    """FMI's name of this platform, and how its shared libraries end."""
+    machine = {"x86_64": "x86_64", "amd64": "x86_64", "aarch64": "aarch64", "arm64": "aarch64"}.get(
+        platform.machine().lower(), ""
+    )
+    system, suffix = {"linux": ("linux", ".so"), "darwin": ("darwin", ".dylib")}.get(sys.platform, ("", ""))
+    return (f"{machine}-{system}", suffix) if machine and system else ("", "")

@@ -1,0 +1,168 @@
+"""The lines of one function: a straight list of values as assignments in some language.
+
+A value that is read once and is short is written where it is read; the others get names. Values that are true or false stay
+so until a number is wanted.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from typing import NamedTuple
+
+from draisine.codegen.export.fallbacks import fallback
+from draisine.codegen.export.language import Body, Language
+from draisine.codegen.jit.liveness import live_values
+from draisine.codegen.jit.ssa import CALL, CONSTANT, FETCH, INPUT, RESULT, SEARCH, SELECT, Straight
+from draisine.program import opcodes as op
+
+LOOSE, PRODUCT, TIGHT = range(3)  # how strongly an expression holds together
+_LONGEST = 64  # characters of an expression that is written inside another
+_OPERAND = re.compile(r"\{\d\}")
+_TRUTHS = frozenset({"lt", "le", "eq", "ne", "and", "or", "not"})
+_OF_TRUTHS = {"and": (0, 1), "or": (0, 1), "not": (0,), "select": (0,), "if_else_zero": (0,)}  # operands that are conditions
+
+
+class Text(NamedTuple):
+    text: str
+    level: int = TIGHT
+    truth: bool = False
+
+
+@cache
+def operation_names() -> Mapping[int, str]:
+    """Kinds of values by name: operations, in small letters, and what a straight list has beyond them."""
+    names = {number: name.lower() for number, name in op.NAMES.items()}
+    return {**names, op.CONSTPOW: "pow", SELECT: "select", SEARCH: "search", FETCH: "fetch"}
+
+
+@dataclass
+class Writer:
+    """Writes the values of a unit. `read` names an entry of the inputs; tables, callees and missing operations are named too."""
+
+    unit: Straight
+    language: Language
+    read: Callable[[int, int], str]
+    tables: Sequence[str] = ()
+    callees: Mapping[object, str] = field(default_factory=dict)
+    missing: Callable[[str], str] = lambda operation: operation  # names the function of an operation that the language lacks
+    body: Body = field(default_factory=Body)
+
+    def __post_init__(self) -> None:
+        self._texts: dict[int, Text] = {}
+        values = live_values(self.unit)
+        self._readers = Counter(o for v in values for o in self.unit.values[v].operands)
+        self._readers.update(v for _, _, v in self.unit.results)
+        self._inside = {v for v in values if self._readers[v] == 1 and self.unit.values[v].kind not in (CALL, RESULT)}
+        for v in values:
+            self._inside -= self._read_twice(v)
+
+    def write(self) -> list[Text]:
+        """Append all lines; the texts of the results, in their order."""
+        for v in live_values(self.unit):
+            if self.unit.values[v].kind == CALL:
+                self._call(v)
+            elif self.unit.values[v].kind != RESULT:
+                self._settle(v, self._expression(v))
+        return [self._number(v) for _, _, v in self.unit.results]
+
+    # ---------------------------------------------------------------- values
+
+    def _template(self, operation: str) -> str:
+        known = self.language.operations.get(operation)
+        if known is not None:
+            return known
+        operands = ", ".join(f"{{{k}}}" for k in range(fallback(operation).n_in()))
+        return f"{self.missing(operation)}({operands})"
+
+    def _read_twice(self, v: int) -> set[int]:
+        """Operands that the text of a value repeats: these need a name."""
+        kind, operands, _ = self.unit.values[v]
+        if kind in (CALL, RESULT):
+            return set()
+        template = self.language.operations.get(operation_names()[kind], "")
+        return {o for k, o in enumerate(operands) if template.count(f"{{{k}}}") > 1}
+
+    def _expression(self, v: int) -> Text:
+        kind, operands, detail = self.unit.values[v]
+        operation = operation_names()[kind]
+        conditions = _OF_TRUTHS.get(operation, ())
+        texts = [self._truth(o) if k in conditions else self._number(o) for k, o in enumerate(operands)]
+        if operation == "if_else_zero":
+            operation, texts = "select", [*texts, Text(self.language.number(0.0))]
+        template = self._template(operation)
+        if kind in (SEARCH, FETCH):
+            size = self.unit.numbers[detail].size
+            return _filled(template, texts, operation, table=self.tables[detail], size=str(size))
+        return _filled(template, texts, operation)
+
+    def _settle(self, v: int, made: Text) -> None:
+        """Keep a text to be written where it is read, or give it a name now."""
+        if v not in self._inside or len(made.text) > _LONGEST:
+            name = self._new_name()
+            (self.body.truths if made.truth else self.body.numbers).append(name)
+            self.body.lines.append(self.language.assign(name, made.text, made.truth))
+            made = Text(name, TIGHT, made.truth)
+        self._texts[v] = made
+
+    def _new_name(self) -> str:
+        return f"w{len(self.body.numbers) + len(self.body.truths) + len(self.body.vectors) + 1}"
+
+    def _any(self, v: int) -> Text:
+        kind, _, detail = self.unit.values[v]
+        if kind == CONSTANT:
+            return Text(self.language.number(float.fromhex(detail)))
+        if kind == INPUT:
+            return Text(self.read(*detail))
+        return self._texts[v]
+
+    def _number(self, v: int) -> Text:
+        text = self._any(v)
+        return _filled(self.language.operations["as_number"], [text], "as_number") if text.truth else text
+
+    def _truth(self, v: int) -> Text:
+        text = self._any(v)
+        return text if text.truth else _filled(self.language.operations["as_truth"], [text], "ne")
+
+    # ---------------------------------------------------------------- calls
+
+    def _call(self, v: int) -> None:
+        _, operands, callee = self.unit.values[v]
+        results, following = [], v + 1  # the results of a call follow it
+        while following < len(self.unit.values) and self.unit.values[following][:2] == (RESULT, (v,)):
+            results.append(following)
+            following += 1
+        name = self._new_name()
+        self.body.vectors.append((name, len(operands), len(results)))
+        self.body.lines += self.language.call(name, self.callees[callee], [self._number(o).text for o in operands], len(results))
+        for k in results:
+            self._texts[k] = Text(self.language.entry(name, self.unit.values[k].detail))
+
+
+def _filled(template: str, operands: Sequence[Text], operation: str, **named: str) -> Text:
+    """The text of an operation; operands that hold together less strongly than it get parentheses."""
+    is_call = _is_call(template)
+    needed = LOOSE if is_call else PRODUCT if operation in ("add", "sub") else TIGHT
+    texts = [o.text if o.level >= needed else f"({o.text})" for o in operands]
+    level = TIGHT if is_call else PRODUCT if operation in ("mul", "div", "sq", "twice", "inv") else LOOSE
+    return Text(template.format(*texts, **named), level, operation in _TRUTHS)
+
+
+@cache
+def _is_call(template: str) -> bool:
+    """Whether the template is a call, and its operands stand alone as arguments."""
+    if not re.match(r"[\w.:]+\(", template):
+        return False
+    depth, ends = 0, []
+    for k, sign in enumerate(template):
+        depth += (sign == "(") - (sign == ")")
+        if sign == ")" and depth == 0:
+            ends.append(k)
+    alone = all(
+        re.match(r"[,)]", template[m.end() :]) and re.search(r"(\(|, )$", template[: m.start()])
+        for m in _OPERAND.finditer(template)
+    )
+    return ends == [len(template) - 1] and alone

@@ -1,0 +1,26 @@
+"""The languages that programs can be written in: one file each, one line each here."""
+
+from __future__ import annotations
+
+from draisine.codegen.export.language import ExportError, Language
+from draisine.codegen.export.languages.c import C
+from draisine.codegen.export.languages.fortran import Fortran
+from draisine.codegen.export.languages.javascript import JavaScript
+from draisine.codegen.export.languages.julia import Julia
+from draisine.codegen.export.languages.octave import Octave
+from draisine.codegen.export.languages.python import Python
+from draisine.codegen.export.languages.rust import Rust
+from draisine.codegen.export.languages.script import Script
+
+LANGUAGES: dict[str, Language] = {
+    made.key: made for made in (C(), Fortran(), Julia(), Octave(), JavaScript(), Script(), Rust(), Python())
+}
+_ALSO_CALLED = {"js": "javascript", "matlab": "octave", "numpy": "python", "c99": "c", "f90": "fortran"}
+
+
+def language(name: str) -> Language:
+    """A language by its name."""
+    key = _ALSO_CALLED.get(name.lower(), name.lower())
+    if key not in LANGUAGES:
+        raise ExportError(f"there is no language {name!r} to export to; choose from {', '.join(LANGUAGES)}, casadi, fmu")
+    return LANGUAGES[key]

@@ -1,0 +1,209 @@
+"""Program → the text of a file in some language."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from draisine.codegen.export.fallbacks import fallback
+from draisine.codegen.export.function_body import Text, Writer
+from draisine.codegen.export.header import Guide, head
+from draisine.codegen.export.language import Argument, Body, Language, Source
+from draisine.codegen.export.names import Names, letters, short
+from draisine.codegen.jit.liveness import live_values
+from draisine.codegen.jit.ssa import CALL, INPUT, RESULT, Straight, straighten, straighten_callee
+from draisine.program.casadi_tape import callee_of
+from draisine.program.linear_solve import WRITTEN, Solved
+from draisine.program.program import Program, Slot
+
+SOLVE = "solve"  # a call of (SOLVE, n, k) stands for the solution of n linear equations for k right sides
+
+
+def function_name(program: Program | Solved, language: Language) -> str:
+    """What the program is called in the language, and the stem of its file's name."""
+    stem = letters(program.name)
+    names = Names(language.taken_words(), language.case_matters, language.longest_name)
+    return names.give(stem, f"{stem}_program")
+
+
+def file_name(program: Program | Solved, language: Language) -> str:
+    return f"{function_name(program, language)}{language.suffix}"
+
+
+def source_text(program: Program | Solved, language: Language, guide: Guide | None = None) -> str:
+    """The whole file of a program: one public function, with everything that it needs but the language's own library.
+
+    >>> from draisine.codegen.export.languages import language
+    >>> import casadi as ca
+    >>> x = ca.SX.sym("x", 2)
+    >>> norm2 = Program.build("norm2", {"x": (x, ("a", "b"))}, {"y": ca.sumsqr(x)})
+    >>> print(source_text(norm2, language("python")).split("def ")[1])
+    norm2(x):
+        x = np.asarray(x, dtype=float)
+        ...
+    """
+    return _File(program, language, guide or Guide()).text()
+
+
+def straight(program: Program | Solved) -> Straight:
+    """A program as one straight list. The solution of linear equations is a call of (SOLVE, n, k)."""
+    if isinstance(program, Program):
+        return straighten(program.tape)
+    made = straighten((program.start or program.system).tape)
+    n, last = program.size, len(program.inputs)
+    matrix = [made.constant(0.0)] * (n * n)
+
+    def solution(sides: Sequence[int]) -> list[int]:
+        call = made.add(CALL, (*matrix, *sides), (SOLVE, n, len(sides) // n))
+        return [made.add(RESULT, (call,), k) for k in range(len(sides))]
+
+    def read(slot: int, entry: int) -> int:
+        return z[entry] if slot == last else made.add(INPUT, (), (slot, entry))
+
+    def solved(results: Sequence[tuple[int, int, int]]) -> list[int]:
+        found = {(slot, entry): value for slot, entry, value in results}
+        for k, (i, j) in enumerate(zip(program.places.rows, program.places.columns, strict=True)):
+            matrix[j * n + i] = found[0, k]
+        return solution([found[1, k] for k in range(n)])
+
+    if program.start is None:
+        z = solved(made.results)
+    else:
+        z = [value for _, _, value in sorted(made.results)]
+        for _ in range(WRITTEN):
+            z = solved(made.run(program.system.tape, read))
+    if program.further is not None:
+        sides = {entry: value for _, entry, value in made.run(program.further.tape, read)}
+        z += solution([sides[k] for k in range(n * (program.sides - 1))])
+    made.results = made.run(program.after.tape, read)
+    return made
+
+
+@dataclass
+class _File:
+    """One file in the making: names given, and functions written, so far."""
+
+    program: Program | Solved
+    language: Language
+    guide: Guide
+    tables: list[str] = field(default_factory=list)
+    functions: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        language = self.language
+        self.names = Names(language.taken_words(), language.case_matters, language.longest_name)
+        self.name = self.names.give(function_name(self.program, language))
+        self._callees: dict[object, str] = {}
+        self._missing: dict[str, str] = {}
+        outputs = [self._argument(slot, "result") for slot in self.program.outputs]
+        inputs = [self._argument(slot, "argument") for slot in self.program.inputs]
+        self.inputs = [Argument(a.name, a.slot, self._entries(a)) for a in inputs]
+        self.outputs = outputs
+
+    def text(self) -> str:
+        main = self._main()
+        header = head(
+            self.name, self.program.operations, self.language.title, self.inputs, self.outputs, self.guide, self.language.place
+        )
+        defaults = tuple(
+            (argument, self._defaults(argument.slot))
+            for argument in self.inputs
+            if argument.slot.name in self.guide.with_defaults
+        )
+        source = Source(self.name, tuple(header), tuple(self.tables), tuple(self.functions), tuple(main), defaults)
+        return self.language.file(source)
+
+    def _argument(self, slot: Slot, kind: str) -> Argument:
+        stem = letters(slot.name)
+        return Argument(self.names.give(stem, f"{stem}_{kind}"), slot)
+
+    def _entries(self, argument: Argument) -> tuple[str, ...]:
+        return (argument.name,) if argument.is_number else self.names.entries(argument.name, argument.slot)
+
+    def _defaults(self, slot: Slot) -> np.ndarray:
+        return np.array([self.guide.quantities[slot.name, label].default for label in slot.labels], dtype=float)
+
+    # ---------------------------------------------------------------- functions
+
+    def _main(self) -> list[str]:
+        unit = straight(self.program)
+        read = {o for v in live_values(unit) for o in unit.values[v].operands} | {v for _, _, v in unit.results}
+        used = sorted({unit.values[v].detail for v in read if unit.values[v].kind == INPUT})
+        body = Body()
+        for slot, entry in used:
+            argument = self.inputs[slot]
+            body.read.add(argument.name)
+            if not argument.is_number:
+                name = argument.entries[entry]
+                body.numbers.append(name)
+                body.lines.append(self._beside(self.language.assign(name, self.language.place(argument, entry)), argument, entry))
+        named = len(body.numbers)
+        writer = self._writer(unit, self.name, lambda slot, entry: self.inputs[slot].entries[entry])
+        texts = writer.write()
+        body.lines += [*([""] if named and writer.body.lines else []), *writer.body.lines]
+        body.numbers += writer.body.numbers
+        body.truths, body.vectors = writer.body.truths, writer.body.vectors
+        body.lines += [""] if body.lines else []
+        for (slot, entry, _), text in zip(unit.results, texts, strict=True):
+            argument = self.outputs[slot]
+            body.lines.append(self._beside(self.language.store(argument, entry, text.text), argument, entry))
+        return self.language.main_function(self.name, self.inputs, self.outputs, body)
+
+    def _beside(self, line: str, argument: Argument, entry: int) -> str:
+        """A line of code with the label and unit of what it reads or stores."""
+        labels, units = argument.slot.labels, argument.slot.units
+        if not labels or argument.is_number:
+            return line
+        label = labels[entry]
+        own_name = argument.entries and argument.entries[entry] == label
+        known = self.guide.quantities.get((argument.slot.name, label))
+        unit = (units[entry] if units else "") or (known.unit if known else "")
+        text = short(unit if own_name else f"{label} [{unit}]" if unit else label)
+        return f"{line}  {self.language.comment(text)}" if text else line
+
+    def _writer(self, unit: Straight, owner: str, read: Callable[[int, int], str]) -> Writer:
+        tables: list[str] = []
+        for numbers in unit.numbers:
+            tables.append(self.names.give(f"{owner}_numbers_{len(tables) + 1}", f"{owner}_numbers"))
+            self.tables += self.language.table(tables[-1], [self.language.number(v) for v in numbers.tolist()])
+        for value in (unit.values[v] for v in live_values(unit)):
+            if value.kind == CALL and value.detail not in self._callees:
+                self._callees[value.detail] = self._callee(value.detail, unit)
+        return Writer(unit, self.language, read, tables, self._callees, self._fallback)
+
+    def _callee(self, key: object, unit: Straight) -> str:
+        """Write the function that a call node calls; its name."""
+        if isinstance(key, tuple):
+            name = self.names.give(f"{self.name}_solve", f"{self.name}_solve")
+            self._add(self.language.elimination(name, *key[1:]))
+            return name
+        callee = unit.callees[key]
+        name = self.names.give(f"{self.name}_{letters(callee.name)}", f"{self.name}_callee")
+        inner = straighten_callee(callee)
+        writer = self._writer(inner, name, lambda slot, entry: self.language.entry("given", entry))
+        results = _in_order(inner, writer.write())
+        self._add(self.language.inner_function(name, callee.begins[-1], writer.body, results))
+        return name
+
+    def _fallback(self, operation: str) -> str:
+        """Write the function of an operation that the language lacks; its name."""
+        if operation not in self._missing:
+            function = callee_of(fallback(operation))
+            name = self._missing[operation] = self.names.give(f"{self.name}_{operation}", f"{self.name}_{operation}")
+            inner = straighten_callee(function)
+            arguments = ["x", "y"][: len(function.reads)]
+            writer = self._writer(inner, name, lambda slot, entry: arguments[entry])
+            (result,) = writer.write()
+            self._add(self.language.small_function(name, arguments, writer.body, result.text))
+        return self._missing[operation]
+
+    def _add(self, lines: Sequence[str]) -> None:
+        self.functions += [*([""] if self.functions else []), *lines]
+
+
+def _in_order(unit: Straight, texts: Sequence[Text]) -> list[str]:
+    """The texts of results by their place."""
+    placed = {entry: text.text for (_, entry, _), text in zip(unit.results, texts, strict=True)}
+    return [placed[k] for k in range(len(placed))]

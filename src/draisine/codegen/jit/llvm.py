@@ -1,0 +1,179 @@
+"""Program → text of LLVM's intermediate language.
+
+The module holds three functions of C:
+
+    void kernel(const double* const* arg, double* const* res)
+    void kernel_map(long n, const double* const* arg, const long* arg_stride, double* const* res, const long* res_stride)
+    void kernel_flat(double* numbers)
+
+The second runs the first over n samples; strides count doubles (64-bit integers), and 0 repeats an argument. The third finds all
+arguments and then all results end to end, which is the cheapest call from Python.
+
+A short program is one block of code. A long one is cut into pieces, which hand their values on through a work array: the register
+allocator's time grows faster than the length of a block, and its result gets worse. The pieces of a very long one are translated
+line by line, which takes less than half the time; registers are allocated with care all the same.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+
+from draisine.codegen.jit.block import Block
+from draisine.codegen.jit.liveness import Piece, cut, live_values
+from draisine.codegen.jit.operations import declarations, number
+from draisine.codegen.jit.scheduling import in_good_order
+from draisine.codegen.jit.ssa import Straight, straighten, straighten_callee
+from draisine.codegen.jit.trigonometry import definition
+from draisine.codegen.passes import ALL, Passes
+from draisine.codegen.passes.pipeline import improved
+from draisine.program import opcodes as op
+from draisine.program.program import Program, Slot
+
+SYMBOL, MAP_SYMBOL, FLAT_SYMBOL = "kernel", "kernel_map", "kernel_flat"
+
+_LONGEST_BLOCK = 4000  # values
+_MOST_RESULTS = 400  # of one block: every store is weighed against every load
+_PIECE = 150  # values, about
+_VERY_LONG = 8000  # values, from where on pieces are translated line by line: such code runs an eighth slower
+_PLAIN_PIECE = 300  # values, about, where a value of an earlier piece is read again at each use
+_MOST_CONSTANTS = 64  # that are put into the work array, in each call
+_NUMBER = re.compile(r"0x[0-9A-F]{16}")
+_SLOTS = "ptr noalias readonly %arg, ptr noalias readonly %res"
+
+
+def module_text(program: Program, passes: Passes = ALL) -> str:
+    """The module as text."""
+    declared, functions = functions_of({SYMBOL: improved(straighten(program.tape), passes)}, passes)
+    return "\n".join([*declared, *functions, *entry_points(program.inputs, program.outputs)])
+
+
+def functions_of(straight: Mapping[str, Straight], passes: Passes = ALL) -> tuple[list[str], list[str]]:
+    """Declarations and functions of some straight lists, each under its name; callees are shared."""
+    units = dict(straight)
+    names: dict[Hashable, str] = {}  # of the functions of callees, by their key
+    waiting = [item for unit in units.values() for item in unit.callees.items()]
+    for identity, callee in waiting:
+        if identity not in names:
+            names[identity] = f"callee_{len(names)}"
+            unit = units[names[identity]] = improved(straighten_callee(callee), passes)
+            waiting += unit.callees.items()
+    kinds = {value.kind for unit in units.values() for value in unit.values}
+    functions = [text for name, unit in units.items() for text in _unit(name, unit, names, passes)]
+    trigonometry = [definition()] if passes.pairing and kinds & {op.SIN, op.COS} else []
+    return list(declarations(kinds)), [*trigonometry, *functions]
+
+
+def entry_points(inputs: Sequence[Slot], outputs: Sequence[Slot]) -> list[str]:
+    """The functions around the kernel: over samples, and from numbers end to end."""
+    return [map_loop(MAP_SYMBOL, SYMBOL, len(inputs), len(outputs)), flat(inputs, outputs)]
+
+
+def _unit(name: str, unit: Straight, callees: Mapping[Hashable, str], passes: Passes) -> Iterator[str]:
+    """The functions of one straight list, and the numbers of its tables."""
+    for k, numbers in enumerate(unit.numbers):
+        entries = ", ".join(f"double {number(float(n))}" for n in numbers)
+        yield f"@{name}_numbers_{k} = private unnamed_addr constant [{numbers.size} x double] [{entries}], align 8"
+    linkage = "" if name == SYMBOL else "internal "
+    values = live_values(unit)
+    used = frozenset(values)
+    if len(values) <= _LONGEST_BLOCK and len(unit.results) <= _MOST_RESULTS:
+        order = in_good_order(unit, values) if passes.ordering else values
+        block = _filled(Block(unit, name, used, callees, {}, passes.pairing), Piece(tuple(order), (), tuple(unit.results)))
+        yield f"define {linkage}void @{name}({_SLOTS}) nounwind {{\n{block.text()}\n}}"
+        return
+    plain = len(values) > _VERY_LONG
+    pieces, places, size = cut(unit, values, _PLAIN_PIECE if plain else _PIECE)
+    manner = "noinline optnone" if plain else "noinline"
+    constants: dict[str, int] = {}  # their places in the work array
+    for k, piece in enumerate(pieces):
+        text = _filled(Block(unit, name, used, callees, places, passes.pairing, rereads=plain), piece).text()
+        text = _plainly(text, constants, size) if plain else text
+        yield f"define internal void @{name}_{k}({_SLOTS}, ptr noalias %work) nounwind {manner} {{\n{text}\n}}"
+    lines = [f"%work = alloca [{max(size + len(constants), 1)} x double], align 64"]
+    for value, place in constants.items():
+        lines += [f"%n{place} = getelementptr inbounds double, ptr %work, i64 {place}"]
+        lines += [f"store double {value}, ptr %n{place}, align 8"]
+    lines += [f"call void @{name}_{k}(ptr %arg, ptr %res, ptr %work)" for k in range(len(pieces))]
+    yield "\n".join([f"define {linkage}void @{name}({_SLOTS}) nounwind {{", *lines, "ret void", "}"])
+
+
+def _plainly(text: str, constants: dict[str, int], first: int) -> str:
+    """Code to be translated line by line: constants are read from the work array, `first` being the place of the first.
+
+    On vectors a constant or a change of sign makes LLVM translate all lines before it by its other road, which takes much longer
+    and fuses products and sums. They are never fused here, so that all roads lead to the same bits.
+    """
+    lines: list[str] = []
+    for line in text.replace(" contract", "").replace("fneg double ", f"fsub double {number(-0.0)}, ").split("\n"):
+        for value in _NUMBER.findall(line) if " 0x" in line else ():
+            if value in constants or len(constants) < _MOST_CONSTANTS:
+                name, place = f"%n{len(lines)}", constants.setdefault(value, first + len(constants))
+                lines += [f"{name}_at = getelementptr inbounds double, ptr %work, i64 {place}"]
+                lines += [f"{name} = load double, ptr {name}_at, align 8"]
+                line = line.replace(value, name, 1)
+        lines.append(line)
+    return "\n".join(lines)
+
+
+def _filled(block: Block, piece: Piece) -> Block:
+    block.compute(piece.values)
+    block.keep(piece.kept)
+    block.give(piece.results)
+    return block
+
+
+def map_loop(name: str, called: str, inputs: int, outputs: int) -> str:
+    """A function that calls another over samples: every pointer moves on by its stride."""
+    slots = [("arg", k) for k in range(inputs)] + [("res", k) for k in range(outputs)]
+    head, advance = [], []
+    for array, k in slots:
+        head += [
+            f"%{array}_from_{k} = getelementptr inbounds ptr, ptr %{array}, i64 {k}",
+            f"%{array}_first_{k} = load ptr, ptr %{array}_from_{k}, align 8",
+            f"%{array}_at_{k} = getelementptr inbounds ptr, ptr %{array}_now, i64 {k}",
+            f"store ptr %{array}_first_{k}, ptr %{array}_at_{k}, align 8",
+            f"%{array}_steps_{k} = getelementptr inbounds i64, ptr %{array}_stride, i64 {k}",
+            f"%{array}_step_{k} = load i64, ptr %{array}_steps_{k}, align 8",
+        ]
+        advance += [
+            f"%{array}_old_{k} = load ptr, ptr %{array}_at_{k}, align 8",
+            f"%{array}_new_{k} = getelementptr double, ptr %{array}_old_{k}, i64 %{array}_step_{k}",
+            f"store ptr %{array}_new_{k}, ptr %{array}_at_{k}, align 8",
+        ]
+    lines = [
+        f"define void @{name}(i64 %n, ptr %arg, ptr %arg_stride, ptr %res, ptr %res_stride) nounwind {{",
+        "start:",
+        f"%arg_now = alloca [{max(inputs, 1)} x ptr], align 8",
+        f"%res_now = alloca [{max(outputs, 1)} x ptr], align 8",
+        *head,
+        "%any = icmp sgt i64 %n, 0",
+        "br i1 %any, label %sample, label %done",
+        "sample:",
+        "%i = phi i64 [ 0, %start ], [ %next, %sample ]",
+        f"call void @{called}(ptr %arg_now, ptr %res_now)",
+        *advance,
+        "%next = add nsw i64 %i, 1",
+        "%more = icmp slt i64 %next, %n",
+        "br i1 %more, label %sample, label %done",
+        "done:",
+        "ret void",
+        "}",
+    ]
+    return "\n".join(lines)
+
+
+def flat(inputs: Sequence[Slot], outputs: Sequence[Slot]) -> str:
+    """The kernel called from numbers end to end."""
+    lines = [f"define void @{FLAT_SYMBOL}(ptr %numbers) nounwind {{"]
+    begin = 0
+    for array, slots in (("arg", inputs), ("res", outputs)):
+        lines.append(f"%{array} = alloca [{max(len(slots), 1)} x ptr], align 8")
+        for k, slot in enumerate(slots):
+            lines += [
+                f"%{array}_from_{k} = getelementptr inbounds double, ptr %numbers, i64 {begin}",
+                f"%{array}_at_{k} = getelementptr inbounds ptr, ptr %{array}, i64 {k}",
+                f"store ptr %{array}_from_{k}, ptr %{array}_at_{k}, align 8",
+            ]
+            begin += slot.size
+    return "\n".join([*lines, f"call void @{SYMBOL}(ptr %arg, ptr %res)", "ret void", "}"])

@@ -1,0 +1,145 @@
+"""A tape and its callees as one straight list of values, each computed once: the form from which code is generated.
+
+Small callees and tables are opened in place; equal values met on the way are shared, so that a table and its derivative search
+for their cell once. A large SX callee stays a function of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from draisine.program import opcodes as op
+from draisine.program.tape import Callee, Instruction, Numbers
+
+# Kinds of values beyond the scalar operations, which keep their numbers (≥ 0).
+INPUT, CONSTANT, NUMBERS, SEARCH, FETCH, SELECT, CALL, RESULT = range(-1, -9, -1)
+
+_COPIES = frozenset({op.ASSIGN, op.LIFT, op.PRINTME})
+_LARGE = 100  # instructions; a callee of this length or more is worth a function of its own
+
+
+class Value(NamedTuple):
+    """One value: its kind, the values it is made of, and what else it needs (a number, a slot and entry, a callee)."""
+
+    kind: int
+    operands: tuple[int, ...] = ()
+    detail: Any = None
+
+
+@dataclass
+class Straight:
+    """Values in order of computation, and which of them go out: (slot, entry, value)."""
+
+    values: list[Value] = field(default_factory=list)
+    results: list[tuple[int, int, int]] = field(default_factory=list)
+    numbers: list[NDArray[np.float64]] = field(default_factory=list)  # the vectors that tables look into
+    callees: dict[Hashable, Callee] = field(default_factory=dict)  # by their key
+    _known: dict[Any, int] = field(default_factory=dict)
+
+    def add(self, kind: int, operands: tuple[int, ...] = (), detail: Any = None) -> int:
+        """The number of this value, made now or met before."""
+        value = Value(kind, operands, detail)
+        number = self._known.setdefault(value, len(self.values))
+        if number == len(self.values):
+            self.values.append(value)
+        return number
+
+    def knows(self, value: Value) -> bool:
+        return value in self._known
+
+    def number(self, value: int) -> float | None:
+        """The number of a constant."""
+        kind, _, detail = self.values[value]
+        return float.fromhex(detail) if kind == CONSTANT else None
+
+    def constant(self, number: float) -> int:
+        return self.add(CONSTANT, (), number.hex())  # −0 and 0 differ, NaN equals itself
+
+    def operation(self, operation: int, operands: tuple[int, ...]) -> int:
+        if operation in _COPIES:
+            return operands[0]
+        if operation == op.ADD:
+            choice = self._choice(*operands)
+            if choice is not None:
+                return self.add(SELECT, choice)
+        if operation == op.LOW:
+            knots, at = operands
+            return self.add(SEARCH, (at,), self.values[knots].detail)
+        if operation == op.GETNONZEROS_PARAM:
+            numbers, index = operands
+            return self.add(FETCH, (index,), self.values[numbers].detail)
+        return self.add(operation, operands)
+
+    def _choice(self, first: int, second: int) -> tuple[int, int, int] | None:
+        """CasADi writes if_else(c, a, b) as (c ? a : 0) + (!c ? b : 0); this finds (c, a, b)."""
+        one, other = self.values[first], self.values[second]
+        if one.kind != op.IF_ELSE_ZERO or other.kind != op.IF_ELSE_ZERO:
+            return None
+        negation = self.values[other.operands[0]]
+        if negation.kind == op.NOT and negation.operands[0] == one.operands[0]:
+            return one.operands[0], one.operands[1], other.operands[1]
+        negation = self.values[one.operands[0]]
+        if negation.kind == op.NOT and negation.operands[0] == other.operands[0]:
+            return other.operands[0], other.operands[1], one.operands[1]
+        return None
+
+    def vector(self, numbers: NDArray[np.float64]) -> int:
+        key = numbers.tobytes()
+        known = self._known.get(key)
+        if known is None:
+            known = self._known[key] = self.add(NUMBERS, (), len(self.numbers))
+            self.numbers.append(numbers)
+        return known
+
+    def run(self, tape: Sequence[Instruction], read: Callable[[int, int], int]) -> list[tuple[int, int, int]]:
+        """Append the values of a tape; `read` gives the value of an input's entry. Returns the outputs: (slot, entry, value)."""
+        work: dict[int, int] = {}
+        outputs = []
+        for line in tape:
+            operation = line.operation
+            if operation == op.INPUT:
+                work[line.outputs[0]] = read(*line.inputs)
+            elif operation == op.OUTPUT:
+                outputs.append((line.outputs[0], line.outputs[1], work[line.inputs[0]]))
+            elif operation == op.CONST:
+                value = self.vector(line.numbers) if isinstance(line, Numbers) else self.constant(float(line.constant or 0.0))
+                work[line.outputs[0]] = value
+            elif operation == op.CALL:
+                assert line.callee is not None
+                made = self.call(line.callee, tuple(work[i] for i in line.inputs))
+                work |= {target: value for target, value in zip(line.outputs, made, strict=True) if target >= 0}
+            else:
+                work[line.outputs[0]] = self.operation(operation, tuple(work[i] for i in line.inputs))
+        return outputs
+
+    def call(self, callee: Callee, arguments: tuple[int, ...]) -> list[int]:
+        """The values of all results of a call, end to end."""
+        begins, ends = callee.begins, callee.ends
+        if not callee.scalar and len(callee.tape) - begins[-1] - ends[-1] >= _LARGE:
+            self.callees[callee.key] = callee
+            call = self.add(CALL, arguments, callee.key)
+            return [self.add(RESULT, (call,), k) for k in range(ends[-1])]
+        results = [self.constant(0.0)] * ends[-1]
+        for slot, entry, value in self.run(callee.tape, lambda slot, entry: arguments[begins[slot] + entry]):
+            results[ends[slot] + entry] = value
+        return results
+
+
+def straighten(tape: Sequence[Instruction]) -> Straight:
+    """A whole tape, its inputs read from their slots."""
+    made = Straight()
+    made.results = made.run(tape, lambda slot, entry: made.add(INPUT, (), (slot, entry)))
+    return made
+
+
+def straighten_callee(callee: Callee) -> Straight:
+    """A callee as a function of one slot with all its numbers end to end, giving one such slot."""
+    made = Straight()
+    results = made.run(callee.tape, lambda slot, entry: made.add(INPUT, (), (0, callee.begins[slot] + entry)))
+    made.results = [(0, callee.ends[slot] + entry, value) for slot, entry, value in results]
+    return made

@@ -1,0 +1,275 @@
+"""Sums and products of many members, grouped anew where that saves operations.
+
+A sum is taken with all sums inside it that nobody else reads, a product likewise. Then
+
+- what is known earlier than the rest is put together, so that it is found earlier: (x p₁) p₂ = x (p₁ p₂);
+- a factor of several terms is taken out: a b + c d + a e = a (b + e) + c d;
+- pairs that several sums, or several products, have are found once: x y z and x w z share x z.
+
+Sums and products that gain nothing stay as they are. Roundings change, but stay of the size they had: that of the largest term,
+which was rounded before. Sums of inputs and constants, which may be exact, are left alone.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from draisine.codegen.jit.liveness import FREE, live_values
+from draisine.codegen.jit.ssa import Straight
+from draisine.program import opcodes as op
+
+_LONGEST_GROUP = 64  # members: of more, pairs are not looked for
+_SUMS = frozenset({op.ADD, op.SUB, op.NEG})
+
+
+class Member(NamedTuple):
+    """A term of a sum, or a factor of a product, which is never negative."""
+
+    node: int
+    negative: bool = False
+
+
+@dataclass(frozen=True)
+class Group:
+    """A sum, or a product, of all its members."""
+
+    is_sum: bool
+    members: tuple[Member, ...]
+
+
+def regrouped(unit: Straight, often: Sequence[int] = ()) -> Straight:
+    """The same results with fewer operations; `often` says of every value how often it is found, compared with the others."""
+    if unit.callees:  # a call and its results stay side by side, in an order that would be lost
+        return unit
+    made = _Regrouping(unit, often)
+    made.put_early_together()
+    made.take_factors_out()
+    made.share_pairs(is_sum=False)
+    made.share_pairs(is_sum=True)
+    return made.result()
+
+
+class _Regrouping:
+    """Nodes are the values of the list, by their numbers, and new groups, by numbers after these."""
+
+    def __init__(self, unit: Straight, often: Sequence[int]) -> None:
+        self.unit = unit
+        self.often = dict(enumerate(often)) if often else dict.fromkeys(range(len(unit.values)), 0)
+        self.changed: set[int] = set()  # groups that are not the values they were
+        live = live_values(unit)
+        self.readers = Counter(o for v in live for o in unit.values[v].operands)
+        self.readers.update(v for _, _, v in unit.results)
+        self.groups: dict[int, Group] = {}
+        for v in live:
+            kind, operands, _ = unit.values[v]
+            if kind in _SUMS and not self._is_exact(v):
+                signs = {op.ADD: (False, False), op.SUB: (False, True), op.NEG: (True,)}[kind]
+                members = [m for o, sign in zip(operands, signs, strict=True) for m in self._opened(v, o, sign)]
+                self.groups[v] = Group(True, tuple(members))
+            elif kind == op.MUL:
+                self.groups[v] = Group(False, tuple(m for o in operands for m in self._opened(v, o, False)))
+        absorbed = {o for v in self.groups for o in unit.values[v].operands if self._is_inside(v, o)}
+        for o in absorbed:
+            del self.groups[o]
+
+    def _is_inside(self, v: int, o: int) -> bool:
+        """Whether an operand belongs to the same group: nobody else reads it, and it is found in the same stage."""
+        one, other = self.unit.values[v].kind, self.unit.values[o].kind
+        alike = other in _SUMS and not self._is_exact(o) if one in _SUMS else other == op.MUL
+        return alike and self.readers[o] == 1 and self.often[o] == self.often[v]
+
+    def _is_exact(self, v: int) -> bool:
+        """Whether a sum has an input or a constant among its terms: x − x₀ may have no rounding at all, and stays as it is."""
+        return any(self.unit.values[o].kind in FREE for o in self.unit.values[v].operands)
+
+    def _opened(self, v: int, o: int, negative: bool) -> Iterable[Member]:
+        if not self._is_inside(v, o):
+            return (Member(o, negative),)
+        return (Member(m.node, m.negative != negative) for m in self.groups[o].members)
+
+    def _new(self, group: Group) -> int:
+        """The node of a new group; that of its member, if it has but one which is not negative."""
+        if len(group.members) == 1 and not group.members[0].negative:
+            return group.members[0].node
+        node = len(self.often)
+        self.groups[node] = group
+        self.changed.add(node)
+        self.often[node] = max(self.often[m.node] for m in group.members)
+        for m in group.members:
+            self.readers[m.node] += 1
+        return node
+
+    def _change(self, node: int, members: Iterable[Member]) -> None:
+        for m in self.groups[node].members:
+            self.readers[m.node] -= 1
+        self.groups[node] = Group(self.groups[node].is_sum, tuple(members))
+        for m in self.groups[node].members:
+            self.readers[m.node] += 1
+        self.changed.add(node)
+
+    # ---------------------------------------------------------------- what is found earlier
+
+    def put_early_together(self) -> None:
+        for node, group in list(self.groups.items()):
+            early = [m for m in group.members if self.often[m.node] < self.often[node]]
+            if len(early) > 1:
+                flipped = all(m.negative for m in early)
+                inner = self._new(Group(group.is_sum, tuple(Member(m.node, m.negative != flipped) for m in early)))
+                self._change(node, [Member(inner, flipped), *(m for m in group.members if m not in early)])
+
+    # ---------------------------------------------------------------- factors
+
+    def take_factors_out(self) -> None:
+        for node, group in list(self.groups.items()):
+            if group.is_sum:
+                members = self._factored(group.members, self.often[node])
+                if members != group.members:
+                    self._change(node, members)
+
+    def _factors(self, member: Member, often: int) -> tuple[Member, ...]:
+        """The factors of a product that belongs to one sum alone; none of anything else."""
+        group = self.groups.get(member.node)
+        own = group is not None and not group.is_sum and self.readers[member.node] <= 1 and self.often[member.node] == often
+        return group.members if group is not None and own else ()
+
+    def _factored(self, members: tuple[Member, ...], often: int) -> tuple[Member, ...]:
+        while True:
+            factors = [self._factors(m, often) for m in members]
+            counts = Counter(f for taken in factors for f in dict.fromkeys(taken))
+            best, count = max(counts.items(), key=lambda item: (item[1], -item[0].node), default=(Member(0), 0))
+            if count < 2:
+                return members
+            group = [k for k, taken in enumerate(factors) if best in taken]
+            inner: list[Member] = []
+            for k in group:
+                rest = list(factors[k])
+                rest.remove(best)
+                inner.append(Member(self._new(Group(False, tuple(rest))), members[k].negative))
+            flipped = all(m.negative for m in inner)
+            plain = tuple(Member(m.node, m.negative != flipped) for m in inner)
+            total = self._new(Group(True, self._factored(plain, often)))
+            product = Member(self._new(Group(False, (best, Member(total)))), flipped)
+            members = tuple(product if k == group[0] else m for k, m in enumerate(members) if k == group[0] or k not in group)
+
+    # ---------------------------------------------------------------- pairs
+
+    def share_pairs(self, is_sum: bool) -> None:
+        """Pairs of members that several groups have become groups of their own, the most frequent first."""
+        where: defaultdict[tuple[int, int, bool], set[int]] = defaultdict(set)
+        groups = {node: self.groups[node] for node in self._order() if node in self.groups}
+        for node, group in groups.items():
+            if group.is_sum == is_sum and len(group.members) <= _LONGEST_GROUP:
+                for pair in _pairs(group.members):
+                    where[pair].add(node)
+        waiting = [(-len(nodes), pair) for pair, nodes in where.items() if len(nodes) > 1]
+        heapq.heapify(waiting)
+        while waiting:
+            count, pair = heapq.heappop(waiting)
+            nodes = where[pair]
+            if len(nodes) < 2:
+                continue
+            if -count != len(nodes):
+                heapq.heappush(waiting, (-len(nodes), pair))
+                continue
+            a, b, differ = pair
+            shared = self._new(Group(is_sum, (Member(a), Member(b, differ))))
+            for node in sorted(nodes):
+                self._put_in(node, pair, shared, where, waiting)
+
+    def _put_in(
+        self,
+        node: int,
+        pair: tuple[int, int, bool],
+        shared: int,
+        where: defaultdict[tuple[int, int, bool], set[int]],
+        waiting: list[tuple[int, tuple[int, int, bool]]],
+    ) -> None:
+        """The pair of a group replaced by its node."""
+        members = list(self.groups[node].members)
+        for old in _pairs(members):
+            where[old].discard(node)
+        one = next(m for m in members if m.node == pair[0] and Member(pair[1], m.negative != pair[2]) in members)
+        members.remove(one)
+        members.remove(Member(pair[1], one.negative != pair[2]))
+        self._change(node, [Member(shared, one.negative), *members])
+        for new in _pairs(self.groups[node].members):
+            where[new].add(node)
+            if len(where[new]) > 1:
+                heapq.heappush(waiting, (-len(where[new]), new))
+
+    # ---------------------------------------------------------------- the new list
+
+    def _needs(self, node: int) -> tuple[int, ...]:
+        if node in self.changed:
+            return tuple(m.node for m in self.groups[node].members)
+        return self.unit.values[node].operands
+
+    def _order(self) -> list[int]:
+        """The nodes that results need, each after those it is made of; values in the order in which they were."""
+        reached: set[int] = set()
+        stack = [value for _, _, value in self.unit.results]
+        while stack:
+            node = stack.pop()
+            if node not in reached:
+                reached.add(node)
+                stack += self._needs(node)
+        order: list[int] = []
+        done: set[int] = set()
+        for root in sorted(reached):
+            stack = [root]
+            while stack:
+                node = stack[-1]
+                missing = [n for n in self._needs(node) if n not in done] if node not in done else []
+                if missing:
+                    stack += reversed(missing)
+                    continue
+                stack.pop()
+                if node not in done:
+                    done.add(node)
+                    order.append(node)
+        return order
+
+    def result(self) -> Straight:
+        made = Straight(numbers=self.unit.numbers, callees=self.unit.callees)
+        known: dict[int, int] = {}
+        for node in self._order():
+            if node in self.changed:
+                group = self.groups[node]
+                known[node] = (_sum if group.is_sum else _product)(made, [(known[m.node], m.negative) for m in group.members])
+            else:
+                kind, operands, detail = self.unit.values[node]
+                known[node] = made.add(kind, tuple([known[o] for o in operands]), detail)
+        made.results = [(slot, entry, known[value]) for slot, entry, value in self.unit.results]
+        return made
+
+
+def _pairs(members: Sequence[Member]) -> set[tuple[int, int, bool]]:
+    """All pairs of members: the smaller node, the larger one, whether their signs differ."""
+    found = set()
+    for k, one in enumerate(members):
+        for other in members[:k]:
+            a, b = sorted((one, other))
+            found.add((a.node, b.node, a.negative != b.negative))
+    return found
+
+
+def _sum(made: Straight, members: Sequence[tuple[int, bool]]) -> int:
+    first = next((k for k, (_, negative) in enumerate(members) if not negative), None)
+    if first is None:
+        return made.add(op.NEG, (_sum(made, [(value, False) for value, _ in members]),))
+    total = members[first][0]
+    for k, (value, negative) in enumerate(members):
+        if k != first:
+            total = made.add(op.SUB if negative else op.ADD, (total, value))
+    return total
+
+
+def _product(made: Straight, members: Sequence[tuple[int, bool]]) -> int:
+    total = members[0][0]
+    for value, _ in members[1:]:
+        total = made.add(op.MUL, (total, value))
+    return total

@@ -1,0 +1,1 @@
+"""Vector kernels: several samples in the lanes of one register."""

@@ -1,0 +1,143 @@
+"""Kernels for many samples: `LANES` of them at a time on vectors, behind the entry points that every kernel has.
+
+    void kernel_map(long n, const double* const* arg, const long* arg_stride, double* const* res, const long* res_stride)
+
+brings the arguments of the next samples side by side, runs the wide code, and takes the results apart. Lanes beyond the last
+sample repeat it. A sample's results do not depend on its neighbours and are those of the scalar kernel, bit by bit. One sample
+alone takes about as long as there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from draisine.codegen.jit.llvm import MAP_SYMBOL, SYMBOL, flat, functions_of, module_text
+from draisine.codegen.jit.ssa import straighten
+from draisine.codegen.passes import ALL, Passes
+from draisine.codegen.passes.pipeline import improved
+from draisine.codegen.simd.vector_kernel import LANES, VECTOR, can_be_wide, wide_functions
+from draisine.program.program import Program, Slot
+
+_WIDE, _BRING, _TAKE = "wide", "bring", "take"
+
+
+def samples_text(program: Program, passes: Passes = ALL) -> str:
+    """The module as text; that of the scalar kernel where tables are looked up, which lanes do each for itself."""
+    unit = improved(straighten(program.tape), passes)
+    if not can_be_wide(unit):
+        return module_text(program, passes)
+    functions = wide_functions(*functions_of({_WIDE: unit}, passes))
+    single = _single(len(program.inputs), len(program.outputs))
+    return "\n".join(
+        [*functions, *_copies(), _map(program.inputs, program.outputs), single, flat(program.inputs, program.outputs)]
+    )
+
+
+def _copy(name: str, each: Sequence[str]) -> str:
+    """A loop over the numbers of a slot: `each` moves one of every lane between %one_0, %one_1 … and %all."""
+    lines = [
+        f"define internal void @{name}({', '.join(f'ptr %one_{k}' for k in range(LANES))}, ptr noalias %all, i64 %count) "
+        "nounwind {",
+        "start:",
+        "%any = icmp sgt i64 %count, 0",
+        "br i1 %any, label %entry, label %done",
+        "entry:",
+        "%i = phi i64 [ 0, %start ], [ %next, %entry ]",
+        f"%side_by_side = getelementptr inbounds {VECTOR}, ptr %all, i64 %i",
+        *[f"%at_{k} = getelementptr inbounds double, ptr %one_{k}, i64 %i" for k in range(LANES)],
+        *each,
+        "%next = add nsw i64 %i, 1",
+        "%more = icmp slt i64 %next, %count",
+        "br i1 %more, label %entry, label %done",
+        "done:",
+        "ret void",
+        "}",
+    ]
+    return "\n".join(lines)
+
+
+def _copies() -> list[str]:
+    bring, take, numbers = [], [f"%numbers = load {VECTOR}, ptr %side_by_side, align 8"], "undef"
+    for k in range(LANES):
+        bring += [f"%n_{k} = load double, ptr %at_{k}, align 8"]
+        bring += [f"%numbers_{k} = insertelement {VECTOR} {numbers}, double %n_{k}, i32 {k}"]
+        take += [f"%n_{k} = extractelement {VECTOR} %numbers, i32 {k}", f"store double %n_{k}, ptr %at_{k}, align 8"]
+        numbers = f"%numbers_{k}"
+    return [_copy(_BRING, [*bring, f"store {VECTOR} {numbers}, ptr %side_by_side, align 8"]), _copy(_TAKE, take)]
+
+
+def _map(inputs: Sequence[Slot], outputs: Sequence[Slot]) -> str:
+    """The loop over samples, `LANES` in each round."""
+    chosen = []
+    for lane in range(LANES):
+        chosen += [
+            f"%ahead_{lane} = add nsw i64 %i, {lane}",
+            f"%inside_{lane} = icmp slt i64 %ahead_{lane}, %n",
+            f"%sample_{lane} = select i1 %inside_{lane}, i64 %ahead_{lane}, i64 %last",
+        ]
+    lines = [
+        f"define void @{MAP_SYMBOL}(i64 %n, ptr %arg, ptr %arg_stride, ptr %res, ptr %res_stride) nounwind {{",
+        "start:",
+        *_rooms("arg", inputs),
+        *_rooms("res", outputs),
+        "%last = sub nsw i64 %n, 1",
+        "%any = icmp sgt i64 %n, 0",
+        "br i1 %any, label %samples, label %done",
+        "samples:",
+        "%i = phi i64 [ 0, %start ], [ %next, %samples ]",
+        *chosen,
+        *_moves("arg", inputs, _BRING),
+        f"call void @{_WIDE}(ptr %arg_lanes, ptr %res_lanes)",
+        *_moves("res", outputs, _TAKE),
+        f"%next = add nsw i64 %i, {LANES}",
+        "%more = icmp slt i64 %next, %n",
+        "br i1 %more, label %samples, label %done",
+        "done:",
+        "ret void",
+        "}",
+    ]
+    return "\n".join(lines)
+
+
+def _rooms(array: str, slots: Sequence[Slot]) -> list[str]:
+    """Room for the numbers of all lanes, and where those of the samples begin."""
+    lines = [f"%{array}_lanes = alloca [{max(len(slots), 1)} x ptr], align 8"]
+    for k, slot in enumerate(slots):
+        lines += [
+            f"%{array}_{k} = alloca [{max(slot.size, 1)} x {VECTOR}], align 64",
+            f"%{array}_place_{k} = getelementptr inbounds ptr, ptr %{array}_lanes, i64 {k}",
+            f"store ptr %{array}_{k}, ptr %{array}_place_{k}, align 8",
+            f"%{array}_from_{k} = getelementptr inbounds ptr, ptr %{array}, i64 {k}",
+            f"%{array}_first_{k} = load ptr, ptr %{array}_from_{k}, align 8",
+            f"%{array}_steps_{k} = getelementptr inbounds i64, ptr %{array}_stride, i64 {k}",
+            f"%{array}_step_{k} = load i64, ptr %{array}_steps_{k}, align 8",
+        ]
+    return lines
+
+
+def _moves(array: str, slots: Sequence[Slot], copy: str) -> list[str]:
+    """The numbers of the chosen samples, slot by slot, to the lanes or back."""
+    lines = []
+    for k, slot in enumerate(slots):
+        for lane in range(LANES):
+            lines += [
+                f"%{array}_far_{k}_{lane} = mul nsw i64 %sample_{lane}, %{array}_step_{k}",
+                f"%{array}_{k}_{lane} = getelementptr double, ptr %{array}_first_{k}, i64 %{array}_far_{k}_{lane}",
+            ]
+        ones = ", ".join(f"ptr %{array}_{k}_{lane}" for lane in range(LANES))
+        lines.append(f"call void @{copy}({ones}, ptr %{array}_{k}, i64 {slot.size})")
+    return lines
+
+
+def _single(inputs: int, outputs: int) -> str:
+    """The kernel itself: one sample, so that strides are of no account."""
+    strides = f"[{max(inputs, outputs, 1)} x i64]"
+    lines = [
+        f"define void @{SYMBOL}(ptr %arg, ptr %res) nounwind {{",
+        f"%strides = alloca {strides}, align 8",
+        f"store {strides} zeroinitializer, ptr %strides, align 8",
+        f"call void @{MAP_SYMBOL}(i64 1, ptr %arg, ptr %strides, ptr %res, ptr %strides)",
+        "ret void",
+        "}",
+    ]
+    return "\n".join(lines)

@@ -1,0 +1,135 @@
+"""What a design is about: the linear model of a steady motion, with the states that matter, and what inputs reach of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from draisine.control.design.feedback import STEADY
+from draisine.expr.expression import closest
+from draisine.model.errors import ModelError
+from draisine.model.items import System
+from draisine.model.model import Model
+from draisine.program.equations import Equations
+from draisine.results.controllability import Hidden, Structure
+from draisine.results.linear import LinearModel
+from draisine.stability.independence import independent_rows
+from draisine.stability.linearization import Motion, linearize, motion_at
+
+Array = NDArray[np.float64]
+Subject = Model | System | Equations | Motion | LinearModel
+
+
+class NotStabilisable(ModelError):
+    """A mode that grows, or does not die away, and that no input given reaches; `mode` is what evolves by itself."""
+
+    def __init__(self, message: str, mode: Hidden) -> None:
+        super().__init__(message)
+        self.mode = mode
+
+
+def linear_model(
+    subject: Subject,
+    at: Mapping[str, float] | None,
+    parameters: Mapping[str, float] | None,
+    inputs: Mapping[str, float] | None,
+    states: Sequence[str],
+    wanted: Sequence[str],
+) -> LinearModel:
+    """The linear model of a motion, in full; deviations are told by `states`, or by what is `wanted`, as far as it may."""
+    if isinstance(subject, LinearModel):
+        if at or parameters or inputs or states:
+            raise ModelError(f"{subject.model}: a linear model has its motion and its states already; give at=… to linearize")
+        _known(subject, wanted)
+        return subject
+    motion = subject if isinstance(subject, Motion) else motion_at(subject, at, parameters, inputs)
+    linear = linearize(motion, states=states)
+    _known(linear, wanted)
+    if states or all(name in linear.states for name in wanted):
+        return linear
+    return linearize(motion, states=_independent(linear, wanted))
+
+
+def _known(linear: LinearModel, wanted: Sequence[str]) -> None:
+    known = (*linear.states, *linear.outputs)
+    for name in wanted:
+        if name not in known:
+            raise ModelError(f"{linear.model} has no state or output of motion {name!r}{closest(name, known)}")
+
+
+def _independent(linear: LinearModel, names: Sequence[str]) -> tuple[str, ...]:
+    """Names that may tell deviations together, the first ones preferred."""
+    kept, _ = independent_rows(np.array([linear.row(name) for name in names]), np.zeros((0, len(linear.states))))
+    return tuple(names[i] for i in kept)
+
+
+def essential_part(linear: LinearModel, wanted: Sequence[str]) -> LinearModel:
+    """Without states on which nothing that matters depends; the motion must be steady in those that are left."""
+    kept = linear.showing(*wanted).essential(tuple(wanted)).states if wanted else linear.essential().states
+    part = linear.keeping(kept)
+    refuse_unsteady(part, linear.essential().left_out)
+    return part
+
+
+def refuse_unsteady(part: LinearModel, idle: Mapping[str, str]) -> None:
+    """A state may run on only if nothing depends on it: then the linear model is the same at every instant."""
+    moving = [name for name in part.states if abs(part.rates.get(name, 0.0)) > STEADY * max(1.0, abs(part.at.get(name, 0.0)))]
+    bad = [name for name in moving if name not in idle]
+    if not bad:
+        small = 1e-9 * max(float(np.abs(part.A).max(initial=0.0)), 1e-300)
+        bad = [n for n in moving if np.abs(part.A[:, part.states.index(n)]).max(initial=0.0) > small]
+    if bad:
+        rates = ", ".join(f"{name} changes at {part.rates[name]:.4g} per second" for name in bad[:4])
+        raise ModelError(
+            f"{part.model}: the motion to be held is not steady: {rates}; find a steady one near it with "
+            "dr.steady(model, {…}, free=[inputs that may hold it]) and design on that"
+        )
+
+
+def controls_of(part: LinearModel, controls: Sequence[str]) -> tuple[list[int], Array]:
+    """Places of the controls among the inputs, and their columns of B."""
+    for name in controls:
+        if name not in part.inputs:
+            hint = closest(name, part.inputs) if part.inputs else "; it has no inputs"
+            raise ModelError(f"{part.model} has no input {name!r}{hint}")
+    if not controls:
+        raise ModelError(f"{part.model}: no input is named that the law may set; it has {', '.join(part.inputs) or 'none'}")
+    into = [part.inputs.index(name) for name in controls]
+    return into, part.B[:, into]
+
+
+def stabilisable(part: LinearModel, controls: Sequence[str]) -> Structure:
+    """What the controls reach; refused by name if something else grows. Constants of constraints and symmetries may stay."""
+    controls_of(part, controls)
+    structure = part.controllability(tuple(controls))
+    for mode in structure.hidden:
+        if mode.unstable:
+            raise NotStabilisable(_not_stabilisable(part, controls, mode), mode)
+    if structure.rank == 0:
+        cure = _others(part, controls, None)
+        raise ModelError(f"{part.model}: {', '.join(controls)} does nothing to {', '.join(part.states)} in this motion{cure}")
+    return structure
+
+
+def _not_stabilisable(part: LinearModel, controls: Sequence[str], mode: Hidden) -> str:
+    size = "grows" if mode.eigenvalue.real > 0 else "swings on for ever"
+    return f"{part.model}: the pair is not stabilisable: {mode} {size}, whatever {', '.join(controls)} does" + _others(
+        part, controls, mode
+    )
+
+
+def _others(part: LinearModel, controls: Sequence[str], mode: Hidden | None) -> str:
+    """The nearest thing that works: another input, or another motion."""
+    reaching = []
+    for name in part.inputs:
+        if name in controls:
+            continue
+        found = part.controllability((*controls, name))
+        if (mode is None and found.rank) or (mode is not None and not any(h.unstable for h in found.hidden)):
+            reaching.append(name)
+    if reaching:
+        return f"; with {' or '.join(repr(n) for n in reaching)} besides it works: give it too"
+    known = ", ".join(part.inputs)
+    return f"; none of the inputs ({known}) reaches it in this motion: change the motion, or add an input to the model"

@@ -1,0 +1,85 @@
+"""Gain schedules: laws designed at several values of a quantity, joined by splines in it that are compiled in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from draisine.control.design.feedback import Feedback
+from draisine.expr.expression import Expr, Name, Number, clip, lt, where
+from draisine.model.errors import ModelError
+
+Array = NDArray[np.float64]
+
+
+def schedule(design: Callable[[float], Feedback], over: Mapping[str, Sequence[float]]) -> Feedback:
+    """One law from many: gains, references and feedforward as natural cubic splines of a quantity, held beyond its ends.
+
+    At the nodes it is the law designed there. The quantity may be any state, output or parameter of the model.
+
+    >>> import draisine as dr
+    >>> bike = dr.gallery.bicycle()
+    >>> def at(speed):
+    ...     return dr.lqr(bike, {"speed": speed}, weights={"lean": 10.0, "steer": 1.0}, effort={"steer_torque": 0.1})
+    >>> law = schedule(at, over={"speed": [2.0, 3.0, 4.0]})
+    >>> law.scheduled({"speed": 3.0}).round(6).tolist() == law.nodes[1].K.round(6).tolist()
+    True
+    """
+    if len(over) != 1:
+        raise ModelError(f"a schedule is over one quantity, got {', '.join(over) or 'none'}: over={{'speed': [2, 3, 4]}}")
+    ((name, given),) = over.items()
+    knots = np.asarray(given, dtype=float)
+    if knots.ndim != 1 or len(knots) < 2 or not np.all(np.diff(knots) > 0):
+        shown = np.array2string(knots, threshold=6)
+        raise ModelError(f"the nodes of {name!r} must be two or more increasing numbers, got {shown}")
+    nodes = tuple(design(float(value)) for value in knots)
+    first = nodes[0]
+    for node, value in zip(nodes, knots, strict=True):
+        if node.period != first.period:
+            raise ModelError(f"{first.model}: at {name} = {value:g} the law is asked at another period than at {knots[0]:g}")
+        if node.states != first.states or node.controls != first.controls:
+            raise ModelError(
+                f"{first.model}: at {name} = {value:g} the law is of {', '.join(node.states)}, at {knots[0]:g} of "
+                f"{', '.join(first.states)}; name the same states at every node: states=…"
+            )
+    inside = clip(Name(name), float(knots[0]), float(knots[-1]))
+
+    def along(values: Sequence[Expr], what: str) -> Expr:
+        if any(not isinstance(v, Number) for v in values):
+            if all(v == values[0] for v in values):
+                return values[0]
+            raise ModelError(f"{first.model}: {what} moves in time, differently at every node; give references to the schedule")
+        return spline(inside, knots, np.array([v.value for v in values if isinstance(v, Number)]))
+
+    gains = {u: {s: along([n.gains[u][s] for n in nodes], f"the gain of {s!r}") for s in first.states} for u in first.gains}
+    reference = {s: along([n.reference[s] for n in nodes], f"the reference of {s!r}") for s in first.states}
+    needed = dict.fromkeys(u for n in nodes for u in n.feedforward)
+    feed = {u: along([n.feedforward.get(u, Number(0.0)) for n in nodes], f"the input {u!r}") for u in needed}
+    return replace(first, gains=gains, reference=reference, feedforward=feed, nodes=nodes, over=(name, tuple(knots.tolist())))
+
+
+def spline(x: Expr, knots: Array, values: Array) -> Expr:
+    """A natural cubic spline through values at knots, as an expression: a tree of comparisons, a cubic in each leaf."""
+    from scipy.interpolate import CubicSpline
+
+    if np.ptp(values) <= 1e-14 * max(float(np.abs(values).max()), 1e-300):
+        return Number(float(values[0]))
+    pieces = CubicSpline(knots, values, bc_type="natural").c  # (power, piece), highest power first
+
+    def piece(k: int) -> Expr:
+        step = x - float(knots[k])
+        total: Expr = Number(float(pieces[0, k]))
+        for coefficient in pieces[1:, k]:
+            total = total * step + float(coefficient)
+        return total
+
+    def tree(low: int, high: int) -> Expr:
+        if high - low == 1:
+            return piece(low)
+        middle = (low + high) // 2
+        return where(lt(x, float(knots[middle])), tree(low, middle), tree(middle, high))
+
+    return tree(0, len(knots) - 1)

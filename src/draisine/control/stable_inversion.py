@@ -1,0 +1,226 @@
+"""The bounded motion on a path whose remaining dynamics is unstable: a boundary value problem.
+
+Forward in time the motion would run away from any start but one. The directions that grow are left open at the start and pinned
+at the end, where they shall be at rest; the others begin where they are asked to. In between, ẋ = F(t, x) is collocated at Gauss
+points (three in each interval, order 6 at its ends) and solved by Newton's method with exact Jacobians. The answer is judged by
+shooting: from the beginning of each interval an independent method must reach the beginning of the next.
+
+S. Devasia, D. Chen, B. Paden: Nonlinear inversion-based output tracking, IEEE Trans. Automatic Control 41 (1996) 930–942.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from draisine.control.zero_dynamics import Parted, Remaining
+from draisine.model.errors import ModelError
+
+Reals = NDArray[np.float64]
+
+_ROOT = np.sqrt(15.0)
+NODES = np.array([0.5 - _ROOT / 10, 0.5, 0.5 + _ROOT / 10])
+WEIGHTS = np.array([5.0, 8.0, 5.0]) / 18
+MATRIX = np.array(
+    [
+        [5 / 36, 2 / 9 - _ROOT / 15, 5 / 36 - _ROOT / 30],
+        [5 / 36 + _ROOT / 24, 2 / 9, 5 / 36 - _ROOT / 24],
+        [5 / 36 + _ROOT / 30, 2 / 9 + _ROOT / 15, 5 / 36],
+    ]
+)
+STEPS = 30  # of Newton's method
+MOST_SUBSTEPS = 50  # between two points of a guess
+
+
+@dataclass(frozen=True, eq=False)
+class Mesh:
+    """States at the ends of intervals, and at the points in them."""
+
+    times: Reals  # (n + 1)
+    states: Reals  # (n + 1, states)
+    inner: Reals  # (n, 3, states)
+
+    @property
+    def instants(self) -> Reals:
+        """Of the inner states (n, 3)."""
+        return np.asarray(self.times[:-1, None] + np.diff(self.times)[:, None] * NODES)
+
+    def refined(self, split: NDArray[np.bool_]) -> Mesh:
+        """Some of the intervals halved, by interpolation in the old ones."""
+        times = np.sort(np.concatenate([self.times, ((self.times[:-1] + self.times[1:]) / 2)[split]]))
+        old = np.clip(np.searchsorted(self.times, times, side="right") - 1, 0, len(split) - 1)
+        instants = times[:-1, None] + np.diff(times)[:, None] * NODES
+        inner = np.array([[self._at(k, t) for t in row] for k, row in zip(old[:-1], instants, strict=True)])
+        return Mesh(times, np.array([self._at(k, t) for k, t in zip(old, times, strict=True)]), inner)
+
+    def _at(self, k: int, t: float) -> Reals:
+        """The polynomial of an interval through all its states."""
+        points = np.array([0.0, *NODES, 1.0])
+        values = np.vstack([self.states[k], self.inner[k], self.states[k + 1]])
+        s = (t - self.times[k]) / (self.times[k + 1] - self.times[k])
+        weights = [np.prod([(s - b) / (a - b) for b in points if b != a]) for a in points]
+        return np.asarray(np.array(weights) @ values)
+
+
+class Boundary:
+    """The problem: what is asked for at both ends."""
+
+    def __init__(self, remaining: Remaining, start: Reals, span: tuple[float, float], least: float) -> None:
+        self._remaining, self._start, self._least = remaining, start, least
+        self.span = span
+        self.first = remaining.parted(span[0], start, least)
+        normals = np.atleast_2d(remaining.normals(span[0], start))
+        left, sizes, _ = np.linalg.svd(normals, full_matrices=False)
+        self._rows = left[:, sizes > 1e-9 * sizes[0]].T  # independent combinations of the constraints
+
+    @property
+    def least(self) -> float:
+        return self._least
+
+    # ---------------------------------------------------------------- a first guess
+
+    def guess(self, count: int) -> Mesh:
+        """March along the path with the growing directions where their rates vanish."""
+        times = np.linspace(*self.span, count + 1)
+        x = self._calm(times[0], self._start)
+        states, inner = [x], []
+        for k in range(count):
+            instants = times[k] + (times[k + 1] - times[k]) * np.array([*NODES, 1.0])
+            t, row = times[k], []
+            for then in instants:
+                x = self._march(t, x, then)
+                t = then
+                row.append(x)
+            inner.append(row[:-1])
+            states.append(x)
+        return Mesh(times, np.array(states), np.array(inner))
+
+    def _march(self, t: float, x: Reals, until: float) -> Reals:
+        fast = float(np.abs(self._remaining.parted(t, x, self._least).eigenvalues).max(initial=0.0))
+        count = max(1, int(np.ceil(min((until - t) * fast, MOST_SUBSTEPS))))
+        h = (until - t) / count
+        for k in range(count):
+            x = self._stepped(t + k * h, x, h)
+        return self._calm(until, x)
+
+    def _stepped(self, t: float, x: Reals, h: float) -> Reals:
+        def f(t: float, x: Reals) -> Reals:
+            return self._remaining.rates(np.array([t]), x[None])[0]
+
+        k1 = f(t, x)
+        k2 = f(t + h / 2, x + h / 2 * k1)
+        k3 = f(t + h / 2, x + h / 2 * k2)
+        k4 = f(t + h, x + h * k3)
+        return x + h / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
+
+    def _calm(self, t: float, x: Reals) -> Reals:
+        if not np.isfinite(x).all():
+            raise self._lost(t)
+        x = self._remaining.onto(t, x)
+        for _ in range(2):
+            parted = self._remaining.parted(t, x, self._least)
+            if not parted.count:
+                return x
+            rate = parted.growing.T @ self._remaining.rates(np.array([t]), x[None])[0]
+            inner = parted.growing.T @ parted.slope @ parted.unstable
+            x = self._remaining.onto(t, x - parted.unstable @ np.linalg.solve(inner, rate))
+        return x
+
+    # ---------------------------------------------------------------- Newton
+
+    def solve(self, mesh: Mesh) -> Mesh:
+        """The collocated motion on a mesh. What is pinned at the end is measured as the guess has it, and no more turned."""
+        end = self._end(mesh)
+        residual = self._residual(mesh, *self._rates(mesh), end)
+        for _ in range(STEPS):
+            step = self._step(mesh, residual, end)
+            size, share = float(np.abs(residual).max()), 1.0
+            while True:
+                trial = _moved(mesh, share * step)
+                after = self._residual(trial, *self._rates(trial), end)
+                if np.isfinite(after).all() and (np.abs(after).max() < size or size < 1e-9):
+                    break
+                share /= 2
+                if share < 1e-4:
+                    raise self._lost(float(mesh.times[-1]))
+            mesh, residual = trial, after
+            if share == 1.0 and float(np.abs(step).max()) < 1e-11 * max(1.0, float(np.abs(mesh.states).max())):
+                return mesh
+            if share == 1.0 and size < 1e-9 and float(np.abs(after).max()) >= 0.5 * size:
+                return mesh  # rounding
+        raise self._lost(float(mesh.times[-1]))
+
+    def _rates(self, mesh: Mesh) -> tuple[Reals, Reals]:
+        n = mesh.states.shape[1]
+        inner = self._remaining.rates(mesh.instants.ravel(), mesh.inner.reshape(-1, n))
+        return inner.reshape(mesh.inner.shape), self._remaining.rates(mesh.times[-1:], mesh.states[-1:])[0]
+
+    def _end(self, mesh: Mesh) -> Parted:
+        found = self._remaining.parted(float(mesh.times[-1]), mesh.states[-1], self._least)
+        if found.count != self.first.count:
+            raise ModelError(
+                f"{self._remaining.equations.name}: {self.first.count} directions of the remaining motion grow at the start of "
+                f"the path and {found.count} at its end; a bounded motion needs as many: end where it is as at the start"
+            )
+        return found
+
+    def _residual(self, mesh: Mesh, inner: Reals, last: Reals, end: Parted) -> Reals:
+        h = np.diff(mesh.times)[:, None, None]
+        stages = mesh.inner - mesh.states[:-1, None] - h * np.einsum("ab,kbn->kan", MATRIX, inner)
+        steps = mesh.states[1:, None] - mesh.states[:-1, None] - h * np.einsum("b,kbn->kn", WEIGHTS, inner)[:, None]
+        t0 = float(mesh.times[0])
+        begin = [
+            self._rows @ self._remaining.constraints(t0, mesh.states[0]),
+            self.first.others.T @ (mesh.states[0] - self._start),
+            end.growing.T @ last,
+        ]
+        return np.concatenate([*begin, np.concatenate([stages, steps], axis=1).ravel()])
+
+    def _step(self, mesh: Mesh, residual: Reals, end: Parted) -> Reals:
+        """Newton's step, unknowns in the order x₀, then of each interval its three inner states and its end."""
+        from scipy.sparse import coo_array
+        from scipy.sparse.linalg import splu
+
+        count, n = len(mesh.times) - 1, mesh.states.shape[1]
+        h = np.diff(mesh.times)
+        slopes = self._remaining.slopes(mesh.instants.ravel(), mesh.inner.reshape(-1, n)).reshape(count, 3, n, n)
+        last = self._remaining.slopes(mesh.times[-1:], mesh.states[-1:])[0]
+        blocks: list[tuple[int, int, Reals]] = []
+        t0 = float(mesh.times[0])
+        top = np.vstack([self._rows @ np.atleast_2d(self._remaining.normals(t0, mesh.states[0])), self.first.others.T])
+        blocks.append((0, 0, top))
+        blocks.append((len(top), 4 * n * count, end.growing.T @ last))
+        eye = np.eye(n)
+        for k in range(count):
+            row, column = n + 4 * n * k, 4 * n * k
+            for a in range(4):
+                weights = MATRIX[a] if a < 3 else WEIGHTS
+                blocks.append((row + a * n, column, -eye))
+                for b in range(4):
+                    part = (eye if a == b else 0.0 * eye) - (h[k] * weights[b] * slopes[k, b] if b < 3 else 0.0)
+                    if a == b or b < 3:
+                        blocks.append((row + a * n, column + (b + 1) * n, part))
+        rows = np.concatenate([(r + np.arange(len(m)))[:, None].repeat(m.shape[1], 1).ravel() for r, _, m in blocks])
+        columns = np.concatenate([np.tile(c + np.arange(m.shape[1]), len(m)) for _, c, m in blocks])
+        values = np.concatenate([m.ravel() for _, _, m in blocks])
+        size = n * (1 + 4 * count)
+        matrix = coo_array((values, (rows, columns)), shape=(size, size)).tocsc()
+        try:
+            return np.asarray(-splu(matrix).solve(residual))
+        except RuntimeError:
+            raise self._lost(float(mesh.times[-1])) from None
+
+    def _lost(self, t: float) -> ModelError:
+        return ModelError(
+            f"{self._remaining.equations.name}: no bounded motion along the path was found up to t = {t:g} s; make the path "
+            "gentler, begin it straight, or shorten it and see how far it can be followed"
+        )
+
+
+def _moved(mesh: Mesh, step: Reals) -> Mesh:
+    n, count = mesh.states.shape[1], len(mesh.times) - 1
+    parts = step[n:].reshape(count, 4, n)
+    states = mesh.states + np.vstack([step[:n], parts[:, 3]])
+    return Mesh(mesh.times, states, mesh.inner + parts[:, :3])

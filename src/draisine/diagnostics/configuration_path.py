@@ -1,0 +1,111 @@
+"""A way through the admissible configurations, straight on from the state, past turning points of any coordinate.
+
+The way is that of least bending: a step along the tangent, back onto the position constraints, and the tangent projected onto the
+new tangent space. A mechanism of one freedom has no other. Time is the last coordinate; it moves only where constraints do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from draisine.dynamics.constraints.constraint_manifold import CLOSED, RANK, Constrained
+
+Array = NDArray[np.float64]
+
+STEP = 0.06  # of a step, in radians or typical lengths
+SHORTEST = 1e-5
+FARTHEST = np.pi  # change of any coordinate at which a way ends; twice that, where it is the only one
+MOST_STEPS = 120
+
+
+@dataclass(frozen=True)
+class Stop:
+    """A configuration on the way: coordinates and time in units of their sizes, the tangent, and how far it is from the start."""
+
+    place: Array
+    tangent: Array
+    length: float
+
+
+class Way:
+    """Where a mechanism gets from its state when it sets out in one direction."""
+
+    def __init__(self, patient: Constrained, direction: Array, farthest: float = FARTHEST) -> None:
+        """`direction`: rates of coordinates, then of time."""
+        self.patient, self.farthest = patient, farthest
+        self.ended = False  # whether `stops` came to a place where the constraints could not be kept further
+        self._scale = np.append(patient.sizes, 1.0)
+        size = np.linalg.norm(direction[:-1] / patient.sizes)
+        if direction[-1] and size:
+            self._scale[-1] = direction[-1] / size  # time in units that bring about as much as a radian does
+        self._timed = bool(direction[-1])
+        start = np.append(patient.place, 0.0) / self._scale
+        tangent = direction / self._scale
+        self.start = Stop(start, tangent / np.linalg.norm(tangent), 0.0)
+
+    def coordinates(self, stop: Stop) -> tuple[Array, float]:
+        """Coordinates and time in their own units."""
+        y = stop.place * self._scale
+        return y[:-1], float(y[-1])
+
+    def rates(self, stop: Stop) -> Array:
+        """Of coordinates, then of time, by the length of the way."""
+        return np.asarray(stop.tangent * self._scale)
+
+    def on(self, stop: Stop, step: float) -> Stop | None:
+        """The configuration one step on; None if the constraints cannot be kept."""
+        found = self._onto(stop.place + step * stop.tangent)
+        if found is None:
+            return None
+        ahead, slope = found
+        if np.linalg.norm(ahead - stop.place - step * stop.tangent) > 0.5 * abs(step):
+            return None
+        tangent = stop.tangent - np.linalg.lstsq(slope, slope @ stop.tangent, rcond=RANK)[0] if len(slope) else stop.tangent
+        size = float(np.linalg.norm(tangent))
+        return Stop(ahead, tangent / size, stop.length + step) if np.isfinite(size) and size > 0.1 else None
+
+    def stops(self) -> Iterator[Stop]:
+        """One after the other, as far as the way is of interest or goes."""
+        stop, step = self.start, STEP
+        for _ in range(MOST_STEPS):
+            following = self.on(stop, step)
+            while following is None and step > SHORTEST:
+                step /= 4
+                following = self.on(stop, step)
+            if following is None:
+                self.ended = True
+                return
+            stop, step = following, min(2 * step, STEP)
+            yield stop
+            moved = stop.place - self.start.place
+            if np.abs(moved[:-1]).max() >= self.farthest or (stop.length > 1.0 and self._closed(moved)):
+                return
+
+    def _closed(self, moved: Array) -> bool:
+        """Whether it has come back to the start: full turns of angles do not count, and time does not matter."""
+        lengths = np.array([c.unit == "m" for c in self.patient.equations.coordinates])
+        apart = np.where(lengths, moved[:-1], 2 * np.sin(moved[:-1] / 2))
+        return bool(np.linalg.norm(apart) < STEP)
+
+    def _onto(self, y: Array) -> tuple[Array, Array] | None:
+        """The nearest configuration that keeps the constraints, and their slope there."""
+        for _ in range(12):
+            found = self._slope(y)
+            if found is None or np.abs(found[0]).max(initial=0.0) <= CLOSED:
+                return (y, found[1]) if found is not None else None
+            y = y + np.linalg.lstsq(found[1], -found[0], rcond=RANK)[0]
+        found = self._slope(y)
+        return (y, found[1]) if found is not None and np.abs(found[0]).max() <= 1e3 * CLOSED else None
+
+    def _slope(self, y: Array) -> tuple[Array, Array] | None:
+        """Residuals, and their slope by scaled coordinates and time. Where nothing moves in time, time is held by a row."""
+        found = self.patient.open_gaps((y * self._scale)[:-1], float(y[-1] * self._scale[-1]))
+        if found is None:
+            return None
+        gaps, by_place, by_time = found
+        slope = np.column_stack([by_place, by_time if self._timed else np.zeros(len(gaps))]) * self._scale
+        return gaps, slope

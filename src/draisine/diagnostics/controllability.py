@@ -1,0 +1,76 @@
+"""Directions that the inputs can and cannot reach, to first order at a state (Kalman)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from draisine.diagnostics.linear_combinations import echelon, terms
+from draisine.results.linear import LinearModel
+
+Array = NDArray[np.float64]
+
+REACHED = 1e-8  # share of a direction, of unit length, outside what is reached, from which it counts as new
+GROWS = 1e-7  # real part from which a deviation counts as growing
+
+
+@dataclass(frozen=True)
+class Reach:
+    """What the inputs reach to first order.
+
+    - `controllable` of `states` directions; `unreached`: combinations of states, name → coefficient, that no input changes, and
+      the `eigenvalues` by which these develop on their own.
+    - `steady`: whether the state is a steady motion or at rest; the answer holds for a while only if it is.
+    """
+
+    inputs: tuple[str, ...]
+    controllable: int
+    states: int
+    unreached: tuple[dict[str, float], ...]
+    eigenvalues: tuple[complex, ...]
+    steady: bool
+
+    @property
+    def stabilisable(self) -> bool:
+        """Whether what is out of reach does not grow by itself."""
+        return all(z.real <= GROWS for z in self.eigenvalues)
+
+
+def reach(linear: LinearModel, steady: bool = True) -> Reach:
+    """Controllable and uncontrollable directions of a linear model.
+
+    >>> a, b = np.array([[0.0, 1.0], [-4.0, 0.0]]), np.array([[0.0], [1.0]])
+    >>> twin = LinearModel("twins", ("a", "a_rate", "b", "b_rate"), ("push",), (), np.kron(np.eye(2), a), np.vstack([b, b]),
+    ...                    np.zeros((0, 4)), np.zeros((0, 1)))
+    >>> found = reach(twin)
+    >>> found.controllable, found.unreached
+    (2, ({'a': 1.0, 'b': -1.0}, {'a_rate': 1.0, 'b_rate': -1.0}))
+    """
+    n = len(linear.states)
+    basis = _krylov(linear.A, linear.B) if linear.inputs and n else np.zeros((n, 0))
+    left = np.linalg.svd(basis)[0][:, basis.shape[1] :] if basis.shape[1] else np.eye(n)
+    directions = tuple(terms(row, linear.states) for row in echelon(left.T))
+    values = np.linalg.eigvals(left.T @ linear.A @ left) if left.shape[1] else np.zeros(0)
+    ordered = sorted((complex(z) for z in values), key=lambda z: (z.real, z.imag))
+    return Reach(linear.inputs, basis.shape[1], n, directions, tuple(ordered), steady)
+
+
+def _krylov(a: Array, b: Array) -> Array:
+    """An orthonormal basis of span(B, AB, A²B, …), column by column so that large powers of A do no harm."""
+    basis: list[Array] = []
+    waiting = [column for column in b.T if np.linalg.norm(column) > 0]
+    while waiting and len(basis) < len(a):
+        column = waiting.pop(0)
+        left = column / np.linalg.norm(column)
+        for _ in range(2):
+            for known in basis:
+                left = left - known * float(known @ left)
+        rest = float(np.linalg.norm(left))
+        if rest > REACHED:
+            basis.append(left / rest)
+            following = a @ basis[-1]
+            if np.linalg.norm(following) > 1e-12:
+                waiting.append(following)
+    return np.column_stack(basis) if basis else np.zeros((len(a), 0))

@@ -1,0 +1,294 @@
+"""The constraint doctor: what a description's constraints do, in words for people and numbers for programs.
+
+>>> import draisine as dr
+>>> found = dr.diagnose(dr.gallery.chaplygin_sleigh())
+>>> found.freedoms_of_position, found.freedoms_of_velocity, found.growth.dimensions, found.index.differential
+(3, 2, (2, 3), 2)
+>>> for line in found.sections["freedoms"]:
+...     print(line)
+3 freedoms of position, 2 of velocity: 1 velocity constraint forbids no position
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+
+from draisine.diagnostics.controllability import Reach, reach
+from draisine.diagnostics.lie_brackets import Growth, growth
+from draisine.diagnostics.singular_configurations import (
+    FEW_WAYS,
+    MOST_WAYS,
+    Measures,
+    Singular,
+    freedoms_of_shape,
+    singular_nearby,
+)
+from draisine.diagnostics.summary import told
+from draisine.diagnostics.symmetry import Symmetries, ignorable_states, symmetries
+from draisine.diagnostics.velocity_choice import Choice, choice_of
+from draisine.dynamics.constraints.constraint_manifold import Constrained, rank_of
+from draisine.dynamics.dae.index_of import index_of, index_of_mechanism
+from draisine.dynamics.dae.index_report import IndexReport
+from draisine.dynamics.derive import derive
+from draisine.dynamics.formulation_choice import Augmented
+from draisine.model.errors import ModelError
+from draisine.model.items import System
+from draisine.model.model import Model
+from draisine.program.dae_residual import Implicit
+from draisine.program.equations import Equations
+from draisine.stability.linearization import Motion, linearize, motion_at
+
+Found = TypeVar("Found")
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """What the doctor found. `print` it for people; `as_data()` is for programs.
+
+    - `coordinates`, `velocities`: how many the description has. `freedoms_of_position` and `freedoms_of_velocity` are what the
+      constraints leave; `driven`: whether some constraint moves in time by itself.
+    - `constraints`: names of the velocity constraints, the rates of position constraints among them; `rank`: how many of them
+      are independent, `rank_here` at the state itself; `redundant`: constraint → those it repeats, none if it holds by itself.
+    - `growth`: integrable or truly nonholonomic; `index`: of the differential-algebraic system as posed.
+    - `singular`: configurations nearby, along the freedoms `followed`; large mechanisms have more, `unfollowed`.
+    - `choice`: how well the independent velocities serve; `symmetries`; `reach`: what inputs reach.
+    - `notes`: what was not looked at, and why. None where something does not apply.
+    """
+
+    model: str
+    coordinates: int
+    velocities: int
+    freedoms_of_position: int
+    freedoms_of_velocity: int
+    driven: bool = False
+    constraints: tuple[str, ...] = ()
+    rank: int = 0
+    rank_here: int = 0
+    redundant: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    growth: Growth | None = None
+    index: IndexReport | None = None
+    singular: tuple[Singular, ...] = ()
+    followed: tuple[str, ...] = ()
+    unfollowed: tuple[str, ...] = ()
+    choice: Choice | None = None
+    symmetries: Symmetries | None = None
+    reach: Reach | None = None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def can_move(self) -> bool:
+        """Whether the constraints leave any motion, or make one. Systems without velocities are taken to move by themselves."""
+        return self.freedoms_of_velocity > 0 or self.driven or (self.coordinates > 0 and not self.velocities)
+
+    @property
+    def sections(self) -> dict[str, tuple[str, ...]]:
+        """Heading → sentences."""
+        return told(self)
+
+    if TYPE_CHECKING:  # attached by `draisine.view.drawn.judged`, since pictures are drawn elsewhere
+
+        def plot(self, **options: Any) -> Any: ...
+
+    def as_data(self) -> dict[str, Any]:
+        """Plain numbers, texts, lists and dicts, for JSON; what is infinite is None there."""
+        data = {**asdict(self), "can_move": self.can_move, "sections": self.sections}
+        if self.index is not None:
+            data["index"] = self.index.as_data()
+        if self.reach is not None:
+            data["reach"] = {**data["reach"], "stabilisable": self.reach.stabilisable}
+        return dict(_plain(data))
+
+    def __str__(self) -> str:
+        lines = [f"diagnosis of {self.model}"]
+        for heading, sentences in self.sections.items():
+            lines += [f"  {heading}", *(f"    {sentence}" for sentence in sentences)]
+        return "\n".join(lines)
+
+
+def diagnose(
+    model: Model | System | Equations, at: Mapping[str, float] | None = None, *, parameters: Mapping[str, float] | None = None
+) -> Diagnosis:
+    """What constraints do to a mechanism: degrees of freedom, redundancy, integrability, index, singular configurations nearby,
+    conditioning of the independent velocities, symmetries, and what its inputs reach.
+
+    - `model`: a description, or equations typed by hand. Of differential-algebraic and first-order systems those parts are told
+      that have a meaning for them.
+    - `at`: wishes for the state, as in `simulate`; ranks and brackets are looked at near it too, where nothing is special. Of
+      differential-algebraic systems, unknowns that are held.
+
+    >>> import draisine as dr
+    >>> cart = dr.diagnose(dr.gallery.cart_pole())
+    >>> cart.reach.controllable, cart.reach.states
+    (4, 4)
+    >>> dr.diagnose(dr.gallery.tricycle()).redundant
+    {'rear_right_y': ('rear_left_y',)}
+    """
+    if isinstance(model, Equations):
+        if isinstance(model.dynamics, Implicit):
+            return _of_implicit(model, at, parameters)
+        if not model.velocities:
+            return _of_first_order(model, at, parameters)
+        equations = model
+        whole = model if len(model.independent) == len(model.velocities) else None
+    else:
+        equations = derive(model, work=False)
+        if not equations.velocities:
+            return Diagnosis(equations.name, 0, 0, 0, 0, notes=("no joint of it moves: nothing can be said",))
+        whole = derive(model, work=False, formulation=Augmented())
+    motion = motion_at(equations, at, parameters)
+    return _of_mechanism(Constrained(equations, whole, motion), motion)
+
+
+class _Notes:
+    """What could not be looked at, and why."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+
+    def attempt(self, what: str, look: Callable[[], Found]) -> Found | None:
+        """A part of the diagnosis, or a note why there is none."""
+        try:
+            return look()
+        except ModelError as problem:
+            self.lines.append(f"{what} not looked at: {problem}")
+        except np.linalg.LinAlgError:
+            self.lines.append(f"{what} not looked at: masses and constraints do not determine the accelerations at the state")
+        return None
+
+
+def _of_mechanism(patient: Constrained, motion: Motion) -> Diagnosis:
+    e, notes = patient.equations, _Notes()
+    selection = patient.selection
+    names = patient.row_names
+    here = patient.look(patient.place)
+    found = notes.attempt("symmetries", lambda: symmetries(patient))
+    ignorable = found.ignorable if found is not None else ()
+    nearby = notes.attempt("singular configurations", lambda: _singular(patient, ignorable))
+    followed, unfollowed, singular = nearby or ((), (), ())
+    return Diagnosis(
+        model=e.name,
+        coordinates=len(e.coordinates),
+        velocities=len(e.velocities),
+        freedoms_of_position=patient.directions - patient.held_rank,
+        freedoms_of_velocity=len(e.velocities) - len(selection.kept),
+        driven=patient.moves_by_itself,
+        constraints=names,
+        rank=len(selection.kept),
+        rank_here=rank_of(patient.kept_rows(here)) if here.finite else 0,
+        redundant={names[s.row]: tuple(names[i] for i in s.repeats) for s in selection.spare},
+        growth=notes.attempt("integrability", lambda: growth(patient)),
+        index=notes.attempt("index", lambda: index_of_mechanism(patient)),
+        singular=singular,
+        followed=followed,
+        unfollowed=unfollowed,
+        choice=choice_of(patient),
+        symmetries=found,
+        reach=notes.attempt("reach of the inputs", lambda: _reach(motion, ignorable)),
+        notes=tuple(notes.lines),
+    )
+
+
+def _singular(patient: Constrained, ignorable: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...], tuple[Singular, ...]]:
+    """Names of the freedoms that are followed and of those that are not, and what is found along the former."""
+    if not patient.row_names:
+        return (), (), ()
+    measures = Measures(patient)
+    freedoms = freedoms_of_shape(patient, measures, ignorable)
+    chosen = freedoms[: FEW_WAYS if patient.large else MOST_WAYS]
+    left = tuple(f.name for f in freedoms[len(chosen) :])
+    return tuple(f.name for f in chosen), left, tuple(singular_nearby(patient, measures, chosen))
+
+
+def _of_first_order(e: Equations, at: Mapping[str, float] | None, parameters: Mapping[str, float] | None) -> Diagnosis:
+    """ẋ = f(t, x, u, p): nothing is constrained, unless the index has been lowered and the constraints are kept beside it."""
+    motion, notes = motion_at(e, at, parameters), _Notes()
+    ignorable = notes.attempt("symmetries", lambda: ignorable_states(e, motion.x, motion.u, motion.p))
+    count = len(e.coordinates)
+    names = tuple(c.name for c in e.constraints)
+    if names:
+        return _of_lowered(e, motion, names)
+    return Diagnosis(
+        model=e.name,
+        coordinates=count,
+        velocities=0,
+        freedoms_of_position=count,
+        freedoms_of_velocity=count,
+        index=index_of(e),
+        symmetries=Symmetries(ignorable, ()) if ignorable is not None else None,
+        reach=notes.attempt("reach of the inputs", lambda: _reach(motion, ignorable or ())),
+        notes=("a first-order system ẋ = f: it has no constraints", *notes.lines),
+    )
+
+
+def _of_lowered(e: Equations, motion: Motion, names: tuple[str, ...]) -> Diagnosis:
+    """ẋ = f with invariants that a start must fulfil."""
+    notes, count = _Notes(), len(e.coordinates)
+    slope = e.motion.jacobian("residuals", "q")([0.0], motion.x[:count], [], motion.u, motion.p)[0]
+    held = rank_of(np.reshape(slope, (len(names), count)))
+    notes.lines.append("its index has been lowered: ẋ = f keeps the constraints, and a start must fulfil them")
+    return Diagnosis(
+        model=e.name,
+        coordinates=count,
+        velocities=0,
+        freedoms_of_position=count - held,
+        freedoms_of_velocity=count - held,
+        constraints=names,
+        rank=held,
+        rank_here=held,
+        reach=notes.attempt("reach of the inputs", lambda: _reach(motion, ())),
+        notes=tuple(notes.lines),
+    )
+
+
+def _of_implicit(e: Equations, at: Mapping[str, float] | None, parameters: Mapping[str, float] | None) -> Diagnosis:
+    """0 = F(t, x, ẋ): its index is what there is to know."""
+    index = index_of(e, at, parameters=parameters)
+    known = [c.name for c in e.constraints]
+    freedoms = index.freedoms if index.freedoms is not None else len(e.coordinates) - len(known)
+    notes = [
+        "a differential-algebraic system: brackets, singular positions, symmetries and the reach of inputs are told of "
+        "mechanisms and of ẋ = f; reduce_index gives the latter"
+    ]
+    if index.freedoms is None:
+        notes.append("how many unknowns a start may choose follows only from counting equations: no index was found")
+    return Diagnosis(
+        model=e.name,
+        coordinates=len(e.coordinates),
+        velocities=0,
+        freedoms_of_position=freedoms,
+        freedoms_of_velocity=freedoms,
+        constraints=tuple(dict.fromkeys(known)),
+        rank=len(e.coordinates) - freedoms,
+        rank_here=len(e.coordinates) - freedoms,
+        index=index,
+        notes=tuple(notes),
+    )
+
+
+def _reach(motion: Motion, ignorable: tuple[str, ...]) -> Reach | None:
+    """What inputs reach; whether the motion stays as it is is told by the rates of what is not ignorable."""
+    if not motion.equations.inputs:
+        return None
+    linear = linearize(motion)
+    moving = [abs(rate) for name, rate in linear.rates.items() if name not in ignorable]
+    return reach(linear, steady=max(moving, default=0.0) < 1e-6)
+
+
+def _plain(data: Any) -> Any:
+    """For JSON: complex numbers as {re, im}, tuples as lists, no infinities."""
+    if isinstance(data, dict):
+        return {str(key): _plain(value) for key, value in data.items()}
+    if isinstance(data, list | tuple | set | frozenset):
+        return [_plain(value) for value in data]
+    if isinstance(data, complex):
+        return {"re": data.real, "im": data.imag}
+    if isinstance(data, float | np.floating):
+        return float(data) if math.isfinite(data) else None
+    if isinstance(data, np.integer):
+        return int(data)
+    return data

@@ -1,0 +1,276 @@
+"""Which velocity constraints are truly nonholonomic: the growth of the admissible directions under Lie brackets.
+
+Where the constraints let the mechanism move are the vector fields X₁ … X_k of q̇. If moving along one, then another, then back
+and back gives a new direction, [X_i, X_j], the constraint that seemed to forbid it does not forbid any position. What no bracket
+reaches is forbidden for good: those combinations of constraints are integrable, holonomic in disguise (Frobenius; Chow and
+Rashevskii). The dimensions reached by brackets of depth 1, 2, … are the growth vector.
+
+Constraints that move in time, A v + a₀ = 0, are looked at in time and space together: what time itself does, (1, q̇ at rest), is
+one more field, and its direction is not counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import casadi as ca
+import numpy as np
+from numpy.typing import NDArray
+
+from draisine.diagnostics.linear_combinations import SMALL, echelon, spanned, terms
+from draisine.dynamics.constraints.constraint_manifold import Constrained, Sight, pivots, rank_of
+
+Array = NDArray[np.float64]
+
+DEEPEST = 6
+NEW = 1e-7  # share of a direction, of unit length, outside what is already reached, from which it counts as new
+MOST_BRACKETS = 150  # of one depth; beyond, the growth is not followed
+
+
+@dataclass(frozen=True)
+class Integrable:
+    """A combination of velocity constraints that forbids positions although no position constraint says so.
+
+    `terms` are constraint → coefficient at one configuration; where the coefficients differ at another, it is not `constant`.
+    """
+
+    terms: dict[str, float]
+    constant: bool
+
+
+@dataclass(frozen=True)
+class Growth:
+    """How the admissible directions grow under brackets.
+
+    - `dimensions`: reached by brackets of depth 1, 2, … where nothing is special; `here`: at the state itself, where it may be
+      less. None where something has no meaning at the state.
+    - `directions`: of all velocities that coordinates tell of.
+    - `known`: constraints of position that the model names; `disguised`: further ones among those of velocity.
+    - `nonholonomic`: how many independent combinations of constraints forbid no position, and `among` which they are.
+    - `complete`: whether brackets have been followed to their end.
+    """
+
+    dimensions: tuple[int, ...]
+    here: tuple[int, ...] | None
+    directions: int
+    known: tuple[str, ...]
+    disguised: tuple[Integrable, ...]
+    nonholonomic: int
+    among: tuple[str, ...]
+    complete: bool
+
+    @property
+    def reached(self) -> int:
+        """Dimension of the positions that can be reached from one of them, whatever the way."""
+        return self.dimensions[-1]
+
+
+def growth(patient: Constrained) -> Growth:
+    """Growth of the admissible directions of a mechanism, and which of its constraints are integrable."""
+    known = tuple(patient.gap_names[k] for k in patient.held)
+    free = patient.directions - _told(patient)
+    if _all_from_positions(patient):
+        return Growth((free,), (free,), patient.directions, known, (), 0, (), True)
+    space = _Space(patient)
+    reached, complete = _grown(space, patient.directions - patient.held_rank)
+    disguised, among = _integrable(patient, space, reached) if patient.whole is not None else ((), ())
+    generic, _, here = reached
+    return Growth(
+        dimensions=generic.dimensions,
+        here=here.dimensions if here.dimensions[0] == free else None,
+        directions=patient.directions,
+        known=known,
+        disguised=disguised,
+        nonholonomic=generic.dimension - free,
+        among=among,
+        complete=complete,
+    )
+
+
+def _told(patient: Constrained) -> int:
+    """Directions of the coordinates that the velocity constraints forbid."""
+    if patient.whole is None:
+        return len(patient.selection.kept)
+    best = 0
+    for sight in patient.sights:
+        rows = patient.kept_rows(sight)
+        left = np.linalg.svd(rows)[2][rank_of(rows) :].T if len(rows) else np.eye(len(patient.velocities))
+        best = max(best, patient.directions - rank_of((sight.moving @ left).T))
+    return best
+
+
+def _all_from_positions(patient: Constrained) -> bool:
+    """Whether every velocity constraint is the rate of position constraints."""
+    if not patient.row_names:
+        return True
+    if patient.whole is None:
+        return len(patient.selection.kept) == patient.held_rank
+    joint = max(rank_of(np.vstack([patient.kept_rows(s), patient.held_rows(s)])) for s in patient.sights)
+    return joint == patient.held_rank
+
+
+class _Space:
+    """Where the fields live: coordinates, and time before them where constraints move."""
+
+    def __init__(self, patient: Constrained) -> None:
+        self.patient = patient
+        self.timed = patient.moves_by_itself
+        self.ordinary = (patient.places[-1], patient.places[-2 if len(patient.places) > 2 else -1])  # in no way special
+        eliminated = len(patient.equations.independent) < len(patient.velocities)
+        self.y, self.fields = self._reduced() if eliminated else self._solved()
+
+    def _fields(self, y: Any, kind: type, columns: Any, rest: Any) -> tuple[Any, list[Any]]:
+        parts = [columns[:, i] for i in range(columns.shape[1])]
+        if not self.timed:
+            return y, parts
+        return y, [ca.vertcat(kind(1), rest), *(ca.vertcat(kind(0), part) for part in parts)]
+
+    def _reduced(self) -> tuple[Any, list[Any]]:
+        patient = self.patient
+        values = [ca.DM(patient.motion.u), ca.DM(patient.motion.p)]
+        columns, rest = ca.substitute(list(patient.own_fields), [patient.u, patient.p], values)
+        y = ca.vertcat(patient.t, patient.q) if self.timed else patient.q
+        if not self.timed:
+            columns, rest = ca.substitute([columns, rest], [patient.t], [ca.SX(0)])
+        return self._fields(y, ca.SX, columns, rest)
+
+    def _solved(self) -> tuple[Any, list[Any]]:
+        """Rows solved for as many velocities, at run time: derivatives of a solution are solutions with the same matrix."""
+        patient = self.patient
+        sight = patient.look(patient.generic)
+        kept = list(patient.selection.kept)
+        dependent = pivots(patient.kept_rows(sight), len(kept))
+        free = [j for j in range(len(patient.velocities)) if j not in dependent]
+        parts = [patient.rows[kept, :], patient.drift[kept], *patient.fields]
+        look = ca.Function("fields", [patient.t, patient.q, patient.u, patient.p], [ca.densify(e) for e in parts])
+        y = ca.MX.sym("y", patient.q.numel() + self.timed)
+        t, q = (y[0], y[1:]) if self.timed else (ca.MX(0), y)
+        rows, drift, moving, carried = look(t, q, patient.motion.u, patient.motion.p)
+        solved = -ca.solve(rows[:, dependent], ca.horzcat(rows[:, free], drift), "qr")
+        unit = ca.DM.eye(len(patient.velocities))
+        kernel = unit[:, dependent] @ solved[:, : len(free)] + unit[:, free]
+        resting = unit[:, dependent] @ solved[:, len(free)]
+        return self._fields(y, ca.MX, moving @ kernel, moving @ resting + carried)
+
+    def values(self, fields: Sequence[Any], places: Sequence[Array]) -> list[Array]:
+        """The fields as columns, at each of the places."""
+        evaluate = ca.Function("values", [self.y], [ca.densify(ca.horzcat(*fields))])
+        return [np.asarray(evaluate(np.concatenate([[0.0], q]) if self.timed else q).full()) for q in places]
+
+
+class _Reached:
+    """An orthonormal basis of the directions reached so far, and its dimension after each depth."""
+
+    def __init__(self, space: _Space) -> None:
+        self.vectors: list[Array] = []
+        self._counted: list[int] = []
+        self._timed, self._size = space.timed, space.y.numel()
+
+    @property
+    def matrix(self) -> Array:
+        return np.column_stack(self.vectors) if self.vectors else np.zeros((self._size, 0))
+
+    @property
+    def dimension(self) -> int:
+        return len(self.vectors) - self._timed
+
+    @property
+    def dimensions(self) -> tuple[int, ...]:
+        """Up to the depth that was the last to bring anything; at special places some before it may bring nothing."""
+        return tuple(self._counted[: self._counted.index(self.dimension) + 1])
+
+    def take(self, columns: Array) -> list[bool]:
+        """The directions of one depth: which of them are new."""
+        new = [self._takes(column) for column in columns.T]
+        self._counted.append(self.dimension)
+        return new
+
+    def _takes(self, column: Array) -> bool:
+        size = float(np.linalg.norm(column))
+        if not np.isfinite(size) or size < 1e-10:
+            return False
+        left = column / size
+        for _ in range(2):
+            for known in self.vectors:
+                left = left - known * float(known @ left)
+        rest = float(np.linalg.norm(left))
+        if rest <= NEW:
+            return False
+        self.vectors.append(left / rest)
+        return True
+
+
+def _grown(space: _Space, most: int) -> tuple[tuple[_Reached, _Reached, _Reached], bool]:
+    """Brackets depth by depth at two places in no way special and at the state, and whether they came to an end."""
+    patient = space.patient
+    places = (*space.ordinary, patient.place)
+    reached = (_Reached(space), _Reached(space), _Reached(space))
+    first, level = space.fields, space.fields
+    for depth in range(1, DEEPEST + 1):
+        if depth > 1:
+            pairs = [(x, y) for j, y in enumerate(level) for i, x in enumerate(first) if depth > 2 or i < j]
+            if len(pairs) > MOST_BRACKETS:
+                return reached, False
+            level = [_bracket(x, y, space.y) for x, y in pairs]
+        new = [basis.take(values) for basis, values in zip(reached, space.values(level, places), strict=True)]
+        if depth > 1:
+            # a bracket that adds nothing in general may add something at the state, and may lead further there
+            level = [field for field, *counts in zip(level, *new, strict=True) if any(counts)]
+        if all(basis.dimension == most for basis in reached) or len(level) < (1 if depth > 1 else 2):
+            return reached, True
+    return reached, False
+
+
+def _bracket(x: Any, y: Any, at: Any) -> Any:
+    """[X, Y] = Y′ X − X′ Y."""
+    return ca.jtimes(y, at, x) - ca.jtimes(x, at, y)
+
+
+# ---------------------------------------------------------------- which constraints are integrable
+
+
+def _integrable(
+    patient: Constrained, space: _Space, reached: Sequence[_Reached]
+) -> tuple[tuple[Integrable, ...], tuple[str, ...]]:
+    """Disguised combinations, and the names of the rows that are not integrable by themselves."""
+    names = [patient.row_names[i] for i in patient.selection.kept]
+    sight, other = (patient.look(q) for q in space.ordinary)
+    kernel, elsewhere = (
+        _annihilating(patient, s, space.timed, basis.matrix) for s, basis in zip((sight, other), reached, strict=False)
+    )
+    open_rows = tuple(name for i, name in enumerate(names) if not spanned(np.eye(len(names))[i], kernel))
+    lengths = patient.lengths[list(patient.selection.kept)]
+    known, found = _from_positions(patient, sight), list[Integrable]()
+    for row in echelon(kernel):
+        if not spanned(row, known):
+            known = np.vstack([known, row])
+            found.append(Integrable(terms(row / lengths, names), spanned(row, elsewhere)))
+    return tuple(found), open_rows
+
+
+def _annihilating(patient: Constrained, sight: Sight, timed: bool, reached: Array) -> Array:
+    """Combinations c of the rows that count with c·(A v + a₀) = 0 for everything reached."""
+    rows = patient.kept_rows(sight)
+    if not timed:
+        times, places = np.zeros(reached.shape[1]), reached
+    else:
+        times, places = reached[0], reached[1:]
+    # velocities that move no coordinate are admissible directions of their own: a row that holds one of them forbids no position
+    v = np.linalg.pinv(sight.moving) @ (places - np.outer(sight.carried, times))
+    blind = np.linalg.svd(sight.moving)[2][rank_of(sight.moving) :].T
+    kept = list(patient.selection.kept)
+    image = np.hstack([rows @ v + np.outer(sight.drift[kept] / patient.lengths[kept], times), rows @ blind])
+    left, values, _ = np.linalg.svd(image)
+    return np.asarray(left[:, int(np.sum(values > SMALL)) :].T)
+
+
+def _from_positions(patient: Constrained, sight: Sight) -> Array:
+    """Combinations of the rows that count that are rates of the model's position constraints."""
+    rows, held = patient.kept_rows(sight), patient.held_rows(sight)
+    if not len(held):
+        return np.zeros((0, len(rows)))
+    share = np.linalg.lstsq(rows.T, held.T, rcond=1e-10)[0].T
+    lost = np.linalg.norm(held - share @ rows, axis=1) > SMALL * np.linalg.norm(held, axis=1)
+    return np.asarray(share[~lost])

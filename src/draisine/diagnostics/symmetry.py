@@ -1,0 +1,183 @@
+"""Symmetries: coordinates on which nothing depends, and momenta that nothing changes.
+
+A coordinate on which nothing depends has a momentum that stays, unless a constraint takes a part in it: wheels on the ground
+depend neither on the place nor on the heading, and change momenta all the same. So momenta are looked at by themselves, by their
+rates along the motion at random admissible states, without inputs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import casadi as ca
+import numpy as np
+from numpy.typing import NDArray
+
+from draisine.dynamics.constraints.constraint_manifold import Constrained
+from draisine.program.equations import Equations
+from draisine.program.linear_solve import Solved
+from draisine.stability.steady import ignorable_at
+
+Array = NDArray[np.float64]
+
+STEP = 1e-3  # in time, for the rate of a momentum
+STAYS = 1e-6  # rate of a momentum, relative to what velocities make of momenta
+LOOKS = 3
+SPEED = 0.5
+
+
+@dataclass(frozen=True)
+class Symmetries:
+    """`ignorable`: coordinates on which nothing depends; `conserved`: momenta that stay as they are without inputs."""
+
+    ignorable: tuple[str, ...]
+    conserved: tuple[str, ...]
+
+
+def symmetries(patient: Constrained) -> Symmetries:
+    """Of a mechanism, near a state."""
+    ignorable = ignorable_at(patient.equations, [_state(patient, q, k) for k, q in _places(patient)], *_given(patient))
+    free = patient.whole is not None and len(patient.velocities) > len(patient.selection.kept)
+    return Symmetries(ignorable, tuple(_conserved(patient)) if free else ())
+
+
+def ignorable_states(e: Equations, x: Array, u: Array, p: Array) -> tuple[str, ...]:
+    """States of a system without velocities on which nothing depends."""
+    rng = np.random.default_rng(2007)
+    states = [x + rng.uniform(-0.15, 0.15, len(x)) * np.maximum(np.abs(x), 1.0) for _ in range(LOOKS)]
+    return ignorable_at(e, states, u, p)
+
+
+def _given(patient: Constrained) -> tuple[Array, Array]:
+    return patient.motion.u, patient.motion.p
+
+
+def _places(patient: Constrained) -> list[tuple[int, Array]]:
+    return list(enumerate(patient.places[-LOOKS:]))
+
+
+def _speeds(patient: Constrained, q: Array, seed: int) -> Array:
+    """Random velocities that the constraints allow."""
+    sight = patient.look(q)
+    v = np.random.default_rng([7, seed]).uniform(-SPEED, SPEED, len(patient.velocities))
+    if not len(sight.rows):
+        return v
+    return np.asarray(v - np.linalg.lstsq(sight.rows, sight.rows @ v + sight.drift, rcond=1e-9)[0])
+
+
+def _state(patient: Constrained, q: Array, seed: int) -> Array:
+    e = patient.equations
+    v = dict(zip(patient.velocities, _speeds(patient, q, seed), strict=True))
+    return np.concatenate([q, [v[name] for name in e.independent], np.zeros(len(e.extra_states))])
+
+
+# ---------------------------------------------------------------- momenta
+
+
+def _conserved(patient: Constrained) -> Iterator[str]:
+    whole = patient.whole
+    assert whole is not None
+    momenta = _momenta(whole)
+    still = np.zeros(len(whole.inputs))
+    instants = []
+    for seed, q in _places(patient):
+        v = _speeds(patient, q, seed)
+        x = np.concatenate([q, v, np.zeros(len(whole.extra_states))])
+        instants.append(_Instant(q, v, whole.explicit([0.0], x, still, patient.motion.p)[0]))
+    for name, direction in _candidates(whole, alone=not patient.large):
+        if all(_stays(patient, momenta, still, instant, direction) for instant in instants):
+            yield name
+
+
+@dataclass(frozen=True)
+class _Instant:
+    """Coordinates and velocities, and how they change without inputs."""
+
+    q: Array
+    v: Array
+    rate: Array
+
+
+def _stays(
+    patient: Constrained, momenta: ca.Function, still: Array, instant: _Instant, direction: Callable[[Array], Array]
+) -> bool:
+    """Whether the momentum along a direction stays as it is, for an instant."""
+    q, v, rate = instant.q, instant.v, instant.rate
+
+    def value(time: float) -> tuple[float, float]:
+        """The momentum a little later or earlier, to first order in the state, and what it is made of."""
+        place, speeds = q + time * rate[: len(q)], v + time * rate[len(q) : len(q) + len(v)]
+        moving, wanted = patient.look(place).moving, direction(place)
+        along = np.linalg.lstsq(moving, wanted, rcond=1e-10)[0]
+        if np.linalg.norm(moving @ along - wanted) > 1e-8 * np.linalg.norm(wanted):
+            return np.nan, np.nan  # no velocity goes there, as along one component of a quaternion
+        share = np.asarray(momenta(time, place, speeds, still, patient.motion.p).full())[:, 0] * along
+        return float(share.sum()), float(np.abs(share).sum())
+
+    wide, narrow = ((value(h)[0] - value(-h)[0]) / (2 * h) for h in (STEP, STEP / 2))
+    size = value(0.0)[1] * (1.0 + float(np.abs(v).max()))
+    return bool(size > 1e-9 and abs((4 * narrow - wide) / 3) <= STAYS * size)  # Richardson: the error is of fourth order
+
+
+def _momenta(e: Equations) -> ca.Function:
+    """(t, q, v, u, p) → ∂T/∂v."""
+    t, q, v, u, p = e.motion.symbols()
+    x = ca.vertcat(q, v, ca.SX.zeros(len(e.extra_states)))
+    arguments = [t, x, u, p]
+    report = e.report
+    if isinstance(report, Solved):
+        arguments, told = [*arguments, ca.SX.zeros(report.size, report.sides)], report.after
+    else:
+        told = report
+    energy = told.function.call(arguments)[[slot.name for slot in told.outputs].index("energy")]
+    return ca.Function("momenta", [t, q, v, u, p], [ca.densify(ca.gradient(energy[0], v))])
+
+
+def _candidates(e: Equations, alone: bool) -> Iterator[tuple[str, Callable[[Array], Array]]]:
+    """Directions in which a mechanism may look the same: along coordinates `alone`, and with all bodies that have a place in the
+    world, as told by the names of their coordinates, together."""
+    place = {c.name: i for i, c in enumerate(e.coordinates)}
+    stems = {q[0].removesuffix("_qw"): [place[n] for n in q] for q in e.quaternions}
+    turned = {name for quaternion in e.quaternions for name in quaternion}
+    placed = [n.removesuffix("x") for n in place if n == "x" or n.endswith("_x")]
+    placed = [start for start in placed if f"{start}y" in place]
+    headings = [place[f"{start}heading"] for start in placed if f"{start}heading" in place]
+    for name, i in place.items():
+        if alone and name not in turned and (len(placed) < 2 or name[:-1] not in placed):
+            yield f"momentum of {name}", _constant(len(place), [i])
+    for axis in "xyz":
+        along = [place[f"{start}{axis}"] for start in placed if f"{start}{axis}" in place]
+        if len(along) > 1:
+            yield f"momentum along {axis}", _constant(len(place), along)
+    if stems or placed:
+        for k, about in enumerate("xyz" if not headings else "z", 2 if headings else 0):
+            yield f"angular momentum about {about}", _turn(len(place), k, place, placed, stems, headings)
+
+
+def _constant(count: int, along: list[int]) -> Callable[[Array], Array]:
+    unit = np.zeros(count)
+    unit[along] = 1.0
+    return lambda q: unit
+
+
+def _turn(
+    count: int, axis: int, place: dict[str, int], placed: list[str], stems: dict[str, list[int]], headings: list[int]
+) -> Callable[[Array], Array]:
+    """A turn of all free bodies and ball joints about an axis of the world through its origin."""
+
+    def direction(q: Array) -> Array:
+        found = np.zeros(count)
+        a, b = (axis + 1) % 3, (axis + 2) % 3
+        for start in placed:
+            first, second = (place.get(f"{start}{'xyz'[k]}") for k in (a, b))
+            if first is not None and second is not None:
+                found[first], found[second] = -q[second], q[first]
+        for quaternion in stems.values():
+            w, *vector = q[quaternion]
+            spin = np.eye(3)[axis]
+            found[quaternion] = 0.5 * np.array([-spin @ vector, *(w * spin + np.cross(spin, vector))])
+        found[headings] = 1.0
+        return found
+
+    return direction

@@ -1,0 +1,166 @@
+"""A mechanism treated whole: [M −Aᵀ; A 0] solved at every step, with M from inverse dynamics and nothing eliminated.
+
+The rows of contacts and ties are those of the reduction; so are the outputs. What is left out is only what repeats other
+constraints.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import casadi as ca
+
+from draisine.dynamics.augmented.second_order_system import SecondOrder, augmented
+from draisine.dynamics.constraints.residual_constraints import Tied, row_multipliers
+from draisine.dynamics.derivation import Derivation, Outputs
+from draisine.dynamics.formulation_choice import Augmented
+from draisine.dynamics.kinematics.newton_euler import inverse_dynamics
+from draisine.dynamics.kinematics.vectors import UNIT
+from draisine.dynamics.mechanism import Mechanism
+from draisine.dynamics.outputs import Report
+from draisine.expr.expression import Expr, parse
+from draisine.program.equations import Equations, Event, Quantity
+from draisine.program.linear_solve import Solved
+from draisine.program.program import Program
+
+
+@dataclass
+class Whole(Derivation):
+    """All velocities are states; accelerations and multipliers are the unknowns z of a linear system."""
+
+    mechanism: Mechanism
+    treatment: Augmented
+    laws: dict[str, Expr]
+    events: tuple[Event, ...]
+    work: bool | None
+
+    def __post_init__(self) -> None:
+        m, scope = self.mechanism, self.mechanism.scope
+        self.independent = {name: scope.symbol(name) for name in scope.velocities}
+        # rows with a position behind them come first, as in `augmented`
+        kept = [(rows, i) for rows in m.kept_rows for i in range(rows.count)]
+        held = [(rows, i) for rows, i in kept if isinstance(rows.source, Tied) and rows.source.tie.level == "position"]
+        free = [pair for pair in kept if pair not in held]
+        self._holonomic = [(rows.names[i], _position(rows.source, rows.kept[i])) for rows, i in held]
+        self._free_names = [rows.names[i] for rows, i in free]
+        self._z = ca.SX.sym("z", len(scope.velocities) + len(kept))
+
+    @property
+    def all_velocities(self) -> ca.SX:
+        return self.mechanism.scope.v
+
+    @cached_property
+    def all_accelerations(self) -> dict[str, ca.SX]:
+        return {name: self._z[i] for i, name in enumerate(self.mechanism.scope.velocities)}
+
+    @cached_property
+    def multipliers(self) -> list[ca.SX]:
+        return self._multipliers_from(self._z[len(self.mechanism.scope.velocities) :])
+
+    def _multipliers_from(self, held: ca.SX) -> list[ca.SX]:
+        """λ of all rows from those of the rows that are solved for, in the order of `augmented`."""
+        found = {name: held[i] for i, name in enumerate([*(n for n, _ in self._holonomic), *self._free_names])}
+        return self.distributed([found[name] for rows in self.mechanism.kept_rows for name in rows.names])
+
+    def put_in(self, expressions: list[ca.SX]) -> list[ca.SX]:
+        return self._with_multipliers(self._with_laws(expressions), self.multipliers)
+
+    def _with_laws(self, expressions: list[ca.SX]) -> list[ca.SX]:
+        values = self.law_values
+        if not values:
+            return expressions
+        symbols = ca.vertcat(*[self.mechanism.scope.symbol(name) for name in self.laws])
+        return list(ca.substitute(expressions, [symbols], [ca.vertcat(*values)]))
+
+    def _with_multipliers(self, expressions: list[ca.SX], multipliers: list[ca.SX]) -> list[ca.SX]:
+        """Multipliers put in for the symbols of those that forces depend on."""
+        m = self.mechanism
+        if not m.depends:
+            return expressions
+        known = dict(zip(m.row_names, multipliers, strict=True))
+        symbols, values = zip(*[(symbol, known[row]) for row, symbol in m.depends.items()], strict=True)
+        return list(ca.substitute(expressions, [ca.vertcat(*symbols)], [ca.vertcat(*values)]))
+
+    def reported(self, outputs: Outputs) -> Solved:
+        name = f"{self.mechanism.system.name}_report"
+        after = Program.build(name, {**self.arguments, "z": self._z}, outputs, self.units)
+        return replace(self._solved, name=name, after=after)
+
+    @cached_property
+    def _solved(self) -> Solved:
+        assert isinstance(self._plain.dynamics, Solved)  # that is what `augmented` gives
+        return self._plain.dynamics
+
+    @cached_property
+    def _plain(self) -> Equations:
+        """Dynamics and projection."""
+        return augmented(self.second_order(), self.treatment.stabilisation, self.tracks_work, self.treatment.solver)
+
+    def second_order(self) -> SecondOrder:
+        """Masses, forces and constraints in symbols."""
+        m, scope, system = self.mechanism, self.mechanism.scope, self.mechanism.system
+        held = {name for name, _ in self._holonomic}
+        speeds = m.matrix @ scope.v + m.drift if m.row_names else ca.SX(0, 1)
+        place = {name: i for i, name in enumerate(m.row_names)}
+        reactions = ca.SX.sym("reactions", len(self._holonomic) + len(self._free_names)) if m.depends else None
+        total, driven = self._with_laws([m.forces.total, m.forces.driven])
+        if reactions is not None:
+            total, driven = self._with_multipliers([total, driven], self._multipliers_from(reactions))
+        kinetic, potential = Report(self).energies
+        return SecondOrder(
+            name=system.name,
+            t=scope.t,
+            q=scope.q,
+            v=scope.v,
+            u=scope.u,
+            p=scope.p,
+            coordinates=m.coordinates,
+            velocities=tuple(Quantity(v.name, v.unit) for v in system.velocities),
+            inputs=tuple(Quantity(u.name, u.unit, u.about) for u in system.inputs),
+            parameters=tuple(Quantity(p.name, p.unit, p.about, p.default) for p in system.parameters),
+            q_rate=m.measures.q_rate,
+            mass=m.mass_matrix,
+            force=total - self._needed,
+            driven=driven,
+            kinetic=kinetic,
+            potential=potential,
+            holonomic=self._holonomic,
+            nonholonomic=[(name, speeds[place[name]]) for name in self._free_names],
+            invariants=[(c.name, r) for c, r in m.held_positions if c.name not in held],
+            reactions=reactions,
+            outputs=[(Quantity(o.name, o.unit, o.about), scope.value(o.expression)) for o in system.outputs],
+            events=[(event, scope.value(parse(event.expression))) for event in self.event_list],
+            load=sum((scope.value(b.mass) for b in system.bodies), ca.SX(0)) * m.gravity,
+        )
+
+    @property
+    def _needed(self) -> ca.SX:
+        """h(q, v): the efforts that the motion needs without accelerations."""
+        m, scope = self.mechanism, self.mechanism.scope
+        needed = inverse_dynamics(m.links, scope, self.independent, {}, m.gravity, UNIT[2])
+        return ca.vertcat(*[needed[name] for name in scope.velocities])
+
+    def equations(self, notes: list[str]) -> Equations:
+        m, told = self.mechanism, Report(self)
+        repeated, remarks = self.remarks()
+        return replace(
+            self._plain,
+            multipliers=tuple(q for rows in m.rows for q in row_multipliers(rows)),
+            outputs=told.outputs,
+            force_outputs=told.force_names,
+            constraints=told.constraints,
+            report=told.program(),
+            motion=told.motion(),
+            events=told.event_program(self.event_list),
+            event_list=self.event_list,
+            quaternions=self.quaternions,
+            inverse_dynamics=self.inverse_dynamics(),
+            notes=(*notes, *repeated, *remarks),
+            warnings=tuple(repeated),
+        )
+
+
+def _position(source: object, index: int) -> ca.SX:
+    assert isinstance(source, Tied)
+    return source.position[index]

@@ -1,0 +1,1 @@
+"""Constraint rows, their redundancy, regularity and projection onto them."""

@@ -1,0 +1,1 @@
+"""Wheels, knife edges and surfaces in contact, as constraint rows and forces."""

@@ -1,0 +1,42 @@
+"""The ground in symbols: z = s(x, y, t), its normal, and the velocity of its matter."""
+
+from __future__ import annotations
+
+import casadi as ca
+
+from draisine.dynamics.kinematics.vectors import UNIT, Vec, exact, is_zero
+from draisine.dynamics.lowering import Scope
+
+
+class Surface:
+    """The ground of a description. Everything is asked for at a place (x, y)."""
+
+    def __init__(self, scope: Scope) -> None:
+        ground = scope.system.ground
+        self._place = ca.SX.sym("x"), ca.SX.sym("y")
+        x, y = self._place
+        at = {"x": x, "y": y}
+        slope, bank = scope.value(ground.slope), scope.value(ground.bank)
+        self._height = scope.value(ground.height, at) + x * ca.tan(slope) + y * ca.tan(bank)
+        self._slopes = tuple(exact(ca.jacobian(self._height, c)) for c in self._place)
+        along, across = (scope.value(v, at) for v in ground.velocity)
+        # the matter stays on the surface: dz = s_t dt + s_x dx + s_y dy
+        lifted = ca.jacobian(self._height, scope.t) + self._slopes[0] * along + self._slopes[1] * across
+        self._velocity = (along, across, lifted)
+
+    def point(self, x: ca.SX, y: ca.SX) -> Vec:
+        return x, y, self._at(self._height, x, y)
+
+    def normal(self, x: ca.SX, y: ca.SX) -> Vec:
+        """The unit normal, upwards."""
+        if all(is_zero(s) for s in self._slopes):
+            return UNIT[2]
+        size = ca.sqrt(1 + self._slopes[0] ** 2 + self._slopes[1] ** 2)
+        return tuple(self._at(c / size, x, y) for c in (-self._slopes[0], -self._slopes[1], ca.SX(1)))  # type: ignore[return-value]
+
+    def velocity(self, x: ca.SX, y: ca.SX) -> Vec:
+        """Velocity of the ground's matter."""
+        return tuple(self._at(c, x, y) for c in self._velocity)  # type: ignore[return-value]
+
+    def _at(self, quantity: ca.SX, x: ca.SX, y: ca.SX) -> ca.SX:
+        return exact(ca.substitute(ca.SX(quantity), ca.vertcat(*self._place), ca.vertcat(x, y)))

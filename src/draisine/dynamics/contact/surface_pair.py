@@ -1,0 +1,129 @@
+"""Two bodies in persistent contact along surfaces with parameters of their own (source D, chapter 5): wheel on rail, cam, ball.
+
+Each surface is given by a point as a function of two surface parameters, in the axes of its frame. Where they touch, both points
+are one (three residuals) and the tangents of the first surface are across the normal of the second (two): five equations for
+four parameters and one constraint on the bodies. Nothing resists the parameters, so that only the first residual, along the
+normal, has a force: its multiplier is N, the force of the second body on the first.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import casadi as ca
+
+from draisine.dynamics.kinematics.measures import Measures
+from draisine.dynamics.kinematics.vectors import AXIS, UNIT, Vec, add, cross, dot, scale, sub, times
+from draisine.expr.expression import Call, Expr, Name
+from draisine.model.contact_laws import Rolling, TangentialLaw
+from draisine.model.items import Coordinate, SurfaceContact, Tie
+
+ROWS = ("normal", "touch_x", "touch_y", "tangent_1", "tangent_2")
+
+
+@dataclass(frozen=True, eq=False)
+class Meeting:
+    """A contact of two surfaces, in the world's axes. The normal points from the second body to the first."""
+
+    item: SurfaceContact
+    measures: Measures
+
+    held_by_joints = False
+
+    @property
+    def name(self) -> str:
+        return self.item.name
+
+    @property
+    def law(self) -> TangentialLaw | None:
+        return self.item.contact
+
+    @property
+    def lags(self) -> tuple[Coordinate, ...]:
+        return self.item.lags
+
+    def _local(self, surface: tuple[Expr, Expr, Expr]) -> Vec:
+        return tuple(self.measures.scope.value(c) for c in surface)  # type: ignore[return-value]
+
+    def _tangents(self, frame: str, surface: tuple[Expr, Expr, Expr], parameters: tuple[str, str]) -> tuple[Vec, Vec]:
+        """Derivatives of a surface's point by its parameters, in the world."""
+        local = ca.vertcat(*self._local(surface))
+        found = []
+        for name in parameters:
+            slope = ca.densify(ca.jacobian(local, self.measures.scope.symbol(name)))
+            found.append(self.measures.to_world(frame, (slope[0], slope[1], slope[2])))
+        return found[0], found[1]
+
+    @cached_property
+    def first_point(self) -> Vec:
+        return self.measures.point_on(self.item.first, self._local(self.item.surface))
+
+    @cached_property
+    def contact_point(self) -> Vec:
+        return self.measures.point_on(self.item.second, self._local(self.item.second_surface))
+
+    @cached_property
+    def normal(self) -> Vec:
+        one, two = self._tangents(self.item.second, self.item.second_surface, self.item.second_parameters)
+        across = cross(one, two)
+        return scale(1 / ca.sqrt(dot(across, across)), across)
+
+    @cached_property
+    def forward(self) -> Vec:
+        """Direction in which the first body goes, in the tangent plane."""
+        axis = self.measures.to_world(self.item.first, UNIT[AXIS[self.item.along]])
+        inside = sub(axis, scale(dot(axis, self.normal), self.normal))
+        return scale(1 / ca.sqrt(dot(inside, inside)), inside)
+
+    @cached_property
+    def left(self) -> Vec:
+        return cross(self.normal, self.forward)
+
+    @cached_property
+    def residuals(self) -> tuple[ca.SX, ...]:
+        apart = sub(self.first_point, self.contact_point)
+        tangents = self._tangents(self.item.first, self.item.surface, self.item.parameters)
+        sizes = [ca.sqrt(dot(t, t)) for t in tangents]
+        turned = [dot(self.normal, t) / size for t, size in zip(tangents, sizes, strict=True)]
+        return (dot(self.normal, apart), dot(self.forward, apart), dot(self.left, apart), *turned)
+
+    def _matter(self, frame: str, at: Vec) -> Vec:
+        """Velocity of a body's matter at a point of the world."""
+        body, _ = self.measures.place(frame)
+        pose, twist = self.measures.poses[body], self.measures.twists[body]
+        origin, angular = times(pose.rotation, twist.origin), times(pose.rotation, twist.angular)
+        return add(origin, cross(angular, sub(at, pose.position)))
+
+    @cached_property
+    def _passing(self) -> Vec:
+        """Velocity of the second body's matter where they touch."""
+        own = self.measures.to_world(self.item.second, self._local(self.item.velocity))
+        return add(self._matter(self.item.second, self.contact_point), own)
+
+    @cached_property
+    def angular(self) -> Vec:
+        """Angular velocity of the first body's matter against the second."""
+        found = []
+        for frame in (self.item.matter, self.item.second):
+            body, _ = self.measures.place(frame)
+            found.append(times(self.measures.poses[body].rotation, self.measures.twists[body].angular))
+        return sub(found[0], found[1])
+
+    @cached_property
+    def slip(self) -> tuple[ca.SX, ca.SX]:
+        against = sub(self._matter(self.item.matter, self.contact_point), self._passing)
+        return dot(self.forward, against), dot(self.left, against)
+
+    @cached_property
+    def rolling_speed(self) -> ca.SX:
+        """Speed of the first frame's origin over the second body, along the track."""
+        return dot(self.forward, sub(self._matter(self.item.first, self.measures.position(self.item.first)), self._passing))
+
+    def ties(self) -> list[Tie]:
+        rows = tuple((f"{self.name}_{row}", Call(f"contact_{row}", (Name(self.name),))) for row in ROWS)
+        found = [Tie(f"{self.name}_contact", rows, plain=tuple(name for name, _ in rows[3:]))]
+        if isinstance(self.law, Rolling):
+            slips = tuple((f"{self.name}_{way}", Call(f"slip_{way}", (Name(self.name),))) for way in ("along", "across"))
+            found.append(Tie(f"{self.name}_rolling", slips, "velocity", "m/s"))
+        return found

@@ -1,0 +1,133 @@
+"""Masses, forces and constraints of a mechanism in symbols, wherever they come from."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import casadi as ca
+import numpy as np
+
+from draisine.dynamics.augmented.formulation import Whole
+from draisine.dynamics.augmented.second_order_system import SecondOrder
+from draisine.dynamics.constraints.redundancy import select_rows
+from draisine.dynamics.constraints.sample_configurations import onto_constraints
+from draisine.dynamics.formulation_choice import Augmented
+from draisine.dynamics.lagrangian.energies import Energies, unknown_to_energies
+from draisine.dynamics.mechanism import Mechanism
+from draisine.model.errors import ModelError
+from draisine.model.items import System
+from draisine.model.model import Model
+from draisine.program.equations import Equations, Kind
+from draisine.program.linear_solve import Solved
+from draisine.program.program import Program
+
+MULTIPLIER = "_multiplier"  # ends the names of reactions
+CONFIGURATIONS = 12  # in which constraints are looked at
+
+
+def second_order(system: SecondOrder | Equations | Model | System) -> tuple[SecondOrder, tuple[str, ...]]:
+    """Masses, forces and constraints of a mechanism in symbols; and those constraints, by name, that were left out because they
+    repeat others, as only a description may have them."""
+    if isinstance(system, SecondOrder):
+        return system, ()
+    if isinstance(system, Equations):
+        return _recovered(system), ()
+    system = system.freeze() if isinstance(system, Model) else system
+    if not unknown_to_energies(system):
+        return _independent(_by_energies(Energies(system)))
+    # laws of slip, contacts of surfaces, forces that depend on multipliers: by Newton and Euler, in the model's own coordinates
+    mechanism = Mechanism(system)
+    repeated = [mechanism.row_names[spare.row] for spare in mechanism.selection.spare]
+    return Whole(mechanism, Augmented(), {}, (), None).second_order(), tuple(repeated)
+
+
+def _by_energies(found: Energies) -> SecondOrder:
+    """Euler–Lagrange by differentiation in the place of Christoffel symbols, which make long programs."""
+    kinetic, momentum = found.kinetic, ca.gradient(found.kinetic, found.v)
+    inertia = ca.gradient(kinetic, found.q) - ca.jtimes(momentum, found.q, found.v) - ca.jacobian(momentum, found.t)
+    return replace(found.second_order(), force=found.driven - found.gravity + inertia)
+
+
+def _independent(system: SecondOrder) -> tuple[SecondOrder, tuple[str, ...]]:
+    """Without constraints that repeat others in every configuration that fulfils them all."""
+    names = [name for name, _ in (*system.holonomic, *system.nonholonomic)]
+    if not names:
+        return system, ()
+    positions = ca.vertcat(*[f for _, f in system.holonomic]) if system.holonomic else ca.SX(0, 1)
+    rates = [system.rate(positions)] if system.holonomic else []
+    matrix = ca.jacobian(ca.vertcat(*rates, *[g for _, g in system.nonholonomic]), system.v)
+    defaults = np.array([c.default for c in system.coordinates])
+    values = np.array([p.default for p in system.parameters])
+    spread = np.random.default_rng(1817).uniform(-0.3, 0.3, (CONFIGURATIONS, len(defaults)))
+    arguments = [system.t, system.q, system.p]
+    residual = ca.Function("positions", arguments, [positions, ca.densify(ca.jacobian(positions, system.q))])
+    points, times = onto_constraints(defaults + spread, np.zeros(CONFIGURATIONS), residual, values).those_that_hold()
+    evaluate = ca.Function("rows", arguments, [ca.densify(matrix)])
+    found = [evaluate(t, q, values).full() for t, q in zip(times, points, strict=True)]
+    samples = [rows for rows in found if np.isfinite(rows).all()]
+    if not samples:
+        return system, ()
+    kept = {names[i] for i in select_rows(np.array(samples)).kept}
+    held, free = ([pair for pair in rows if pair[0] in kept] for rows in (system.holonomic, system.nonholonomic))
+    return replace(system, holonomic=held, nonholonomic=free), tuple(name for name in names if name not in kept)
+
+
+def _recovered(equations: Equations) -> SecondOrder:
+    """The second-order system behind augmented equations, read off their programs."""
+    solved, n = equations.dynamics, len(equations.velocities)
+    names = [m.name.removesuffix(MULTIPLIER) for m in equations.multipliers]
+    levels = [(c.name, c.kind, c.level) for c in equations.constraints]
+    held = [name for name in names if (name, Kind.HOLONOMIC, "position") in levels]
+    free = [name for name in names if (name, Kind.NONHOLONOMIC, "velocity") in levels]
+    fits = isinstance(solved, Solved) and not solved.iterates and solved.size == n + len(names) and [*held, *free] == names
+    if not isinstance(solved, Solved) or not fits:
+        raise ModelError(
+            f"{equations.name}: masses and constraints cannot be told from these equations, since velocities have been "
+            "eliminated, constraints left out, or forces depend on multipliers; pass the model itself, or equations by "
+            "lagrangian, from_sympy or derive_by_energies"
+        )
+    t, x, u, p = solved.system.symbols()
+    nq = len(equations.coordinates)
+    q, v = x[:nq], x[nq : nq + n]
+    entries, side = solved.system.function.call([t, x, u, p])
+    matrix = ca.SX(solved.places.sparsity, ca.vec(entries)) if solved.pattern is not None else entries
+    slope = solved.after.function.call([t, x, u, p, ca.SX.zeros(solved.size)])[0]
+    told = _told(equations.report, [t, x, u, p])
+    motion = _told(equations.motion, [t, q, v, u, p])
+    place = {f"{c.name}_{c.level}": i for i, c in enumerate(equations.constraints)}
+    force = side[:n]
+    norms = [c.name for c in equations.constraints if c.kind == Kind.NORM]
+    events = _told(equations.events, [t, x, u, p])["value"] if equations.events is not None else ca.SX(0, 1)
+    outputs = {o.name: o for o in equations.outputs}
+    return SecondOrder(
+        name=equations.name,
+        t=t,
+        q=q,
+        v=v,
+        u=u,
+        p=p,
+        coordinates=equations.coordinates,
+        velocities=equations.velocities,
+        inputs=equations.inputs,
+        parameters=equations.parameters,
+        q_rate=slope[:nq],
+        mass=matrix[:n, :n],
+        force=force,
+        driven=force - ca.substitute(force, u, ca.SX.zeros(u.numel())),  # of the inputs alone: dampers cannot be told apart
+        kinetic=told["energy"][0],
+        potential=told["energy"][1],
+        holonomic=[(name, motion["residuals"][place[f"{name}_position"]]) for name in held],
+        nonholonomic=[(name, motion["residuals"][place[f"{name}_velocity"]]) for name in free],
+        invariants=[(name, motion["residuals"][place[f"{name}_position"]]) for name in norms],
+        outputs=[(outputs[name], motion["outputs"][i]) for i, name in enumerate(equations.motion.output("outputs").labels)],
+        events=[(event, events[i]) for i, event in enumerate(equations.event_list)],
+        constraint_units={c.name: c.unit for c in equations.constraints if c.unit and c.level == "position"},
+    )
+
+
+def _told(program: Program | Solved, arguments: list[ca.SX]) -> dict[str, ca.SX]:
+    """Results by name; of a solved program those that need no solution are meant."""
+    if isinstance(program, Solved):
+        arguments = [*arguments, ca.SX.zeros(program.size)]
+        program = program.after
+    return dict(zip((s.name for s in program.outputs), program.function.call(arguments), strict=True))

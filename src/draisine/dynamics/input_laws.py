@@ -1,0 +1,160 @@
+"""Laws for inputs, and events, put into equations that exist already.
+
+A described model takes them while it is derived. Equations typed by hand (a Lagrangian, a first-order system) are finished
+programs of (t, x, u, p): here the programs are called with laws in place of inputs, and made into programs again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import lru_cache
+
+import casadi as ca
+
+from draisine.dynamics.dae.hidden_constraints import completed
+from draisine.dynamics.dae.structure import moved_by_inputs, structure
+from draisine.expr.expression import SX_FUNCTIONS, Expr, closest, evaluate, parse
+from draisine.model.errors import ModelError
+from draisine.program.dae_residual import Implicit
+from draisine.program.equations import Equations, Event, check_events
+from draisine.program.linear_solve import Solved
+from draisine.program.program import Program
+
+
+def with_laws(equations: Equations, laws: Mapping[str, Expr] | None = None, events: tuple[Event, ...] = ()) -> Equations:
+    """The same equations with inputs given by expressions of t, states, outputs and parameters, and with further events.
+
+    The inputs keep their names and places; what is passed for one that has a law is not read.
+    """
+    check_events(events)
+    if not laws and not events:
+        return equations
+    return _with_laws(equations, tuple(sorted((laws or {}).items())), tuple(events))
+
+
+@lru_cache(maxsize=32)
+def _with_laws(equations: Equations, laws: tuple[tuple[str, Expr], ...], events: tuple[Event, ...]) -> Equations:
+    if set(equations.independent) != {v.name for v in equations.velocities}:
+        raise ModelError(
+            f"{equations.name}: laws and events are compiled in while velocities are eliminated: pass them to derive(…), or pass "
+            "the model itself"
+        )
+    scope = StateScope(equations)
+    inputs = {u.name: scope.u[i] for i, u in enumerate(equations.inputs)}
+    for name, law in laws:
+        if name not in inputs:
+            raise ModelError(f"{equations.name} has no input {name!r}{closest(name, inputs)}")
+        inputs[name] = scope.law(name, law)
+    u = ca.vertcat(*inputs.values()) if inputs else ca.SX(0, 1)
+
+    def put_in(program: Program) -> Program:
+        arguments = program.symbols()
+        named = {slot.name: symbol for slot, symbol in zip(program.inputs, arguments, strict=True)}
+        given = dict(named)
+        given["u"] = ca.substitute(u, ca.vertcat(scope.t, scope.x, scope.u, scope.p), scope.state_of(named, equations))
+        results = program.function.call([given[slot.name] for slot in program.inputs])
+        ins = {slot.name: (named[slot.name], slot.labels) for slot in program.inputs}
+        outs = {slot.name: (result, slot.labels) for slot, result in zip(program.outputs, results, strict=True)}
+        units = {n: unit for slot in (*program.inputs, *program.outputs) for n, unit in zip(slot.labels, slot.units, strict=True)}
+        return Program.build(program.name, ins, outs, units)
+
+    def put_into(what: Program | Solved) -> Program | Solved:
+        if isinstance(what, Program):
+            return put_in(what)
+        start = None if what.start is None else put_in(what.start)
+        return replace(what, system=put_in(what.system), after=put_in(what.after), start=start)
+
+    def put_anywhere(what: Program | Solved | Implicit) -> Program | Solved | Implicit:
+        return replace(what, residual=put_in(what.residual)) if isinstance(what, Implicit) else put_into(what)
+
+    def where_there(program: Program | None) -> Program | None:
+        return None if program is None else put_in(program)
+
+    driven = replace(
+        equations,
+        dynamics=put_anywhere(equations.dynamics),
+        report=put_into(equations.report),
+        motion=put_in(equations.motion),
+        project=None if equations.project is None else put_into(equations.project),
+        monitor=where_there(equations.monitor),
+        events=where_there(scope.watching(events)),
+        event_list=(*equations.event_list, *events),
+    )
+    return completed(driven) if _moves_hidden(equations, {name for name, _ in laws}) else driven
+
+
+def _moves_hidden(equations: Equations, inputs: set[str]) -> bool:
+    """Whether hidden constraints change with the law of an input: they were found with the input at rest."""
+    if not inputs or not isinstance(equations.dynamics, Implicit):
+        return False
+    return any(name in inputs for _, name in moved_by_inputs(structure(equations)))
+
+
+class StateScope:
+    """What expressions about finished equations may name: time, states, outputs of motion, inputs, parameters."""
+
+    def __init__(self, equations: Equations) -> None:
+        self._equations = equations
+        self.t = ca.SX.sym("t")
+        self.x, self.u, self.p = (
+            ca.SX.sym(name, len(quantities))
+            for name, quantities in (("x", equations.states), ("u", equations.inputs), ("p", equations.parameters))
+        )
+        self._values: dict[str, ca.SX] = {"t": self.t}
+        for symbols, quantities in ((self.p, equations.parameters), (self.u, equations.inputs), (self.x, equations.states)):
+            self._values |= {q.name: symbols[i] for i, q in enumerate(quantities)}
+        first, second = len(equations.coordinates), len(equations.coordinates) + len(equations.independent)
+        speeds = {name: self.x[first + i] for i, name in enumerate(equations.independent)}
+        given = {
+            "t": self.t,
+            "q": self.x[:first],
+            "v": ca.vertcat(*[speeds[v.name] for v in equations.velocities]) if second > first else ca.SX(0, 1),
+            "u": self.u,
+            "p": self.p,
+        }
+        motion = equations.motion
+        results = motion.function.call([given[slot.name] for slot in motion.inputs])
+        told = dict(zip((slot.name for slot in motion.outputs), results, strict=True))
+        self._values |= {name: told["outputs"][i] for i, name in enumerate(motion.output("outputs").labels)}
+
+    def value(self, expression: Expr, what: str) -> ca.SX:
+        def look_up(name: str) -> ca.SX:
+            if name not in self._values:
+                raise ModelError(f"{self._equations.name}: {what}: nothing is called {name!r}{closest(name, self._values)}")
+            return self._values[name]
+
+        return ca.SX(evaluate(expression, look_up, SX_FUNCTIONS))
+
+    def law(self, name: str, expression: Expr) -> ca.SX:
+        found = self.value(expression, f"law of input {name!r}")
+        others = [q.name for i, q in enumerate(self._equations.inputs) if ca.depends_on(found, self.u[i])]
+        if others:
+            raise ModelError(
+                f"the law of input {name!r} uses the input {others[0]!r}; write laws in states, outputs, parameters and t"
+            )
+        return found
+
+    def watching(self, events: tuple[Event, ...]) -> Program | None:
+        """The program of all events, old and new, with inputs still open."""
+        old = self._equations.events
+        values = [] if old is None else [old.function.call([self.t, self.x, self.u, self.p])[0]]
+        values += [self.value(parse(event.expression), f"event {event.name!r}") for event in events]
+        if not values:
+            return None
+        names = [event.name for event in (*self._equations.event_list, *events)]
+        arguments = {
+            slot.name: (symbol, slot.labels)
+            for slot, symbol in zip(self._equations.report.inputs, (self.t, self.x, self.u, self.p), strict=True)
+        }
+        return Program.build(f"{self._equations.name}_events", arguments, {"value": (ca.vertcat(*values), names)})
+
+    def state_of(self, named: Mapping[str, ca.SX], equations: Equations) -> ca.SX:
+        """(t, x, u, p) in the arguments of a program: of one that takes x, or of the motion, which takes q and v."""
+        if "x" in named:
+            x = named["x"]
+        else:
+            place = {v.name: i for i, v in enumerate(equations.velocities)}
+            speeds = [named["v"][place[name]] for name in equations.independent]
+            x = ca.vertcat(named["q"], *speeds, ca.SX.zeros(len(equations.extra_states)))
+        return ca.vertcat(named["t"], x, named["u"], named["p"])

@@ -1,0 +1,1 @@
+"""An independent derivation from energies, in Euler angles."""

@@ -1,0 +1,97 @@
+"""Wheels and blades on the ground for the road by energies: constraints from positions alone, in Euler angles.
+
+They share no line with the contact rows of the Newton–Euler road (`contacts.py`, `touching.py`, `blades.py`): normals come from
+tangents, velocities from differentiating positions and rotations (the wheel constraint 0 = v_o + Ḃ c, eqs 2 and 27).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import casadi as ca
+
+from draisine.model.items import KnifeEdge, Wheel
+
+if TYPE_CHECKING:
+    from draisine.dynamics.lagrangian.energies import Energies
+
+Named = tuple[str, ca.SX]
+
+
+def plane(e: Energies) -> tuple[ca.SX, ca.SX, ca.SX]:
+    """Unit normal of a ground at rest that is a plane, and two directions in it."""
+    slope, bank = e.value(e.system.ground.slope), e.value(e.system.ground.bank)
+    along = ca.vertcat(1, 0, ca.tan(slope))
+    across = ca.vertcat(0, 1, ca.tan(bank))
+    normal = ca.cross(along, across)
+    normal, along = normal / ca.norm_2(normal), along / ca.norm_2(along)
+    return normal, along, ca.cross(normal, along)
+
+
+def terrain(e: Energies, x: ca.SX, y: ca.SX) -> tuple[ca.SX, ca.SX, ca.SX]:
+    """The ground at a place: its point, its unit normal from two tangents, and the velocity of its matter."""
+    ground, at = e.system.ground, {name: ca.SX.sym(name) for name in "xy"}
+    place = ca.vertcat(*at.values())
+    slopes = ca.vertcat(ca.tan(e.value(ground.slope)), ca.tan(e.value(ground.bank)))
+    height = e.value(ground.height, at) + ca.dot(slopes, place)
+    along = ca.vertcat(1, 0, ca.jacobian(height, place[0]))
+    across = ca.vertcat(0, 1, ca.jacobian(height, place[1]))
+    normal = ca.cross(along, across)
+    first, second = (e.value(v, at) for v in ground.velocity)
+    matter = first * along + second * across + ca.vertcat(0, 0, ca.jacobian(height, e.t))
+    told = ca.vertcat(place, height, normal / ca.norm_2(normal), matter)
+    told = ca.substitute(told, place, ca.vertcat(x, y))
+    return told[:3], told[3:6], told[6:]
+
+
+def contact_constraints(e: Energies, contact: Wheel | KnifeEdge) -> tuple[list[Named], list[Named]]:
+    """Holonomic constraints of a wheel or blade (on the ground), and those of velocity (rolling, no slip sideways)."""
+    if isinstance(contact, KnifeEdge):
+        return _blade(e, contact)
+    return _on_plane(e, contact) if e.system.ground.still else _on_ground(e, contact)
+
+
+def _blade(e: Energies, edge: KnifeEdge) -> tuple[list[Named], list[Named]]:
+    node = e.nodes[edge.body]
+    point = node.position + node.rotation @ ca.vertcat(*[e.value(c) for c in edge.at])
+    ground, normal, matter = terrain(e, point[0], point[1])
+    sideways = ca.cross(normal, node.rotation[:, "xyz".index(edge.along)])
+    slips = [(f"{edge.name}_across", ca.dot(sideways / ca.norm_2(sideways), e.rate(point) - matter))]
+    return [(f"{edge.name}_normal", ca.dot(normal, point - ground))] if edge.on_ground else [], slips
+
+
+def _rim(e: Energies, wheel: Wheel, normal: ca.SX) -> tuple[ca.SX, ca.SX, ca.SX]:
+    """The wheel's lowest point above a plane with this normal, the velocity of its matter there, and its axle."""
+    node = e.nodes[wheel.body]
+    axle = ca.SX.eye(3)["xyz".index(wheel.axis), :].T
+    up = node.rotation.T @ normal
+    sideways = ca.cross(axle, up)
+    arm = e.value(wheel.radius) * ca.cross(axle, sideways / ca.norm_2(sideways)) - e.value(wheel.tube) * up
+    local = ca.vertcat(*[e.value(c) for c in wheel.centre]) + arm
+    velocity = e.rate(node.position) + e.rate(node.rotation) @ local
+    return node.position + node.rotation @ local, velocity, node.rotation @ axle
+
+
+def _on_plane(e: Energies, wheel: Wheel) -> tuple[list[Named], list[Named]]:
+    """Height and rolling on a plane at rest, along directions of the plane."""
+    normal, along, across = plane(e)
+    point, velocity, _ = _rim(e, wheel, normal)
+    rolling = [(f"{wheel.name}_along", ca.dot(along, velocity)), (f"{wheel.name}_across", ca.dot(across, velocity))]
+    return [(f"{wheel.name}_height", ca.dot(normal, point))], rolling
+
+
+def _on_ground(e: Energies, wheel: Wheel) -> tuple[list[Named], list[Named]]:
+    """The same on any ground, along the wheel's track; on a curved one its lowest point lies where the normal is taken."""
+    curved = e.system.ground.curved
+    x, y = (e.look_up(c.name) for c in wheel.place) if curved else (ca.SX(0), ca.SX(0))
+    ground, normal, matter = terrain(e, x, y)
+    point, velocity, axle = _rim(e, wheel, normal)
+    if not curved:
+        matter = terrain(e, point[0], point[1])[2]
+    forward = ca.cross(axle, normal)
+    forward = forward / ca.norm_2(forward)
+    left, apart, against = ca.cross(normal, forward), point - ground, velocity - matter
+    held = [(f"{wheel.name}_normal", ca.dot(normal, apart))]
+    if curved:
+        held += [(f"{wheel.name}_touch_x", ca.dot(forward, apart)), (f"{wheel.name}_touch_y", ca.dot(left, apart))]
+    return held, [(f"{wheel.name}_along", ca.dot(forward, against)), (f"{wheel.name}_across", ca.dot(left, against))]

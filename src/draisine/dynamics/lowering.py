@@ -1,0 +1,154 @@
+"""From names and expressions of a description to CasADi symbols."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import casadi as ca
+
+from draisine.dynamics.kinematics.vectors import ZERO, Mat, Vec, exact
+from draisine.expr.expression import SX_FUNCTIONS, Expr, closest, evaluate, names
+from draisine.expr.tree import short
+from draisine.model.items import Coordinate, System
+from draisine.model.validate import ModelError
+
+Special = Callable[[tuple[Expr, ...]], ca.SX]
+
+
+class Used(NamedTuple):
+    """Names that enter a quantity."""
+
+    coordinates: list[str]
+    velocities: list[str]
+    inputs: list[str]
+
+
+@dataclass
+class Scope:
+    """Symbols of one derivation: time, coordinates q, velocities v, inputs u, parameters p, and what expressions may call."""
+
+    system: System
+
+    def __post_init__(self) -> None:
+        system = self.system
+        if not isinstance(system, System):
+            raise TypeError(
+                f"a model is expected, got {short(repr(system))}; take one of the gallery, gallery.model('bicycle'), or of a "
+                "file, read_model('cart.toml')"
+            )
+        self.coordinates = [c.name for c in system.coordinates]
+        self.velocities = [v.name for v in system.velocities]
+        self.input_names = [u.name for u in system.inputs]
+        self.parameters = [p.name for p in system.parameters]
+        self.t = ca.SX.sym("t")
+        self._symbols: dict[str, ca.SX] = {"t": self.t}
+        for group in (self.coordinates, self.velocities, self.input_names, self.parameters):
+            for name in group:
+                self._symbols[name] = ca.SX.sym(name)
+        self.special: dict[str, Special] = {}
+        self._functions = dict(SX_FUNCTIONS)
+        for table in system.tables:
+            self._functions[table.name] = table
+        self._tied = {row for tie in system.ties for row, _ in tie.residuals}
+        self.multipliers: dict[str, ca.SX] = {}  # by rows, those that forces depend on
+        self._outputs = {o.name: o.expression for o in system.outputs}
+        self._values: dict[str, ca.SX] = {}
+        self._open: list[str] = []
+        self.masses: dict[tuple[object, ...], tuple[ca.SX, Vec, Mat]] = {}  # of bodies by what they are made of, once lowered
+
+    def vector(self, group: list[str]) -> ca.SX:
+        return ca.vertcat(*[self._symbols[n] for n in group]) if group else ca.SX(0, 1)
+
+    @cached_property
+    def q(self) -> ca.SX:
+        return self.vector(self.coordinates)
+
+    @cached_property
+    def v(self) -> ca.SX:
+        return self.vector(self.velocities)
+
+    @cached_property
+    def u(self) -> ca.SX:
+        return self.vector(self.input_names)
+
+    @cached_property
+    def p(self) -> ca.SX:
+        return self.vector(self.parameters)
+
+    def velocity_place(self, name: str) -> int:
+        return self._velocity_places[name]
+
+    @cached_property
+    def _velocity_places(self) -> dict[str, int]:
+        return {name: i for i, name in enumerate(self.velocities)}
+
+    def symbol(self, name: str) -> ca.SX:
+        return self._symbols[name]
+
+    def value(self, expression: Expr, given: Mapping[str, ca.SX] | None = None) -> ca.SX:
+        """The expression in symbols; `given` are names that mean something else here."""
+        own = given or {}
+
+        def look_up(name: str) -> ca.SX:
+            return own[name] if name in own else self._look_up(name)
+
+        return exact(ca.SX(evaluate(expression, look_up if own else self._look_up, self._functions, self.special)))
+
+    def used_in(self, quantity: ca.SX) -> Used:
+        """Names that enter a quantity, in the order of the scope."""
+        found = sorted(place for s in ca.symvar(quantity) if (place := self._places.get(s.element_hash())) is not None)
+        return Used(*([name for _, kind, name in found if kind == group] for group in ("q", "v", "u")))
+
+    @cached_property
+    def _places(self) -> dict[int, tuple[int, str, str]]:
+        """Symbols by their identity: number, kind, name."""
+        groups = (("q", self.coordinates), ("v", self.velocities), ("u", self.input_names))
+        listed = [(kind, name) for kind, group in groups for name in group]
+        return {self._symbols[name].element_hash(): (i, kind, name) for i, (kind, name) in enumerate(listed)}
+
+    def multiplier(self, row: str) -> ca.SX:
+        """The symbol of a constraint's multiplier, for forces that depend on it."""
+        return self.multipliers.setdefault(row, ca.SX.sym(f"{row}_multiplier"))
+
+    def _look_up(self, name: str) -> ca.SX:
+        """An output's value, or a symbol."""
+        definition = self._outputs.get(name)
+        if definition is None:
+            row = name.removesuffix("_multiplier")
+            if name not in self._symbols and row != name and row in self._tied:
+                return self.multiplier(row)
+            if name not in self._symbols:
+                raise ModelError(self.unknown(name))
+            return self._symbols[name]
+        if name not in self._values:
+            if name in self._open:
+                raise ModelError(f"{name!r} is defined by itself: {' → '.join([*self._open, name])}")
+            self._open.append(name)
+            self._values[name] = self.value(definition)
+            self._open.pop()
+        return self._values[name]
+
+    def unknown(self, name: str) -> str:
+        hint = closest(name, [*self._symbols, *self._outputs])
+        return f"model {self.system.name!r}: nothing is called {name!r}{hint}"
+
+
+def affine(expression: Expr, coordinates: Mapping[str, Coordinate], scope: Scope, where: str) -> tuple[ca.SX, str | None, ca.SX]:
+    """Value of an amount that is constant or affine in one coordinate, the velocity that drives it, and its gain."""
+    used = sorted(names(expression) & set(coordinates))
+    amount = scope.value(expression)
+    if not used:
+        return amount, None, ZERO
+    if len(used) > 1:
+        raise ModelError(
+            f"{where}: one displacement may use one coordinate, but '{expression}' uses {' and '.join(used)}; "
+            "chain two displacements"
+        )
+    symbol = scope.symbol(used[0])
+    gain = ca.jacobian(amount, symbol)
+    if ca.depends_on(gain, symbol):
+        raise ModelError(f"{where}: '{expression}' must be affine in {used[0]!r}")
+    return amount, coordinates[used[0]].rate, exact(gain)

@@ -1,0 +1,300 @@
+"""What people ask of a motion, by name: outputs, contact points and forces, energies, residuals, power."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import casadi as ca
+
+from draisine.dynamics.constraints.residual_constraints import row_constraints
+from draisine.dynamics.contact.rolling import EdgeContact, WheelContact
+from draisine.dynamics.contact.wheel_on_surface import Contact, track, used_friction
+from draisine.dynamics.kinematics.inertia import mass_of
+from draisine.dynamics.kinematics.tree import Launch, Turn
+from draisine.dynamics.kinematics.twists import Pose, Twist
+from draisine.dynamics.kinematics.vectors import UNIT, ZERO, Mat, Vec, cross, dot, times
+from draisine.expr.expression import parse
+from draisine.expr.safe_functions import length
+from draisine.model.contact_laws import Rolling
+from draisine.model.errors import ModelError
+from draisine.model.items import KnifeEdge, Rotate
+from draisine.program.equations import Constraint, Event, Quantity
+from draisine.program.program import Program
+
+if TYPE_CHECKING:
+    from draisine.dynamics.derivation import Derivation
+    from draisine.program.linear_solve import Solved
+
+
+class Report:
+    """Symbolic answers of one formulation."""
+
+    def __init__(self, formulation: Derivation) -> None:
+        self.formulation = formulation
+        self.mechanism = formulation.mechanism
+        self.scope = formulation.mechanism.scope
+
+    # ---------------------------------------------------------------- quantities of motion
+
+    @cached_property
+    def _motion_outputs(self) -> dict[Quantity, ca.SX]:
+        """Named outputs of the description and of the contacts, in all velocities, free of accelerations."""
+        found = {Quantity(o.name, o.unit, o.about): self.scope.value(o.expression) for o in self.mechanism.system.outputs}
+        for contact in self.mechanism.contacts:
+            if isinstance(contact, WheelContact):
+                found |= self._wheel_geometry(contact)
+        for touching in self.mechanism.touching:
+            found |= self._touching_geometry(touching)
+        return found
+
+    @cached_property
+    def of_motion(self) -> dict[str, ca.SX]:
+        """The same by name, for laws."""
+        return {quantity.name: value for quantity, value in self._motion_outputs.items()}
+
+    def _touching_geometry(self, contact: Contact) -> dict[Quantity, ca.SX]:
+        """Where a wheel that is held by ties touches, which way it goes, and how fast it slips if it can."""
+        name = contact.name
+        point = contact.contact_point
+        found = {
+            Quantity(f"{name}_contact_{axis}", "m", f"contact point of {name}"): c for axis, c in zip("xyz", point, strict=True)
+        }
+        found[Quantity(f"{name}_track_heading", "rad", f"direction of the track of {name} on the ground")] = track(contact)
+        if not isinstance(contact.law, Rolling):
+            for way, slip in zip(("along", "across"), contact.slip, strict=True):
+                found[Quantity(f"{name}_slip_{way}", "m/s", f"slip of {name} {way} its track")] = slip
+        return found
+
+    def _wheel_geometry(self, contact: WheelContact) -> dict[Quantity, ca.SX]:
+        name = contact.name
+        j, k = (contact.axis + 1) % 3, (contact.axis + 2) % 3
+        point = self._world_point(contact)
+        forward = self._rolling_direction(contact)
+        # measured about the spin axis, π for the lowest point of an upright carrier; the cut lies at the top of the wheel
+        normal, spin = self._before_spin(contact)
+        angle = math.pi + ca.atan2(normal[k], normal[j])
+        found = {
+            Quantity(f"{name}_contact_{axis}", "m", f"contact point of {name}"): c for axis, c in zip("xyz", point, strict=True)
+        }
+        found[Quantity(f"{name}_contact_angle", "rad", f"place of the contact around {name}, in its carrier")] = angle
+        found[Quantity(f"{name}_contact_angle_in_wheel", "rad", f"place of the contact on {name} itself")] = angle - spin
+        found[Quantity(f"{name}_track_heading", "rad", f"direction of the track of {name} on the ground")] = ca.atan2(
+            forward[1], forward[0]
+        )
+        return found
+
+    def _before_spin(self, contact: WheelContact) -> tuple[Vec, ca.SX]:
+        """The ground's normal in the axes of the wheel's carrier, and the angle by which the wheel has turned on it."""
+        link = contact.link
+        hinge, turn = (link.all_steps[-1], link.joint.chain[-1]) if link.joint.chain else (None, None)
+        if not (isinstance(hinge, Turn) and isinstance(turn, Rotate) and hinge.velocity and hinge.axis == contact.axis):
+            return contact.normal, ZERO  # no hinge about the axle: the wheel is its own carrier
+        return contact.normal if link.is_rotor else hinge.outward(contact.normal), self.scope.value(turn.angle)
+
+    def _carrier_rotation(self, contact: WheelContact | EdgeContact) -> tuple[Vec, Vec, Vec]:
+        """Link-to-world rotation, before the spin of a rotor."""
+        pose = self.mechanism.measures.poses[contact.link.name]
+        if contact.link.spin is None:
+            return pose.rotation
+        back = contact.link.spin
+        return tuple(back.outward(row) for row in pose.rotation)  # type: ignore[return-value]
+
+    def _world_point(self, contact: WheelContact) -> Vec:
+        pose = self.mechanism.measures.poses[contact.link.name]
+        centre = pose.of(contact.centre)
+        arm = times(self._carrier_rotation(contact), contact.arm)
+        return (centre[0] + arm[0], centre[1] + arm[1], centre[2] + arm[2])
+
+    def _rolling_direction(self, contact: WheelContact) -> Vec:
+        """Unit vector along the track: spin axis × normal, in the world."""
+        axis = times(self._carrier_rotation(contact), UNIT[contact.axis])
+        forward = cross(axis, self.mechanism.world_normal)
+        size = length(list(forward), regular=True)
+        return (forward[0] / size, forward[1] / size, forward[2] / size)
+
+    # ---------------------------------------------------------------- forces
+
+    @cached_property
+    def _force_outputs(self) -> dict[Quantity, ca.SX]:
+        found: dict[Quantity, ca.SX] = {}
+        start = 0
+        for rows in self.formulation.rows:
+            share = self.formulation.multipliers[start : start + rows.count]
+            start += rows.count
+            contact = rows.source
+            if isinstance(contact, WheelContact):
+                whole = dict(zip(rows.kept, share, strict=True))
+                force: Vec = tuple(whole.get(i, ZERO) for i in range(3))  # type: ignore[assignment]
+                found |= self._wheel_forces(contact, force, held_up=2 in rows.kept or len(rows.kept) == 3)
+            elif isinstance(contact, EdgeContact):
+                found |= _blade_forces(contact.edge, *share)
+        multipliers = dict(zip(self.formulation.row_names, self.formulation.multipliers, strict=True))
+        for blade in self.mechanism.blades:
+            found |= _blade_forces(blade.edge, *(multipliers[row] for row in blade.rows if row in multipliers))
+        for touching in self.mechanism.touching:
+            found |= self._touching_forces(touching)
+        return found
+
+    def _touching_forces(self, contact: Contact) -> dict[Quantity, ca.SX]:
+        """The force of the ground on a wheel that is held by ties: multipliers, and along the ground those of its law."""
+        name = contact.name
+        multipliers = dict(zip(self.formulation.row_names, self.formulation.multipliers, strict=True))
+        law = next((law for law in self.mechanism.laws if law.contact is contact), None)
+        told = self.formulation.put_in(
+            [*(law.force if law is not None else ()), *contact.forward, *contact.left, *contact.normal]
+        )
+        if law is None:
+            along, across = (multipliers.get(f"{name}_{way}", ZERO) for way in ("along", "across"))
+        else:
+            along, across, *told = told
+        up = multipliers.get(f"{name}_normal", ZERO)
+        world = [along * told[i] + across * told[3 + i] + up * told[6 + i] for i in range(3)]
+        found = {
+            Quantity(f"{name}_force_{a}", "N", f"force on {name} in the world's axes"): c
+            for a, c in zip("xyz", world, strict=True)
+        }
+        found[Quantity(f"{name}_longitudinal_force", "N", f"force on {name} along its track")] = along
+        found[Quantity(f"{name}_lateral_force", "N", f"force on {name} across its track, to the left")] = across
+        if f"{name}_normal" in multipliers:
+            found[Quantity(f"{name}_normal_force", "N", f"force of the ground holding {name} up")] = up
+            found[Quantity(f"{name}_friction_needed", "", f"force along the ground on {name}, per normal force")] = used_friction(
+                along, across, up
+            )
+        return found
+
+    def _wheel_forces(self, contact: WheelContact, force: Vec, held_up: bool) -> dict[Quantity, ca.SX]:
+        """The force of the ground on a wheel: in the reference body's axes, in the world's, along and across the track.
+
+        Where nothing can lift the wheel its share of the weight is not determined, and neither is the friction it needs.
+        """
+        name, normal = contact.name, self.mechanism.world_normal
+        world = self._reference_to_world(contact, force)
+        forward = self._rolling_direction(contact)
+        left = cross(normal, forward)
+        along, across, up = dot(forward, world), dot(left, world), dot(normal, world)
+        found = {
+            Quantity(f"{name}_body_force_{a}", "N", f"force on {name} in the reference axes"): c
+            for a, c in zip("xyz", force, strict=True)
+        }
+        found |= {
+            Quantity(f"{name}_force_{a}", "N", f"force on {name} in the world's axes"): c
+            for a, c in zip("xyz", world, strict=True)
+        }
+        found[Quantity(f"{name}_longitudinal_force", "N", f"force on {name} along its track")] = along
+        found[Quantity(f"{name}_lateral_force", "N", f"force on {name} across its track, to the left")] = across
+        if held_up:
+            found[Quantity(f"{name}_normal_force", "N", f"force of the ground holding {name} up")] = up
+            found[Quantity(f"{name}_friction_needed", "", f"friction coefficient that {name} needs to roll")] = length(
+                [along, across]
+            ) / (ca.fabs(up) + 1e-12)
+        return found
+
+    def _reference_to_world(self, contact: WheelContact, force: Vec) -> Vec:
+        steps = contact.link.path()[0].steps
+        return times(steps[0].matrix, force) if steps and isinstance(steps[0], Launch) else force
+
+    # ---------------------------------------------------------------- energies and residuals
+
+    @cached_property
+    def energies(self) -> tuple[ca.SX, ca.SX]:
+        """Kinetic and potential energy, body by body in the world (not by the reduced matrices)."""
+        measures, scope = self.mechanism.measures, self.scope
+        kinetic, potential, gravity = ZERO, self.mechanism.forces.potential, self.mechanism.gravity
+        for link in self.mechanism.links:
+            told = measures.twists[link.name], measures.poses[link.name]
+            moving, height = self.mechanism.repeated(_energies, mass_of(link.body, scope), *told, gravity)
+            kinetic, potential = kinetic + moving, potential + height
+        return kinetic, potential
+
+    @property
+    def constraints(self) -> tuple[Constraint, ...]:
+        rows = [constraint for rows in self.formulation.rows for constraint in row_constraints(rows)]
+        return (*(c for c, _ in self.mechanism.position_constraints), *rows)
+
+    @cached_property
+    def residuals(self) -> ca.SX:
+        positions = [r for _, r in self.mechanism.position_constraints]
+        return ca.densify(ca.vertcat(*positions, self.formulation.row_speeds))
+
+    # ---------------------------------------------------------------- programs
+
+    @cached_property
+    def outputs(self) -> tuple[Quantity, ...]:
+        found = (*self._motion_outputs, *self._force_outputs)
+        names = [q.name for q in found]
+        twice = next((name for name, count in Counter(names).items() if count > 1), None)
+        if twice is not None:
+            raise ModelError(
+                f"model {self.mechanism.system.name!r}: a contact gives the output {twice!r} by itself; give your own output "
+                "another name"
+            )
+        return found
+
+    @cached_property
+    def force_names(self) -> frozenset[str]:
+        return frozenset(q.name for q in self._force_outputs)
+
+    def program(self) -> Program | Solved:
+        f, scope = self.formulation, self.scope
+        kinetic, potential = self.energies
+        driven = self.mechanism.forces.driven
+        power = ca.jacobian(ca.dot(driven, scope.v), scope.u).T * scope.u if scope.input_names else ca.SX(0, 1)
+        motion = list(self._motion_outputs.values())
+        told = f.put_in([ca.vertcat(*motion), ca.vertcat(kinetic, potential), self.residuals, ca.densify(power), scope.u])
+        outputs, energy, residuals, power, inputs = told
+        work = f.x[-1] if f.tracks_work else ca.SX(0)
+        multipliers = self.formulation.multipliers
+        labels = [q.name for q in self.outputs]
+        return f.reported(
+            {
+                "v": (f.all_velocities, scope.velocities),
+                "vdot": (ca.vertcat(*[f.all_accelerations[n] for n in scope.velocities]), [f"d{n}/dt" for n in scope.velocities]),
+                "multipliers": (ca.vertcat(*multipliers), [f"{n}_multiplier" for n in self.formulation.row_names]),
+                "outputs": (ca.vertcat(outputs, *self._force_outputs.values()), labels),
+                "energy": (ca.vertcat(energy, work), ["kinetic", "potential", "work"]),
+                "residuals": (residuals, [c.name for c in self.constraints]),
+                "power": (power, [f"{n}_power" for n in scope.input_names]),
+                "inputs": (inputs, scope.input_names),
+            }
+        )
+
+    def motion(self) -> Program:
+        """(t, q, v, u, p) → residuals and outputs free of accelerations: what consistent starts are solved on."""
+        scope = self.scope
+        inputs = {
+            "t": (scope.t, ["t"]),
+            "q": (scope.q, scope.coordinates),
+            "v": (scope.v, scope.velocities),
+            "u": (scope.u, scope.input_names),
+            "p": (scope.p, scope.parameters),
+        }
+        outputs = {
+            "residuals": (self.residuals, [c.name for c in self.constraints]),
+            "outputs": (ca.vertcat(*self._motion_outputs.values()), [q.name for q in self._motion_outputs]),
+        }
+        m = self.mechanism
+        return Program.build(f"{m.system.name}_motion", inputs, outputs, self.formulation.units, m.repeated.enough)
+
+    def event_program(self, events: tuple[Event, ...]) -> Program | None:
+        if not events:
+            return None
+        values = self.formulation.put_in([self.scope.value(parse(e.expression)) for e in events])
+        return self.formulation.program("events", {"value": (ca.vertcat(*values), [e.name for e in events])})
+
+
+def _energies(body: tuple[ca.SX, Vec, Mat], twist: Twist, pose: Pose, gravity: ca.SX) -> tuple[ca.SX, ca.SX]:
+    mass, centre, inertia = body
+    velocity = twist.at(centre)
+    moving = 0.5 * (mass * dot(velocity, velocity) + dot(twist.angular, times(inertia, twist.angular)))
+    return moving, mass * gravity * pose.of(centre)[2]
+
+
+def _blade_forces(edge: KnifeEdge, across: ca.SX, normal: ca.SX | None = None) -> dict[Quantity, ca.SX]:
+    """The force of the ground across a blade, and the one that holds it up where that is known."""
+    found = {Quantity(f"{edge.name}_force_across", "N", f"force of the ground across {edge.name}"): across}
+    if normal is not None:
+        found[Quantity(f"{edge.name}_normal_force", "N", f"force of the ground on {edge.name}")] = normal
+    return found

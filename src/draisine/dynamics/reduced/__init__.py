@@ -1,0 +1,1 @@
+"""The reduced formulation: constraints eliminated symbolically, M_r v̇_r = F_r."""

@@ -1,0 +1,186 @@
+"""Which velocities stay independent: judged by conditioning over sampled configurations, then by structure.
+
+For a choice with kernel H (its independent rows are the identity) the measure is the largest singular value of H: how much the
+dependent velocities can amplify the independent ones. No single choice is good everywhere, so alternates are kept in order of
+merit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from math import comb
+
+import numpy as np
+from numpy.typing import NDArray
+
+from draisine.dynamics.reduced.reduction import Block, Elimination
+
+POOR = 100.0  # amplification beyond which a choice is called poor
+SWITCH = 15.0  # and at which a run looks for a better one
+CLOSE = 4.0  # choices within this factor of the best conditioned are compared by structure
+_MOST_CHOICES = 3000  # beyond this the choices are not all judged
+_MOST_BLOCKS = 500  # and the same for the velocities of one block
+_LEAST = 0.005  # singular value of a block that is solved on its own
+
+
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """A choice of independent velocities with its amplification at each sample (infinite where it is singular)."""
+
+    independent: tuple[str, ...]
+    amplification: NDArray[np.float64]
+    simplicity: int  # number of dependent velocities that enter some row with a constant unit coefficient
+
+    @property
+    def worst(self) -> float:
+        return float(self.amplification.max())
+
+
+def amplification(samples: NDArray[np.float64], names: Sequence[str], independent: Sequence[str]) -> NDArray[np.float64]:
+    """‖H‖ at each sampled constraint matrix A (samples × rows × velocities); infinite where the choice is singular."""
+    free = [names.index(n) for n in independent]
+    bound = [i for i in range(len(names)) if i not in free]
+    found = np.full(len(samples), np.inf)
+    if len(bound) != samples.shape[1]:
+        return found
+    square, sides = samples[:, :, bound], samples[:, :, free]
+    # of many rows the determinant is small without any of them being dependent
+    least = 10.0 ** -max(10, len(bound))
+    regular = np.abs(np.linalg.det(square)) > least * np.prod(np.linalg.norm(samples, axis=2), axis=1)
+    if not free:
+        found[regular] = 1.0
+    elif regular.any():
+        dependent = np.linalg.solve(square[regular], sides[regular])
+        found[regular] = np.sqrt(1.0 + np.linalg.norm(dependent, ord=2, axis=(1, 2)) ** 2)
+    return found
+
+
+def judge(samples: NDArray[np.float64], names: Sequence[str], units: NDArray[np.bool_]) -> list[Judged]:
+    """All choices (or the likeliest, for large systems) that are regular at some sample, best first.
+
+    `units` marks the entries of A that are the constant 1 (a free body's linear velocity): making those velocities dependent
+    costs nothing.
+    """
+    judged = []
+    for free in _candidates(samples):
+        independent = tuple(names[i] for i in free)
+        amplified = amplification(samples, names, independent)
+        if np.isfinite(amplified).any():
+            simple = int(np.count_nonzero(units[:, [i for i in range(len(names)) if i not in free]].any(axis=0)))
+            judged.append(Judged(independent, amplified, simple))
+    if not judged:
+        return []
+    best = min(j.worst for j in judged)
+
+    def merit(j: Judged) -> tuple[bool, bool, int, float, float]:
+        at_start = float(j.amplification[0])  # the first sample is where everybody starts
+        return (at_start > SWITCH, j.worst > max(CLOSE * best, SWITCH), -j.simplicity, j.worst, float(np.median(j.amplification)))
+
+    return sorted(judged, key=merit)
+
+
+def _candidates(samples: NDArray[np.float64]) -> Iterable[tuple[int, ...]]:
+    """Positions of independent velocities worth judging: all choices where they are few, else the best one of each sample."""
+    rows, columns = samples.shape[1:]
+    if comb(columns, rows) <= _MOST_CHOICES:
+        return combinations(range(columns), columns - rows)
+    return dict.fromkeys(_best_at(matrix) for matrix in samples)
+
+
+def _best_at(matrix: NDArray[np.float64]) -> tuple[int, ...]:
+    """Independent velocities at one configuration: what the pivots leave over."""
+    dependent = _pivots(matrix)
+    return tuple(i for i in range(matrix.shape[1]) if i not in dependent)
+
+
+def _pivots(matrix: NDArray[np.float64]) -> tuple[int, ...]:
+    """Columns that Gram–Schmidt with column pivoting takes, as many as there are rows."""
+    left = matrix.copy()
+    taken: list[int] = []
+    for _ in range(len(matrix)):
+        size = np.linalg.norm(left, axis=0)
+        size[taken] = -1.0
+        pivot = int(np.argmax(size))
+        taken.append(pivot)
+        direction = left[:, pivot] / max(float(size[pivot]), 1e-300)
+        left -= np.outer(direction, direction @ left)
+    return tuple(taken)
+
+
+def complements(chosen: NDArray[np.float64], judged: Sequence[Judged], count: int) -> list[Judged]:
+    """Alternates that help where the choice is poor: each in turn lowers the worst case of the best of those picked."""
+    covered = np.minimum(chosen, 1e9)
+    picked: list[Judged] = []
+    left = list(judged)
+    while left and len(picked) < count:
+        best = min(
+            left, key=lambda j: (float(np.minimum(covered, j.amplification).max()), j.worst, float(np.median(j.amplification)))
+        )
+        picked.append(best)
+        left.remove(best)
+        covered = np.minimum(covered, best.amplification)
+    return picked
+
+
+def plan_blocks(
+    samples: NDArray[np.float64],
+    names: Sequence[str],
+    groups: Sequence[Sequence[int]],
+    independent: Sequence[str],
+    cost: Callable[[Sequence[int], Sequence[str]], float],
+) -> Elimination:
+    """Cut the elimination into blocks: each group of rows takes the dependent velocities that suit it best.
+
+    A block must stay well conditioned at every sample after the earlier blocks are put in; groups that cannot be solved on
+    their own are joined with the next.
+    """
+    amplified = amplification(samples, names, independent)
+    current = samples[amplified <= max(POOR, float(amplified.min()))]  # where it is poor, a run has gone over to another choice
+    left = [i for i in range(len(names)) if names[i] not in independent]
+    blocks: list[Block] = []
+    pending: list[int] = []
+    for number, group in enumerate(groups):
+        pending += group
+        last = number == len(groups) - 1
+        picked = tuple(left) if last else _pick(current, names, pending, left, cost)
+        if picked is None:
+            continue
+        rows = list(pending)
+        solved = np.linalg.solve(current[np.ix_(range(len(current)), rows, picked)], current[:, rows, :])
+        others = [r for r in range(current.shape[1]) if r not in rows]
+        current[:, others, :] -= current[:, others][:, :, list(picked)] @ solved
+        blocks.append(Block(tuple(rows), tuple(names[i] for i in picked)))
+        left = [i for i in left if i not in picked]
+        pending = []
+    return Elimination(tuple(blocks), tuple(independent))
+
+
+def _blocks_worth_a_look(rows: NDArray[np.float64], left: Sequence[int]) -> Iterable[tuple[int, ...]]:
+    """Velocities that some rows may be solved for: all choices where they are few, else the best one of each sample."""
+    count = rows.shape[1]
+    if comb(len(left), count) <= _MOST_BLOCKS:
+        return combinations(left, count)
+    best = dict.fromkeys(_pivots(matrix[:, list(left)]) for matrix in rows)
+    return [tuple(left[i] for i in sorted(chosen)) for chosen in best]
+
+
+def _pick(
+    current: NDArray[np.float64],
+    names: Sequence[str],
+    rows: Sequence[int],
+    left: Sequence[int],
+    cost: Callable[[Sequence[int], Sequence[str]], float],
+) -> tuple[int, ...] | None:
+    best: tuple[float, tuple[int, ...]] | None = None
+    for chosen in _blocks_worth_a_look(current[:, list(rows)], left):
+        square = current[np.ix_(range(len(current)), rows, chosen)]
+        smallest = np.linalg.svd(square, compute_uv=False)[:, -1]
+        # a determinant that changes its sign is zero somewhere between the samples
+        if np.min(smallest) < _LEAST or np.ptp(np.sign(np.linalg.det(square))) > 0:
+            continue
+        rating = cost(rows, [names[i] for i in chosen]) - 1e-3 * float(np.log(np.min(smallest)))
+        if best is None or rating < best[0]:
+            best = (rating, chosen)
+    return best[1] if best else None

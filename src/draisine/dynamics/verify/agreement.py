@@ -1,0 +1,108 @@
+"""What a certificate is made of: comparisons with their limits, what was kept away from, and what nobody can decide."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Reals = NDArray[np.float64]
+
+AGREEMENT = 1e-10  # between roads, and between exact derivatives and complex steps: relative, times the condition
+DIFFERENCES = 1e-6  # between exact derivatives and central differences, alike
+_SHOWN = 4  # singular positions that are told on the terminal; the others are counted
+
+
+@dataclass(frozen=True)
+class Line:
+    """One comparison: the worst disagreement over the states, where it occurred, and whether it is small enough.
+
+    `worst` is relative and divided by the condition of the state.
+    """
+
+    what: str
+    worst: float
+    allowed: float
+    where: dict[str, float] = field(repr=False)
+
+    @property
+    def holds(self) -> bool:
+        return bool(self.worst <= self.allowed)
+
+
+@dataclass(frozen=True)
+class Avoided:
+    """A singular position that states were kept away from, and how many were set aside because they came near."""
+
+    what: str
+    states: int
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """The outcome of a certification: a small table, in words what disagrees with what, and what cannot be decided."""
+
+    model: str
+    roads: tuple[str, ...]
+    states: int
+    lines: tuple[Line, ...]
+    verdict: str
+    avoided: tuple[Avoided, ...] = ()
+    undecided: tuple[str, ...] = ()
+
+    @property
+    def passed(self) -> bool:
+        return all(line.holds for line in self.lines)
+
+    if TYPE_CHECKING:  # attached by `draisine.view.drawn.judged`, since pictures are drawn elsewhere
+
+        def plot(self, **options: Any) -> Any: ...
+
+    def as_data(self) -> dict[str, Any]:
+        lines = [{"what": x.what, "worst": x.worst, "allowed": x.allowed, "holds": x.holds, "where": x.where} for x in self.lines]
+        head = {"model": self.model, "passed": self.passed, "verdict": self.verdict, "undecided": list(self.undecided)}
+        avoided = [{"what": a.what, "states": a.states} for a in self.avoided]
+        return {**head, "roads": list(self.roads), "states": self.states, "lines": lines, "avoided": avoided}
+
+    def __str__(self) -> str:
+        width = max(len(line.what) for line in self.lines)
+        rows = [
+            f"  {x.what:<{width}}  {x.worst:8.1e}  {'holds' if x.holds else 'FAILS'} (allowed {x.allowed:.0e})"
+            for x in self.lines
+        ]
+        count = f"{len(self.roads)} roads" if len(self.roads) > 1 else "1 road"
+        head = f"certificate of {self.model}: {count} ({', '.join(self.roads)}), {self.states} states"
+        worst = max(self.lines, key=lambda line: line.worst / line.allowed)
+        place = ", ".join(f"{name} {value:.4g}" for name, value in worst.where.items() if value)
+        undecided = [f"cannot be decided: {what}" for what in self.undecided]
+        return "\n".join([head, *rows, f"  worst state ({worst.what}): {place}", *self._kept_away(), self.verdict, *undecided])
+
+    def _kept_away(self) -> list[str]:
+        told = sorted(self.avoided, key=lambda a: -a.states)
+        lines = [f"  kept away from: {a.what} (states set aside: {a.states})" for a in told[:_SHOWN]]
+        return [*lines, f"  and from {len(told) - _SHOWN} other singular positions"] if len(told) > _SHOWN else lines
+
+
+def apart(a: Reals, b: Reals, least: float = 1e-300) -> float:
+    """Largest difference relative to the largest entry; `least` is a size below which nothing is told apart.
+
+    >>> apart(np.array([1.0, 2.0]), np.array([1.0, 2.5]))
+    0.2
+    >>> apart(np.array([1.0]), np.array([np.nan]))
+    inf
+    """
+    size = max(float(np.abs(a).max(initial=0.0)), float(np.abs(b).max(initial=0.0)), least)
+    found = float(np.abs(a - b).max(initial=0.0)) / size
+    return found if np.isfinite(found) else np.inf
+
+
+def worst_line(
+    what: str, found: Sequence[float], conditions: Sequence[float], places: Sequence[dict[str, float]], allowed: float = AGREEMENT
+) -> Line:
+    """The worst of the disagreements at some states, each divided by the condition of its state."""
+    scaled = [amount / max(condition, 1.0) for amount, condition in zip(found, conditions, strict=True)]
+    k = int(np.argmax(scaled))
+    return Line(what, scaled[k], allowed, places[k])

@@ -1,0 +1,268 @@
+"""The certificate: one description, several derivations, one answer.
+
+`certify_roads(model)` evaluates every road that applies (`roads`) at random admissible states and compares accelerations,
+reactions, energies, the power balance, the constraints' derivatives, and the exact Jacobian with complex steps and with
+central differences. An error in the description itself is seen by none of them; `certify(a, against=b)` is for that.
+
+Two families of roads share nothing but the description. Where they disagree, each family is asked whether its accelerations
+keep the balance of the energies on which both agree: the one that does not is wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import Any
+
+import casadi as ca
+import numpy as np
+from numpy.typing import NDArray
+
+from draisine.dynamics.verify.agreement import AGREEMENT, DIFFERENCES, Avoided, Certificate, Line, apart, worst_line
+from draisine.dynamics.verify.derivations import ENERGIES, FAMILIES, NEWTON_EULER, Answer, Roads, State
+from draisine.dynamics.verify.derivative_check import Slopes
+from draisine.model.items import System
+from draisine.model.model import Model
+
+Reals = NDArray[np.float64]
+
+SHARED = "an error in the description itself, which all roads share; describe the mechanism a second time and compare: " + (
+    "certify(model, against=other)"
+)
+
+
+def certify_roads(model: Model | System, states: int = 12, seed: int = 1817) -> Certificate:
+    """Compare the derivations of one description at random admissible states."""
+    if states < 1:
+        raise ValueError(f"states: at least one is needed to compare anything, got {states}")
+    roads = Roads(model.freeze() if isinstance(model, Model) else model)
+    sampled, avoided = roads.sample(states, seed)
+    return judge(roads, sampled, avoided)
+
+
+def judge(roads: Roads, states: list[State], avoided: list[Avoided] | None = None) -> Certificate:
+    """Compare the roads pair by pair with the first, and with what any right answer must fulfil."""
+    return _Trial(roads, states).certificate(tuple(avoided or ()))
+
+
+@dataclass(frozen=True, eq=False)
+class _Trial:
+    roads: Roads
+    states: list[State]
+
+    def certificate(self, avoided: tuple[Avoided, ...]) -> Certificate:
+        lines = [*self._between_roads(), *self._energies(), *self._balances(), *self._jacobians()]
+        names = tuple(self.roads.roads)
+        undecided = [SHARED]
+        if self.roads.energies is None:
+            undecided.insert(
+                0,
+                f"an error in the kinematics or contact rows, which {' and '.join(names)} share: the roads by energies do not "
+                f"apply ({self.roads.no_energies})",
+            )
+        verdict, open_ = self._verdict(lines)
+        told = (*open_, *undecided)
+        return Certificate(self.roads.system.name, names, len(self.states), tuple(lines), verdict, avoided, told)
+
+    @cached_property
+    def answers(self) -> list[dict[str, Answer]]:
+        return [{road: ask(state) for road, ask in self.roads.roads.items()} for state in self.states]
+
+    def _line(self, what: str, found: Callable[[State, dict[str, Answer]], float], allowed: float = AGREEMENT) -> Line:
+        scope = self.roads.mechanism.scope
+        names = [*scope.coordinates, *scope.velocities]
+        places = [dict(zip(names, [*s.q.tolist(), *s.v.tolist()], strict=True)) for s in self.states]
+        amounts = [found(s, a) for s, a in zip(self.states, self.answers, strict=True)]
+        return worst_line(what, amounts, [s.condition for s in self.states], places, allowed)
+
+    # ---------------------------------------------------------------- lines
+
+    def _between_roads(self) -> list[Line]:
+        lines = []
+        for road in list(self.roads.roads)[1:]:
+            lines.append(self._line(f"accelerations: {road}", partial(self._accelerations, road)))
+            answer = self.answers[0][road]
+            if answer.forces.size and any(self.roads.unique(s).any() for s in self.states):
+                lines.append(self._line(f"contact forces: {road}", partial(self._forces, road)))
+            if answer.together.size and self.roads.mechanism.selection.spare:
+                lines.append(self._line(f"forces together (Aᵀλ): {road}", partial(self._together, road)))
+        return lines
+
+    def _accelerations(self, road: str, state: State, answers: dict[str, Answer]) -> float:
+        return _accelerations(state, answers, self.roads.first, road)
+
+    def _together(self, road: str, _: State, answers: dict[str, Answer]) -> float:
+        return apart(answers[self.roads.first].together, answers[road].together)
+
+    def _forces(self, road: str, state: State, answers: dict[str, Answer]) -> float:
+        """Only those that are unique."""
+        unique = self.roads.unique(state)
+        first = answers[self.roads.first]
+        return apart(first.forces[unique], answers[road].forces[unique], self.roads.no_force(state, first.accelerations))
+
+    def _energies(self) -> list[Line]:
+        """Kinetic and potential energy of the two families."""
+        e = self.roads.energies
+        if e is None:
+            return []
+        function = ca.Function("energies", [e.t, e.q, e.v, e.p], [ca.vertcat(e.kinetic, e.potential)])
+
+        def pair(state: State) -> tuple[Reals, Reals]:
+            q, v = self.roads.in_angles.motion(state.q, state.v)
+            return self.roads.energy(state), function(state.t, q, v, self.roads.p).full()[:, 0]
+
+        pairs = [pair(state) for state in self.states]
+        scale = [float(max(np.abs(a[k]) for a, _ in pairs)) for k in (0, 1)]
+        found = {id(s): pair for s, pair in zip(self.states, pairs, strict=True)}
+
+        def differ(k: int) -> Callable[[State, dict[str, Answer]], float]:
+            return lambda s, _: apart(found[id(s)][0][k : k + 1], found[id(s)][1][k : k + 1], max(scale[k], 1e-300))
+
+        return [
+            self._line("mass matrix", lambda s, _: self._mass(s)),
+            self._line("kinetic energy", differ(0)),
+            self._line("potential energy", differ(1)),
+        ]
+
+    def _mass(self, state: State) -> float:
+        """Kinetic energy as a function of all velocities, admissible or not."""
+        told = self.roads.matrices(state)
+        by_rates = self.roads.in_angles.map(told["q"])
+        return apart(by_rates.T @ self.roads.mass(state)[0] @ by_rates, told["M"])
+
+    def _balances(self) -> list[Line]:
+        """Power balance and constraints' derivatives, the worst of all roads."""
+        if self.roads.energies is None:
+            return [self._line("power balance", lambda s, _: self._power_of_report(s))]
+        lines = [self._line("power balance", lambda s, a: max(self._power(s, a[road]) for road in a))]
+        if self.roads.energies.rows[0].shape[0]:
+            lines.append(self._line("constraints", lambda s, _: self._constraints(s)))
+            lines.append(
+                self._line("constraints' derivatives", lambda s, a: max(self._constraint_rate(s, a[road]) for road in a))
+            )
+        return lines
+
+    def _jacobians(self) -> list[Line]:
+        slopes = Slopes(self.roads.equations.explicit)
+
+        def arguments(state: State) -> tuple[Any, ...]:
+            return [state.t], self.roads.state_of(state), state.u, self.roads.p
+
+        return [
+            self._line("Jacobian against complex step", lambda s, _: slopes.against_complex_step(arguments(s))),
+            self._line("Jacobian against differences", lambda s, _: slopes.against_differences(arguments(s)), DIFFERENCES),
+        ]
+
+    # ---------------------------------------------------------------- what any right answer fulfils
+
+    @cached_property
+    def _balance(self) -> ca.Function:
+        """(t, q, v, v̇, u, p) in angles → growth of T + V, power of inputs and dampers, a size to judge by, momentum."""
+        e = self.roads.energies
+        assert e is not None
+        change = ca.SX.sym("change", e.v.numel())
+        total = e.kinetic + e.potential
+        grows = ca.jtimes(total, e.q, e.v) + ca.jtimes(total, e.v, change) + ca.jacobian(total, e.t)
+        # a spring whose rest length is moved in time does work too
+        given = ca.dot(e.driven, e.v) + ca.jacobian(total, e.t)
+        by_position = ca.gradient(e.potential, e.q)
+        size = ca.dot(ca.fabs(by_position), ca.fabs(e.v)) + ca.dot(ca.fabs(e.mass @ e.v), ca.fabs(change))
+        return ca.Function("balance", [e.t, e.q, e.v, change, e.u, e.p], [grows, given, size, e.mass @ e.v])
+
+    def _power(self, state: State, answer: Answer) -> float:
+        """d/dt (T + V) against the power of inputs, dampers and moving constraints, in the energies of the second family."""
+        in_angles = self.roads.in_angles
+        q, v = in_angles.motion(state.q, state.v)
+        change = in_angles.accelerations(q, v, answer.accelerations)
+        *numbers, momentum = self._balance(state.t, q, v, change, state.u, self.roads.p)
+        grown, power, scale = (float(x) for x in numbers)
+        gap = abs(grown - power - self.roads.moving_power(state))
+        size = max(scale, _least(state) * float(np.abs(momentum.full()).max(initial=0.0)), 1e-300)
+        return gap / size if np.isfinite(gap) else np.inf
+
+    def _power_of_report(self, state: State) -> float:
+        """The same in the energies of the first family, by differentiating its report along the motion."""
+        from draisine.dynamics.verify.power_balance import power_gap
+
+        return power_gap(self.roads.equations, state.t, self.roads.state_of(state), state.u, self.roads.p).relative
+
+    def _constraints(self, state: State) -> float:
+        """Whether velocities that one family admits are admitted by the other: D q̇ + d₀."""
+        e = self.roads.energies
+        assert e is not None
+        told = self.roads.matrices(state)
+        drift = ca.Function("drift", [e.t, e.q, e.p], [ca.densify(e.drift)])(state.t, told["q"], self.roads.p).full()[:, 0]
+        size = float((np.abs(told["D"]) @ np.abs(told["v"]) + np.abs(drift)).max())
+        # along what is free no row says anything: what is left then is rounding
+        least = max(1e-6 * float(np.abs(told["v"]).max(initial=0.0)), 1e-300)
+        return float(np.abs(told["D"] @ told["v"] + drift).max()) / max(size, least)
+
+    def _constraint_rate(self, state: State, answer: Answer) -> float:
+        """D q̈ − b of the second family."""
+        told = self.roads.matrices(state)
+        change = self.roads.in_angles.accelerations(told["q"], told["v"], answer.accelerations)
+        size = float((np.abs(told["D"]) @ np.abs(change) + np.abs(told["b"])).max())
+        return float(np.abs(told["D"] @ change - told["b"]).max()) / max(size, _least(state))
+
+    # ---------------------------------------------------------------- who is wrong
+
+    def _agree(self, a: str, b: str) -> bool:
+        pairs = zip(self.answers, self.states, strict=True)
+        return max(_accelerations(s, x, a, b) / max(s.condition, 1.0) for x, s in pairs) <= AGREEMENT
+
+    def _verdict(self, lines: list[Line]) -> tuple[str, tuple[str, ...]]:
+        """Who disagrees with whom, and what of it cannot be decided."""
+        names = list(self.roads.roads)
+        if all(line.holds for line in lines):
+            return "all roads agree", ()
+        failing = [line.what for line in lines if not line.holds]
+        if all(self._agree(names[0], n) for n in names[1:]):
+            return f"all roads give the same accelerations, and yet fails: {', '.join(failing)}", ()
+        for odd in names:
+            rest = [n for n in names if n != odd]
+            if len(rest) >= 2 and all(self._agree(rest[0], n) for n in rest[1:]) and not self._agree(odd, rest[0]):
+                return f"the road {odd!r} disagrees with the others, which agree among themselves ({', '.join(rest)})", ()
+        if len(names) == 2:
+            said = f"the roads {names[0]!r} and {names[1]!r} disagree in their accelerations"
+            return said, ("which of the two roads is wrong",)
+        families = {f: [n for n in names if FAMILIES[n] == f] for f in dict.fromkeys(FAMILIES[n] for n in names)}
+        if all(self._agree(group[0], n) for group in families.values() for n in group):
+            return self._between_families(families, failing)
+        return f"the accelerations do not single out one road; what fails: {', '.join(failing)}", ("which roads are wrong",)
+
+    def _between_families(self, families: dict[str, list[str]], failing: list[str]) -> tuple[str, tuple[str, ...]]:
+        groups = {family: f"{family} ({', '.join(group)})" for family, group in families.items()}
+        both = " and ".join(groups.values())
+        differ = [what for what in ("mass matrix", "kinetic energy", "potential energy", "constraints") if what in failing]
+        if differ == ["mass matrix"]:
+            return (
+                f"{both} each agree within themselves but not with each other; their kinetic energies agree where the "
+                "constraints hold and differ elsewhere: into one of them the constraints were put before it was differentiated"
+            ), (f"which of {both} is wrong",)
+        if not differ:
+            keeps = {family: self._keeps_balance(group[0]) for family, group in families.items()}
+            for wrong, right in ((ENERGIES, NEWTON_EULER), (NEWTON_EULER, ENERGIES)):
+                if keeps[right] and not keeps[wrong]:
+                    return (
+                        f"the roads by {groups[wrong]} disagree with those by {groups[right]}, and break the power balance of "
+                        f"the energies on which both agree: the error is in the roads by {wrong}"
+                    ), ()
+        hint = f"; they differ already in: {', '.join(differ)}" if differ else ""
+        return f"{both} each agree within themselves but not with each other{hint}", (f"which of {both} is wrong",)
+
+    def _keeps_balance(self, road: str) -> bool:
+        pairs = zip(self.states, self.answers, strict=True)
+        return max(self._power(s, a[road]) / max(s.condition, 1.0) for s, a in pairs) <= AGREEMENT
+
+
+def _accelerations(state: State, answers: dict[str, Answer], a: str, b: str) -> float:
+    return apart(answers[a].accelerations, answers[b].accelerations, _least(state))
+
+
+def _least(state: State) -> float:
+    """Accelerations that count as none: a motion may be steady, and what is left is rounding of products of velocities."""
+    return max(1e-3 * float(np.abs(state.v).max(initial=0.0)) ** 2, 1e-300)
+
+
+__all__ = ["AGREEMENT", "Certificate", "Line", "Roads", "certify_roads", "judge"]

@@ -1,0 +1,93 @@
+"""Steps of an explicit method over many windows at once: one call of the compiled kernel serves a stage of all of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeGuard
+
+import numpy as np
+from numpy.typing import NDArray
+
+from draisine.codegen.jit.kernel import Kernel
+from draisine.simulation.methods.dop853 import DOP853
+from draisine.simulation.methods.heun import Heun
+from draisine.simulation.methods.method import Method
+from draisine.simulation.methods.rk4 import RK4
+
+Reals = NDArray[np.float64]
+Explicit = DOP853 | RK4 | Heun
+
+FINEST = 256  # parts into which the way between two instants is cut at most
+
+
+def marches(method: Method | None) -> TypeGuard[Explicit]:
+    """Whether steps of this method can be made for all windows together."""
+    return isinstance(method, DOP853 | RK4 | Heun)
+
+
+@dataclass(frozen=True, eq=False)
+class March:
+    """Motions side by side. Between two instants each makes as many equal steps as its error, or the method's step, asks for."""
+
+    kernel: Kernel  # (t, x, u, p) → ẋ
+    method: Explicit
+    p: Reals
+
+    def __call__(self, times: Reals, x: Reals, inputs: Reals) -> Reals | None:
+        """States (lanes, instants, states) at `times` (lanes, instants), with `inputs` (lanes, instants, inputs) from each
+        instant on; an instant that is repeated takes no step. None where a motion cannot be followed."""
+        found = np.empty((*times.shape, x.shape[1]))
+        found[:, 0] = x
+        for k in range(times.shape[1] - 1):
+            begin, length = times[:, k], times[:, k + 1] - times[:, k]
+            found[:, k + 1] = found[:, k]
+            moving = np.flatnonzero(length > 0.0)
+            if not len(moving):
+                continue
+            after = self._between(begin[moving], found[moving, k], length[moving], inputs[moving, k])
+            if after is None:
+                return None
+            found[moving, k + 1] = after
+        return found if np.isfinite(found).all() else None
+
+    def _between(self, t: Reals, x: Reals, length: Reals, u: Reals) -> Reals | None:
+        parts = 1
+        if not isinstance(self.method, DOP853):
+            parts = max(int(np.ceil(float(length.max()) / self.method.step - 1e-9)), 1)
+        after, error = self._parts(t, x, length, u, parts)
+        while not (error <= 1.0).all():
+            parts *= 2
+            if parts > FINEST:
+                return None
+            again = np.flatnonzero(~(error <= 1.0))
+            after[again], error[again] = self._parts(t[again], x[again], length[again], u[again], parts)
+        return after
+
+    def _parts(self, t: Reals, x: Reals, length: Reals, u: Reals, parts: int) -> tuple[Reals, Reals]:
+        worst, h = np.zeros(len(t)), length / parts
+        with np.errstate(over="ignore", invalid="ignore"):
+            for k in range(parts):
+                x, error = self._step(t + k * h, x, h, u)
+                worst = np.fmax(worst, np.where(np.isnan(error), np.inf, error))
+        return x, worst
+
+    def _step(self, t: Reals, x: Reals, h: Reals, u: Reals) -> tuple[Reals, Reals]:
+        scheme = self.method.scheme
+        slopes = np.empty((scheme.stages, *x.shape))
+        rows = scheme.weights[: scheme.stages + 1, : scheme.stages]
+        for i in range(scheme.stages):
+            point = x if i == 0 else x + h[:, None] * np.tensordot(rows[i, :i], slopes[:i], 1)
+            slopes[i] = self.kernel.map((t + scheme.nodes[i] * h)[:, None], point, u, self.p)[0]
+        after = x + h[:, None] * np.tensordot(rows[-1], slopes, 1)
+        if scheme.error is None or not isinstance(self.method, DOP853):
+            return after, np.zeros(len(t))
+        return after, self._error(x, after, h, np.tensordot(scheme.error[:, : scheme.stages], slopes, 1))
+
+    def _error(self, x: Reals, after: Reals, h: Reals, estimates: Reals) -> Reals:
+        """Hairer's combination of the estimates of order 5 and 3, in units of the tolerance, of the worst state."""
+        method = self.method
+        assert isinstance(method, DOP853)
+        scale = np.asarray(method.atol) + method.rtol * np.maximum(np.abs(x), np.abs(after))
+        five, three = ((estimates / scale) ** 2).max(axis=2)
+        below = five + 0.01 * three
+        return np.asarray(h * five / np.sqrt(np.where(below > 0.0, below, 1.0)))

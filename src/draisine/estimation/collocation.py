@@ -1,0 +1,174 @@
+"""Collocation: the motion in an interval is the polynomial that fulfils the equations at the nodes of a scheme.
+
+With k_j the rates at the nodes c_j of an interval of length h that begins at x,
+
+    0 = F(t_j, x + h Σ a_jl k_l, k_j, u, p),        x(τ) = x + h Σ b_j(τ) k_j,
+
+F = ẋ − f for ẋ = f. The rates are eliminated from the intervals by Newton's method, those of all windows at once; what is left
+are the states between windows of a few intervals, which continuity joins. Derivatives follow from the same linear systems, and
+are exact.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import Protocol, runtime_checkable
+
+import casadi as ca
+import numpy as np
+from numpy.typing import NDArray
+
+from draisine.codegen.jit.kernel import Kernel, compile
+from draisine.estimation.experiment_data import Recording
+from draisine.estimation.window_layout import edges_of
+from draisine.model.errors import ModelError
+from draisine.program.dae_residual import Implicit
+from draisine.program.equations import Equations
+from draisine.program.program import Program
+from draisine.program.variational import Direction, slopes
+from draisine.simulation.methods.collocation import gauss_nodes, radau_nodes, runge_kutta_matrix
+
+Reals = NDArray[np.float64]
+
+ROUNDS = 20  # of Newton's method for the rates
+CLOSE = 1e-9  # of the time: closer instants are one
+TOGETHER = 8  # intervals in a window
+SETTLED = 1e-12  # change of a state, relative to its size or one
+ROUNDING = 1e-6  # change from which on it may be that of rounding, if it shrinks no more: multipliers of index 3 feel it over h²
+
+
+@runtime_checkable
+class Collocating(Protocol):
+    """What is read of `dr.Collocation`, whose intervals divide the time of every experiment."""
+
+    @property
+    def scheme(self) -> str: ...
+    @property
+    def degree(self) -> int: ...
+    @property
+    def intervals(self) -> int | tuple[float, ...]: ...
+
+
+@dataclass(frozen=True)
+class Elements:
+    """A scheme of collocation by its nodes."""
+
+    scheme: str
+    nodes: tuple[float, ...]
+
+    @staticmethod
+    def of(method: Collocating) -> Elements:
+        fixed = {"trapezoidal": (0.0, 1.0), "hermite-simpson": (0.0, 0.5, 1.0)}
+        if method.scheme in fixed:
+            return Elements(method.scheme, fixed[method.scheme])
+        nodes = radau_nodes(method.degree) if method.scheme == "radau" else gauss_nodes(method.degree)
+        return Elements(method.scheme, tuple(nodes.tolist()))
+
+    @cached_property
+    def matrix(self) -> Reals:
+        return runge_kutta_matrix(np.array(self.nodes))[0]
+
+    def weights(self, within: Reals) -> Reals:
+        """b_j at places within the interval, (places, nodes)."""
+        powers = np.vander(np.array(self.nodes), increasing=True)
+        places = within[:, None] ** (1 + np.arange(len(self.nodes))) / (1 + np.arange(len(self.nodes)))
+        return np.asarray(np.linalg.solve(powers.T, places.T).T)
+
+    def check(self, equations: Equations) -> None:
+        """Algebraic unknowns need a scheme whose last node is the end, and whose first is not the beginning."""
+        if isinstance(equations.dynamics, Implicit) and self.scheme != "radau":
+            raise ModelError(
+                f"{equations.name} is given as 0 = F(t, x, ẋ): of the schemes of collocation {self.scheme!r} does not serve; use "
+                "Collocation('radau', …)"
+            )
+
+
+@lru_cache(maxsize=32)
+def _residual(equations: Equations, directions: tuple[Direction, ...]) -> Kernel:
+    """(t, x, u, p) → f and its derivatives by x and the directions; (t, x, ẋ, u, p) → F and those by x, ẋ and the directions."""
+    dynamics = equations.dynamics
+    if not isinstance(dynamics, Implicit):
+        return compile(slopes(dynamics, directions))
+    program = dynamics.residual
+    symbols = {slot.name: symbol for slot, symbol in zip(program.inputs, program.symbols(), strict=True)}
+    (residual,) = program.function.call(list(symbols.values()))
+    by = ca.vertcat(symbols["x"], symbols["xdot"], *[symbols[d.slot][d.place] for d in directions])
+    results = {"residual": residual, "slopes": ca.densify(ca.jacobian(residual, by))}
+    return compile(Program.build(f"{program.name}_slopes", symbols, results))
+
+
+@dataclass(frozen=True, eq=False)
+class Solving:
+    """The equations at the nodes of many intervals. `directions` are parameters and inputs."""
+
+    equations: Equations
+    elements: Elements
+    directions: tuple[Direction, ...]
+    p: Reals
+
+    def _at(self, t: Reals, x: Reals, k: Reals, u: Reals) -> tuple[Reals, Reals, Reals, Reals]:
+        """F and its derivatives by x, ẋ and directions at points."""
+        n, kernel = x.shape[1], _residual(self.equations, self.directions)
+        if isinstance(self.equations.dynamics, Implicit):
+            value, by = kernel.map(t[:, None], x, k, u, self.p)
+            table = np.asarray(by).reshape(len(t), n, -1)
+            return value, table[:, :, :n], table[:, :, n : 2 * n], table[:, :, 2 * n :]
+        rate, by = kernel.map(t[:, None], x, u, self.p)
+        table = -np.asarray(by).reshape(len(t), n, -1)
+        return k - rate, table[:, :, :n], np.broadcast_to(np.eye(n), (len(t), n, n)), table[:, :, n:]
+
+    def __call__(
+        self, begins: Reals, lengths: Reals, x: Reals, begun: Reals, inputs: Reals, within: Sequence[Reals]
+    ) -> tuple[list[Reals], list[Reals]] | None:
+        """States and derivatives at places within each interval; from states x with derivatives `begun` by deviations, then by
+        the directions. None where Newton's method does not settle."""
+        c, a = np.array(self.elements.nodes), self.elements.matrix
+        (count, n), s = x.shape, len(c)
+        times, u = (begins[:, None] + lengths[:, None] * c).ravel(), np.repeat(inputs, s, axis=0)
+        k, before = np.zeros((count, s, n)), np.inf
+        for _ in range(ROUNDS):
+            points = x[:, None] + lengths[:, None, None] * np.einsum("jl,eln->ejn", a, k)
+            value, by_x, by_k, by = self._at(times, points.reshape(-1, n), k.reshape(-1, n), u)
+            system = self._system(lengths, by_x, by_k, count)
+            if not (np.isfinite(system).all() and np.isfinite(value).all()):
+                return None
+            step = np.linalg.solve(system, -value.reshape(count, s * n, 1)).reshape(count, s, n)
+            k = k + step
+            change = lengths[:, None] * np.abs(np.einsum("jl,eln->ejn", a, step)).max(axis=1) / np.maximum(np.abs(x), 1.0)
+            moved = float(change.max())
+            if moved <= SETTLED or (moved <= ROUNDING and moved > 0.25 * before):
+                break
+            before = moved
+        else:
+            return None
+        start = begun.reshape(count, 1, n, -1)
+        right = (by_x.reshape(count, s, n, n) @ start).reshape(count, s * n, -1)
+        right[:, :, right.shape[2] - len(self.directions) :] += by.reshape(count, s * n, -1)
+        slope = np.linalg.solve(system, -right).reshape(count, s, n, -1)
+        weights = [self.elements.weights(places) * h for places, h in zip(within, lengths, strict=True)]
+        states = [x[e] + w @ k[e] for e, w in enumerate(weights)]
+        carried = [begun[e] + np.tensordot(w, slope[e], 1) for e, w in enumerate(weights)]
+        return states, carried
+
+    def _system(self, lengths: Reals, by_x: Reals, by_k: Reals, count: int) -> Reals:
+        """∂F_j/∂k_l = ∂F/∂ẋ δ_jl + h a_jl ∂F/∂x, (intervals, nodes × states, nodes × states)."""
+        s, n = len(self.elements.nodes), by_x.shape[1]
+        whole = np.einsum("e,jl,ejab->ejalb", lengths, self.elements.matrix, by_x.reshape(count, s, n, n))
+        for j in range(s):
+            whole[:, j, :, j] += by_k.reshape(count, s, n, n)[:, j]
+        return whole.reshape(count, s * n, s * n)
+
+
+def mesh_of(recording: Recording, intervals: int | tuple[float, ...]) -> tuple[Reals, Reals]:
+    """Edges of windows and breaks between intervals: as asked, and wherever a recorded input has a corner; a window has several
+    intervals."""
+    last = float(recording.times[-1])
+    wanted = np.linspace(0.0, last, intervals + 1) if isinstance(intervals, int) else last * np.asarray(intervals)
+    corners = recording.knots if recording.recorded else np.zeros(0)
+    stops = np.union1d(corners[(corners > 0.0) & (corners < last)], recording.times)
+    nearest = stops[np.clip(np.searchsorted(stops, wanted - 0.5 * CLOSE * last), 0, len(stops) - 1)]
+    wanted = np.where(np.abs(nearest - wanted) <= CLOSE * last, nearest, wanted)
+    breaks = np.union1d(wanted, corners[(corners > 0.0) & (corners < last)])
+    return edges_of(recording, breaks[TOGETHER:-1:TOGETHER]), breaks

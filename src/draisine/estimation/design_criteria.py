@@ -1,0 +1,131 @@
+"""Designs of experiments: criteria that say which is better, and what comes out of the search for the best."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from draisine.estimation.identifiability import Telling
+
+Reals = NDArray[np.float64]
+
+
+# ------------------------------------------------------------------------------------------------------------- criteria
+
+
+class Criterion(Protocol):
+    """What a good design makes small, of the relative covariance of the unknown parameters (their starts left free)."""
+
+    def value(self, names: Sequence[str], covariance: Reals) -> float: ...
+
+
+@dataclass(frozen=True)
+class Variance:
+    """The variance of one parameter, whatever the others are."""
+
+    of: str
+
+    def value(self, names: Sequence[str], covariance: Reals) -> float:
+        place = list(names).index(self.of)
+        return float(np.log(covariance[place, place]))
+
+
+@dataclass(frozen=True)
+class Determinant:
+    """The volume of the region in which all parameters lie (D-optimal)."""
+
+    def value(self, names: Sequence[str], covariance: Reals) -> float:
+        return float(np.linalg.slogdet(covariance)[1]) / len(names)
+
+
+@dataclass(frozen=True)
+class WorstCombination:
+    """The largest variance of any combination of relative changes (E-optimal)."""
+
+    def value(self, names: Sequence[str], covariance: Reals) -> float:
+        return float(np.log(np.linalg.eigvalsh(covariance)[-1]))
+
+
+@dataclass(frozen=True)
+class Instants:
+    """As many samples, at instants that are chosen as well, from `first` to the end of the run; several may fall together."""
+
+    count: int
+    first: float = 0.0
+
+    def __post_init__(self) -> None:
+        if self.count < 1 or not self.first >= 0.0:
+            raise ValueError(f"Instants: one or more, the first at 0 s or later, got {self.count!r} from {self.first!r} s on")
+
+
+# ------------------------------------------------------------------------------------------------------------- result
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Design:
+    """Experiments that tell most: what to choose in each, when to measure, and what to expect of the estimate.
+
+    `chosen[0]["speed"]` is the choice for the first experiment; `deviation("trail")` the standard deviation to expect; `telling`
+    says which combinations even these experiments cannot tell; `middle` is the same in the middle of all ranges.
+    """
+
+    model: str
+    criterion: Criterion
+    chosen: tuple[dict[str, float], ...]
+    instants: tuple[Reals, ...]
+    telling: Telling
+    units: tuple[str, ...]
+    middle: Telling | None  # None where a run from the middle of the ranges does not reach its samples
+    value: float
+    trials: int
+
+    @cached_property
+    def deviations(self) -> dict[str, float]:
+        """Predicted standard deviations by name; infinite where nothing is told."""
+        return dict(zip(self.telling.names, np.sqrt(np.diag(self.telling.covariance)).tolist(), strict=True))
+
+    def deviation(self, name: str) -> float:
+        """The standard deviation to expect of an unknown."""
+        if name not in self.deviations:
+            raise KeyError(f"{name!r} is not among the unknowns {', '.join(self.deviations)}")
+        return self.deviations[name]
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON takes it; None where nothing is told."""
+        told = {n: d if np.isfinite(d) else None for n, d in self.deviations.items()}
+        return {
+            "model": self.model,
+            "criterion": str(self.criterion),
+            "chosen": [dict(c) for c in self.chosen],
+            "instants": [t.tolist() for t in self.instants],
+            "standard deviations": told,
+            "not told": [str(c) for c in self.telling.untold],
+        }
+
+    def summary(self) -> str:
+        """What to do and what to expect."""
+        lines = [f"{self.model}: {self.criterion} over {self.trials} designs"]
+        for k, (chosen, instants) in enumerate(zip(self.chosen, self.instants, strict=True)):
+            told = ", ".join(f"{n} = {v:.6g}" for n, v in chosen.items()) or "nothing to choose"
+            when = f"{len(instants)} samples from {instants[0]:g} s to {instants[-1]:g} s"
+            lines.append(f"  experiment {k + 1}: {told}; {when if len(instants) > 1 else f'one sample at {instants[0]:g} s'}")
+        lines.append("  predicted standard deviations")
+        for (name, deviation), unit in zip(self.deviations.items(), self.units, strict=True):
+            before = "" if self.middle is None else f" (middle of the ranges: {_deviation(self.middle, name):.3g})"
+            lines.append(f"    {name}: {deviation:.3g} {unit}".rstrip() + before)
+        if self.telling.without_effect:
+            lines.append(f"  no effect on what is measured: {', '.join(self.telling.without_effect)}")
+        lines += [f"  cannot be told: {c}" for c in self.telling.untold]
+        return "\n".join(lines)
+
+    __repr__ = summary
+
+
+def _deviation(telling: Telling, name: str) -> float:
+    place = telling.names.index(name)
+    return float(np.sqrt(telling.covariance[place, place]))

@@ -1,0 +1,342 @@
+"""Experiment design: which start, speed, input or instants would tell most about parameters.
+
+With J the exact derivatives of what is measured by what is unknown (`single.predict`) and noise of deviation σ, the information
+of an experiment is JᵀJ/σ², and no unbiased estimate has a smaller covariance than its inverse (Cramér and Rao). A small search
+over what may be chosen makes that inverse small: the variance of one parameter, the determinant, or the worst combination.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from draisine.dynamics.derive import derive
+from draisine.dynamics.input_laws import with_laws
+from draisine.estimation.data import Experiment
+from draisine.estimation.design_criteria import Criterion, Design, Determinant, Instants, Variance
+from draisine.estimation.experiment_data import Recording
+from draisine.estimation.identifiability import Telling
+from draisine.estimation.problem import Posed, pose
+from draisine.estimation.single_shooting import SingleShooting, predict
+from draisine.expr.expression import Expr
+from draisine.expr.tree import names as names_in
+from draisine.model.errors import ModelError
+from draisine.model.items import Parameter, System
+from draisine.model.model import Model
+from draisine.model.quantities import amount_in
+from draisine.program.equations import Equations
+from draisine.simulation.sensitivity import START
+from draisine.stability.linearization import equations_of
+
+Reals = NDArray[np.float64]
+
+USELESS = 1e3  # what the search sees where a design tells nothing, or a run does not reach its samples
+LOCAL = 3  # of the best trials are improved
+
+
+# ------------------------------------------------------------------------------------------------------------- the verb
+
+
+def design_experiment(
+    model: Model | System | Equations,
+    unknown: Sequence[str],
+    measured: Mapping[str, float | str],
+    choose: Mapping[str, tuple[float, float]] | None = None,
+    *,
+    until: float,
+    samples: int | ArrayLike | Instants = 50,
+    about: str | None = None,
+    criterion: Criterion | None = None,
+    start: Mapping[str, float] | None = None,
+    parameters: Mapping[str, float] | None = None,
+    inputs: Mapping[str, float | str | Expr] | None = None,
+    priors: Mapping[str, float] | None = None,
+    experiments: int = 1,
+    trials: int = 16,
+    seed: int = 0,
+    method: SingleShooting | None = None,
+    progress: Callable[[float], None] | None = None,
+) -> Design:
+    """Which experiments would tell most about unknown parameters, before any is made.
+
+    - `unknown`: names of parameters; "start.lean" is a wish for the start that is unknown in every experiment.
+    - `measured`: quantity → standard deviation of its noise.
+    - `choose`: name → (low, high): a wish for the start, a constant input, a parameter of the model, or of a law in `inputs`:
+      inputs={"steer_torque": "amplitude*sin(rate*t)"} with choose={"amplitude": (0, 2), "rate": (1, 9)}.
+    - `until`, `samples`: how long, and when to measure: how many, the instants, or `Instants(count)` to choose them too.
+    - `about`: the one parameter that matters; else `criterion`: `Variance(name)`, `Determinant()` (which is the default) or
+      `WorstCombination()`.
+    - `priors`: standard deviations known before. `experiments`: how many, each with choices of its own.
+    - `trials`: designs spread over the ranges, the best of which are improved; `seed` is theirs.
+
+    >>> import sympy as sp, draisine as dr
+    >>> x, k, load = sp.symbols("x k load")
+    >>> spring = dr.first_order("spring", {x: load - k * x}, inputs=[load], parameters={k: 2.0})
+    >>> plan = dr.design_experiment(spring, ["k"], {"x": 0.01}, {"load": (0.0, 3.0)}, until=20.0, samples=[20.0])
+    >>> plan.chosen[0]["load"], round(plan.deviation("k"), 6)  # x = load/k in the end: σ k²/load
+    (3.0, 0.013333)
+    """
+    asked = _Asked(unknown, choose or {}, until, samples, priors or {}, experiments)
+    posed = _pose(model, measured, asked, start or {}, parameters or {}, inputs or {})
+    wanted = criterion or (Variance(about) if about is not None else Determinant())
+    aim = getattr(wanted, "of", None)
+    if aim is not None and aim not in posed.names:
+        raise ModelError(f"{aim!r} shall be told best, but is not among the unknowns {', '.join(posed.names)}")
+    search = _Search(posed, wanted, method or SingleShooting(), max(int(trials), 1), seed, progress)
+    return search.run()
+
+
+@dataclass(frozen=True, eq=False)
+class _Posed:
+    """A design problem: one estimation per experiment, and ranges of what is chosen in each."""
+
+    base: Posed
+    ranges: tuple[tuple[str, float, float], ...]
+    instants: Instants | None
+    times: Reals
+    until: float
+    priors: Mapping[str, float]
+    experiments: int
+    sigmas: Reals
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Unknown parameters; starts are found as well, but nobody wants to know them."""
+        return tuple(u.name for u in self.base.unknowns) or self.base.names
+
+    @property
+    def each(self) -> int:
+        """Numbers to choose in one experiment."""
+        return len(self.ranges) + (0 if self.instants is None else self.instants.count)
+
+    def settings(self, z: Reals) -> tuple[dict[str, float], Reals]:
+        """Choices and instants of one experiment, from numbers between 0 and 1."""
+        chosen = {name: low + (high - low) * float(s) for (name, low, high), s in zip(self.ranges, z, strict=False)}
+        if self.instants is None:
+            return chosen, self.times
+        first = self.instants.first
+        return chosen, np.sort(first + (self.until - first) * z[len(self.ranges) :])
+
+
+@dataclass(frozen=True, eq=False)
+class _Asked:
+    """What was asked for, besides what is measured."""
+
+    unknown: Sequence[str]
+    choose: Mapping[str, tuple[float, float]]
+    until: float
+    samples: Any
+    priors: Mapping[str, float]
+    experiments: int
+
+    def check(self) -> None:
+        if not (np.isfinite(self.until) and self.until > 0.0):
+            raise ValueError(f"until: how long an experiment takes, in seconds; it must be positive, got {self.until!r}")
+        if isinstance(self.unknown, str):
+            raise TypeError(f"unknown: give a list of names, e.g. ['{self.unknown}']")
+        if self.experiments < 1:
+            raise ValueError(f"experiments: one or more, got {self.experiments}")
+        for name, pair in self.choose.items():
+            low, high = pair
+            if not (np.isfinite(low) and np.isfinite(high) and low < high):
+                raise ModelError(f"choose: the range of {name!r} must be (low, high), got {pair!r}")
+            if name in self.unknown or f"{START}{name}" in self.unknown:
+                raise ModelError(f"choose: {name!r} is unknown; it cannot be chosen")
+        for name, size in self.priors.items():
+            if name not in self.unknown or not size > 0.0:
+                raise ModelError(
+                    f"priors: standard deviations of unknowns are wanted, by name and positive; got {name!r}: {size!r}"
+                )
+
+    @property
+    def times(self) -> Reals:
+        if isinstance(self.samples, Instants):
+            if not self.samples.first < self.until:
+                raise ValueError(
+                    f"samples: the first instant, {self.samples.first:g} s, must come before until = {self.until:g} s"
+                )
+            return np.linspace(self.samples.first, self.until, max(self.samples.count, 2))
+        return _times(self.samples, self.until)
+
+
+def _pose(
+    model: Model | System | Equations,
+    measured: Mapping[str, float | str],
+    asked: _Asked,
+    start: Mapping[str, float],
+    parameters: Mapping[str, float],
+    inputs: Mapping[str, float | str | Expr],
+) -> _Posed:
+    """One estimation per experiment, all in the middle of the ranges."""
+    asked.check()
+    laws = {n: amount_in(v, None, f"law of input {n!r}") for n, v in inputs.items() if isinstance(v, Expr | str)}
+    equations = _with_laws(model, laws, asked.choose)
+    homes = {q.name: "p" for q in equations.parameters} | {q.name: "u" for q in equations.inputs}
+    middle: dict[str, dict[str, float]] = {"p": {}, "u": {}, "x": {}}
+    for name, (low, high) in asked.choose.items():
+        middle[homes.get(name, "x")][name] = 0.5 * (low + high)
+    # the table of an experiment begins with its start, measured or not
+    times = np.append(0.0, asked.times[asked.times > 0.0])
+    table = Experiment("experiment", times, {q: np.zeros(len(times)) for q in measured})
+    posed = pose(
+        equations,
+        [replace(table, name=f"experiment {k + 1}") for k in range(asked.experiments)],
+        list(asked.unknown),
+        {q: (q, s) for q, s in measured.items()},
+        start={**start, **middle["x"]},
+        inputs={**{n: v for n, v in inputs.items() if n not in laws}, **middle["u"]},
+        parameters={**parameters, **middle["p"]},
+    )
+    ranges = tuple((n, float(low), float(high)) for n, (low, high) in asked.choose.items())
+    instants = asked.samples if isinstance(asked.samples, Instants) else None
+    sigmas = np.array([float(c.sigma or 1.0) for c in posed.recordings[0].channels])
+    return _Posed(posed, ranges, instants, asked.times, float(asked.until), asked.priors, asked.experiments, sigmas)
+
+
+def _times(samples: Any, until: float) -> Reals:
+    times = (
+        np.linspace(0.0, until, samples) if isinstance(samples, int) else np.sort(np.asarray(samples, dtype=float).reshape(-1))
+    )
+    if not len(times) or times[0] < 0.0 or times[-1] > until:
+        raise ValueError(f"samples: instants between 0 and until = {until:g} s, or how many, got {samples!r}")
+    return times
+
+
+def _with_laws(model: Any, laws: Mapping[str, Expr], choose: Mapping[str, Any]) -> Equations:
+    """The equations with laws put in; names in laws that are chosen and known to nobody become parameters."""
+    if not laws:
+        return equations_of(model)
+    if isinstance(model, Equations):
+        return with_laws(model, laws)
+    system = model.freeze() if isinstance(model, Model) else model
+    known = {q.name for q in (*equations_of(system).parameters, *equations_of(system).states, *equations_of(system).outputs)}
+    free = sorted({n for law in laws.values() for n in names_in(law)} & set(choose) - known)
+    wider = replace(system, parameters=(*system.parameters, *(Parameter(n, 1.0) for n in free)))
+    return derive(wider, laws, work=False)
+
+
+# ------------------------------------------------------------------------------------------------------------- search
+
+
+class _Search:
+    """Designs spread over the ranges, then the best of them improved side by side."""
+
+    def __init__(
+        self, posed: _Posed, criterion: Criterion, method: SingleShooting, trials: int, seed: int, progress: Any
+    ) -> None:
+        self._posed, self._criterion, self._method = posed, criterion, method
+        self._trials, self._seed, self._progress = trials, seed, progress
+        self._done, self._trouble = 0, ""
+
+    def telling(self, z: Reals) -> Telling | None:
+        """What experiments tell; None if a run does not reach its samples."""
+        q = self._posed
+        count, each = len(q.base.unknowns), len(q.base.starts)
+        blocks = []
+        for k in range(q.experiments):
+            chosen, instants = q.settings(z[k * q.each : (k + 1) * q.each])
+            rows = self._rows(k, chosen, instants)
+            if rows is None:
+                return None
+            wide = np.zeros((len(rows), count + each * q.experiments))
+            wide[:, :count] = rows[:, :count]
+            wide[:, count + k * each : count + (k + 1) * each] = rows[:, count:]
+            blocks.append(wide)
+        names = q.base.names
+        for name, size in q.priors.items():  # starts are told with their experiment: one row for each
+            rows = np.diag([1.0 / size if n.split(" of ")[0] == name else 0.0 for n in names])
+            blocks.append(rows[np.diag(rows) > 0.0])
+        return Telling(names, np.vstack(blocks), q.base.sizes)
+
+    def _rows(self, k: int, chosen: Mapping[str, float], instants: Reals) -> Reals | None:
+        """Derivatives of an experiment's samples in units of their noise, (samples, unknowns)."""
+        q, base = self._posed, self._posed.base
+        times, counts = np.unique(instants, return_counts=True)
+        p, recording = base.fixed.copy(), base.recordings[k]
+        wishes, constants = dict(recording.wishes), dict(recording.constants)
+        parameters, inputs = [x.name for x in base.equations.parameters], [x.name for x in base.equations.inputs]
+        for name, value in chosen.items():
+            if name in parameters:
+                p[parameters.index(name)] = value
+            elif name in inputs:
+                constants[name] = value
+            else:
+                wishes[name] = value
+        one: Recording = replace(
+            recording, times=times, values=np.zeros((len(times), len(q.sigmas))), wishes=wishes, constants=constants
+        )
+        alone = replace(base, recordings=(one,), fixed=p)
+        (found,) = predict(alone, alone.guess, self._method)
+        if found.trouble or not np.isfinite(found.by).all():
+            chosen_text = ", ".join(f"{n} = {v:.4g}" for n, v in chosen.items())
+            self._trouble = self._trouble or f"with {chosen_text}: {found.trouble or 'derivatives are not finite'}"
+            return None
+        weighted = found.by / q.sigmas[:, None] * np.sqrt(counts)[:, None, None]
+        return np.asarray(weighted.reshape(-1, weighted.shape[2]))
+
+    def value(self, z: Reals) -> float:
+        telling = self.telling(np.clip(z, 0.0, 1.0))
+        if telling is None:
+            return USELESS
+        kept = [telling.names.index(n) for n in self._posed.names]
+        sizes = telling.sizes[kept]
+        covariance = telling.covariance[np.ix_(kept, kept)] / np.outer(sizes, sizes)
+        if not np.isfinite(covariance).all():
+            return USELESS
+        return self._criterion.value(self._posed.names, covariance)
+
+    def _counted(self, z: Reals) -> float:
+        self._done += 1
+        return self.value(z)
+
+    def run(self) -> Design:
+        q = self._posed
+        size = q.each * q.experiments
+        begun = self._spread(size)
+        values = [self._told(k / (2 * len(begun)), self._counted(z)) for k, z in enumerate(begun)]
+        best = begun[int(np.argmin(values))]
+        if min(values) < USELESS and size:
+            best = self._improved([begun[i] for i in np.argsort(values)[:LOCAL] if values[i] < USELESS])
+        telling = self.telling(best)
+        if telling is None:
+            raise ModelError(f"{q.base.equations.name}: no design reaches its last sample; {self._trouble}")
+        settings = [q.settings(best[k * q.each : (k + 1) * q.each]) for k in range(q.experiments)]
+        return Design(
+            q.base.equations.name,
+            self._criterion,
+            tuple(chosen for chosen, _ in settings),
+            tuple(instants for _, instants in settings),
+            telling,
+            q.base.units,
+            self.telling(np.full(size, 0.5)) if size else None,
+            self.value(best),
+            self._done,
+        )
+
+    def _told(self, fraction: float, value: float) -> float:
+        if self._progress is not None:
+            self._progress(min(fraction, 1.0))
+        return value
+
+    def _spread(self, size: int) -> list[Reals]:
+        """The middle, and points that cover the ranges evenly."""
+        from scipy.stats import qmc
+
+        if size == 0:
+            return [np.zeros(0)]
+        points = qmc.Halton(size, scramble=True, seed=self._seed).random(self._trials)
+        return [np.full(size, 0.5), *points]
+
+    def _improved(self, begun: Sequence[Reals]) -> Reals:
+        """The best of some designs after a search from each; ranges are kept."""
+        from scipy.optimize import minimize
+
+        found = []
+        for k, z in enumerate(begun):
+            result = minimize(self._counted, z, method="L-BFGS-B", jac="3-point", bounds=[(0.0, 1.0)] * len(z))
+            found.append((self._told(0.5 + 0.5 * (k + 1) / len(begun), float(result.fun)), np.clip(result.x, 0.0, 1.0)))
+        return min(found, key=lambda pair: pair[0])[1]

@@ -1,0 +1,198 @@
+"""What a filter gives back: estimates by name with their uncertainty, innovations, and a verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from draisine.estimation.data import DataError, Experiment
+from draisine.estimation.filters.consistency import LEVEL, Consistency, Squares, judged
+from draisine.estimation.filters.methods import Belief
+from draisine.estimation.measurement import measurable, observer
+from draisine.expr.expression import closest
+from draisine.model.errors import ModelError
+from draisine.program.equations import Equations
+from draisine.results.assembly import assemble
+from draisine.results.status import Ending, Status
+from draisine.results.trajectory import Trajectory
+from draisine.simulation.reported_values import account
+from draisine.simulation.result import Segment
+
+Reals = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Estimates:
+    """States at the samples and the covariance of their errors: `estimates["lean"]`, `estimates.deviation("lean")`."""
+
+    equations: Equations
+    time: Reals
+    beliefs: tuple[Belief, ...]
+    inputs: Reals  # (samples, inputs)
+    p: Reals
+    kind: str  # "filtered" or "smoothed"
+
+    @cached_property
+    def states(self) -> Reals:
+        return np.array([b.chart.x for b in self.beliefs])
+
+    @cached_property
+    def run(self) -> Trajectory:
+        """The estimates as a trajectory: coordinates, velocities, outputs, forces, residuals of constraints."""
+        e = self.equations
+        piece = account(Segment(e, self.time, self.states, self.inputs, self.time), self.p)
+        status = Status(Ending.FINISHED, f"{self.kind} estimates at {len(self.time)} samples")
+        named = dict(zip((q.name for q in e.parameters), self.p.tolist(), strict=True))
+        return assemble(e.name, [piece], status=status, parameters=named)
+
+    def __getitem__(self, name: str) -> Reals:
+        """The estimates of a quantity."""
+        return self.run[name]
+
+    @cached_property
+    def _roots(self) -> Reals:
+        """Root of the covariance of the state, (samples, states, coordinates)."""
+        found = []
+        for belief in self.beliefs:
+            values, vectors = np.linalg.eigh(belief.covariance)
+            found.append(belief.chart.tangent @ (vectors * np.sqrt(np.clip(values, 0.0, None))))
+        return np.array(found)
+
+    def _spread(self, names: Sequence[str]) -> Reals:
+        known = measurable(self.equations)
+        for name in names:
+            if name not in known:
+                raise ModelError(f"{self.equations.name} has no quantity {name!r}{closest(name, list(known))}")
+        _, by_state, _ = observer(self.equations, tuple(names), ())(self.time, self.states, self.inputs, self.p)
+        return by_state @ self._roots
+
+    def covariance(self, names: Sequence[str]) -> Reals:
+        """Of the errors of some quantities, (samples, names, names)."""
+        spread = self._spread(names)
+        return np.asarray(spread @ np.swapaxes(spread, 1, 2))
+
+    def deviation(self, name: str) -> Reals:
+        """Standard deviation of the error of a quantity."""
+        return np.sqrt(self.covariance([name])[:, 0, 0])
+
+    def errors(self, truth: Any, names: Sequence[str]) -> Reals:
+        """Estimate less truth, (samples, names); truth is a trajectory or a table, linear between its samples."""
+        if isinstance(truth, Trajectory):
+            time, columns = truth.time, {n: truth[n] for n in names}
+        else:
+            table = Experiment.of(truth, "truth")
+            time, columns = table.time, {n: table.column(n) for n in names}
+        if time[0] > self.time[0] + 1e-9 or time[-1] < self.time[-1] - 1e-9:
+            raise DataError(
+                f"the truth goes from {time[0]:g} s to {time[-1]:g} s, the estimates from {self.time[0]:g} s to "
+                f"{self.time[-1]:g} s"
+            )
+        return np.column_stack([self.run[n] - np.interp(self.time, time, columns[n]) for n in names])
+
+    def nees(self, truth: Any, names: Sequence[str]) -> Reals:
+        """Normalised estimation error squared, eᵀP⁻¹e of these quantities at every sample: χ² with as many degrees of freedom."""
+        errors, covariance = self.errors(truth, names), self.covariance(names)
+        weak = np.linalg.cond(_correlations(covariance)) > 1e12
+        if weak.any():
+            k = int(np.argmax(weak))
+            raise ModelError(
+                f"nees: at t = {self.time[k]:g} s {', '.join(names)} are not uncertain independently of each other; name fewer"
+            )
+        return np.asarray(np.einsum("ki,ki->k", errors, np.linalg.solve(covariance, errors[..., None])[..., 0]))
+
+    def __repr__(self) -> str:
+        return f"<{self.kind} estimates of {self.equations.name} at {len(self.time)} samples>"
+
+
+def _correlations(covariance: Reals) -> Reals:
+    sizes = np.sqrt(np.diagonal(covariance, axis1=1, axis2=2))
+    scale = np.where(sizes > 0.0, sizes, 1.0)
+    return np.asarray(covariance / (scale[:, :, None] * scale[:, None, :]))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Filtered:
+    """The result of `filter`.
+
+    `filtered` knows samples up to each instant, `smoothed` all of them (None if not asked for); `result["lean"]` and
+    `result.deviation("lean")` are of the better of the two. Innovations are what was measured less what was predicted.
+    """
+
+    filtered: Estimates
+    smoothed: Estimates | None
+    channels: tuple[str, ...]  # columns measured
+    quantities: tuple[str, ...]  # what they measure
+    measured: Reals  # (samples, channels), NaN where nothing was
+    innovations: Reals  # (samples, channels), likewise
+    innovation_covariances: Reals  # (samples, channels, channels), likewise
+
+    @property
+    def time(self) -> Reals:
+        return self.filtered.time
+
+    @property
+    def best(self) -> Estimates:
+        return self.smoothed or self.filtered
+
+    def __getitem__(self, name: str) -> Reals:
+        return self.best[name]
+
+    def deviation(self, name: str) -> Reals:
+        """Standard deviation of the error of a quantity."""
+        return self.best.deviation(name)
+
+    def covariance(self, names: Sequence[str]) -> Reals:
+        """Of the errors of some quantities, (samples, names, names)."""
+        return self.best.covariance(names)
+
+    @cached_property
+    def nis(self) -> Reals:
+        """Normalised innovation squared at every sample."""
+        found = np.zeros(len(self.time))
+        for k, (innovation, covariance) in enumerate(zip(self.innovations, self.innovation_covariances, strict=True)):
+            there = np.isfinite(innovation)
+            v = innovation[there]
+            found[k] = v @ np.linalg.solve(covariance[np.ix_(there, there)], v)
+        return found
+
+    @cached_property
+    def consistency(self) -> Consistency:
+        """Whether innovations are as large as the filter says, and follow each other by chance."""
+        sizes = np.sqrt(np.diagonal(self.innovation_covariances, axis1=1, axis2=2))
+        return judged(self.channels, self.innovations / sizes, self.nis)
+
+    def accuracy(self, truth: Any, names: Sequence[str], level: float = LEVEL) -> Squares:
+        """Errors of these quantities against a known truth, in units of their covariances, at all samples together.
+
+        Errors at neighbouring samples are alike, so that the interval given for their mean is narrower than chance; compare means
+        over independent runs for a test.
+        """
+        squares = self.best.nees(truth, names)
+        return Squares.of(squares, np.full(len(squares), len(names)), level)
+
+    if TYPE_CHECKING:  # given by draisine.view.drawn
+
+        def plot(self, *names: str, truth: Trajectory | None = None, **options: Any) -> Any: ...
+
+    def to_dict(self) -> Mapping[str, Any]:
+        """The verdict in numbers, as JSON takes it."""
+        c = self.consistency
+        return {
+            "model": self.filtered.equations.name,
+            "samples": len(self.time),
+            "verdict": str(c.verdict),
+            "white": c.white,
+            "squared innovation": {"all": c.together.mean, **{n: s.mean for n, s in c.channels.items()}},
+        }
+
+    def summary(self) -> str:
+        """What was measured, how well it was explained."""
+        kind = "filtered and smoothed" if self.smoothed is not None else "filtered"
+        return f"{self.filtered.equations.name}: {kind} at {len(self.time)} samples\n{self.consistency}"
+
+    __repr__ = summary

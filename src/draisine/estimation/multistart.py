@@ -1,0 +1,122 @@
+"""Fits from several starts, here or on other machines: the best one, and where the others ended."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from draisine.estimation.fit import Trial
+from draisine.estimation.losses import Loss
+from draisine.estimation.problem import Posed
+from draisine.estimation.solve import Outcome, Progress, Shooting, solve
+from draisine.model.errors import ModelError
+from draisine.numerics.parallel.executor import spread
+from draisine.numerics.parallel.job import Errand
+
+Reals = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class MultiStart:
+    """Begin `count` times: from the guess, and from points between the sides of the unknowns, drawn with a fixed `seed`."""
+
+    count: int = 8
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.count < 1:
+            raise ValueError(f"MultiStart: count is how many fits are made, one or more, got {self.count!r}")
+
+    def begins(self, posed: Posed) -> list[Reals]:
+        """Where the fits begin."""
+        low, high = posed.sides
+        count = len(posed.unknowns)
+        if not (np.isfinite(low[:count]).all() and np.isfinite(high[:count]).all()):
+            loose = [u.name for u in posed.unknowns if not (np.isfinite(u.low) and np.isfinite(u.high))]
+            raise ModelError(
+                f"starts: points are drawn between sides, which {', '.join(loose)} do not have; write {{name: (low, high)}}"
+            )
+        random = np.random.default_rng(self.seed)
+        made = [posed.guess]
+        for _ in range(self.count - 1):
+            drawn = posed.guess
+            drawn[:count] = random.uniform(low[:count], high[:count])
+            made.append(drawn)
+        return made
+
+
+@dataclass(frozen=True, eq=False)
+class _Fits:
+    """Fits by number. Travels to other processes, which send back where they ended."""
+
+    posed: Posed
+    method: Shooting
+    sigmas: Reals
+    loss: Loss | None
+    starts: tuple[Reals, ...]
+
+    def begin(self) -> Callable[[int], Trial | str]:
+        return self.trial
+
+    def outcome(self, number: int) -> Outcome:
+        return solve(self.posed, self.method, self.sigmas, self.loss, self.starts[number])
+
+    def attempt(self, number: int) -> Outcome | str:
+        """What a fit found, or why it did not: a start from which the model does not reach the data is one trial lost."""
+        try:
+            return self.outcome(number)
+        except ModelError as problem:
+            return str(problem)
+
+    def trial(self, number: int) -> Trial | str:
+        """Where a fit ended: what travels back from other processes."""
+        return self.told(number, self.attempt(number))
+
+    def told(self, number: int, found: Outcome | str) -> Trial | str:
+        if isinstance(found, str):
+            return found
+        return Trial(tuple(self.starts[number].tolist()), tuple(found.unknowns.tolist()), found.squares)
+
+    def trials(self, on: Any) -> Iterator[tuple[int, Trial | str, Outcome | None]]:
+        """Fits as they end; what they found in full where they were made here."""
+        if on is not None:
+            for number, trial in spread(Errand.of(self), range(len(self.starts)), on):
+                yield number, trial, None
+            return
+        for number in range(len(self.starts)):
+            found = self.attempt(number)
+            yield number, self.told(number, found), None if isinstance(found, str) else found
+
+
+def best_of_several(
+    posed: Posed,
+    method: Shooting,
+    sigmas: Reals,
+    loss: Loss | None,
+    starts: MultiStart,
+    progress: Progress | None,
+    on: Any,
+) -> tuple[Outcome, tuple[Trial, ...]]:
+    """The outcome with the smallest sum of squares, and all trials in the order of their starts.
+
+    From other processes only the ends of fits come back: the best of these is made again from its start.
+    """
+    fits = _Fits(posed, method, sigmas, loss, tuple(starts.begins(posed)))
+    told: dict[int, Trial | str] = {}
+    best: tuple[float, int] | None = None
+    kept: Outcome | None = None
+    for number, trial, found in fits.trials(on):
+        told[number] = trial
+        if isinstance(trial, Trial):
+            if best is None or (trial.squares, number) < best:
+                best, kept = (trial.squares, number), found
+            if progress is not None:
+                progress(f"start {len(told)} of {starts.count}: sum of squares {trial.squares:.6g}, best {best[0]:.6g}")
+    if best is None:
+        first = next(reason for _, reason in sorted(told.items()) if isinstance(reason, str))
+        raise ModelError(f"starts: none of {starts.count} reaches the data; the first: {first}")
+    return kept or fits.outcome(best[1]), tuple(trial for _, trial in sorted(told.items()) if isinstance(trial, Trial))

@@ -1,0 +1,387 @@
+"""An estimation put into words and checked: what is unknown, what is measured, what drives the model, what is known before."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import casadi as ca
+import numpy as np
+from numpy.typing import NDArray
+
+from draisine.estimation.data import DataError, Experiment, experiments_of
+from draisine.estimation.experiment_data import Channel, Drive, Recording
+from draisine.estimation.input_laws import with_laws_of
+from draisine.estimation.interpolation import Linear, Smooth
+from draisine.estimation.measurement import measurable
+from draisine.expr.expression import SX_FUNCTIONS, Expr, closest, evaluate, parse
+from draisine.expr.units import UnitError, fits, quantity_in
+from draisine.model.errors import ModelError
+from draisine.model.items import System
+from draisine.model.model import Model
+from draisine.program.equations import Equations
+from draisine.program.variational import Direction
+from draisine.simulation.sensitivity import START
+
+Reals = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Unknown:
+    """A parameter to be found: where the search begins, and between which sides it stays."""
+
+    name: str
+    unit: str
+    guess: float
+    low: float = -np.inf
+    high: float = np.inf
+
+    @property
+    def size(self) -> float:
+        """A typical size, to compare changes with."""
+        if abs(self.guess) > 0.0:
+            return abs(self.guess)
+        span = self.high - self.low
+        return span if np.isfinite(span) else 1.0
+
+
+@dataclass(frozen=True, eq=False)
+class Posed:
+    """Everything named, checked and in SI units."""
+
+    equations: Equations
+    unknowns: tuple[Unknown, ...]
+    starts: tuple[str, ...]  # wishes for the start that are unknown, in every experiment
+    recordings: tuple[Recording, ...]
+    fixed: Reals  # all parameters
+    relations: Mapping[str, Expr]
+    priors: Mapping[str, tuple[float, float]]  # mean and standard deviation
+    start_sides: tuple[tuple[float, float], ...] = ()  # of `starts`
+    held: Mapping[str, tuple[float, float]] = field(default_factory=dict)  # unknowns held near a value, and how near
+
+    @property
+    def quantities(self) -> tuple[str, ...]:
+        """What is measured, in the model's words."""
+        return tuple(c.quantity for c in self.recordings[0].channels)
+
+    @cached_property
+    def start_guesses(self) -> Reals:
+        """Unknown starts, (experiments, names)."""
+        return np.array([[_value(r.wishes[n]) for n in self.starts] for r in self.recordings]).reshape(len(self.recordings), -1)
+
+    @property
+    def guess(self) -> Reals:
+        """Parameters, then unknown starts experiment by experiment."""
+        return np.concatenate([[u.guess for u in self.unknowns], self.start_guesses.ravel()])
+
+    @cached_property
+    def sides(self) -> tuple[Reals, Reals]:
+        """Between which values each of all that is looked for stays."""
+        pairs = [*((u.low, u.high) for u in self.unknowns), *(pair for _ in self.recordings for pair in self.start_sides)]
+        low, high = np.array(pairs).reshape(-1, 2).T
+        return low, high
+
+    @cached_property
+    def sizes(self) -> Reals:
+        """Typical sizes of all that is looked for."""
+        starts = np.abs(self.start_guesses.ravel())
+        return np.concatenate([[u.size for u in self.unknowns], np.where(starts > 0.0, starts, 1.0)])
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """Of all that is looked for; starts are told with their experiment where there are several."""
+        many = len(self.recordings) > 1
+        starts = [f"{START}{n}" + (f" of {r.name}" if many else "") for r in self.recordings for n in self.starts]
+        return (*(u.name for u in self.unknowns), *starts)
+
+    @cached_property
+    def units(self) -> tuple[str, ...]:
+        known = {q.name: q.unit for q in (*self.equations.outputs, *self.equations.velocities, *self.equations.coordinates)}
+        return (*(u.unit for u in self.unknowns), *(known.get(n, "") for _ in self.recordings for n in self.starts))
+
+    @property
+    def samples(self) -> int:
+        return sum(int(np.isfinite(r.values).sum()) for r in self.recordings)
+
+    # ------------------------------------------------------------ parameters and relations
+
+    @cached_property
+    def varied(self) -> tuple[Direction, ...]:
+        """Parameters that change with the unknowns: these themselves, and those related to them."""
+        names = [q.name for q in self.equations.parameters]
+        wanted = [*(u.name for u in self.unknowns), *self.relations]
+        return tuple(Direction(n, "p", names.index(n)) for n in wanted)
+
+    @cached_property
+    def _map(self) -> ca.Function:
+        names = [q.name for q in self.equations.parameters]
+        theta = ca.SX.sym("theta", len(self.unknowns))
+        values: dict[str, ca.SX] = {u.name: theta[i] for i, u in enumerate(self.unknowns)}
+        on_the_way: list[str] = []
+
+        def value(name: str) -> ca.SX:
+            if name in values:
+                return values[name]
+            if name in on_the_way:
+                raise ModelError(f"relations: {' → '.join([*on_the_way, name])} goes round in a circle")
+            if name in self.relations:
+                on_the_way.append(name)
+                values[name] = ca.SX(evaluate(self.relations[name], value, SX_FUNCTIONS))
+                on_the_way.pop()
+                return values[name]
+            if name not in names:
+                raise ModelError(f"relations: {self.equations.name} has no parameter {name!r}{closest(name, names)}")
+            return ca.SX(float(self.fixed[names.index(name)]))
+
+        told = ca.vertcat(*[value(n) for n in names])
+        entries = ca.vertcat(*[told[d.place] for d in self.varied])
+        return ca.Function("relations", [theta], [told, ca.densify(ca.jacobian(entries, theta))])
+
+    def parameters(self, theta: Reals) -> tuple[Reals, Reals]:
+        """All parameters, and the derivatives of the varied ones by the unknowns."""
+        p, by = self._map(theta[: len(self.unknowns)])
+        return p.full()[:, 0], by.full()
+
+
+def prior_rows(posed: Posed, unknowns: Reals) -> tuple[Reals, Reals]:
+    """Rows of what is known before, of starts in every experiment; then of what is held."""
+    rows, side = [], []
+    for name, (mean, deviation) in (*posed.priors.items(), *posed.held.items()):
+        for i, known in enumerate(posed.names):
+            if known == name or (name.startswith(START) and known.startswith(f"{name} of ")):
+                rows.append(np.eye(len(posed.names))[i] / deviation)
+                side.append((unknowns[i] - mean) / deviation)
+    return np.array(rows).reshape(-1, len(posed.names)), np.array(side)
+
+
+def _value(wish: Any) -> float:
+    return float(getattr(wish, "value", wish))
+
+
+def pose(
+    model: Model | System | Equations,
+    data: Any,
+    unknown: Sequence[str] | Mapping[str, tuple[float, float]],
+    measured: Mapping[str, Any] | Sequence[str],
+    *,
+    guess: Mapping[str, float] | None = None,
+    start: Mapping[str, Any] | Sequence[Mapping[str, Any]] | None = None,
+    inputs: Mapping[str, Any] | None = None,
+    parameters: Mapping[str, float] | None = None,
+    relations: Mapping[str, str | Expr] | None = None,
+    priors: Mapping[str, tuple[float, float]] | None = None,
+) -> Posed:
+    """Check all that was given against the model and the data."""
+    experiments = experiments_of(data)
+    equations, driving = with_laws_of(model, experiments, inputs or {})
+    names = [q.name for q in equations.parameters]
+    fixed = equations.default_parameters
+    for name, number in (parameters or {}).items():
+        fixed[_place(name, names, "parameters", equations.name)] = _finite(number, f"parameters: {name!r}")
+    related = {n: e if isinstance(e, Expr) else parse(str(e)) for n, e in (relations or {}).items()}
+    for name in related:
+        _place(name, names, "relations", equations.name)
+    if isinstance(unknown, str):
+        raise TypeError(f"unknown: give a list of names, e.g. ['{unknown}']")
+    told = {n.removeprefix(START): v for n, v in (guess or {}).items() if n.startswith(START)}
+    wishes = [{**w, **told} for w in _wishes(start, experiments)]
+    recordings = tuple(recording_of(equations, e, measured, driving, w) for e, w in zip(experiments, wishes, strict=True))
+    made, starts = _unknowns(equations, unknown, guess or {}, fixed, related, recordings)
+    known = _priors(priors or {}, made, tuple(starts))
+    posed = Posed(equations, made, tuple(starts), recordings, fixed, related, known, tuple(starts.values()))
+    _enough(posed)
+    return posed
+
+
+def _finite(value: Any, what: str) -> float:
+    number = float(value)
+    if not np.isfinite(number):
+        raise ModelError(f"{what} is {number:g}; it must be a finite number")
+    return number
+
+
+def _place(name: str, names: Sequence[str], where: str, model: str) -> int:
+    if name not in names:
+        raise ModelError(f"{where}: {model} has no parameter {name!r}{closest(name, names)}")
+    return list(names).index(name)
+
+
+def _wishes(start: Any, experiments: Sequence[Experiment]) -> list[dict[str, Any]]:
+    if start is not None and not isinstance(start, Mapping):
+        given = list(start)
+        if len(given) != len(experiments):
+            raise DataError(f"start: {len(given)} starts for {len(experiments)} experiments; give one for each, or one for all")
+    else:
+        given = [start or {}] * len(experiments)
+    return [{**common, **e.start} for common, e in zip(given, experiments, strict=True)]
+
+
+def _unknowns(
+    equations: Equations, unknown: Any, guess: Mapping[str, float], fixed: Reals, related: Mapping[str, Any], recordings: Any
+) -> tuple[tuple[Unknown, ...], dict[str, tuple[float, float]]]:
+    """Parameters to be found, and starts with their sides."""
+    names, units = [q.name for q in equations.parameters], {q.name: q.unit for q in equations.parameters}
+    sides = dict(unknown) if isinstance(unknown, Mapping) else dict.fromkeys(unknown, None)
+    for name in guess:
+        if name not in sides:
+            raise ModelError(f"guess: {name!r} is not among the unknowns{closest(name, list(sides))}")
+    found: list[Unknown] = []
+    starts: dict[str, tuple[float, float]] = {}
+    for name, pair in sides.items():
+        low, high = _sides(name, pair)
+        if name.startswith(START):
+            starts[name.removeprefix(START)] = low, high
+            _refuse_start(name, low, high, recordings)
+            continue
+        _place(name, [*names, *(f"{START}{w}" for w in recordings[0].wishes)], "unknown", equations.name)
+        if name in related:
+            raise ModelError(f"unknown: {name!r} follows from a relation ({related[name]}); it cannot be found as well")
+        value = float(guess.get(name, fixed[names.index(name)]))
+        if not low <= value <= high:
+            if name in guess:
+                raise ModelError(f"guess of {name!r} is {value:g}, outside of {low:g} … {high:g}")
+            value = 0.5 * (low + high)
+        found.append(Unknown(name, units[name], value, low, high))
+    if not found and not starts:
+        raise ModelError("unknown: name at least one parameter that is to be found")
+    return tuple(found), starts
+
+
+def _sides(name: str, pair: Any) -> tuple[float, float]:
+    if pair is None:
+        return -np.inf, np.inf
+    try:
+        low, high = (float(side) for side in pair)
+    except (TypeError, ValueError):
+        raise ModelError(f"unknown {name!r}: the sides must be two numbers, (low, high), got {pair!r}") from None
+    if not low < high:
+        raise ModelError(f"unknown {name!r}: the sides must be (low, high), got ({low:g}, {high:g})")
+    return low, high
+
+
+def _refuse_start(name: str, low: float, high: float, recordings: Sequence[Recording]) -> None:
+    """A start that is looked for needs a first guess in every experiment, between its sides."""
+    wish = name.removeprefix(START)
+    for r in recordings:
+        if wish not in r.wishes:
+            raise ModelError(
+                f"unknown {name!r}: the start of {r.name} does not mention {wish!r}; give a first guess, start={{{wish!r}: …}}"
+            )
+        if not low <= _value(r.wishes[wish]) <= high:
+            raise ModelError(
+                f"unknown {name!r}: {r.name} starts with {_value(r.wishes[wish]):g}, outside of {low:g} … {high:g}; start "
+                "between them"
+            )
+
+
+def _priors(
+    priors: Mapping[str, tuple[float, float]], unknowns: Sequence[Unknown], starts: Sequence[str]
+) -> dict[str, tuple[float, float]]:
+    known = [*(u.name for u in unknowns), *(f"{START}{s}" for s in starts)]
+    for name, (mean, deviation) in priors.items():
+        if name not in known:
+            raise ModelError(f"priors: {name!r} is not among the unknowns{closest(name, known)}")
+        if not (np.isfinite(mean) and deviation > 0.0):
+            raise ModelError(
+                f"priors: of {name!r} a mean and a positive standard deviation are wanted, got ({mean:g}, {deviation:g})"
+            )
+    return {name: (float(mean), float(deviation)) for name, (mean, deviation) in priors.items()}
+
+
+def recording_of(
+    equations: Equations,
+    experiment: Experiment,
+    measured: Mapping[str, Any] | Sequence[str],
+    inputs: Mapping[str, Any],
+    wishes: Mapping[str, Any],
+) -> Recording:
+    """An experiment in the model's words: what its columns measure, and what they drive."""
+    told = dict(measured) if isinstance(measured, Mapping) else {name: name for name in measured}
+    if not told:
+        raise DataError("measured: name at least one column and what it measures, e.g. {'gyro_x': 'roll_rate'}")
+    known = measurable(equations)
+    channels = []
+    for column, what in told.items():
+        quantity, sigma = what if isinstance(what, tuple) else (what, None)
+        if quantity not in known:
+            raise ModelError(f"measured: {equations.name} has no quantity {quantity!r}{closest(quantity, list(known))}")
+        values = experiment.column(column)
+        unit = known[quantity].unit
+        _fitting(experiment, column, quantity, unit)
+        if not np.isfinite(values).any():
+            raise DataError(f"{experiment.name}: column {column!r} has no sample that is a number; leave it out of `measured`")
+        channels.append(Channel(column, quantity, unit, _deviation(sigma, unit, column)))
+    recorded, constants = _inputs(equations, experiment, inputs)
+    values = np.column_stack([experiment.columns[c.column] for c in channels])
+    kept = np.isfinite(values).any(axis=1)
+    return Recording(
+        experiment.name,
+        equations,
+        tuple(channels),
+        experiment.time[kept],
+        values[kept],
+        experiment,
+        recorded,
+        constants,
+        dict(wishes),
+    )
+
+
+def _fitting(experiment: Experiment, column: str, quantity: str, unit: str) -> None:
+    written = experiment.units.get(column, "")
+    if written and unit and not fits(written, unit):
+        raise DataError(
+            f"{experiment.name}: column {column!r} is in {written}, but {quantity!r} is in {unit}; correct the header, or name "
+            "another quantity"
+        )
+
+
+def _deviation(sigma: Any, unit: str, column: str) -> float | None:
+    if sigma is None:
+        return None
+    try:
+        value = float(sigma) if not isinstance(sigma, str) else quantity_in(sigma, unit, f"noise of column {column!r}")
+    except UnitError as problem:
+        raise DataError(str(problem)) from None
+    if value is None or not np.isfinite(value) or value <= 0.0:
+        raise DataError(
+            f"noise of column {column!r}: a standard deviation is a positive number, or a text with a unit, got {sigma!r}"
+        )
+    return float(value)
+
+
+def _inputs(equations: Equations, experiment: Experiment, inputs: Mapping[str, Any]) -> tuple[dict[str, Drive], dict[str, float]]:
+    """Recorded inputs, and constant ones."""
+    units = {q.name: q.unit for q in equations.inputs}
+    recorded: dict[str, Drive] = {}
+    constants: dict[str, float] = {}
+    for name, what in inputs.items():
+        if isinstance(what, tuple):
+            what = Linear(*what)
+        elif isinstance(what, str):
+            what = Linear(what)
+        if not isinstance(what, Linear | Smooth):
+            constants[name] = _finite(what, f"inputs: {name!r}")
+            continue
+        values = experiment.column(what.column)
+        _fitting(experiment, what.column, name, units[name])
+        if np.isfinite(values).sum() < 2:
+            raise DataError(f"{experiment.name}: column {what.column!r} of the input {name!r} needs two samples or more")
+        recorded[name] = Drive(what.column, _deviation(what.noise, units[name], what.column), what)
+    noisy = [drive.column for drive in recorded.values() if drive.sigma is not None]
+    if len(set(noisy)) < len(noisy):
+        raise ModelError(
+            f"inputs: one column drives two inputs with noise ({', '.join(noisy)}); give the noise once, by one input"
+        )
+    return recorded, constants
+
+
+def _enough(posed: Posed) -> None:
+    count, samples = len(posed.names), posed.samples + len(posed.priors)
+    if count > samples:
+        raise DataError(
+            f"{count} unknowns ({', '.join(posed.names[:8])}{', …' if count > 8 else ''}) but only {samples} samples and priors; "
+            "record more, or fix some by relations"
+        )

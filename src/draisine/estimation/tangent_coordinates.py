@@ -1,0 +1,204 @@
+"""Starts of windows told by named deviations: states that keep the constraints, whatever the parameters are.
+
+With c the constraints that count and ζ the named quantities, g(x, p) = (c; ζ) is as long as the state, and
+
+    ∂g/∂x δx + ∂g/∂p δp = (0; δζ)
+
+gives the state's change with deviations and with parameters at fixed ζ. Of the ζ, those matter on which measurements depend.
+Where dynamics are given as 0 = F(t, x, ẋ), c are the constraints that the equations imply, hidden ones too, so that starts are
+consistent and algebraic unknowns follow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
+
+import casadi as ca
+import numpy as np
+from numpy.typing import NDArray
+
+from draisine.estimation.measurement import observer
+from draisine.model.errors import ModelError
+from draisine.program.dae_residual import Implicit
+from draisine.program.equations import Equations
+from draisine.program.variational import Direction
+from draisine.stability.batch_evaluation import OverPoints, as_written
+from draisine.stability.deviations import Deviations, Naming, deviations_of
+
+Reals = NDArray[np.float64]
+
+ROUNDS = 12  # of Newton's method for a state
+SETTLED = 1e-11
+LOOKS = 5  # states near the start at which one looks for what depends on what
+NEARBY = 0.05
+
+
+@lru_cache(maxsize=32)
+def steady_choice(equations: Equations) -> Equations:
+    """The equations with their choice of velocities for good: windows are short."""
+    return replace(equations, monitor=None, alternates=(), with_independent=None)
+
+
+class ConsistentDeviations(Deviations):
+    """Deviations between consistent states of 0 = F(t, x, ẋ): all unknowns are coordinates."""
+
+    def __init__(self, equations: Equations, asked: Sequence[str] = ()) -> None:
+        self.equations, self.asked = equations, tuple(asked)
+        symbols = dict(zip((slot.name for slot in equations.dynamics.inputs), _symbols(equations), strict=True))
+        self._t, self._x, self._u, self._p = (symbols[name] for name in ("t", "x", "u", "p"))
+        self.candidates = self._candidates()
+
+
+def _symbols(equations: Equations) -> list[ca.SX]:
+    assert isinstance(equations.dynamics, Implicit)
+    return list(equations.dynamics.residual.symbols())
+
+
+@lru_cache(maxsize=32)
+def named_deviations(equations: Equations, asked: tuple[str, ...]) -> Deviations:
+    """Deviations of equations of any kind that keep their constraints, hidden ones too."""
+    if isinstance(equations.dynamics, Implicit):
+        return ConsistentDeviations(equations, asked)
+    return deviations_of(equations, asked)
+
+
+@dataclass(frozen=True, eq=False)
+class Tangent:
+    """Names of deviations, and the states that they tell."""
+
+    equations: Equations
+    naming: Naming
+    asked: tuple[str, ...]
+    names: tuple[str, ...]  # those that matter
+    varied: tuple[Direction, ...]
+
+    @cached_property
+    def own(self) -> int:
+        return len(self.equations.coordinates) + len(self.equations.independent)
+
+    @cached_property
+    def _places(self) -> list[int]:
+        first = len(self.naming.rows)
+        return [first + self.naming.names.index(n) for n in self.names]
+
+    @cached_property
+    def _program(self) -> OverPoints:
+        return _told(self.equations, self.asked, self.naming, self.varied)
+
+    def _at(self, t: Reals, x: Reals, u: Reals, p: Reals) -> tuple[Reals, Reals, Reals]:
+        """g, ∂g/∂x and ∂g/∂p at points."""
+        given = np.broadcast_to(p, (len(t), len(p)))
+        g, by_state, by_parameter = self._program(t[:, None], x, u, given)
+        return g[..., 0], by_state, by_parameter
+
+    def values(self, t: Reals, x: Reals, u: Reals, p: Reals) -> Reals:
+        """ζ that matter, (points, names)."""
+        return self._at(t, x, u, p)[0][:, self._places]
+
+    def rows(self, t: Reals, x: Reals, u: Reals, p: Reals) -> tuple[Reals, Reals, Reals]:
+        """ζ, ∂ζ/∂x and ∂ζ/∂p at points; bookkeeping states have no part in them."""
+        g, by_state, by_parameter = self._at(t, x, u, p)
+        wide = np.zeros((len(t), len(self._places), x.shape[1]))
+        wide[:, :, : self.own] = by_state[:, self._places]
+        return g[:, self._places], wide, by_parameter[:, self._places]
+
+    def spans(self, t: Reals, x: Reals, u: Reals, p: Reals) -> Reals:
+        """δx by deviations, then by varied parameters at fixed ζ, (points, states, names + parameters)."""
+        _, by_state, by_parameter = self._at(t, x, u, p)
+        units = np.zeros((len(t), by_state.shape[1], len(self._places)))
+        units[:, self._places, range(len(self._places))] = 1.0
+        found = np.zeros((len(t), x.shape[1], len(self._places) + by_parameter.shape[2]))
+        found[:, : self.own] = np.linalg.solve(by_state, np.concatenate([units, -by_parameter], axis=2))
+        return found
+
+    def settled(self, t: Reals, x: Reals, u: Reals, p: Reals, wanted: Reals) -> Reals | None:
+        """States near x that keep the constraints and have the ζ wanted; None where there are none."""
+        x = x.copy()
+        target = self._at(t, x, u, p)[0]
+        target[:, : len(self.naming.rows)] = 0.0
+        target[:, self._places] = wanted
+        for _ in range(ROUNDS):
+            g, by_state, _ = self._at(t, x, u, p)
+            miss = target - g
+            if not np.isfinite(miss).all() or not np.isfinite(by_state).all():
+                return None
+            if np.abs(miss).max() <= SETTLED * max(1.0, float(np.abs(target).max())):
+                return x
+            x[:, : self.own] += np.linalg.solve(by_state, miss[..., None])[..., 0]
+        return None
+
+
+@lru_cache(maxsize=32)
+def _told(equations: Equations, asked: tuple[str, ...], naming: Naming, varied: tuple[Direction, ...]) -> OverPoints:
+    """(t, x, u, p) → g, ∂g/∂x, ∂g/∂p of the varied ones."""
+    d = named_deviations(equations, asked)
+    zeta = ca.vertcat(*d.candidates.values())
+    g = ca.vertcat(d._motion[0][list(naming.rows)], zeta[list(naming.chosen)])
+    own = d._x[: len(equations.coordinates) + len(equations.independent)]
+    by = ca.vertcat(*[d._p[v.place] for v in varied]) if varied else ca.SX(0, 1)
+    inputs = {"t": d._t, "x": d._x, "u": d._u, "p": d._p}
+    results = {"g": g, "by_state": ca.jacobian(g, own), "by_parameter": ca.jacobian(g, by)}
+    return OverPoints(as_written(f"{equations.name}_tangent", inputs, results))
+
+
+def tangent_at(
+    equations: Equations,
+    x: Reals,
+    u: Reals,
+    p: Reals,
+    quantities: tuple[str, ...],
+    varied: tuple[Direction, ...],
+    asked: tuple[str, ...] = (),
+    moving: tuple[str, ...] = (),
+) -> Tangent:
+    """Deviations from a motion that begins at x, and which of them matter for these quantities while these inputs move."""
+    deviations = named_deviations(equations, asked)
+    if isinstance(deviations, ConsistentDeviations):
+        naming = deviations.choose(deviations.named(0.0, x[None], u[None], p[None]))
+        return Tangent(equations, naming, asked, naming.names, varied)
+    naming = deviations.choose(deviations.slopes(0.0, x[None], u[None], p[None]))
+    everything = Tangent(equations, naming, asked, naming.names, varied)
+    pushed = np.array([float(q.name in moving) for q in equations.inputs])
+    kept = _matter(everything, x, u, p, quantities, pushed)
+    if not kept:
+        raise ModelError(f"{equations.name}: {', '.join(quantities)} depend on no state; there is nothing to shoot at")
+    return replace(everything, names=tuple(n for n in naming.names if n in kept))
+
+
+def _matter(tangent: Tangent, x: Reals, u: Reals, p: Reals, quantities: tuple[str, ...], pushed: Reals) -> set[str]:
+    """Names on which the quantities depend, directly or through the rates of others."""
+    e, names = tangent.equations, tangent.naming.names
+    random = np.random.default_rng(1)
+    t, many = np.zeros(LOOKS), np.tile(x, (LOOKS, 1))
+    inputs = u + NEARBY * random.normal(size=(LOOKS, len(u))) * pushed
+    base = tangent.values(t, many, inputs, p)
+    looks = tangent.settled(t, many, inputs, p, base + NEARBY * random.normal(size=base.shape) * np.maximum(np.abs(base), 1.0))
+    if looks is None:
+        return set(names)
+    slopes = deviations_of(e, tangent.asked).slopes(0.0, looks, inputs, np.tile(p, (LOOKS, 1)))
+    span = tangent.naming.span(slopes)
+    a, _ = tangent.naming.matrices(slopes)
+    _, by_state, _ = observer(e, quantities, ())(t, looks, inputs, p)
+    c = by_state[:, :, : tangent.own] @ span
+    seen: NDArray[np.bool_] = np.asarray(_nonzero(c).any(axis=0))
+    links = _nonzero(a)
+    while True:
+        more = np.asarray(seen | links[seen].any(axis=0))
+        if (more == seen).all():
+            return {n for n, counts in zip(names, seen, strict=True) if counts}
+        seen = more
+
+
+def _nonzero(matrices: Reals) -> NDArray[np.bool_]:
+    sizes = np.abs(matrices).max(axis=0)
+    return np.asarray(sizes > 1e-9 * max(float(sizes.max(initial=0.0)), 1e-300))
+
+
+def spread_of(names: tuple[str, ...], values: Reals, given: Mapping[str, float]) -> Reals:
+    """How far starts of windows may lie from first guesses: what is given, else a fifth of a unit or half of the value."""
+    for name in given:
+        if name not in names:
+            raise ModelError(f"spread: {name!r} is not among the deviations that matter: {', '.join(names)}")
+    return np.array([given.get(n, max(0.2, 0.5 * abs(v))) for n, v in zip(names, values, strict=True)])

@@ -1,0 +1,1 @@
+"""Expressions as data: tree, parser, units, tables and functions with finite derivatives."""

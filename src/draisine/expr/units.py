@@ -1,0 +1,385 @@
+"""Units of amounts: a text such as "102 cm" becomes 1.02 in SI and must fit the slot it is given to.
+
+Base units are m, kg, s, A and K. Angles are plain numbers, rad = 1, so that N*m/rad is N*m; a length refuses degrees all
+the same. Scales with an offset (°C) are refused, since a difference and a value on them convert differently.
+
+>>> quantity_in("102 cm", "m", "wheelbase")
+1.02
+>>> quantity_in("85 cm", "kg", "mass of body 'frame'")
+Traceback (most recent call last):
+    ...
+draisine.expr.units.UnitError: mass of body 'frame': got '85 cm' (length), expected a mass such as 'kg'
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from fractions import Fraction
+from functools import cache, lru_cache
+from typing import NoReturn
+
+from draisine.expr.expression import closest
+from draisine.records import dataclass
+
+MAX_LENGTH = 100  # characters of a unit
+MAX_POWER = 12
+
+
+class UnitError(ValueError):
+    """A text that is no unit, or a unit that does not fit; the message names the slot and a unit that would."""
+
+
+@dataclass(frozen=True)
+class Dimension:
+    """Powers of the base units."""
+
+    m: int = 0
+    kg: int = 0
+    s: int = 0
+    A: int = 0
+    K: int = 0
+
+    @property
+    def powers(self) -> tuple[int, ...]:
+        return (self.m, self.kg, self.s, self.A, self.K)
+
+    def __str__(self) -> str:
+        """The name of the quantity, or its base units where it has no name of its own."""
+        if self in _QUANTITIES:
+            return _QUANTITIES[self]
+        pairs = zip(("m", "kg", "s", "A", "K"), self.powers, strict=True)
+        return "*".join(f"{unit}^{power}" if power != 1 else unit for unit, power in pairs if power)
+
+
+@dataclass(frozen=True)
+class Unit:
+    """So many SI units of a dimension: `ratio` · π^`turns`, kept exact so that conversions round once."""
+
+    ratio: Fraction = Fraction(1)
+    dimension: Dimension = Dimension()
+    turns: int = 0
+
+    @property
+    def scale(self) -> float:
+        return float(self.ratio) * math.pi**self.turns
+
+    def to_si(self, number: Fraction) -> float:
+        """So many of this unit, in SI."""
+        return float(number * self.ratio) * math.pi**self.turns
+
+    def __mul__(self, other: Unit) -> Unit:
+        powers = [a + b for a, b in zip(self.dimension.powers, other.dimension.powers, strict=True)]
+        return Unit(self.ratio * other.ratio, Dimension(*powers), self.turns + other.turns)
+
+    def __truediv__(self, other: Unit) -> Unit:
+        return self * other**-1
+
+    def __pow__(self, power: int) -> Unit:
+        return Unit(self.ratio**power, Dimension(*[power * p for p in self.dimension.powers]), power * self.turns)
+
+
+_QUANTITIES = {
+    Dimension(): "angle or plain number",
+    Dimension(m=1): "length",
+    Dimension(m=2): "area",
+    Dimension(m=3): "volume",
+    Dimension(kg=1): "mass",
+    Dimension(s=1): "time",
+    Dimension(s=-1): "rate",
+    Dimension(s=-2): "angular acceleration",
+    Dimension(m=1, s=-1): "velocity",
+    Dimension(m=1, s=-2): "acceleration",
+    Dimension(m=1, kg=1, s=-1): "momentum",
+    Dimension(m=2, kg=1): "moment of inertia",
+    Dimension(m=2, kg=1, s=-1): "angular momentum or torsional damping",
+    Dimension(m=1, kg=1, s=-2): "force",
+    Dimension(m=2, kg=1, s=-2): "torque or energy",
+    Dimension(m=2, kg=1, s=-3): "power",
+    Dimension(m=-1, kg=1, s=-2): "pressure",
+    Dimension(kg=1, s=-2): "stiffness",
+    Dimension(kg=1, s=-1): "damping",
+    Dimension(m=-3, kg=1): "density",
+    Dimension(A=1): "current",
+    Dimension(K=1): "temperature",
+}
+
+_LENGTH, _MASS, _TIME, _FORCE = Dimension(m=1), Dimension(kg=1), Dimension(s=1), Dimension(m=1, kg=1, s=-2)
+_PRESSURE, _POWER, _ENERGY = Dimension(m=-1, kg=1, s=-2), Dimension(m=2, kg=1, s=-3), Dimension(m=2, kg=1, s=-2)
+_VELOCITY, _RATE, _NUMBER = Dimension(m=1, s=-1), Dimension(s=-1), Dimension()
+_INCH, _POUND, _GRAVITY = Fraction("0.0254"), Fraction("0.45359237"), Fraction("9.80665")  # exact by definition
+_DEGREE, _TURN = Unit(Fraction(1, 180), _NUMBER, 1), Unit(Fraction(2), _NUMBER, 1)
+
+# symbol: the unit, and how it is written in SI
+_PREFIXED = {
+    "m": (Unit(dimension=_LENGTH), "m"),
+    "g": (Unit(Fraction(1, 1000), _MASS), "kg"),
+    "s": (Unit(dimension=_TIME), "s"),
+    "rad": (Unit(), "rad"),
+    "N": (Unit(dimension=_FORCE), "N"),
+    "J": (Unit(dimension=_ENERGY), "J"),
+    "W": (Unit(dimension=_POWER), "W"),
+    "Pa": (Unit(dimension=_PRESSURE), "Pa"),
+    "Hz": (Unit(dimension=_RATE), "Hz"),
+    "A": (Unit(dimension=Dimension(A=1)), "A"),
+    "K": (Unit(dimension=Dimension(K=1)), "K"),
+}
+_PREFIXES = {"n": -9, "u": -6, "µ": -6, "μ": -6, "m": -3, "c": -2, "d": -1, "h": 2, "k": 3, "M": 6, "G": 9}
+_OTHERS = {
+    "1": (Unit(), "1"),
+    "%": (Unit(Fraction(1, 100)), "1"),
+    "deg": (_DEGREE, "rad"),
+    "°": (_DEGREE, "rad"),
+    "rev": (_TURN, "rad"),
+    "turn": (_TURN, "rad"),
+    "rpm": (Unit(Fraction(1, 30), _RATE, 1), "rad/s"),
+    "in": (Unit(_INCH, _LENGTH), "m"),
+    "ft": (Unit(12 * _INCH, _LENGTH), "m"),
+    "yd": (Unit(36 * _INCH, _LENGTH), "m"),
+    "mi": (Unit(63360 * _INCH, _LENGTH), "m"),
+    "t": (Unit(Fraction(1000), _MASS), "kg"),
+    "lb": (Unit(_POUND, _MASS), "kg"),
+    "oz": (Unit(_POUND / 16, _MASS), "kg"),
+    "min": (Unit(Fraction(60), _TIME), "s"),
+    "h": (Unit(Fraction(3600), _TIME), "s"),
+    "day": (Unit(Fraction(86400), _TIME), "s"),
+    "Nm": (Unit(dimension=_ENERGY), "N*m"),
+    "lbf": (Unit(_POUND * _GRAVITY, _FORCE), "N"),
+    "kgf": (Unit(_GRAVITY, _FORCE), "N"),
+    "bar": (Unit(Fraction(100_000), _PRESSURE), "Pa"),
+    "psi": (Unit(_POUND * _GRAVITY / _INCH**2, _PRESSURE), "Pa"),
+    "mph": (Unit(63360 * _INCH / 3600, _VELOCITY), "m/s"),
+    "kph": (Unit(Fraction(1000, 3600), _VELOCITY), "m/s"),
+}
+_OFFSET = {"°C", "degC", "°F", "degF", "celsius", "fahrenheit"}
+
+
+@cache
+def _symbols() -> dict[str, tuple[Unit, str]]:
+    table = {**_PREFIXED, **_OTHERS}
+    for symbol, (unit, si) in _PREFIXED.items():
+        for prefix, exponent in _PREFIXES.items():
+            # A symbol of its own goes first: "min" is a minute, "h" an hour.
+            table.setdefault(prefix + symbol, (Unit(Fraction(10) ** exponent) * unit, si))
+    return table
+
+
+# -------------------------------------------------------------------- reading
+
+_SUPERSCRIPTS = "⁰¹²³⁴⁵⁶⁷⁸⁹⁻"
+_TOKEN = re.compile(
+    rf"\s*(?:(?P<symbol>°[CF]?|%|[A-Za-zµμ]+|1(?![0-9.]))|(?P<power>(?:\^|\*\*)\s*(?P<digits>-?[0-9]{{1,3}})|[{_SUPERSCRIPTS}]{{1,3}})"
+    r"|(?P<sign>[*/·⋅()]))"
+)
+_QUANTITY = re.compile(
+    r"\s*(?P<value>[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)(?P<space>\s*)"
+    r"(?P<unit>(?![eE][+-]?[0-9])[A-Za-zµμ°%1(].*?)\s*",  # "1e6*x" is no 1 in units of e6*x
+    re.DOTALL,
+)
+
+
+def parse_unit(text: str) -> Unit:
+    """Read a unit: symbols with powers, products (`*`, `·` or a space) and quotients.
+
+    >>> parse_unit("kg·m²") == parse_unit("kg*m^2") == parse_unit("kg m**2")
+    True
+    >>> parse_unit("km/h").scale * 3.6
+    1.0
+    """
+    if not isinstance(text, str):
+        raise UnitError(f"a unit is a text such as 'kg*m^2', got {text!r}")
+    if len(text) > MAX_LENGTH:
+        raise UnitError(f"the unit '{text[:40]}…' has {len(text)} characters; at most {MAX_LENGTH} are read")
+    return _parsed(text)
+
+
+@lru_cache(maxsize=512)
+def _parsed(text: str) -> Unit:
+    return _UnitParser(text).whole()
+
+
+class _UnitParser:
+    """unit := factor ((* | · | / | nothing) factor)…; a quotient divides by the next factor only."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.tokens: list[tuple[str, str]] = []
+        at = 0
+        while text[at:].strip():
+            match = _TOKEN.match(text, at)
+            if match is None:
+                self.fail(f"unexpected {text[at:].strip()[0]!r}")
+            self.tokens.append((str(match.lastgroup if match.lastgroup != "digits" else "power"), match[0].strip()))
+            at = match.end()
+        self.tokens.append(("end", ""))
+        self.tokens.reverse()
+
+    def fail(self, reason: str) -> NoReturn:
+        raise UnitError(f"{self.text!r} is not a unit: {reason}; write it like 'kg*m^2' or 'N*m/rad'")
+
+    def whole(self) -> Unit:
+        if self.tokens[-1][0] == "end":
+            return Unit()
+        unit = self.product()
+        if self.tokens[-1][0] != "end":
+            self.fail(f"unexpected {self.tokens[-1][1]!r}")
+        return unit
+
+    def product(self) -> Unit:
+        unit = self.factor()
+        while True:
+            kind, text = self.tokens[-1]
+            if text == "/":
+                self.tokens.pop()
+                unit = unit / self.factor()
+            elif text in ("*", "·", "⋅"):
+                self.tokens.pop()
+                unit = unit * self.factor()
+            elif kind == "symbol" or text == "(":
+                unit = unit * self.factor()
+            else:
+                return unit
+
+    def factor(self) -> Unit:
+        kind, text = self.tokens.pop()
+        if text == "(":
+            unit = self.product()
+            if self.tokens.pop()[1] != ")":
+                self.fail("a parenthesis is not closed")
+        elif kind == "symbol":
+            unit = self.symbol(text)
+        else:
+            self.fail(f"unexpected {text!r}" if text else "it ends too early")
+        if self.tokens[-1][0] == "power":
+            digits = self.tokens.pop()[1].translate(str.maketrans(_SUPERSCRIPTS, "0123456789-")).strip("^* ")
+            if not re.fullmatch("-?[0-9]+", digits) or abs(int(digits)) > MAX_POWER:
+                self.fail(f"a power must be a whole number between -{MAX_POWER} and {MAX_POWER}")
+            unit = unit ** int(digits)
+        return unit
+
+    def symbol(self, text: str) -> Unit:
+        if text in _OFFSET:
+            raise UnitError(f"{self.text!r}: {text} is a scale with an offset, which is not converted; give kelvin, 'K'")
+        known = _symbols()
+        if text not in known:
+            common = [*_PREFIXED, *_OTHERS, "kg", "mm", "cm", "km", "ms", "kN", "kW"]
+            raise UnitError(f"{self.text!r} is not a unit: {text!r} is unknown{closest(text, common)}")
+        return known[text][0]
+
+
+def si_text(text: str) -> str:
+    """The same unit written in SI, with radians kept for people to read.
+
+    >>> si_text("kN*m/deg"), si_text("rpm"), si_text("lb/in^2")
+    ('N*m/rad', 'rad/s', 'kg/m^2')
+    """
+    parse_unit(text)
+    found = [match for match in _TOKEN.finditer(text) if match["symbol"]]
+    for match in reversed(found):
+        si = _symbols()[match["symbol"]][1]
+        composite = len(found) > 1 or len(match["symbol"]) < len(text.strip())
+        replacement = f"({si})" if composite and re.search(r"[*/]", si) else si
+        text = text[: match.start("symbol")] + replacement + text[match.end("symbol") :]
+    return text
+
+
+# -------------------------------------------------------------------- amounts
+
+
+def fits(unit: Unit | str, slot_unit: Unit | str) -> bool:
+    """Whether amounts in `unit` may be given where `slot_unit` is expected: the dimensions agree.
+
+    >>> fits("N*m/rad", "N m"), fits("deg", "m")
+    (True, False)
+    """
+    given = parse_unit(unit) if isinstance(unit, str) else unit
+    wanted = parse_unit(slot_unit) if isinstance(slot_unit, str) else slot_unit
+    return given.dimension == wanted.dimension
+
+
+def quantity(text: str) -> tuple[float, Dimension] | None:
+    """A number with a unit, in SI, with its dimension; None for a text that is no number followed by a unit.
+
+    >>> quantity("36 km/h")
+    (10.0, Dimension(m=1, kg=0, s=-1, A=0, K=0))
+    >>> quantity("2*r") is None
+    True
+    """
+    split = _split(text)
+    if split is None:
+        return None
+    number, unit = split
+    value = unit.to_si(number)
+    return value, unit.dimension
+
+
+class Measured(float):
+    """A number in SI that knows in which unit it was given, so that whoever uses it can tell whether the unit fits.
+
+    >>> Measured.read("36 km/h"), Measured.read("36 km/h").checked("m/s", "speed")
+    (10.0, 10.0)
+    """
+
+    text: str
+
+    @staticmethod
+    def read(text: str) -> Measured | None:
+        """From a number with a unit; None for a text that is something else."""
+        found = quantity(text)
+        if found is None:
+            return None
+        made = Measured(found[0])
+        made.text = text
+        return made
+
+    def checked(self, unit: str, where: str) -> float:
+        """The number, if it was given in a unit of that kind."""
+        found = quantity_in(self.text, unit, where)
+        return float(self) if found is None else found
+
+
+def unit_of(text: str) -> str | None:
+    """The unit of a text that is a number with a unit, as it was written."""
+    match = _match(text)
+    return match["unit"] if match else None
+
+
+def _match(text: str) -> re.Match[str] | None:
+    match = _QUANTITY.fullmatch(text) if len(text) <= 2 * MAX_LENGTH else None
+    if match is not None and not match["space"] and match["unit"][0] in "1(":  # "2(a + b)" is a mistyped product
+        return None
+    return match
+
+
+def _split(text: str) -> tuple[Fraction, Unit] | None:
+    match = _match(text)
+    if match is None:
+        return None
+    unit = parse_unit(match["unit"])
+    if not 1e-200 < abs(float(match["value"])) < 1e200:  # also keeps the exact fraction short
+        if float(match["value"]) == 0.0 and not re.search("[1-9]", match["value"].lower().split("e")[0]):
+            return Fraction(0), unit
+        raise UnitError(f"{text.strip()!r} is too large or too small a number")
+    return Fraction(match["value"]), unit
+
+
+def quantity_in(text: str, slot_unit: str, where: str) -> float | None:
+    """A number with a unit, in SI, checked against the unit its slot expects; None when the text is something else."""
+    try:
+        found = quantity(text)
+        wanted = parse_unit(slot_unit)
+    except UnitError as problem:
+        raise UnitError(f"{where}: {problem}") from None
+    if found is None:
+        return None
+    value, dimension = found
+    if dimension != wanted.dimension:
+        named = wanted.dimension in _QUANTITIES
+        article = "an amount in" if not named else "an" if str(wanted.dimension)[0] in "aeiou" else "a"
+        example = slot_unit or "rad"
+        raise UnitError(f"{where}: got {text.strip()!r} ({dimension}), expected {article} {wanted.dimension} such as {example!r}")
+    if "Hz" in text and "rad" in slot_unit:
+        raise UnitError(
+            f"{where}: got {text.strip()!r}, and hertz may mean turns or radians per second; write 'rev/s' or 'rad/s'"
+        )
+    return value

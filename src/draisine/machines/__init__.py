@@ -1,9 +1,0 @@
-"""Work in numbered pieces, done by other processes: a Dask cluster, or a pool of `concurrent.futures`.
-
-`errand` says what travels, `spreading` hands pieces out and takes results in, `dask` knows how Dask's workers get the work.
-"""
-
-from draisine.machines.errand import Errand, LostWork, Work
-from draisine.machines.spreading import spread
-
-__all__ = ["Errand", "LostWork", "Work", "spread"]

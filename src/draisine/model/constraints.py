@@ -1,0 +1,140 @@
+"""Closed loops and further constraints as residuals: expressions that stay zero.
+
+Signs are chosen so that a multiplier is what people ask for. A closing's multipliers are the force and the torque of `a` on `b`
+in the axes of `a`: for a small turn θ of `b` against `a`, the cosine of axis i of `a` and axis k of `b` changes by
+(θ × e_k)·e_i. A rod's or cable's multiplier is its thrust, negative in tension; that of a prescribed coordinate is the effort
+that moves it. A hinge may be closed with its axes parallel or opposed, which is the same hinge.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+
+from draisine.expr.expression import Call, Expr, Name, Number, closest, walk
+from draisine.model.errors import ModelError
+from draisine.model.items import Tie
+
+AXES = "xyz"
+LEVELS = ("position", "velocity")
+
+# Measures of two places: how far apart they are, where one is seen from the other, and how their axes stand to each other.
+PAIRS = frozenset(
+    ("distance", *(f"offset_{axis}" for axis in AXES), *(f"cosine_{first}{second}" for first in AXES for second in AXES))
+)
+
+
+def closed_point(name: str, a: str, b: str, axes: str = AXES) -> Tie:
+    """Two points coincide, along the axes of the first."""
+    if not axes or len(set(axes)) < len(axes) or not set(axes) <= set(AXES):
+        raise ModelError(f"tie {name!r}: axes must be different ones of x, y, z, such as 'xyz' or 'xy'; got {axes!r}")
+    return Tie(name, _apart(name, a, b, axes))
+
+
+def closed_hinge(name: str, a: str, b: str, axis: str) -> Tie:
+    """Two points coincide and one axis of both frames is shared."""
+    k = _axis(name, axis)
+    i, j = AXES[(k + 1) % 3], AXES[(k + 2) % 3]
+    turns = ((f"{name}_turn_{i}", -_cosine(j, axis, a, b)), (f"{name}_turn_{j}", _cosine(i, axis, a, b)))
+    return Tie(name, (*_apart(name, a, b, AXES), *turns), plain=tuple(label for label, _ in turns))
+
+
+def closed_slider(name: str, a: str, b: str, axis: str) -> Tie:
+    """The second point stays on an axis of the first frame, and the frames do not turn against each other."""
+    k = _axis(name, axis)
+    sideways = AXES[(k + 1) % 3] + AXES[(k + 2) % 3]
+    turns = tuple((f"{name}_turn_{AXES[i]}", _turned(i, a, b)) for i in range(3))
+    return Tie(name, (*_apart(name, a, b, sideways), *turns), plain=tuple(label for label, _ in turns))
+
+
+def stretched(name: str, points: Sequence[str], length: Expr) -> Tie:
+    """The way along the points has a fixed length: a rod between two, a cable over more."""
+    ways = [Call("distance", (Name(a), Name(b))) for a, b in pairwise(points)]
+    way: Expr = ways[0]
+    for further in ways[1:]:
+        way = way + further
+    return Tie(name, ((name, way - length),))
+
+
+def geared(name: str, first: Expr, second: Expr, ratio: Expr, phase: Expr, unit: str) -> Tie:
+    """second = ratio·first + phase."""
+    return Tie(name, ((name, _less(second - ratio * first, phase)),), unit=unit)
+
+
+def racked(name: str, turn: Expr, slide: Expr, radius: Expr, offset: Expr) -> Tie:
+    """slide = turn·radius + offset."""
+    return Tie(name, ((name, _less(slide - turn * radius, offset)),))
+
+
+def prescribed(name: str, measure: Expr, law: Expr, level: str, unit: str) -> Tie:
+    """measure = law(t)."""
+    return Tie(name, ((name, measure - law),), _level(name, level), unit)
+
+
+def constrained(name: str, residuals: Mapping[str, Expr], level: str, unit: str) -> Tie:
+    """Whatever the user writes."""
+    if not residuals:
+        raise ModelError(f"tie {name!r} holds nothing; give an expression that shall stay zero")
+    return Tie(name, tuple(residuals.items()), _level(name, level), unit)
+
+
+# -------------------------------------------------------------------- reading residuals again
+
+
+def pairs(expr: Expr) -> list[tuple[str, str]]:
+    """Names of the places whose relation an expression measures, in the order in which they stand."""
+    found = []
+    for part in walk(expr):
+        if isinstance(part, Call) and part.function in PAIRS and len(part.arguments) == 2:
+            a, b = part.arguments
+            if isinstance(a, Name) and isinstance(b, Name):
+                found.append((a.identifier, b.identifier))
+    return found
+
+
+def stretch_of(tie: Tie) -> tuple[tuple[str, ...], Expr] | None:
+    """Points and length of a rod or cable; None for any other tie."""
+    residual = tie.residuals[0][1] if tie.residuals else NOTHING
+    if len(tie.residuals) > 1 or not (isinstance(residual, Call) and residual.function == "sub"):
+        return None
+    ways = pairs(residual.arguments[0])
+    points = (ways[0][0], *(b for _, b in ways)) if ways else ()
+    length = residual.arguments[1]
+    return (points, length) if ways and stretched(tie.name, points, length).residuals == tie.residuals else None
+
+
+# -------------------------------------------------------------------- pieces
+
+NOTHING = Number(0.0)
+
+
+def _apart(name: str, a: str, b: str, axes: str) -> tuple[tuple[str, Expr], ...]:
+    return tuple((f"{name}_{axis}", Call(f"offset_{axis}", (Name(a), Name(b)))) for axis in axes)
+
+
+def _cosine(of_a: str, of_b: str, a: str, b: str) -> Expr:
+    return Call(f"cosine_{of_a}{of_b}", (Name(a), Name(b)))
+
+
+def _turned(about: int, a: str, b: str) -> Expr:
+    """Component of 2 tan(½θ) n, for frames turned against each other by θ about n: zero for parallel axes and no others. Three
+    cosines of right angles would vanish as well where the frames are turned over, or their axes exchanged."""
+    j, k = AXES[(about + 1) % 3], AXES[(about + 2) % 3]
+    whole = Number(1.0) + _cosine("x", "x", a, b) + _cosine("y", "y", a, b) + _cosine("z", "z", a, b)
+    return 2.0 * (_cosine(k, j, a, b) - _cosine(j, k, a, b)) / whole
+
+
+def _less(residual: Expr, constant: Expr) -> Expr:
+    return residual if constant == NOTHING else residual - constant
+
+
+def _axis(name: str, axis: str) -> int:
+    if axis not in tuple(AXES):
+        raise ModelError(f"tie {name!r}: its axis must be 'x', 'y' or 'z', got {axis!r}")
+    return AXES.index(axis)
+
+
+def _level(name: str, level: str) -> str:
+    if level not in LEVELS:
+        raise ModelError(f"tie {name!r}: its level must be 'position' or 'velocity', got {level!r}{closest(level, LEVELS)}")
+    return level

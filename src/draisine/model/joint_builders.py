@@ -1,0 +1,169 @@
+"""How `Model` joins bodies: each joint is a named arrow from a parent's frame to a child's."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from draisine.expr.expression import Number
+from draisine.model import joints
+from draisine.model.errors import ModelError
+from draisine.model.items import GROUND, Body, Coordinate, Displacement, Joint, Rotate, Translate
+from draisine.model.quantities import Amount, amount_in
+from draisine.model.registry import Register, name_of, vector_of
+
+Turns = Sequence[tuple[str, Amount]]  # constant turns before a joint, e.g. [("y", tilt)]
+
+
+class Joining(Register):
+    """Joints by name; every body is the child of exactly one."""
+
+    def joint(
+        self,
+        name: str,
+        parent: Body | str,
+        child: Body | str,
+        chain: Sequence[Displacement],
+        coordinates: Sequence[Coordinate] = (),
+    ) -> Joint:
+        """Any joint: a chain of displacements from the parent's frame to the child's."""
+        return self._add("joints", Joint(name, name_of(parent), name_of(child), tuple(chain), tuple(coordinates)))
+
+    def free(self, body: Body | str, name: str | None = None, at: Sequence[float | str] = (0.0, 0.0, 0.0)) -> Joint:
+        """Let a body move freely: position, unit quaternion, and its own twist as velocities. It starts at `at` unless told
+        otherwise."""
+        label = name_of(body)
+        place = vector_of(at, "m", f"place of free body {label!r}")
+        numbers = [c.value for c in place if isinstance(c, Number)]
+        if len(numbers) < 3:
+            raise ModelError(f"place of free body {label!r}: it is where a run starts, three numbers; got {tuple(at)}")
+        return self.joint(name or f"{label}_motion", GROUND, label, *joints.free(label, numbers))
+
+    def free_euler(
+        self, body: Body | str, order: str = "zxy", angles: Sequence[str] | None = None, name: str | None = None
+    ) -> Joint:
+        """Let a body move freely by position and three elementary turns; singular when the middle one reaches ±90°."""
+        label = name_of(body)
+        if sorted(set(order) | set("xyz")) != ["x", "y", "z"] or len(order) != 3 or order[0] == order[1] or order[1] == order[2]:
+            raise ModelError(
+                f"free_euler of {label!r}: order {order!r} must be three of x, y, z with no axis twice in a row, such as 'zxy'"
+            )
+        names = tuple(angles or (f"{label}_turn{i + 1}" for i in range(3)))
+        if len(names) != 3:
+            raise ModelError(f"free_euler of {label!r}: give three names of angles, got {len(names)}")
+        position = tuple(joints.length(f"{label}_{a}") for a in joints.AXES)
+        turns = tuple(joints.angle(n, span=(-1.2, 1.2)) for n in names)
+        return self.joint(name or f"{label}_motion", GROUND, label, *joints.euler(position, turns, order))  # type: ignore[arg-type]
+
+    def planar(self, body: Body | str, name: str | None = None, parent: Body | str = GROUND) -> Joint:
+        """Let a body slide in the x–y plane and turn about z: coordinates <body>_x, <body>_y, <body>_heading.
+
+        On the ground its velocities are <body>_vx, <body>_vy along its own axes and <body>_heading_rate; on another body they are
+        the rates of the coordinates.
+        """
+        label = name_of(body)
+        if name_of(parent) == GROUND:
+            return self.joint(name or f"{label}_motion", GROUND, label, *joints.glide(label))
+        chain = joints.planar(joints.length(f"{label}_x"), joints.length(f"{label}_y"), joints.angle(f"{label}_heading"))
+        return self.joint(name or f"{label}_motion", parent, label, *chain)
+
+    def revolute(
+        self,
+        name: str,
+        parent: Body | str,
+        child: Body | str,
+        axis: str = "z",
+        at: Sequence[Amount] = (0, 0, 0),
+        turned: Turns = (),
+        rate: str | None = None,
+        default: float = 0.0,
+        span: tuple[float, float] | None = None,
+    ) -> Joint:
+        """A hinge about an axis; its coordinate bears the joint's name."""
+        return self._placed(name, parent, child, at, turned, joints.revolute(joints.angle(name, rate, default, span), axis))
+
+    def prismatic(
+        self,
+        name: str,
+        parent: Body | str,
+        child: Body | str,
+        axis: str = "x",
+        at: Sequence[Amount] = (0, 0, 0),
+        turned: Turns = (),
+        rate: str | None = None,
+        default: float = 0.0,
+        span: tuple[float, float] | None = None,
+    ) -> Joint:
+        """A slider along an axis; its coordinate bears the joint's name."""
+        return self._placed(name, parent, child, at, turned, joints.prismatic(joints.length(name, rate, default, span), axis))
+
+    def cylindrical(
+        self,
+        name: str,
+        parent: Body | str,
+        child: Body | str,
+        axis: str = "z",
+        at: Sequence[Amount] = (0, 0, 0),
+        turned: Turns = (),
+    ) -> Joint:
+        """Turn about and slide along one axis: coordinates <name>_turn, <name>_slide."""
+        chain = joints.cylindrical(joints.angle(f"{name}_turn"), joints.length(f"{name}_slide"), axis)
+        return self._placed(name, parent, child, at, turned, chain)
+
+    def screw(
+        self,
+        name: str,
+        parent: Body | str,
+        child: Body | str,
+        lead: Amount,
+        axis: str = "z",
+        at: Sequence[Amount] = (0, 0, 0),
+        turned: Turns = (),
+    ) -> Joint:
+        """Turn about an axis and advance along it by `lead` per full turn."""
+        pitch = amount_in(lead, "m", f"lead of screw {name!r}")
+        return self._placed(name, parent, child, at, turned, joints.screw(joints.angle(name), axis, pitch))
+
+    def universal(
+        self,
+        name: str,
+        parent: Body | str,
+        child: Body | str,
+        axes: str = "xy",
+        at: Sequence[Amount] = (0, 0, 0),
+        turned: Turns = (),
+    ) -> Joint:
+        """Two crossing hinges: coordinates <name>_1, <name>_2."""
+        if len(axes) != 2 or axes[0] == axes[1] or not set(axes) <= set("xyz"):
+            raise ModelError(f"universal joint {name!r}: axes must be two different ones of x, y, z, such as 'xy'; got {axes!r}")
+        chain = joints.universal(joints.angle(f"{name}_1"), joints.angle(f"{name}_2", span=(-1.2, 1.2)), axes)
+        return self._placed(name, parent, child, at, turned, chain)
+
+    def spherical(
+        self, name: str, parent: Body | str, child: Body | str, at: Sequence[Amount] = (0, 0, 0), turned: Turns = ()
+    ) -> Joint:
+        """A ball joint by unit quaternion; velocities are the child's relative rates <name>_wx, _wy, _wz in its own axes."""
+        return self._placed(name, parent, child, at, turned, joints.spherical(name))
+
+    def fixed(
+        self, name: str, parent: Body | str, child: Body | str, at: Sequence[Amount] = (0, 0, 0), turned: Turns = ()
+    ) -> Joint:
+        """A rigid connection."""
+        return self._placed(name, parent, child, at, turned, ((), ()))
+
+    def _placed(
+        self, name: str, parent: Body | str, child: Body | str, at: Sequence[Amount], turned: Turns, motion: joints.Chain
+    ) -> Joint:
+        chain: list[Displacement] = []
+        place = vector_of(at, "m", f"place of joint {name!r}")
+        if any(c != Number(0.0) for c in place):
+            chain.append(Translate(place))
+        chain += turns_of(turned, f"turn of joint {name!r}")
+        return self.joint(name, parent, child, (*chain, *motion[0]), motion[1])
+
+
+def turns_of(turned: Turns, where: str) -> tuple[Rotate, ...]:
+    """Constant turns, one after the other, from pairs of an axis and an angle."""
+    for turn in turned:
+        if isinstance(turn, str) or not hasattr(turn, "__len__") or len(turn) != 2:
+            raise ModelError(f"{where}: give a list of pairs such as [('y', 0.3)], each an axis and an angle; got {turned!r}")
+    return tuple(Rotate(axis, amount_in(angle, "rad", where)) for axis, angle in turned)

@@ -1,0 +1,57 @@
+"""What a user may write for an amount — a number, a text with a unit, an expression — made into an expression in SI."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from draisine.expr.expression import Expr, ExpressionError, Number, as_expr
+from draisine.model.errors import ModelError
+
+Amount = Expr | str | float | int
+
+
+def amount_in(value: Amount, unit: str | None, where: str) -> Expr:
+    """The value as an expression in SI units.
+
+    A text such as "5 cm" is converted and must fit the slot's `unit` (None takes no unit); other texts are expressions,
+    which are not checked for dimension.
+    """
+    from draisine.expr.units import UnitError, quantity_in
+
+    if isinstance(value, str):
+        if unit is not None:
+            try:
+                converted = quantity_in(value, unit, where)
+            except UnitError as problem:
+                raise ModelError(str(problem)) from None
+            if converted is not None:
+                return Number(converted)
+        try:
+            return as_expr(value)
+        except ExpressionError as problem:
+            raise ModelError(f"{where}: {problem}") from None
+    try:
+        return as_expr(value)
+    except (TypeError, ValueError) as problem:
+        raise ModelError(
+            f"{where}: expected a number, a text such as '5 cm' or an expression, got {value!r} ({problem})"
+        ) from None
+
+
+def expression_of(value: Amount) -> Expr:
+    """A number, a text or an expression as an expression; nothing is said about its unit."""
+    return amount_in(value, None, "expression")
+
+
+def laws_and_constants(inputs: Mapping[str, Amount], instead: str) -> tuple[dict[str, Expr], dict[str, float]]:
+    """Inputs given as laws to compile in, and those given as numbers; `instead` says what to do with a Python function."""
+    laws: dict[str, Expr] = {}
+    constants: dict[str, float] = {}
+    for name, value in inputs.items():
+        if isinstance(value, Expr | str):
+            laws[name] = amount_in(value, None, f"law of input {name!r}")
+        elif callable(value):
+            raise ModelError(f"input {name!r}: {instead}")
+        else:
+            constants[name] = float(value)
+    return laws, constants

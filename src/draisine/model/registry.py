@@ -1,0 +1,83 @@
+"""What every part of `Model` shares: the items by kind and name, and how names and vectors are taken from what users write."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from draisine.expr.expression import Call, Expr, Name
+from draisine.model.items import Vector
+from draisine.model.quantities import Amount, amount_in
+from draisine.model.validate import ModelError, check_name
+
+KINDS = {
+    "parameters": "a parameter",
+    "inputs": "an input",
+    "bodies": "a body",
+    "points": "a point",
+    "joints": "a joint",
+    "wheels": "a wheel",
+    "edges": "a knife edge",
+    "ties": "a tie",
+    "surface_contacts": "a contact of surfaces",
+    "surface_parameters": "a surface parameter",
+    "efforts": "an effort",
+    "wrenches": "a wrench",
+    "potentials": "a potential",
+    "tables": "a table",
+    "outputs": "an output",
+    "watches": "a watch",
+}
+
+
+class Register:
+    """The items of a description that is being written; `Model` and its parts add to it."""
+
+    name: str
+    _items: dict[str, dict[str, Any]]
+
+    def _add(self, kind: str, item: Any) -> Any:
+        check_name(kind, item.name)
+        if item.name in self._items[kind]:
+            raise ModelError(f"{self.name!r} already has {KINDS[kind]} {item.name!r}; names must differ")
+        self._items[kind][item.name] = item
+        return item
+
+    def _fresh(self, kind: str, stem: str) -> str:
+        taken = self._items[kind]
+        if stem not in taken:
+            return stem
+        return next(f"{stem}_{i}" for i in range(2, len(taken) + 3) if f"{stem}_{i}" not in taken)
+
+    def _known_unit(self, measure: Expr) -> str | None:
+        """The unit of a coordinate, a velocity or a single measure, as far as the description goes."""
+        if isinstance(measure, Name):
+            return self._units_of_joints().get(measure.identifier)
+        if isinstance(measure, Call):
+            return next((unit for stems, unit in _UNITS if measure.function.startswith(stems)), None)
+        return None
+
+    def _units_of_joints(self) -> dict[str, str]:
+        joints = self._items["joints"].values()
+        return {item.name: item.unit for joint in joints for item in (*joint.velocities, *joint.coordinates)}
+
+
+# by how the name of a measure begins
+_UNITS = (
+    (("position_", "offset_", "distance"), "m"),
+    (("velocity_", "body_velocity_"), "m/s"),
+    (("rate_",), "rad/s"),
+    (("heading", "lean", "pitch"), "rad"),
+    (("cosine_",), ""),
+)
+
+
+def name_of(item: Any) -> str:
+    """The name of an item, given by itself or by its name."""
+    return item if isinstance(item, str) else str(item.name)
+
+
+def vector_of(components: Sequence[Amount], unit: str, where: str) -> Vector:
+    if len(components) != 3:
+        raise ModelError(f"{where}: needs three components, got {len(components)}")
+    return tuple(amount_in(c, unit, where) for c in components)  # type: ignore[return-value]

@@ -1,0 +1,111 @@
+"""The motion with the integral of its cost, and the adjoint of its rates, as programs that compile to kernels.
+
+Forward: (t, x, u, p) → (f, c), c being the integrand. Backward, for a load κ on these rates: derivatives of κᵀ(f, c) by x, u, p
+and t in one sweep of reverse differentiation, whose cost does not depend on how many there are.
+
+Where accelerations and multipliers z are solved for, K z = r, the forward kernel tells z and the backward one solves one
+transposed system on it,
+
+    Kᵀ w = (∂(f, c)/∂z)ᵀ κ,        κᵀ d(f, c) = κᵀ ∂(f, c) + wᵀ ∂(r − K z)        (∂: z fixed).
+
+With f = (q̇, q̈) and the matrix of (13), w = (p₂, μ): this is the linear system of Delebecque & Nikoukhah's (20), and the term
+wᵀ ∂(r − K z) their right side of (19) and integrand p₂ᵀF_u of (21).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import casadi as ca
+
+from draisine.codegen.jit.kernel import Kernel, compile
+from draisine.model.errors import ModelError
+from draisine.optimal.vocabulary import Vocabulary
+from draisine.program.dae_residual import Implicit
+from draisine.program.linear_solve import Solved
+from draisine.program.program import Program
+
+
+@dataclass(frozen=True, eq=False)
+class Motion:
+    """Explicit equations with an integrand, and the parameters by which one differentiates."""
+
+    vocabulary: Vocabulary
+    integrand: ca.SX | None
+    varied: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        e = self.vocabulary.equations
+        if isinstance(e.dynamics, Implicit):
+            raise ModelError(
+                f"{e.name}: the adjoint road steps explicit equations, and these are implicit, 0 = F(t, x, ẋ); use Collocation, "
+                "or reduce_index"
+            )
+
+    @cached_property
+    def rates(self) -> ca.SX:
+        """(f, c)."""
+        return ca.vertcat(self.vocabulary.rates, ca.SX(0) if self.integrand is None else self.integrand)
+
+    @property
+    def _slots(self) -> dict[str, ca.SX]:
+        t, x, u, p = self.vocabulary.plant.arguments
+        return {"t": t, "x": x, "u": u, "p": p}
+
+    @cached_property
+    def varied_places(self) -> list[int]:
+        place = {q.name: i for i, q in enumerate(self.vocabulary.equations.parameters)}
+        return [place[name] for name in self.varied]
+
+    @cached_property
+    def _by(self) -> list[ca.SX]:
+        """x, u, the varied parameters and t."""
+        t, x, u, p = self.vocabulary.plant.arguments
+        return [x, u, ca.vertcat(*[p[i] for i in self.varied_places]) if self.varied else ca.SX(0, 1), t]
+
+    @property
+    def forward(self) -> Program | Solved:
+        """(t, x, u, p) → rates, and what is solved for."""
+        v, dynamics = self.vocabulary, self.vocabulary.equations.dynamics
+        name = f"{v.equations.name}_with_cost"
+        outs = {"rates": self.rates, "told": v.z}
+        if isinstance(dynamics, Program):
+            return Program.build(name, self._slots, outs)
+        assert isinstance(dynamics, Solved)
+        after = Program.build(name, {**self._slots, "z": v.z}, outs)
+        return Solved(name, dynamics.system, after, dynamics.pattern, dynamics.solver, start=dynamics.start)
+
+    @property
+    def backward(self) -> Program | Solved:
+        """(t, x, u, p, told, κ) → derivatives of κᵀ rates by x, u, varied parameters, t."""
+        v, dynamics = self.vocabulary, self.vocabulary.equations.dynamics
+        name, load = f"{v.equations.name}_adjoint", ca.SX.sym("load", self.rates.numel())
+        slots = {**self._slots, "told": v.z, "load": load}
+        if isinstance(dynamics, Program):
+            return Program.build(name, slots, self._outs(_pulled(self.rates, self._by, load)))
+        assert isinstance(dynamics, Solved)
+        matrix, side = dynamics.linear(v.plant.arguments, v.z)
+        w = ca.SX.sym("w", dynamics.size)
+        direct = _pulled(self.rates, self._by, load)
+        through = _pulled(side - matrix @ v.z, self._by, w)
+        results = [one + other for one, other in zip(direct, through, strict=True)]
+        (pulled,) = _pulled(self.rates, [v.z], load)
+        return Solved.build(name, slots, matrix.T, pulled, w, self._outs(results), dynamics.solver)
+
+    def _outs(self, results: list[ca.SX]) -> dict[str, ca.SX]:
+        return dict(zip(("by_x", "by_u", "by_p", "by_t"), results, strict=True))
+
+    @cached_property
+    def kernels(self) -> tuple[Kernel, Kernel]:
+        return compile(self.forward), compile(self.backward)
+
+
+def _pulled(values: ca.SX, by: list[ca.SX], weights: ca.SX) -> list[ca.SX]:
+    """(∂values/∂by)ᵀ weights, by reverse differentiation, split as `by` is."""
+    whole = ca.vertcat(*by)
+    column = ca.densify(ca.jtimes(values, whole, weights, True))
+    ends = [0]
+    for part in by:
+        ends.append(ends[-1] + part.numel())
+    return ca.vertsplit(column, ends)

@@ -1,0 +1,290 @@
+"""Many small functions of one kind, with exact sparse first and second derivatives, all evaluated at once by compiled code.
+
+A cluster is a function φ(w, d) that is applied at many places: w are unknowns of the large problem, gathered by an index array,
+and d numbers that stay as they are. Its Jacobian and the Hessian of μᵀφ are programs of their own; derivatives are formed only
+when their machine code is not on disk yet.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cache, cached_property
+from typing import Any, Protocol
+
+import casadi as ca
+import numpy as np
+from numpy.typing import NDArray
+
+from draisine.codegen.jit.kernel import Kernel, compile, compile_all
+from draisine.program.casadi_tape import CasadiCode
+from draisine.program.lazy_program import Recipe
+from draisine.program.program import Program, Slot
+
+Reals = NDArray[np.float64]
+Places = NDArray[np.int64]
+
+PER_THREAD = 500_000  # operations, at least, of a thread: a tenth of a millisecond, beside which its start does not matter
+MOST_THREADS = 2
+TOGETHER = 8  # places that a thread takes at least: as many as lanes, or a multiple, so that none is idle but at the end
+
+
+class Cluster(Protocol):
+    """What the large problem asks of a cluster; `where` (copies, arguments) says which unknowns are its arguments."""
+
+    where: Places
+
+    @property
+    def width(self) -> int:
+        """Number of results."""
+
+    @property
+    def slope_places(self) -> tuple[Places, Places]:
+        """Result and argument of each entry of the Jacobian."""
+
+    @property
+    def bend_places(self) -> tuple[Places, Places]:
+        """The two arguments, in order, of each entry of the Hessian's upper triangle."""
+
+    def compile(self) -> None:
+        """Have all machine code ready."""
+
+    def values(self, w: Reals) -> Reals:
+        """(copies, width) at arguments (copies, arguments)."""
+
+    def slopes(self, w: Reals) -> Reals:
+        """(copies, entries)."""
+
+    def bends(self, w: Reals, mu: Reals) -> Reals:
+        """(copies, entries) of the Hessian of μᵀφ; μ (copies, width)."""
+
+
+@dataclass(frozen=True, eq=False)
+class Formula:
+    """φ(w, d) with its derivatives as programs: `value` takes the slots w and d and gives φ."""
+
+    value: Program
+
+    @cached_property
+    def _symbols(self) -> list[ca.SX]:
+        return self.value.symbols()
+
+    @cached_property
+    def _phi(self) -> ca.SX:
+        return self.value.function.call(self._symbols)[0]
+
+    @cached_property
+    def _mu(self) -> ca.SX:
+        return ca.SX.sym("mu", self.width)
+
+    @property
+    def width(self) -> int:
+        return self.value.outputs[0].size
+
+    @cached_property
+    def _slope_pattern(self) -> ca.Sparsity:
+        return self.value.function.jac_sparsity(0, 0)
+
+    @cached_property
+    def _bend_pattern(self) -> ca.Sparsity:
+        """By propagation through the gradient: cheaper than forming the Hessian, and never too small."""
+        w, d = self._symbols
+        gradient = ca.gradient(ca.dot(self._mu, self._phi), w)
+        pattern = ca.Function("gradient", [w, d, self._mu], [gradient]).jac_sparsity(0, 0)
+        return ca.triu(pattern + pattern.T)
+
+    @cached_property
+    def slope_places(self) -> tuple[Places, Places]:
+        return _places(self._slope_pattern)
+
+    @cached_property
+    def bend_places(self) -> tuple[Places, Places]:
+        return _places(self._bend_pattern)
+
+    @cached_property
+    def slope(self) -> Recipe:
+        """(w, d) → the entries of ∂φ/∂w."""
+
+        def derive() -> tuple[list[ca.SX], ca.SX]:
+            w, d = self._symbols
+            entries = ca.project(ca.jacobian(self._phi, w), self._slope_pattern)
+            return [w, d], entries
+
+        return self._recipe("slope", self.value.inputs, self._slope_pattern.nnz(), derive)
+
+    @cached_property
+    def bend(self) -> Recipe:
+        """(w, d, mu) → the entries of the Hessian of μᵀφ, upper triangle."""
+
+        def derive() -> tuple[list[ca.SX], ca.SX]:
+            w, d = self._symbols
+            hessian = ca.hessian(ca.dot(self._mu, self._phi), w)[0]
+            entries = ca.project(ca.triu(hessian), self._bend_pattern)
+            return [w, d, self._mu], entries
+
+        return self._recipe("bend", (*self.value.inputs, Slot("mu", (self.width, 1))), self._bend_pattern.nnz(), derive)
+
+    def _recipe(self, what: str, inputs: tuple[Slot, ...], count: int, derive: Callable[[], tuple[list[ca.SX], ca.SX]]) -> Recipe:
+        name, outputs = f"{self.value.name}_{what}", (Slot(what, (count, 1)),)
+
+        def make() -> Program:
+            symbols, entries = derive()
+            # equal subexpressions are shared when code is generated; to look for them here as well takes longer than deriving
+            function = ca.Function(name, symbols, [_column(entries)], [s.name for s in inputs], [what])
+            return Program(name, inputs, outputs, CasadiCode(function))
+
+        digest = hashlib.sha256(f"optimal {what} 2; {self.value.digest}".encode()).hexdigest()
+        return Recipe(name, inputs, outputs, digest, make)
+
+    @staticmethod
+    def build(name: str, w: ca.SX, d: ca.SX, phi: ca.SX) -> Formula:
+        return Formula(Program.build(name, {"w": w, "d": d}, {"phi": ca.densify(ca.SX(phi))}))
+
+
+class _Cluster:
+    """A formula, and how large what it gives is."""
+
+    formula: Formula
+
+    @property
+    def width(self) -> int:
+        return self.formula.width
+
+    @property
+    def slope_places(self) -> tuple[Places, Places]:
+        return self.formula.slope_places
+
+    @property
+    def bend_places(self) -> tuple[Places, Places]:
+        return self.formula.bend_places
+
+
+class CompiledCluster(_Cluster):
+    """A formula at many places, by machine code: several places at a time on vectors, and on two threads where that pays.
+
+    What is found at a place does not depend on its neighbours nor on the threads, bit by bit.
+    """
+
+    def __init__(self, formula: Formula, where: Places, d: Reals) -> None:
+        self.formula, self.where = formula, np.asarray(where, dtype=np.int64)
+        self._d = np.ascontiguousarray(d)  # (copies, numbers)
+
+    @cached_property
+    def _value(self) -> Kernel:
+        return compile(self.formula.value, side_by_side=True)
+
+    @cached_property
+    def _slope(self) -> Kernel:
+        return compile(self.formula.slope, side_by_side=True)
+
+    @cached_property
+    def _bend(self) -> Kernel:
+        return compile(self.formula.bend, side_by_side=True)
+
+    def compile(self) -> None:
+        """Have all machine code ready."""
+        missing = [name for name in ("bend", "slope", "value") if f"_{name}" not in self.__dict__]
+        made = compile_all(*[getattr(self.formula, name) for name in missing], side_by_side=True)
+        self.__dict__ |= {f"_{name}": kernel for name, kernel in zip(missing, made, strict=True)}
+
+    def adopt(self, other: CompiledCluster) -> None:
+        """Use the machine code of a cluster of the same formula."""
+        self.__dict__ |= {name: getattr(other, name) for name in ("_value", "_slope", "_bend")}
+
+    @cached_property
+    def _length(self) -> int:
+        return self.formula.value.function.n_instructions()
+
+    def values(self, w: Reals) -> Reals:
+        return self._over(self._value, 1, w, self._d)
+
+    def slopes(self, w: Reals) -> Reals:
+        return self._over(self._slope, 8, w, self._d)
+
+    def bends(self, w: Reals, mu: Reals) -> Reals:
+        return self._over(self._bend, 25, w, self._d, mu)
+
+    def _over(self, kernel: Kernel, factor: int, *arguments: Reals) -> Reals:
+        count = len(arguments[0])
+        wanted = count * self._length * factor // PER_THREAD
+        threads = max(1, min(wanted, MOST_THREADS, os.cpu_count() or 1))
+        each = max(-(-count // (threads * TOGETHER)), 1) * TOGETHER
+        ahead = [
+            _helper().submit(_mapped, kernel, [a[begin : begin + each] for a in arguments]) for begin in range(each, count, each)
+        ]
+        here = _mapped(kernel, [a[:each] for a in arguments])
+        return np.concatenate([here, *(part.result() for part in ahead)]) if ahead else here
+
+
+class SingleCluster(_Cluster):
+    """A formula at one place (conditions at the ends), by CasADi's interpreter: compiling would take longer."""
+
+    def __init__(self, formula: Formula, where: Places, d: Reals) -> None:
+        self.formula, self.where = formula, np.asarray(where, dtype=np.int64).reshape(1, -1)
+        self._d = d
+
+    @cached_property
+    def _value(self) -> _Interpreted:
+        return _Interpreted(self.formula.value)
+
+    @cached_property
+    def _slope(self) -> _Interpreted:
+        return _Interpreted(self.formula.slope.made())
+
+    @cached_property
+    def _bend(self) -> _Interpreted:
+        return _Interpreted(self.formula.bend.made())
+
+    def compile(self) -> None:
+        _ = self._value, self._slope, self._bend
+
+    def values(self, w: Reals) -> Reals:
+        return self._value(w, self._d)
+
+    def slopes(self, w: Reals) -> Reals:
+        return self._slope(w, self._d)
+
+    def bends(self, w: Reals, mu: Reals) -> Reals:
+        return self._bend(w, self._d, mu)
+
+
+class _Interpreted:
+    """A program of one result in CasADi's interpreter, whose arguments lie where it reads them: most of a call is their way."""
+
+    def __init__(self, program: Program) -> None:
+        self._given = [np.zeros(slot.size) for slot in program.inputs]
+        self._taken = np.zeros(program.outputs[0].size)
+        self._function = program.function  # to which the buffer belongs
+        self._buffer: Any
+        self._buffer, self._run = self._function.buffer()
+        for k, numbers in enumerate(self._given):
+            self._buffer.set_arg(k, numbers.data)
+        self._buffer.set_res(0, self._taken.data)
+
+    def __call__(self, *arguments: Reals) -> Reals:
+        for numbers, argument in zip(self._given, arguments, strict=True):
+            numbers[:] = argument.ravel()
+        self._run()
+        return self._taken[None].copy()
+
+
+@cache
+def _helper() -> ThreadPoolExecutor:
+    """Threads beside the caller's, for all clusters."""
+    return ThreadPoolExecutor(MOST_THREADS - 1, "nodes")
+
+
+def _mapped(kernel: Kernel, arguments: Sequence[Reals]) -> Reals:
+    return kernel.map(*arguments)[0]
+
+
+def _column(matrix: ca.SX) -> ca.SX:
+    return ca.vec(ca.densify(ca.SX(matrix.nz[:]))) if matrix.nnz() else ca.SX(0, 1)
+
+
+def _places(pattern: ca.Sparsity) -> tuple[Places, Places]:
+    rows, columns = pattern.get_triplet()
+    return np.array(rows, dtype=np.int64), np.array(columns, dtype=np.int64)

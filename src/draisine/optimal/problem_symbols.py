@@ -1,0 +1,376 @@
+"""From words to symbols: each phase of a manoeuvre is looked up in its model, its start solved, its end checked."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+
+import casadi as ca
+import numpy as np
+from numpy.typing import NDArray
+
+from draisine.control.plant import MOST_SOLVED, stacked
+from draisine.dynamics.derive import derive
+from draisine.expr.expression import closest, names
+from draisine.model.errors import ModelError
+from draisine.model.items import System
+from draisine.model.model import Model
+from draisine.model.quantities import Amount, amount_in
+from draisine.optimal.end_conditions import End, reachable_end
+from draisine.optimal.maneuver import Manoeuvre
+from draisine.optimal.phase import Phase, evaluator, middle, needed_states
+from draisine.optimal.shooting import Shooting
+from draisine.optimal.vocabulary import Condition, Vocabulary
+from draisine.program.dae_residual import Implicit
+from draisine.program.equations import Equations
+from draisine.program.linear_solve import Solved
+from draisine.simulation.initial.consistent_start import consistent_start
+from draisine.simulation.initial.problem import StartProblem
+from draisine.simulation.named_values import numbers
+from draisine.stability.independence import independent_rows
+
+Reals = NDArray[np.float64]
+
+
+def posed(manoeuvre: Manoeuvre, schemes: Sequence[object]) -> tuple[list[Poser], tuple[Phase, ...]]:
+    """All phases in symbols, in order, and who looked them up. What a later phase needs, the one before it must have."""
+    unknown = tuple(dict.fromkeys(name for m in manoeuvre.phases for name, _ in m.unknown_parameters))
+    posers: list[Poser] = []
+    for m, scheme in zip(manoeuvre.phases, schemes, strict=True):
+        posers.append(Poser(m, unknown, posers[-1] if posers else None, isinstance(scheme, Shooting)))
+    phases: list[Phase] = []
+    asked: Sequence[ca.SX] = ()
+    for poser in reversed(posers):
+        phases.insert(0, poser.phase(asked))
+        asked = poser.asked_before(phases[0].kept)
+    if all(p.integrand is None and p.final is None and p.time_weight == 0.0 for p in phases):
+        raise ModelError(
+            f"{phases[-1].equations.name}: say what shall be small: .minimise('time') or .minimise(integral=…, final=…)"
+        )
+    return posers, tuple(phases)
+
+
+@lru_cache(maxsize=32)
+def equations_of(model: Model | System | Equations) -> Equations:
+    return model if isinstance(model, Equations) else derive(model, None, (), True)
+
+
+@dataclass(frozen=True, eq=False)
+class Poser:
+    """Looks up one phase."""
+
+    stated: Manoeuvre
+    unknown: tuple[str, ...]
+    before: Poser | None
+    explicit: bool  # ẏ = f is needed, without algebraic unknowns
+
+    @cached_property
+    def equations(self) -> Equations:
+        model = self.stated.model
+        return equations_of(model.freeze() if isinstance(model, Model) else model)
+
+    @cached_property
+    def vocabulary(self) -> Vocabulary:
+        dynamics = self.equations.dynamics
+        if isinstance(dynamics, Implicit) and max(dynamics.index, default=1) > 2:
+            raise ModelError(
+                f"{self.equations.name} is posed at index {max(dynamics.index)}; collocation needs index 2 or less: "
+                "posed(…, index=2), or reduce_index"
+            )
+        few = isinstance(dynamics, Solved) and not dynamics.iterates and dynamics.size <= MOST_SOLVED
+        return Vocabulary(self.equations, self._controls, self.explicit and few)
+
+    # ---------------------------------------------------------------- who is free
+
+    @cached_property
+    def _controls(self) -> tuple[str, ...]:
+        m, known = self.stated, [q.name for q in self.equations.inputs]
+        for name in (*m.chosen_controls, *m.held_inputs):
+            if name not in known:
+                raise ModelError(f"{self.equations.name} has no input {name!r}{closest(name, known)}")
+        both = [name for name in m.chosen_controls if name in m.held_inputs]
+        if both:
+            raise ModelError(
+                f"{self.equations.name}: {both[0]!r} is to be found, controls(…), and held at {m.held_inputs[both[0]]:g}, "
+                "inputs(…); leave out one of them"
+            )
+        if m.chosen_controls:
+            return tuple(n for n in known if n in m.chosen_controls)
+        mentioned = self._mentioned
+        found = tuple(n for n in known if n in mentioned and n not in m.held_inputs)
+        return found or tuple(n for n in known if n not in m.held_inputs)
+
+    @property
+    def _mentioned(self) -> set[str]:
+        m = self.stated
+        texts: list[Amount] = [text for _, text in m.path]
+        texts += [text for name, text in m.ends if isinstance(text, str)]
+        texts += [t for t in (m.cost.integral, m.cost.final) if t is not None] if m.cost is not None else []
+        words = {name for name, _ in m.limits}
+        for text in texts:
+            sides = text.replace("<=", "<").replace(">=", ">").replace("==", "=").split("=") if isinstance(text, str) else [text]
+            for side in sides:
+                words |= names(amount_in(side.strip() if isinstance(side, str) else side, None, "condition"))
+        return words
+
+    @cached_property
+    def p(self) -> Reals:
+        m, e = self.stated, self.equations
+        known = {q.name for q in e.parameters}
+        for name, _ in m.unknown_parameters:
+            if name not in known:
+                raise ModelError(f"{e.name} has no parameter {name!r} to optimise{closest(name, known)}")
+        try:
+            p = numbers("parameter", e.parameters, m.known_parameters)
+        except KeyError as problem:
+            raise ModelError(f"{e.name}: {problem.args[0]}") from None
+        ranges = dict(m.unknown_parameters)
+        for i, q in enumerate(e.parameters):
+            if q.name in ranges:
+                p[i] = float(np.clip(p[i], *ranges[q.name]))
+        return p
+
+    @cached_property
+    def inputs(self) -> Reals:
+        return numbers("input", self.equations.inputs, self.stated.held_inputs)
+
+    # ---------------------------------------------------------------- the start
+
+    @cached_property
+    def start(self) -> Reals:
+        """All states of the equations, consistent with the wishes; a later phase of the same model begins like the first."""
+        wishes = dict(self.stated.wishes)
+        if self.before is not None and (wishes or self.stated.start_free or self.stated.period):
+            raise ModelError(
+                f"{self.equations.name}: a later phase begins where the one before it ends; leave out its start(…) and "
+                "periodic(…), and say then(…, joined=[…], jump={…}) for what is not continuous"
+            )
+        if self.before is not None and self.before.equations is self.equations:
+            return self.before.start
+        begin = consistent_start(_starts(self.equations), wishes, self.p, inputs=self.inputs)
+        return begin.x
+
+    @cached_property
+    def _y(self) -> Reals:
+        return self.start[self.vocabulary.state_places]
+
+    @cached_property
+    def _z(self) -> Reals:
+        """Algebraic unknowns at the start."""
+        from draisine.optimal.guess import algebraic_guess
+
+        return algebraic_guess(self.vocabulary, np.zeros(1), self.start[None], self.inputs[None], self.p)[0]
+
+    @cached_property
+    def _residuals(self) -> list[Condition]:
+        """Constraints of the state alone."""
+        v, found = self.vocabulary, []
+        values = v.plant.residuals
+        for i, constraint in enumerate(self.equations.constraints):
+            if not v.z.numel() or not ca.depends_on(values[i], v.z):
+                found.append(Condition(constraint.name, values[i], 0.0, 0.0))
+        return found
+
+    @cached_property
+    def _free(self) -> dict[str, ca.SX]:
+        """What shall be free at the start, by name."""
+        v = self.vocabulary
+        return {n: v.coordinates[n] if n in v.coordinates else v.named(n, "start(free=…)") for n in self.stated.start_free}
+
+    @cached_property
+    def returns(self) -> tuple[tuple[str, ca.SX], ...]:
+        m, v = self.stated, self.vocabulary
+        if m.period is None:
+            return ()
+        if m.period.names:
+            words = m.period.names
+        else:
+            known = set(v.coordinates) | set(v.plant.values)
+            for name in m.period.displaced:
+                if name not in known:
+                    raise ModelError(
+                        f"{self.equations.name}: periodic(displaced=…): nothing is called {name!r}{closest(name, known)}"
+                    )
+            extra = {q.name for q in self.equations.extra_states}
+            words = tuple(name for name in self._telling if name not in (*m.period.displaced, *extra))
+        return tuple((w, v.coordinates[w] if w in v.coordinates else v.named(w, "periodic(…)")) for w in words)
+
+    @cached_property
+    def _telling(self) -> list[str]:
+        """Quantities that tell the state once the constraints are kept, displaced and wished-for ones first."""
+        v, m = self.vocabulary, self.stated
+        assert m.period is not None
+        first = {n: v.coordinates.get(n, v.plant.values.get(n)) for n in (*m.period.displaced, *m.wishes)}
+        candidates = {n: e for n, e in first.items() if e is not None} | v.coordinates
+        _, basis = independent_rows(self._slopes([c.value for c in self._residuals]), np.zeros((0, len(self._y))))
+        chosen, _ = independent_rows(self._slopes(list(candidates.values())), basis)
+        return [list(candidates)[i] for i in chosen]
+
+    def _slopes(self, values: Sequence[ca.SX]) -> Reals:
+        """∂/∂y of expressions at the start."""
+        v = self.vocabulary
+        if not values:
+            return np.zeros((0, len(self._y)))
+        function = evaluator(v, ca.jacobian(stacked(list(values)), v.y), v.plant.t)
+        return np.asarray(function(0.0, self._y, self._z, self.inputs, self.p).full())
+
+    @cached_property
+    def _start_rows(self) -> tuple[Condition, ...]:
+        """Rows that hold at the start where it is not simply given: constraints, wishes, and what else is not free."""
+        v, e = self.vocabulary, self.equations
+        residuals = self._residuals
+        kept, basis = independent_rows(self._slopes([c.value for c in residuals]), np.zeros((0, len(self._y))))
+        rows = [residuals[i] for i in kept]
+        loose, basis = independent_rows(self._slopes(list(self._free.values())), basis)
+        for i, name in enumerate(self._free):
+            if i not in loose:
+                raise ModelError(
+                    f"{e.name}: {name!r} cannot be free at the start: constraints and other free quantities decide it"
+                )
+        wished = {n: v.plant.values[n] for n in self.stated.wishes if n in v.plant.values and n not in self._free}
+        first, basis = independent_rows(self._slopes(list(wished.values())), basis)
+        _, basis = independent_rows(self._slopes([value for _, value in self.returns]), basis)  # these follow from the end
+        others = list(v.coordinates.items())
+        second, _ = independent_rows(self._slopes([value for _, value in others]), basis)
+        told = [*(list(wished.items())[i] for i in first), *(others[i] for i in second)]
+        values = evaluator(v, stacked([value for _, value in told]), v.plant.t)(0.0, self._y, self._z, self.inputs, self.p).full()
+        rows += [Condition(name, value, float(w), float(w)) for (name, value), w in zip(told, values.ravel(), strict=True)]
+        return tuple(rows)
+
+    @cached_property
+    def start_fixed(self) -> bool:
+        if self.before is not None or self._free or self.returns:
+            return False
+        moved = [v for n, v in self.vocabulary.plant.values.items() if n in self.stated.wishes]
+        values = stacked([*(c.value for c in self._residuals), *moved])
+        place = {q.name: i for i, q in enumerate(self.equations.parameters)}
+        unknown = stacked([self.vocabulary.plant.p[place[n]] for n in self.unknown if n in place])
+        return not (values.numel() and unknown.numel() and ca.depends_on(values, unknown))
+
+    # ---------------------------------------------------------------- on the way and at the end
+
+    @cached_property
+    def _limits(self) -> dict[str, tuple[float, float]]:
+        return {name: _sides(pair) for name, pair in self.stated.limits}
+
+    @cached_property
+    def path(self) -> tuple[Condition, ...]:
+        v, e = self.vocabulary, self.equations
+        plain = {*v.state_names, *self._controls}
+        found = [v.condition(name, text, f"condition {name!r}") for name, text in self.stated.path]
+        for name, (low, high) in self._limits.items():
+            if name not in plain:
+                if name in {q.name for q in e.parameters}:
+                    raise ModelError(f"{e.name}: bounds({name}=…) is a parameter; use optimise({name}=(low, high)) to choose it")
+                found.append(Condition(name, v.named(name, f"bounds({name}=…)"), low, high))
+        return tuple(found)
+
+    @cached_property
+    def _ends(self) -> tuple[list[Condition], list[Condition]]:
+        """Values at the end, and rates."""
+        v, values = self.vocabulary, []
+        for name, wanted in self.stated.ends:
+            where = f"finish({name}=…)"
+            if isinstance(wanted, str):
+                values.append(v.condition(name, wanted, f"finish({wanted!r})"))
+            else:
+                low, high = _sides(wanted) if isinstance(wanted, tuple | list) else (float(wanted), float(wanted))  # type: ignore[arg-type]
+                values.append(Condition(name, v.named(name, where), low, high))
+        rates = [
+            Condition(f"{name} rate", v.along(v.named(name, "finish"), f"finish({name}=…, rates=…)"), rate, rate)
+            for name, rate in self.stated.end_rates
+        ]
+        return values, rates
+
+    @cached_property
+    def _end(self) -> End:
+        values, rates = self._ends
+        duration = middle(*self.stated.times)
+        point = (duration, self._y, self._z, self.inputs, self.p)
+        return reachable_end(self.vocabulary, self._residuals, values, rates, point)
+
+    def asked_before(self, kept: Sequence[str]) -> list[ca.SX]:
+        """What the phase before must know at its end, so that this one can begin."""
+        return list(self.joints(kept).values()) if self.before is not None else []
+
+    def joints(self, kept: Sequence[str]) -> dict[str, ca.SX]:
+        """Kept states at the beginning, by expressions of the phase before."""
+        assert self.before is not None
+        earlier, joint = self.before.vocabulary, self.stated.joint
+        mine = set(self.vocabulary.state_names)
+        for name in (*(joint.joined or ()), *joint.jump):
+            if name not in mine:
+                raise ModelError(f"{self.equations.name}: then(…): it has no state {name!r}{closest(name, mine)}")
+        found = {}
+        for name in kept:
+            if name in joint.jump:
+                found[name] = earlier.value(joint.jump[name], f"jump of {name!r}")
+            elif name in (joint.joined if joint.joined is not None else kept) and name in earlier.state_names:
+                found[name] = earlier.plant.values[name]
+        return found
+
+    # ---------------------------------------------------------------- all together
+
+    def phase(self, asked: Sequence[ca.SX]) -> Phase:
+        m, v, cost = self.stated, self.vocabulary, self.stated.cost
+        integrand = v.value(cost.integral, "minimise(integral=…)") if cost is not None and cost.integral is not None else None
+        final = v.value(cost.final, "minimise(final=…)") if cost is not None and cost.final is not None else None
+        start_rows = () if self.start_fixed or self.before is not None else self._start_rows
+        values = [c.value for c in (*self._end.conditions, *self.path)] + [value for _, value in self.returns]
+        values += [*asked, *(e for e in (integrand, final) if e is not None)]
+        kept = needed_states(v, values, list(self._limits), [c.value for c in start_rows])
+        place = {name: i for i, name in enumerate(v.state_names)}
+        used = {i for i, name in enumerate(v.state_names) if name in kept}
+        rows = tuple(c for c in start_rows if set(ca.jacobian_sparsity(c.value, v.y).get_triplet()[1]) & used)
+        plain = {n: pair for n, pair in self._limits.items() if n in kept or n in self._controls}
+        if self.start_fixed:
+            for name, (low, high) in plain.items():
+                if name in place and not low <= self._y[place[name]] <= high:
+                    raise ModelError(
+                        f"{self.equations.name}: it starts with {name} = {self._y[place[name]]:.6g}, outside its bounds "
+                        f"({low:g}, {high:g})"
+                    )
+        return Phase(
+            vocabulary=v,
+            kept=kept,
+            unknown_parameters=self.unknown,
+            p=self.p,
+            inputs=self.inputs,
+            start=self._y,
+            start_fixed=self.start_fixed,
+            start_rows=rows,
+            end=self._end.state,
+            ends=self._end.conditions,
+            returns=self.returns,
+            path=self.path,
+            limits=plain,
+            integrand=integrand,
+            final=final,
+            time_weight=0.0 if cost is None else cost.time,
+            times=m.times,
+            duration=middle(*m.times),
+            dropped=self._end.dropped,
+            notes=(*self._end.notes, *self._notes(kept)),
+        )
+
+    def _notes(self, kept: Sequence[str]) -> list[str]:
+        left = [name for name in self.vocabulary.state_names if name not in kept]
+        held = [f"{q.name} = {self.inputs[i]:g}" for i, q in enumerate(self.equations.inputs) if q.name not in self._controls]
+        notes = [f"left out, since nothing asked for depends on them: {', '.join(left)}"] if left else []
+        return notes + ([f"inputs that are held: {', '.join(held)}"] if held else [])
+
+
+@lru_cache(maxsize=16)
+def _starts(equations: Equations) -> StartProblem:
+    return StartProblem(equations)
+
+
+def _sides(pair: tuple[float | None, float | None]) -> tuple[float, float]:
+    low, high = pair
+    return (-math.inf if low is None else float(low)), (math.inf if high is None else float(high))
+
+
+def parameter_ranges(manoeuvre: Manoeuvre) -> Mapping[str, tuple[float, float]]:
+    return {name: pair for m in manoeuvre.phases for name, pair in m.unknown_parameters}

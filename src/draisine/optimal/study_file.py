@@ -1,0 +1,243 @@
+"""Manoeuvres in files: the words of a manoeuvre as the tables of a TOML or JSON file.
+
+    model = "bicycle"
+    duration = [0.3, 5]
+
+    [start]
+    speed = 8
+
+    [finish]
+    heading = "pi/4"
+    lean = 0
+    steer = 0
+    rates = 0
+
+    [bounds]
+    steer_torque = [-5, 5]
+    lean = [-1, 1]
+
+    [minimise]
+    time = 1
+
+    [method]
+    intervals = 60
+
+Numbers may be written with units or as expressions of numbers ("18 deg", "pi/4"); an open side of a bound is "inf" or "-inf".
+Further phases follow as [[then]]. Files are data: texts go through the parser of expressions, and nothing in a file can run.
+"""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from draisine.expr.expression import evaluate_number, parse
+from draisine.expr.units import Measured
+from draisine.model.errors import ModelError
+from draisine.model.file_entries import Entry
+from draisine.model.files import MAX_BYTES
+from draisine.model.items import System
+from draisine.model.model import Model
+from draisine.optimal.collocation import Collocation
+from draisine.optimal.guess import Guess, Held, Shaken, Straight
+from draisine.optimal.ipopt import Ipopt, Progress
+from draisine.optimal.maneuver import Manoeuvre, Transcription
+from draisine.optimal.refinement import Refinement
+from draisine.optimal.shooting import Shooting
+from draisine.optimal.solution import Solution
+from draisine.program.equations import Equations
+
+FindModel = Callable[[str], Model | System | Equations]
+
+_PHASE = (
+    "start", "finish", "bounds", "along", "minimise", "duration", "optimise", "parameters", "inputs", "controls", "periodic",
+)  # fmt: skip
+_SEARCH = ("method", "guess", "solver", "refine")
+
+
+@dataclass(frozen=True, eq=False)
+class Statement:
+    """A manoeuvre with the way in which it shall be solved."""
+
+    manoeuvre: Manoeuvre
+    method: Transcription
+    guess: Guess | None = None
+    solver: Ipopt | None = None
+    refine: Refinement | None = None
+
+    def on(self, intervals: int) -> Statement:
+        """The same on another number of intervals."""
+        return replace(self, method=replace(self.method, intervals=intervals))
+
+    def solve(self, progress: Progress | None = None) -> Solution:
+        return self.manoeuvre.solve(self.method, guess=self.guess, solver=self.solver, refine=self.refine, progress=progress)
+
+
+def read_statement(path: str | Path, model: FindModel) -> Statement:
+    """The manoeuvre that a file states; `model` finds models by name."""
+    source = Path(path)
+    with source.open("rb") as file:
+        data = file.read(MAX_BYTES + 1)
+    if len(data) > MAX_BYTES:
+        raise ModelError(f"{source}: larger than {MAX_BYTES // 1_000_000} MB, which no manoeuvre needs")
+    try:
+        text = data.decode("utf-8-sig")
+        content = json.loads(text) if source.suffix.lower() == ".json" else tomllib.loads(text)
+    except (ValueError, RecursionError) as problem:
+        raise ModelError(f"{source}: it cannot be read ({problem})") from None
+    try:
+        return statement_of(content, model)
+    except ModelError as problem:
+        raise ModelError(f"{source}: {problem}") from None
+
+
+def statement_of(content: Any, model: FindModel) -> Statement:
+    """The manoeuvre that the content of a file states.
+
+    >>> import draisine as dr
+    >>> stated = statement_of({"model": "cart_pole", "start": {"pole": "pi"}, "finish": {"pole": 0}, "bounds": {"push": [-9, 9]},
+    ...                        "minimise": {"time": 1}, "method": {"intervals": 30}}, dr.gallery.model)
+    >>> stated.manoeuvre.limits
+    (('push', (-9.0, 9.0)),)
+    """
+    top = Entry.of("the manoeuvre", content).only("model", "about", "then", *_PHASE, *_SEARCH)
+    name = top.text("model")
+    whole = _phase(Manoeuvre(model(name)), top)
+    for number, table in enumerate(top.items("then", []), 2):
+        entry = Entry.of(f"phase {number}", table).only("model", "joined", "jump", *_PHASE)
+        second = _phase(Manoeuvre(model(entry.text("model", name))), entry)
+        joined = tuple(entry.texts("joined")) if entry.has("joined") else None
+        jump = {n: entry.entry("jump").amount(n) for n in entry.table.get("jump", {})}
+        whole = whole.then(second, joined=joined, jump=jump)
+    guess = _guess(top.entry("guess")) if top.has("guess") else None
+    return Statement(whole, _method(top), guess, _solver(top), _refine(top))
+
+
+def _phase(m: Manoeuvre, top: Entry) -> Manoeuvre:
+    if top.has("start"):
+        given = top.entry("start")
+        free = given.texts("free", [])
+        m = m.start(free=free, **{n: _number(given, n) for n in given.table if n != "free"})
+    if top.has("finish"):
+        m = _finish(m, top.entry("finish"))
+    if top.has("bounds"):
+        given = top.entry("bounds")
+        m = m.bounds(**{n: _pair(given, n) for n in given.table})
+    if top.has("along"):
+        given = top.entry("along")
+        m = m.along(**{n: given.text(n) for n in given.table})
+    if top.has("minimise"):
+        given = top.entry("minimise").only("time", "integral", "final")
+        integral, final = (given.amount(n) if given.has(n) else None for n in ("integral", "final"))
+        m = m.minimise(time=_number(given, "time") if given.has("time") else 0.0, integral=integral, final=final)
+    if top.has("duration"):
+        both = top.table["duration"]
+        m = m.duration(*(_pair(top, "duration") if isinstance(both, list) else (_number(top, "duration"),)))
+    if top.has("optimise"):
+        given = top.entry("optimise")
+        m = m.optimise(**{n: _pair(given, n) for n in given.table})
+    if top.has("parameters"):
+        m = m.parameters(**_numbers(top.entry("parameters")))
+    if top.has("inputs"):
+        m = m.inputs(**_numbers(top.entry("inputs")))
+    if top.has("controls"):
+        m = m.controls(*top.texts("controls"))
+    if top.has("periodic"):
+        given = top.entry("periodic").only("names", "displaced")
+        m = m.periodic(*given.texts("names", []), displaced=given.texts("displaced", []))
+    return m
+
+
+def _finish(m: Manoeuvre, given: Entry) -> Manoeuvre:
+    """`rates` belongs to the quantities of the table; `conditions` are texts."""
+    values = {
+        n: _pair(given, n) if isinstance(v, list) else _number(given, n)
+        for n, v in given.table.items()
+        if n not in ("rates", "conditions")
+    }
+    rates = _number(given, "rates") if given.has("rates") else None
+    return m.finish(*given.texts("conditions", []), rates=rates, **values)
+
+
+def _method(top: Entry) -> Transcription:
+    given = top.entry("method") if top.has("method") else Entry("method", {})
+    kind = given.text("kind", "collocation", ("collocation", "shooting"))
+    given.only("kind", *(("scheme", "degree", "intervals", "held") if kind == "collocation" else ("intervals", "steps")))
+    intervals = _whole(given, "intervals", 60)
+    if kind == "shooting":
+        return Shooting(intervals, _whole(given, "steps", 4))
+    scheme = given.text("scheme", "radau")
+    return Collocation(scheme, _whole(given, "degree", 3), intervals, given.flag("held", False))  # type: ignore[arg-type]
+
+
+def _guess(given: Entry) -> Straight | Held | Shaken:
+    kind = given.text("kind", "straight", ("straight", "held", "shaken"))
+    given.only("kind", "duration", "inputs", *(("seed", "amplitude") if kind == "shaken" else ()))
+    duration = _number(given, "duration") if given.has("duration") else None
+    inputs = _numbers(given.entry("inputs")) if given.has("inputs") else {}
+    if kind == "held":
+        return Held(duration, inputs)
+    straight = Straight(duration, inputs)
+    if kind == "straight":
+        return straight
+    return Shaken(straight, _whole(given, "seed", 0), _number(given, "amplitude") if given.has("amplitude") else 0.3)
+
+
+def _solver(top: Entry) -> Ipopt | None:
+    if not top.has("solver"):
+        return None
+    given = top.entry("solver").only("tolerance", "iterations")
+    return Ipopt(_number(given, "tolerance") if given.has("tolerance") else 1e-8, _whole(given, "iterations", 1000))
+
+
+def _refine(top: Entry) -> Refinement | None:
+    if not top.has("refine"):
+        return None
+    given = top.entry("refine").only("tolerance", "rounds", "most")
+    tolerance = _number(given, "tolerance") if given.has("tolerance") else 1e-6
+    return Refinement(tolerance, _whole(given, "rounds", 6), _whole(given, "most", 600))
+
+
+# -------------------------------------------------------------------------------------------------------- numbers
+
+
+def _numbers(given: Entry) -> dict[str, float]:
+    return {n: _number(given, n) for n in given.table}
+
+
+def _number(given: Entry, key: str) -> float:
+    return _amount(given.amount(key), f"{key} of {given.where}")
+
+
+def _pair(given: Entry, key: str) -> tuple[float, float]:
+    both = given.items(key)
+    if len(both) != 2 or not all(isinstance(v, str | int | float) and not isinstance(v, bool) for v in both):
+        raise ModelError(f"{key} of {given.where}: give a low and a high side, such as [-5, 5] or [0, 'inf'], got {both!r}")
+    low, high = (_amount(v, f"{key} of {given.where}") for v in both)
+    return low, high
+
+
+def _amount(value: str | int | float, where: str) -> float:
+    if not isinstance(value, str):
+        return float(value)
+    sides: Mapping[str, float] = {"inf": float("inf"), "+inf": float("inf"), "-inf": float("-inf")}
+    if value.strip() in sides:
+        return sides[value.strip()]
+    with_unit = Measured.read(value)
+    if with_unit is not None:
+        return with_unit
+    try:
+        return evaluate_number(parse(value))
+    except ValueError as problem:
+        raise ModelError(f"{where}: {value!r} is no number ({problem})") from None
+
+
+def _whole(given: Entry, key: str, default: int) -> int:
+    value = given.amount(key, default)
+    if not isinstance(value, int):
+        raise ModelError(f"{key} of {given.where}: give a whole number, got {value!r}")
+    return value

@@ -1,0 +1,97 @@
+"""Named outputs over many points: of the report only what is asked for, compiled."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import casadi as ca
+import numpy as np
+from numpy.typing import NDArray
+
+from draisine.codegen.jit.kernel import Kernel, compile
+from draisine.program.equations import Equations
+from draisine.program.program import Program
+from draisine.simulation.named_values import unknown_name
+
+Reals = NDArray[np.float64]
+
+
+def places_of(equations: Equations) -> dict[str, tuple[str, int]]:
+    """Where what a run tells is found: a slot of the report and an entry of it, or a coordinate of the state."""
+    e = equations
+    found: dict[str, tuple[str, int]] = {q.name: ("x", i) for i, q in enumerate(e.coordinates)}
+    groups = (("v", e.velocities), ("inputs", e.inputs), ("outputs", e.outputs), ("multipliers", e.multipliers))
+    for slot, quantities in groups:
+        for i, quantity in enumerate(quantities):
+            found.setdefault(quantity.name, (slot, i))
+    if any(slot.name == "energy" for slot in e.report.outputs):
+        for i, name in enumerate(("kinetic_energy", "potential_energy")):
+            found.setdefault(name, ("energy", i))
+    return found
+
+
+def units_of(equations: Equations, names: Sequence[str]) -> dict[str, str]:
+    """Units of outputs, parameters, inputs and wishes for the start ("start.lean") by name."""
+    e = equations
+    groups = (e.parameters, e.multipliers, e.outputs, e.inputs, e.velocities, e.coordinates)
+    known = {q.name: q.unit for group in groups for q in group} | {"kinetic_energy": "J", "potential_energy": "J"}
+    return {name: known.get(name.removeprefix("start."), "") for name in names}
+
+
+@dataclass(frozen=True, eq=False)
+class Reporter:
+    """Outputs by name at (t, x, u, p) over points, for every choice of velocities."""
+
+    names: tuple[str, ...]
+    _kernels: dict[tuple[str, ...], Kernel] = field(default_factory=dict)
+
+    @staticmethod
+    def of(equations: Equations, names: Sequence[str]) -> Reporter:
+        """Refuses names that the equations do not tell."""
+        known = places_of(equations)
+        for name in names:
+            if name not in known:
+                raise unknown_name(f"output of {equations.name}", name, known)
+        return Reporter(tuple(names))
+
+    def prepare(self, equations: Equations) -> None:
+        """Compile the outputs in terms of one choice of velocities."""
+        if self.names and equations.independent not in self._kernels:
+            self._kernels[equations.independent] = self._compiled(equations)
+
+    def __call__(self, equations: Equations, t: Reals, x: Reals, u: Reals, p: Reals) -> Reals:
+        """(points, outputs)."""
+        if not self.names:
+            return np.zeros((len(t), 0))
+        self.prepare(equations)
+        results = self._kernels[equations.independent].map(t[:, None], x, u, p)
+        if len(results) == 1:
+            return results[0]
+        slots = [slot.name for slot in equations.report.outputs]
+        places = (places_of(equations)[name] for name in self.names)
+        return np.column_stack([x[:, i] if slot == "x" else results[slots.index(slot)][:, i] for slot, i in places])
+
+    def _compiled(self, equations: Equations) -> Kernel:
+        report = equations.report
+        if not isinstance(report, Program):  # a linear solution stands between: all of it
+            return compile(report)
+        symbols = report.symbols()
+        results = dict(zip((slot.name for slot in report.outputs), report.function.call(symbols), strict=True))
+        results["x"] = symbols[[slot.name for slot in report.inputs].index("x")]
+        places = (places_of(equations)[name] for name in self.names)
+        chosen = ca.vertcat(*(results[slot][i] for slot, i in places))
+        inputs = {slot.name: (symbol, slot.labels) for slot, symbol in zip(report.inputs, symbols, strict=True)}
+        return compile(Program.build(f"{equations.name}_told", inputs, {"told": (chosen, self.names)}))
+
+    @staticmethod
+    def all_velocities(equations: Equations) -> Kernel:
+        """The kernel of (t, x, u, p) whose first result is all velocities."""
+        report = equations.report
+        if not isinstance(report, Program):
+            assert report.outputs[0].name == "v", "reports begin with the velocities"
+            return compile(report)
+        symbols = report.symbols()
+        v = report.function.call(symbols)[[slot.name for slot in report.outputs].index("v")]
+        inputs = {slot.name: (symbol, slot.labels) for slot, symbol in zip(report.inputs, symbols, strict=True)}
+        return compile(Program.build(f"{equations.name}_velocities", inputs, {"v": v}))

@@ -1,0 +1,114 @@
+"""What is kept of every run, and how samples are reduced to it: small objects, each with the columns that it makes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from draisine.simulation.ensemble.block import Finished
+
+Reals = NDArray[np.float64]
+
+
+class Keep(Protocol):
+    """Something to keep of every run."""
+
+    def times(self, until: float) -> Reals:
+        """Samples that it needs."""
+
+    def columns(
+        self, lanes: Finished, samples: Reals, until: float, outputs: Sequence[str], events: Sequence[str]
+    ) -> dict[str, Reals]:
+        """Columns by name, one number per lane."""
+
+
+@dataclass(frozen=True)
+class Final:
+    """Outputs where a run ended, in columns such as `lean.end`."""
+
+    def times(self, until: float) -> Reals:
+        return np.zeros(0)
+
+    def columns(
+        self, lanes: Finished, samples: Reals, until: float, outputs: Sequence[str], events: Sequence[str]
+    ) -> dict[str, Reals]:
+        return {f"{name}.end": lanes.values[:, -1, k] for k, name in enumerate(outputs)}
+
+
+@dataclass(frozen=True)
+class Snapshots:
+    """Outputs at chosen times, in columns such as `lean@1.5`; NaN where a run ended before."""
+
+    at: tuple[float, ...]
+
+    def __init__(self, *at: float) -> None:
+        object.__setattr__(self, "at", tuple(float(t) for t in at))
+        if not self.at or any(b <= a for a, b in zip(self.at, self.at[1:], strict=False)):
+            raise ValueError(f"Snapshots: give times that increase, e.g. Snapshots(0.5, 1.0, 2.0); got {self.at}")
+
+    def times(self, until: float) -> Reals:
+        beyond = [t for t in self.at if not 0.0 <= t <= until]
+        if beyond:
+            raise ValueError(f"Snapshots: t = {beyond[0]:g} does not lie between 0 and until = {until:g}")
+        return np.array(self.at)
+
+    def columns(
+        self, lanes: Finished, samples: Reals, until: float, outputs: Sequence[str], events: Sequence[str]
+    ) -> dict[str, Reals]:
+        places = np.searchsorted(samples, self.at)
+        return {
+            f"{name}@{t:g}": lanes.values[:, place, k]
+            for k, name in enumerate(outputs)
+            for t, place in zip(self.at, places, strict=True)
+        }
+
+
+@dataclass(frozen=True)
+class Extremes:
+    """The smallest and largest value of each output over so many equal parts of the time, in columns such as `lean.min`."""
+
+    parts: int = 100
+
+    def __post_init__(self) -> None:
+        if self.parts < 1:
+            raise ValueError(f"Extremes: at least one part is needed, got {self.parts}")
+
+    def times(self, until: float) -> Reals:
+        return np.linspace(0.0, until, self.parts + 1)
+
+    def columns(
+        self, lanes: Finished, samples: Reals, until: float, outputs: Sequence[str], events: Sequence[str]
+    ) -> dict[str, Reals]:
+        own = np.append(np.searchsorted(samples, self.times(until)), len(samples))  # and the end
+        found = {}
+        for k, name in enumerate(outputs):
+            seen = lanes.values[:, own, k]
+            found[f"{name}.min"] = np.fmin.reduce(seen, axis=1)
+            found[f"{name}.max"] = np.fmax.reduce(seen, axis=1)
+        return found
+
+
+@dataclass(frozen=True)
+class Happenings:
+    """When each event of the model first happened, and how often, in columns such as `fell_over.first` and `fell_over.count`."""
+
+    def times(self, until: float) -> Reals:
+        return np.zeros(0)
+
+    def columns(
+        self, lanes: Finished, samples: Reals, until: float, outputs: Sequence[str], events: Sequence[str]
+    ) -> dict[str, Reals]:
+        found = {}
+        for k, name in enumerate(events):
+            found[f"{name}.first"], found[f"{name}.count"] = lanes.first[:, k], lanes.count[:, k].astype(float)
+        return found
+
+
+def sample_times(keep: Sequence[Keep], until: float) -> Reals:
+    """All samples that are needed, in order."""
+    return np.unique(np.concatenate([np.zeros(0), *(one.times(until) for one in keep)]))

@@ -1,0 +1,86 @@
+"""What an ensemble gives back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from draisine.results.optional_packages import needed
+from draisine.simulation.ensemble.folder import Folder
+from draisine.simulation.ensemble.statistics import Moments, Tally
+from draisine.simulation.named_values import unknown_name
+
+
+@dataclass(frozen=True, eq=False)
+class Ensemble:
+    """Many runs, one row each, and their statistics.
+
+    Columns: `run`, what the runs differ in by its name, `status`, `event` and `reason` as texts, `ended` (the time reached),
+    `steps`, and what was kept (`lean.end`, `lean@1.5`, `lean.max`, `fell_over.first`, …). With a folder, columns are read when
+    asked for.
+    """
+
+    name: str
+    varied: tuple[str, ...]
+    shape: tuple[int, ...]  # of the grid, or the number of runs
+    units: dict[str, str]
+    tally: Tally
+    complete: bool  # False if it was interrupted
+    seconds: float
+    folder: Folder | None = None
+    _columns: dict[str, NDArray[Any]] = field(default_factory=dict, repr=False)
+    names: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        """How many runs were made."""
+        return sum(self.tally.statuses.values())
+
+    def __getitem__(self, name: str) -> NDArray[Any]:
+        """A column."""
+        if name not in self.names:
+            raise unknown_name(f"column of the ensemble of {self.name}", name, self.names)
+        return self.folder.column(name) if self.folder is not None else self._columns[name]
+
+    def grid(self, name: str) -> NDArray[Any]:
+        """A column in the shape of the grid: one axis for each name of `over`."""
+        if not self.complete:
+            raise ValueError(f"the ensemble of {self.name} was interrupted after {len(self)} runs: it fills no grid; resume it")
+        return self[name].reshape(self.shape)
+
+    @property
+    def statuses(self) -> dict[str, int]:
+        """How many runs ended in which way."""
+        return dict(self.tally.statuses)
+
+    @property
+    def complaint(self) -> str:
+        """What is wrong with the first run whose values make no sense (status BAD_VALUES), or ""."""
+        return self.tally.complaint
+
+    @property
+    def statistics(self) -> dict[str, Moments]:
+        """Count, mean, deviation, least and greatest of each column of numbers, runs that gave none (NaN) left out."""
+        return dict(self.tally.moments)
+
+    def frame(self) -> Any:
+        """All columns as a pandas DataFrame."""
+        pandas = needed("pandas", "an ensemble as a DataFrame")
+        return pandas.DataFrame({name: self[name] for name in self.names})
+
+    def survived(self) -> NDArray[np.bool_]:
+        """Which runs reached their end."""
+        return np.asarray(self["status"] == "FINISHED")
+
+    if TYPE_CHECKING:  # attached by `draisine.view.drawn.ensembles`, since pictures are drawn elsewhere
+
+        def plot(self, *names: str, **options: Any) -> Any: ...
+
+    def __str__(self) -> str:
+        ends = ", ".join(f"{count:,} {status}" for status, count in self.statuses.items())
+        rate = f"{len(self) / self.seconds:,.0f} runs/s" if self.seconds > 0 else ""
+        state = "" if self.complete else ", interrupted"
+        told = f"; {self.complaint}" if self.complaint else ""
+        return f"{self.name}: {len(self):,} runs ({ends}) in {self.seconds:.3g} s, {rate}{state}{told}"

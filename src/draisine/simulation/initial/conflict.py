@@ -1,0 +1,220 @@
+"""Why there is no start: the wishes that cannot be together, the constraints they meet, and the values that would do.
+
+Wishes are left out one after the other as long as what remains still has no solution; those left over conflict, and none of them
+could be spared. For each of them the value closest to the one wished for is sought that goes with all the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+
+import numpy as np
+
+from draisine.records import dataclass
+from draisine.simulation.initial.descent import Missing, descend
+from draisine.simulation.initial.levels import Stage
+from draisine.simulation.initial.newton import restore
+from draisine.simulation.initial.residual_system import FULFILLED, Level, Point
+from draisine.simulation.initial.result import Conflict, InconsistentStart
+from draisine.simulation.initial.search import Found, aside, find, walk
+
+DECIDED = 1e-6  # a row whose slope along the others' solutions is below this part of it says nothing new
+MANY = 12  # constraints that are tried one by one
+NAMED = 6  # constraints that are named
+DIGITS = 6
+
+
+@dataclass(frozen=True)
+class Nearest:
+    """The value of a wish closest to the one wished for that goes with all the others."""
+
+    wish: str
+    wanted: float
+    value: float
+    change: float  # as a part of what the wish is compared with
+    decided: bool  # whether the others in conflict leave no choice
+    alone: bool  # whether all others leave no choice
+
+
+def explain(stage: Stage, failed: Found) -> InconsistentStart:
+    """The error that says why a stage has no solution."""
+    point = failed.point
+    leftover = {
+        label: float(r)
+        for label, r, share in zip(point.level.labels, point.residual, np.abs(point.residual) / point.weight, strict=True)
+        if not share <= 1e-9
+    }
+    if not find(stage.level(())).fulfilled:
+        return _cannot_stand(stage, leftover)
+    wishes = _irreducible(stage)
+    constraints = tuple(stage.problem.names[i] for i in _needed(stage, wishes))
+    options = [n for n in (_nearest(stage, wish, wishes) for wish in wishes) if n is not None]
+    options.sort(key=lambda n: n.change)
+    if len(wishes) == 1:
+        conflict = Conflict.WISH_IMPOSSIBLE
+    elif options and all(n.decided for n in options):
+        conflict = Conflict.TOO_MANY_WISHES
+    else:
+        conflict = Conflict.WISHES_CONTRADICT
+    message = _message(stage, conflict, wishes, constraints, options)
+    return InconsistentStart(message, conflict, stage.name, wishes, constraints, {n.wish: n.value for n in options}, leftover)
+
+
+# ------------------------------------------------------------------------------------------------ what conflicts
+
+
+def _solvable(stage: Stage, wishes: Collection[str], without: Collection[int] = ()) -> bool:
+    return find(stage.level(wishes, without), lambda: stage.level((), without), thorough=False).fulfilled
+
+
+def _irreducible(stage: Stage) -> tuple[str, ...]:
+    """Wishes that have no solution together, though they have if any one of them is left out."""
+    kept = list(stage.wishes)
+    for wish in stage.wishes:
+        fewer = [name for name in kept if name != wish]
+        if not _solvable(stage, fewer):
+            kept = fewer
+    return tuple(kept)
+
+
+def _needed(stage: Stage, wishes: Collection[str]) -> list[int]:
+    """The constraints without which these wishes would have a solution."""
+    if not _solvable(stage, wishes, without=stage.constraints):
+        return []  # not even without any constraint
+    meeting = _meeting(find(stage.level(wishes), thorough=False).point, stage)
+    if len(meeting) > MANY:
+        return meeting
+    needed = [i for i in meeting if _solvable(stage, wishes, without=(i,))]
+    # where constraints say the same thing twice none of them alone is needed; then all that meet the wishes are named
+    return needed or meeting
+
+
+def _meeting(point: Point, stage: Stage) -> list[int]:
+    """Constraints that pull against the wishes at the smallest residuals: they are not fulfilled there."""
+    shares = np.abs(point.residual[: len(stage.constraints)]) / point.weight[: len(stage.constraints)]
+    return [i for i, share in zip(stage.constraints, shares, strict=True) if share > 1e-9]
+
+
+# ------------------------------------------------------------------------------------------------ what would do
+
+
+def _nearest(stage: Stage, wish: str, conflicting: Sequence[str]) -> Nearest | None:
+    """The value of one wish that is closest to the one wished for, all others being kept."""
+    for others in ([n for n in stage.wishes if n != wish], [n for n in conflicting if n != wish]):
+        # where there is another conflict beside this one, this one alone is spoken of
+        kept = find(_loose(stage, others, wish), lambda: _loose(stage, (), wish))
+        if kept.fulfilled:
+            break
+    else:
+        return None
+    row = stage.row_of(wish, kept.point.level)
+    aim = Missing(row, row.at(kept.point.z).weight)
+    ends = [descend(point, aim) for point in _beginnings(stage, wish, others, kept.point)]
+    best = min(ends, key=lambda end: aim.value(end.z)[0])
+    value = float(row.at(best.z).residual[0] + stage.wishes[wish])
+    change = abs(value - stage.wishes[wish]) / float(aim.weight[0])
+    if change <= FULFILLED:
+        return None  # then the search has failed where there is a solution
+    rest = [n for n in conflicting if n != wish]
+    decided = _is_decided(stage, wish, rest)
+    alone = decided or (len(others) > len(rest) and _is_decided(stage, wish, others))
+    return Nearest(wish, stage.wishes[wish], value, change, decided, alone)
+
+
+def _loose(stage: Stage, wishes: Collection[str], wish: str) -> Level:
+    """A level in which an unknown wished for begins at its wish but may move."""
+    return stage.level(wishes, loose=(wish,) if wish in stage.held else ())
+
+
+def _beginnings(stage: Stage, wish: str, others: Collection[str], kept: Point) -> list[Point]:
+    """Where to begin the way downhill: at the solution without the wish, beside it, and where continuation towards it ended."""
+    level = kept.level
+    points = [kept, *_beside(kept)]
+    start = find(stage.level(others), lambda: stage.level(()), thorough=False).point
+    if start.fulfilled:
+        points.append(level.at(level.changes(walk(stage.level([*others, wish]), start))))
+    return [point for point in points if point.fulfilled]
+
+
+def _beside(point: Point) -> list[Point]:
+    return [restore(point.level, point.z + size * aside(len(point.z))).point for size in (0.03, -0.03, 0.3, -0.3)]
+
+
+def _is_decided(stage: Stage, wish: str, others: Collection[str]) -> bool:
+    """Whether the other wishes and the constraints leave a wish no choice, here and nearby."""
+    here = find(stage.level(others), lambda: stage.level(()))
+    points = [point for point in (here.point, *_beside(here.point)) if point.fulfilled]
+    for point in points:
+        slope = stage.row_of(wish, point.level).at(point.z).slope[0]
+        if np.linalg.norm(point.along(slope)) > DECIDED * np.linalg.norm(slope):
+            return False
+    return bool(points)
+
+
+# ------------------------------------------------------------------------------------------------ in words
+
+
+def _message(
+    stage: Stage, conflict: Conflict, wishes: Sequence[str], constraints: Sequence[str], options: Sequence[Nearest]
+) -> str:
+    where = " at the coordinates of this start" if stage.name == "velocity" else ""
+    head = f"{stage.problem.equations.name}: {conflict}{where}"
+    if not options:
+        asked = [f"{name} = {stage.wishes[name]:g}" for name in wishes]
+        return f"{head}: no start was found with {_with(constraints, asked)}; drop one of these wishes"
+    first, *rest = options
+    others = [f"{name} = {stage.wishes[name]:g}" for name in wishes if name != first.wish]
+    around = _with(constraints, others)
+    if first.decided:
+        verb = "decides" if len(others) + len(constraints) == 1 else "decide"
+        said = f"{around} {verb} {first.wish}: it is {_shown(first)}, not {first.wanted:g}"
+    else:
+        cannot = f"{first.wish} cannot be {first.wanted:g}; nearest possible: {first.wish} = {_shown(first)}"
+        said = f"with {around}, {cannot}" if around else cannot
+    instead = " or ".join(f"{n.wish} = {_shown(n)}" for n in rest)
+    return f"{head}: {said}; or keep it and take {instead}, or drop one of these wishes" if rest else f"{head}: {said}"
+
+
+def _shown(nearest: Nearest) -> str:
+    """The value in few digits, rounded away from the wish, so that what is shown is possible itself."""
+    if abs(nearest.value) <= 1e-12 * abs(nearest.wanted):
+        return "0"
+    if nearest.alone:
+        return f"{nearest.value:.12g}"
+    plain = f"{nearest.value:.{DIGITS}g}"
+    if abs(float(plain) - nearest.value) <= 1e-9 * abs(nearest.value):
+        return plain
+    unit = 10.0 ** (np.floor(np.log10(abs(nearest.value))) + 1 - DIGITS)
+    rounded = np.floor(nearest.value / unit) if nearest.value < nearest.wanted else np.ceil(nearest.value / unit)
+    return f"{rounded * unit:.{DIGITS}g}"
+
+
+def _with(constraints: Sequence[str], wishes: Sequence[str]) -> str:
+    named = [repr(name) for name in dict.fromkeys(constraints)]
+    return _listed([*named[:NAMED], *([f"{len(named) - NAMED} further constraints"] if len(named) > NAMED else []), *wishes])
+
+
+def _listed(words: Sequence[str]) -> str:
+    return " and ".join([", ".join(words[:-1]), words[-1]]) if len(words) > 1 else "".join(words)
+
+
+def _cannot_stand(stage: Stage, leftover: Mapping[str, float]) -> InconsistentStart:
+    """The error for constraints that have no solution without any wish."""
+    level = stage.level(())
+    begin, end = level.at(level.origin), find(level).point
+    name = stage.problem.equations.name
+    undefined = [label for label, r in zip(level.labels, begin.residual, strict=True) if not np.isfinite(r)]
+    if undefined:
+        constraints = tuple(undefined)
+        said = f"{_with(constraints, [])} cannot be computed at the defaults; change the defaults"
+    else:
+        constraints = tuple(stage.problem.names[i] for i in _meeting(end, stage))
+        off = [f"{label!r} (off by {r:.3g})" for label, r in zip(level.labels, end.residual, strict=True) if label in constraints]
+        together = "together " if len(off) > 1 else ""
+        unknowns = "coordinates" if stage.name == "position" else "velocities"
+        said = (
+            f"without any wish, {_listed(off[:NAMED])} cannot be fulfilled {together}by any {unknowns}; check the parameters, or "
+            "begin from defaults that come closer"
+        )
+    conflict = Conflict.MODEL_CANNOT_STAND
+    return InconsistentStart(f"{name}: {conflict}: {said}", conflict, stage.name, (), constraints, {}, leftover)

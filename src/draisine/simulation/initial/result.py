@@ -1,0 +1,224 @@
+"""What a start is, what was done to find it, and what is said where there is none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import field
+from enum import StrEnum
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from draisine.program.dae_residual import Implicit
+from draisine.program.equations import Equations
+from draisine.program.linear_solve import Solved
+from draisine.program.program import Program
+from draisine.records import dataclass
+from draisine.simulation.initial.problem import Given
+from draisine.simulation.initial.residual_system import Reals
+from draisine.simulation.initial.search import Way
+from draisine.simulation.velocity_choices import best_for
+
+SINGULAR = 1e-13  # singular values of linear systems below this fraction of the largest count as zero
+LARGE = 300  # systems with more unknowns are not searched for redundant rows
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What was asked for, and what the start has."""
+
+    name: str
+    wanted: float
+    got: float
+    how: str  # "coordinate", "velocity", "output" or "state"
+
+
+@dataclass(frozen=True)
+class Moved:
+    """A free coordinate or velocity that is not where it was by default."""
+
+    name: str
+    default: float
+    value: float
+    unit: str = ""
+
+    @property
+    def change(self) -> float:
+        return self.value - self.default
+
+
+@dataclass(frozen=True)
+class Leftover:
+    """What is left of a constraint, and as a share of what it is compared with."""
+
+    name: str
+    level: str  # "position" or "velocity"
+    value: float
+    share: float
+
+
+@dataclass(frozen=True)
+class StartReport:
+    """What was wished for, what was moved from its default to fulfil it, and what is left of the constraints."""
+
+    wishes: tuple[Wish, ...]
+    moved: tuple[Moved, ...]
+    residuals: tuple[Leftover, ...]
+    ways: tuple[tuple[str, Way], ...] = ()  # level, how it was solved
+    freedom: tuple[tuple[str, int], ...] = ()  # level, in how many ways one could still move with all wishes kept
+    redundant: tuple[tuple[str, int], ...] = ()  # level, how many rows follow from the others
+
+    @property
+    def largest_residual(self) -> float:
+        return max((abs(r.value) for r in self.residuals), default=0.0)
+
+    @property
+    def largest_share(self) -> float:
+        return max((r.share for r in self.residuals), default=0.0)
+
+    def __str__(self) -> str:
+        lines = ["consistent start"]
+        lines += [f"  wished  {w.name} = {w.wanted:g} ({w.how}), got {w.got:.12g}" for w in self.wishes]
+        lines += [f"  solved  {m.name} = {m.value:.6g} (default {m.default:g}, moved by {m.change:+.3g})" for m in self.moved]
+        lines += [f"  {level} by {way}" for level, way in self.ways if way != Way.NEWTON]
+        lines += [f"  {count} redundant among the {level} rows" for level, count in self.redundant if count]
+        if self.residuals:
+            worst = max(self.residuals, key=lambda r: abs(r.value))
+            lines.append(f"  largest residual {abs(worst.value):.1e} ({worst.name})")
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True, eq=False)
+class Start:
+    """A consistent start: coordinates, all velocities, and the state `x` of the equations; everything else by name.
+
+    What is not a number of the start itself is computed when it is first asked for; accelerations and multipliers from the
+    report of that choice of independent velocities which fits best.
+    """
+
+    q: Reals
+    v: Reals
+    x: Reals
+    equations: Equations = field(repr=False)
+    given: Given = field(repr=False)  # time, inputs, parameters
+    describe: Callable[[], StartReport] = field(repr=False)
+
+    @cached_property
+    def report(self) -> StartReport:
+        """What was wished for, what was moved, what is left of the constraints."""
+        return self.describe()
+
+    @cached_property
+    def coordinates(self) -> dict[str, float]:
+        return {c.name: float(value) for c, value in zip(self.equations.coordinates, self.q, strict=True)}
+
+    @cached_property
+    def velocities(self) -> dict[str, float]:
+        return {c.name: float(value) for c, value in zip(self.equations.velocities, self.v, strict=True)}
+
+    @cached_property
+    def _told(self) -> dict[str, dict[str, float]]:
+        e, (t, u, p) = self.equations, self.given
+        fitting, x = best_for(e, self.q, self.v, self.x[len(self.x) - len(e.extra_states) :], self.given)
+        report = fitting.report
+        results = _evaluated(report, [t], x, u, p)
+        return {
+            slot.name: dict(zip(slot.labels, np.ravel(values).tolist(), strict=True))
+            for slot, values in zip(report.outputs, results, strict=True)
+            if len(slot.labels) == slot.size
+        }
+
+    @cached_property
+    def accelerations(self) -> dict[str, float]:
+        """Rates of change of all velocities, by the names of these."""
+        rates = self._told.get("vdot", {})
+        return {v.name: rate for v, rate in zip(self.equations.velocities, rates.values(), strict=True)} if rates else {}
+
+    @cached_property
+    def multipliers(self) -> dict[str, float]:
+        """Where constraints are redundant only their joint effect is known; these are then the smallest that have it."""
+        return self._told.get("multipliers", {})
+
+    @cached_property
+    def outputs(self) -> dict[str, float]:
+        """All outputs, those of forces and accelerations too."""
+        return self._told.get("outputs", {})
+
+    @cached_property
+    def rates(self) -> dict[str, float]:
+        """ẋ by the names of the states. Where only 0 = F(t, x, ẋ) is known, the smallest that fulfils it."""
+        e, (t, u, p) = self.equations, self.given
+        names = [s.name for s in e.states]
+        if isinstance(e.dynamics, Implicit):
+            found = _implicit_rates(e.dynamics, t, self.x, u, p)
+        else:
+            found = _evaluated(e.dynamics, [t], self.x, u, p)[0]
+        return dict(zip(names, np.ravel(found).tolist(), strict=True))
+
+
+def _evaluated(program: Program | Solved, *arguments: ArrayLike) -> tuple[Reals, ...]:
+    """Results of a program; by least squares where the linear system inside may be singular, as redundant constraints make it."""
+    if not isinstance(program, Solved) or program.size > LARGE:
+        return program(*arguments)
+    entries, side = program.system(*arguments)
+    matrix = np.zeros((program.size, program.size))
+    matrix[program.places.rows, program.places.columns] = entries.ravel(order="F")
+    largest = np.abs(matrix).max(axis=1, initial=0.0)
+    rows = np.where(largest > 0.0, largest, 1.0)
+    return program.after(*arguments, np.linalg.lstsq(matrix / rows[:, None], side / rows, rcond=SINGULAR)[0])
+
+
+def _implicit_rates(dynamics: Implicit, t: float, x: Reals, u: Reals, p: Reals) -> Reals:
+    """ẋ by Newton's method with the shortest steps from rest; F is linear in ẋ as a rule, and then one step will do."""
+    rows, columns = dynamics.pattern
+    rate = np.zeros(dynamics.size)
+    residual = dynamics([t], x, rate, u, p)
+    for _ in range(30):
+        if not np.any(residual):
+            break
+        slope = np.zeros((dynamics.size, dynamics.size))
+        slope[rows, columns] = dynamics.jacobian([t], x, rate, u, p)[1]
+        ahead = rate - np.linalg.lstsq(slope, residual, rcond=SINGULAR)[0]
+        there = dynamics([t], x, ahead, u, p)
+        if not np.linalg.norm(there) < 0.9 * np.linalg.norm(residual):
+            break
+        rate, residual = ahead, there
+    return rate
+
+
+class Conflict(StrEnum):
+    """Why there is no start."""
+
+    WISH_IMPOSSIBLE = "wish impossible"  # one wish alone cannot be, whatever else is wished for
+    WISHES_CONTRADICT = "wishes contradict each other"
+    TOO_MANY_WISHES = "too many wishes"  # what is wished for is decided already by other wishes
+    MODEL_CANNOT_STAND = "model cannot stand at all"  # its constraints have no solution without any wish
+
+
+class InconsistentStart(ValueError):
+    """No start fulfils all constraints and wishes.
+
+    - `conflict`: of which kind; `level`: "position" or "velocity".
+    - `wishes`: those that cannot be together, none of which could be spared; `constraints`: those that they meet.
+    - `nearest`: for wishes by name, the value closest to the one wished for that would do if that wish alone were changed.
+    - `leftover`: residuals by name where the search came to its end.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        conflict: Conflict,
+        level: str,
+        wishes: tuple[str, ...],
+        constraints: tuple[str, ...],
+        nearest: Mapping[str, float],
+        leftover: Mapping[str, float],
+    ) -> None:
+        super().__init__(message)
+        self.conflict = conflict
+        self.level = level
+        self.wishes = wishes
+        self.constraints = constraints
+        self.nearest = dict(nearest)
+        self.leftover = dict(leftover)

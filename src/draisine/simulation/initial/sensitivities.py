@@ -1,0 +1,231 @@
+"""How a consistent start depends on parameters, inputs and wishes, exactly.
+
+A stage of a start gives the unknowns y nearest to their references among those that fulfil c(y, θ) = 0. With D the scales and μ
+the multipliers of the rows, it is told by
+
+    D⁻²(y − y₀) + (∂c/∂y)ᵀ μ = 0,        c(y, θ) = 0,
+
+and these equations are differentiated. Velocities follow positions, whose changes are among the θ there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+import casadi as ca
+import numpy as np
+
+from draisine.program.dae_residual import Implicit
+from draisine.program.equations import Equations
+from draisine.program.program import Program
+from draisine.program.variational import Direction
+from draisine.simulation.initial.consistent_start import reference_of
+from draisine.simulation.initial.problem import StartProblem
+from draisine.simulation.initial.residual_system import RANK, Bools, Places, Reals
+from draisine.simulation.initial.result import Start
+from draisine.simulation.initial.targets import Near, Wishes, sorted_wishes
+
+NEAREST = 1e-5  # relative part of a change that is not needed by the rows, beyond which a state is not the nearest
+SETTLED = 1e-7  # relative residual of the differentiated equations above which they contradict each other
+
+
+def start_slopes(
+    problem: StartProblem, wishes: Mapping[str, float | Near], start: Start, directions: Sequence[Direction]
+) -> tuple[Reals, Reals, Reals]:
+    """∂q/∂θ, ∂v/∂θ (all velocities) and ∂(further states)/∂θ at the start, a column per direction.
+
+    Directions with the slot "x" are wishes, by name.
+    """
+    e, given = problem.equations, start.given
+    sorted_ = sorted_wishes(e, problem.homes, wishes)
+    q0, v0 = (reference_of(d, n, sorted_.near) for d, n in zip(problem.defaults, problem.unknowns, strict=True))
+    length = problem.scales.typical_length(given[2], q0)
+    longer = _lengthening(problem, given[2], directions)
+    by_given = _given_columns(directions, len(given[1]), len(given[2]))
+
+    stretch = longer / length
+    places = _Stage(problem, "position", start, q0, problem.scales.coordinates(q0, length), sorted_.coordinates, sorted_)
+    orders = np.array(e.dynamics.orders, dtype=np.intp) if isinstance(e.dynamics, Implicit) else np.zeros(0, dtype=np.intp)
+    fast = np.array([c.unit == "m/s" for c in e.coordinates], dtype=bool)
+    ordered = replace(places, scale=np.where(orders == 1, np.where(fast, length, 1.0), places.scale)) if orders.size else places
+    if orders.size and ordered.in_order(orders):
+        dq = ordered.slopes_in_order(
+            directions, by_given, np.outer(np.where(orders == 1, fast, problem.scales.straight), stretch), orders
+        )
+    else:
+        dq = places.slopes(directions, by_given, np.outer(problem.scales.straight, stretch), _stays(e, start, q0))
+    if not e.velocities:
+        return dq, np.zeros((0, len(directions))), _states(e, directions)
+    speeds = _Stage(problem, "velocity", start, v0, problem.scales.velocities(length), sorted_.velocities, sorted_)
+    rest = np.array([v.name in e.independent and start.v[i] == v0[i] for i, v in enumerate(e.velocities)])
+    dv = speeds.slopes(directions, np.vstack([dq, by_given]), np.outer(problem.scales.speeds, stretch), rest)
+    return dq, dv, _states(e, directions)
+
+
+def _given_columns(directions: Sequence[Direction], inputs: int, parameters: int) -> Reals:
+    """Changes of (u, p) in every direction."""
+    columns = np.zeros((inputs + parameters, len(directions)))
+    for j, direction in enumerate(directions):
+        if direction.slot != "x":
+            columns[direction.place + (inputs if direction.slot == "p" else 0), j] = 1.0
+    return columns
+
+
+def _states(e: Equations, directions: Sequence[Direction]) -> Reals:
+    return np.array([[float(d.slot == "x" and d.name == s.name) for d in directions] for s in e.extra_states]).reshape(
+        len(e.extra_states), len(directions)
+    )
+
+
+def _lengthening(problem: StartProblem, parameters: Reals, directions: Sequence[Direction]) -> Reals:
+    """How the typical length changes in every direction: it is the size of one of the parameters that are lengths."""
+    places = problem.scales.lengths
+    sizes = np.abs(parameters[places])
+    known = sorted(sizes[sizes > 0.0].tolist())
+    middle = places[np.flatnonzero(sizes == known[len(known) // 2])[0]] if known else -1
+    return np.array([float(np.sign(parameters[middle])) if d.slot == "p" and d.place == middle else 0.0 for d in directions])
+
+
+def _stays(e: Equations, start: Start, q0: Reals) -> Bools:
+    """Differential unknowns of implicit equations that were left where they were."""
+    if not isinstance(e.dynamics, Implicit):
+        return np.zeros(len(q0), dtype=bool)
+    differential = np.array(e.dynamics.differential, dtype=bool)
+    return differential if np.array_equal(start.q[differential], q0[differential]) else np.zeros(len(q0), dtype=bool)
+
+
+@dataclass(frozen=True, eq=False)
+class _Stage:
+    """One stage at its solution: unknowns, references, scales, wishes held and wishes among the rows."""
+
+    problem: StartProblem
+    level: str
+    start: Start
+    reference: Reals
+    scale: Reals
+    held: Mapping[str, float]
+    wishes: Wishes
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return self.problem.unknowns[0 if self.level == "position" else 1]
+
+    @property
+    def solution(self) -> Reals:
+        return self.start.q if self.level == "position" else self.start.v
+
+    def slopes(self, directions: Sequence[Direction], by_others: Reals, stretched: Reals, rest: Bools) -> Reals:
+        """∂y/∂θ. Those at `rest` are held at their references, if the rows let them."""
+        held, named, dy = self._held(directions)
+        still = rest & (self.solution == self.reference) & ~held
+        rows = self._rows()
+        found, error = self._solve(rows, held | still, dy, by_others, stretched, named)
+        if error > SETTLED and still.any():
+            found, _ = self._solve(rows, held, dy, by_others, stretched, named)
+        return found
+
+    def in_order(self, orders: Places) -> bool:
+        """Whether positions are those nearest to their references whatever is wished for velocities and forces."""
+        held = np.array([name in self.held for name in self.names], dtype=bool) | (orders != 0)
+        rows = [row for row in self._rows() if self.problem.orders(orders)[row] == 0]
+        scaled, z = self._jacobian(rows)[:, ~held] * self.scale[~held], ((self.solution - self.reference) / self.scale)[~held]
+        left = z - scaled.T @ np.linalg.lstsq(scaled.T, z, rcond=RANK)[0]
+        return float(np.linalg.norm(left)) <= NEAREST * max(float(np.linalg.norm(z)), NEAREST)
+
+    def _jacobian(self, rows: Sequence[int]) -> Reals:
+        """∂c/∂y of some rows."""
+        t, u, p = self.start.given
+        program = _rows_program(self.problem.equations, self.level, max(rows, default=0) >= len(self.problem.names))
+        whole = np.array(program(t, self.start.q, self.start.v, u, p, np.zeros(program.size1_in(5)))[0])
+        return np.asarray(whole[list(rows)])
+
+    def slopes_in_order(self, directions: Sequence[Direction], by_others: Reals, stretched: Reals, orders: Places) -> Reals:
+        """∂y/∂θ where positions, velocities and forces were settled one after the other."""
+        held, named, dy = self._held(directions)
+        order_of = self.problem.orders(orders)
+        for order in range(int(orders.max(initial=0)) + 1):
+            rows = {row: wish for row, wish in self._rows().items() if order_of[row] == order}
+            dy, _ = self._solve(rows, held | (orders != order), dy, by_others, stretched, named)
+        return dy
+
+    def _held(self, directions: Sequence[Direction]) -> tuple[Bools, list[str], Reals]:
+        """Which unknowns are wished for by name, the wishes that vary, and the changes of the unknowns with these."""
+        named = [d.name if d.slot == "x" else "" for d in directions]
+        dy = np.array([[float(name == wish and name in self.held) for wish in named] for name in self.names])
+        return np.array([name in self.held for name in self.names], dtype=bool), named, dy.reshape(len(self.names), len(named))
+
+    def _solve(
+        self, wanted: Mapping[int, str], held: Bools, dy: Reals, by_others: Reals, stretched: Reals, named: Sequence[str]
+    ) -> tuple[Reals, float]:
+        """Changes of the unknowns that are not held, and by how much the differentiated equations are missed."""
+        e, (t, u, p) = self.problem.equations, self.start.given
+        at, rows = (t, self.start.q, self.start.v, u, p), list(wanted)
+        program = _rows_program(e, self.level, max(rows, default=0) >= len(self.problem.names))
+        jacobian = self._jacobian(rows)
+        free = np.flatnonzero(~held)
+        scaled = jacobian[:, free] * self.scale[free]
+        z = ((self.solution - self.reference) / self.scale)[free]
+        multipliers = np.zeros(program.size1_in(5))
+        multipliers[rows] = -np.linalg.lstsq(scaled.T, z, rcond=RANK)[0]
+        _, bend, cross, by = (np.array(m) for m in program(*at, multipliers))
+        targets = np.array([[float(name == wish != "") for wish in named] for name in wanted.values()])
+        targets = targets.reshape(len(rows), len(named))
+        side = np.vstack(
+            [
+                -self.scale[free, None] * (bend[free] @ dy + cross[free] @ by_others) + 2 * z[:, None] * stretched[free],
+                targets - jacobian @ dy - by[rows] @ by_others,
+            ]
+        )
+        curved = np.eye(len(free)) + self.scale[free, None] * bend[np.ix_(free, free)] * self.scale[free]
+        system = np.block([[curved, scaled.T], [scaled, np.zeros((len(rows), len(rows)))]])
+        found = np.linalg.lstsq(system, side, rcond=RANK)[0]
+        error = np.abs(system @ found - side).max(initial=0.0) / max(float(np.abs(side).max(initial=0.0)), 1e-300)
+        result = dy.copy()
+        result[free] = self.scale[free, None] * found[: len(free)]
+        return result, float(error)
+
+    def _rows(self) -> dict[int, str]:
+        """Rows that count, and the name of what each should be, "" for zero."""
+        problem = self.problem
+        outputs = [n for n in self.wishes.outputs if bool(problem.moving[problem.places[n]]) == (self.level == "velocity")]
+        constraints = list(problem.constraints[self.level])
+        rows = {**dict.fromkeys(constraints, ""), **{problem.places[name]: name for name in outputs}}
+        if self.level == "velocity" and self._undecided(constraints):
+            first = len(problem.names)
+            rows |= {first + i: "" for i, v in enumerate(self.names) if v not in problem.equations.independent}
+        return rows
+
+    def _undecided(self, constraints: Sequence[int]) -> bool:
+        """Whether dependent velocities follow from the report alone, as rates of position constraints without a row do."""
+        e = self.problem.equations
+        dependent = len(e.velocities) - len(e.independent)
+        if not dependent or not isinstance(e.report, Program):
+            return False
+        jacobian = self._jacobian(constraints)
+        return int(np.linalg.matrix_rank(jacobian, tol=RANK)) < dependent if len(constraints) else True
+
+
+@lru_cache(maxsize=64)
+def _rows_program(e: Equations, level: str, hidden: bool) -> ca.Function:
+    """(t, q, v, u, p, μ) → ∂c/∂y, and of μᵀc: ∂²/∂y², ∂²/∂y∂w; ∂c/∂w; w = (u, p), for velocities (q, u, p)."""
+    names = [slot.name for slot in e.motion.inputs]
+    symbols = dict(zip(names, e.motion.symbols(), strict=True))
+    told = dict(zip((s.name for s in e.motion.outputs), e.motion.function.call([symbols[n] for n in names]), strict=True))
+    rows = ca.vertcat(told["residuals"], told["outputs"])
+    if hidden:
+        place = {v.name: i for i, v in enumerate(e.velocities)}
+        speeds = [symbols["v"][place[name]] for name in e.independent]
+        x = ca.vertcat(symbols["q"], *speeds, ca.SX.zeros(len(e.extra_states)))
+        slot = [s.name for s in e.report.outputs].index("v")
+        assert isinstance(e.report, Program)
+        rows = ca.vertcat(rows, symbols["v"] - e.report.function.call([symbols["t"], x, symbols["u"], symbols["p"]])[slot])
+    y = symbols["q" if level == "position" else "v"]
+    others = ca.vertcat(*([] if level == "position" else [symbols["q"]]), symbols["u"], symbols["p"])
+    multipliers = ca.SX.sym("mu", rows.numel())
+    slope = ca.jacobian(rows, y)
+    pull = slope.T @ multipliers
+    results = [slope, ca.jacobian(pull, y), ca.jacobian(pull, others), ca.jacobian(rows, others)]
+    arguments = [symbols[n] for n in ("t", "q", "v", "u", "p")]
+    return ca.Function("start_rows", [*arguments, multipliers], ca.cse([ca.densify(r) for r in results]))

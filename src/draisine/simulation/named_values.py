@@ -1,0 +1,77 @@
+"""Numbers by name: the one way in which wishes, parameters and inputs are given."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from draisine.program.equations import Quantity
+
+
+def unknown_name(what: str, name: str, known: Iterable[str]) -> KeyError:
+    """The error for a name that does not exist, with those that come close."""
+    names = list(known)
+    import difflib
+
+    close = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
+    if close:
+        hint = f"did you mean {' or '.join(repr(c) for c in close)}?"
+    elif names:
+        hint = f"there are {', '.join(names[:20])}{', …' if len(names) > 20 else ''}"
+    else:
+        hint = "there are none"
+    return KeyError(f"no {what} is called {name!r}; {hint}")
+
+
+def number_in(value: object, unit: str | None = None, where: str = "") -> float | None:
+    """A value as a number in SI; None if it is none. A text with a unit, "8 cm", or a number read from one, must fit the unit
+    of what it is for, where that is known.
+
+    >>> number_in("8 cm", "m", "trail"), number_in(0.08, "m", "trail"), number_in("long", "m", "trail")
+    (0.08, 0.08, None)
+    """
+    from draisine.expr.units import Measured
+
+    if isinstance(value, str):
+        value = Measured.read(value) or value
+    if isinstance(value, Measured) and unit is not None:
+        return value.checked(unit, where)
+    try:
+        return float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        return None
+
+
+def numbers(
+    what: str, quantities: Sequence[Quantity], given: Mapping[str, float | str] | ArrayLike | None
+) -> NDArray[np.float64]:
+    """One number per quantity: from a mapping by name (the others keep their defaults), an array of all, or the defaults."""
+    values = np.array([q.default for q in quantities], dtype=float)
+    if given is None:
+        return values
+    if isinstance(given, Mapping):
+        place = {q.name: i for i, q in enumerate(quantities)}
+        for name, value in given.items():
+            if name not in place:
+                raise unknown_name(what, name, place)
+            number = number_in(value, quantities[place[name]].unit, f"{what} {name!r}")
+            if number is None:
+                raise ValueError(f"{what} {name!r} must be {_told(quantities[place[name]])}, got {value!r}")
+            values[place[name]] = number
+    else:
+        array = np.asarray(given, dtype=float).reshape(-1)
+        if array.size != values.size:
+            raise ValueError(
+                f"{what}s: expected {values.size} numbers ({', '.join(q.name for q in quantities)}), got {array.size}"
+            )
+        values = array.copy()
+    for quantity, value in zip(quantities, values, strict=True):
+        if not np.isfinite(value):
+            raise ValueError(f"{what} {quantity.name!r} must be a finite number, got {float(value)!r}")
+    return values
+
+
+def _told(quantity: Quantity) -> str:
+    return f"a number in {quantity.unit}" if quantity.unit else "a number"

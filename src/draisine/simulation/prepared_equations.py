@@ -1,0 +1,37 @@
+"""What runs of one set of equations share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+
+import numpy as np
+
+from draisine.program.dae_residual import Implicit
+from draisine.program.equations import Equations
+from draisine.records import dataclass
+from draisine.simulation.initial.problem import StartProblem
+from draisine.simulation.named_values import numbers
+from draisine.simulation.stepper.stored_loop import stepping_loop
+from draisine.simulation.velocity_choices import Choices, prepare
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """What runs of one set of equations share: kernels, and the problem of finding a start."""
+
+    choices: Choices
+    starts: StartProblem
+
+
+@lru_cache(maxsize=32)
+def prepared(equations: Equations) -> Prepared:
+    """Compiled once for all runs of these equations in this process."""
+    # compiled at its first use on a machine: that belongs to compiling, not to integrating
+    stepping_loop(implicit=isinstance(equations.dynamics, Implicit))
+    return Prepared(prepare(equations), StartProblem(equations))
+
+
+def values_of(equations: Equations, parameters: Mapping[str, float | str] | None) -> np.ndarray:
+    """Parameters in order, those not given at their defaults."""
+    return numbers("parameter", equations.parameters, parameters)

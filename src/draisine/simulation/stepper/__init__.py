@@ -1,0 +1,1 @@
+"""The stepping loop, compiled: steps, error control, events, recording."""

@@ -1,0 +1,207 @@
+"""How long the next step is: the first one, after a good one, after a bad one, and when there is no use in going on.
+
+Explicit methods: Hairer, Nørsett & Wanner I, section II.4, and II, section IV.2 for the proportional–integral form. Implicit
+methods: the predictive controller of K. Gustafsson, as in the code RADAU5 (II, section IV.8), which also decides how long
+Jacobians and their factors are kept.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from draisine.simulation.stepper.explicit_rk import blame, evaluate, largest_error, row_at
+from draisine.simulation.stepper.implicit_newton import most_turns
+from draisine.simulation.stepper.layout import BAD_NUMBERS, GO_ON, NOT_FINITE, SOLVED, STEP_TOO_SMALL, UNSOLVED
+from draisine.simulation.stepper.native import integers_at, reals_at, scheme_at
+
+EPSILON = 2.220446049250313e-16
+SAFETY, SHRINK, GROW, BETA = 0.9, 0.2, 6.0, 0.02
+# Of implicit methods.
+MOST_GROWTH, MOST_SHRINKING = 8.0, 0.2
+KEEP_UP_TO = 1.2  # a step that could grow by less is left as it is, with the factors of its matrices
+GOOD_CONVERGENCE = 1e-3  # rate of Newton's iteration up to which Jacobians are kept; they are compiled, and cheap
+GOOD_EXACT_CONVERGENCE = 1e-2  # the same where iterations go on to rounding error
+
+
+def plan(s: Any) -> None:
+    """Divide the time up to the end into equal steps, none longer than asked for."""
+    span = s.end - s.t
+    s.planned = max(1, math.ceil(abs(span) / s.step - 1e-9))
+    s.index = 0
+    s.origin = s.t
+    s.h = span / s.planned
+
+
+def first_step(s: Any) -> None:
+    """An automatic first step: Hairer, Nørsett & Wanner I, section II.4, "Starting step size"."""
+    n = s.states
+    x, f, atol = reals_at(s.x_at, n), reals_at(row_at(s, 0), n), reals_at(s.atol_at, n)
+    point, g = reals_at(s.point_at, n), reals_at(row_at(s, 1), n)
+    size, rate = 0.0, 0.0
+    for i in range(n):
+        unit = 1.0 / (atol[i] + s.rtol * abs(x[i]))
+        size += (x[i] * unit) ** 2
+        rate += (f[i] * unit) ** 2
+    size, rate = math.sqrt(size / n), math.sqrt(rate / n)
+    longest = min(abs(s.end - s.t), s.max_step)
+    trial = 0.01 * size / rate if size > 1e-5 and rate > 1e-5 else 1e-6
+    trial = min(trial, longest)
+    direction = 1.0 if s.end >= s.t else -1.0
+    for i in range(n):
+        point[i] = x[i] + direction * trial * f[i]
+    evaluate(s, s.t + direction * trial, 1)
+    bend = 0.0
+    for i in range(n):
+        bend += ((g[i] - f[i]) / (atol[i] + s.rtol * abs(x[i]))) ** 2
+    bend = math.sqrt(bend / n) / trial if trial > 0.0 else 0.0
+    steepest = max(rate, bend)
+    if not math.isfinite(steepest):
+        length = 1e-3 * trial
+    elif steepest <= 1e-15:
+        length = max(1e-6, 1e-3 * trial)
+    else:
+        length = (0.01 / steepest) ** (1.0 / scheme_at(s.scheme_at).order)
+    s.h = direction * min(100.0 * trial, length, longest)
+
+
+def next_step(s: Any) -> tuple[float, float]:
+    """The length of the next step and the time it leads to, exactly the end if it is the last one."""
+    if s.adaptive == 0:
+        s.index += 1
+        return s.h, (s.end if s.index >= s.planned else s.origin + s.index * s.h)
+    left = s.end - s.t
+    h = math.copysign(min(abs(s.h), s.max_step), left)
+    if abs(h) * 1.01 >= abs(left):
+        return left, s.end
+    return h, s.t + h
+
+
+def smallest_step(s: Any) -> float:
+    return 16.0 * EPSILON * max(abs(s.t), 1e-3 * abs(s.end - s.t))
+
+
+def retreat(s: Any, m: Any, h: float, last: int) -> int:
+    """Something is not finite: half the step, unless that is hopeless."""
+    s.rejected += 1
+    s.rejecting = 1
+    s.h = 0.5 * h
+    if s.adaptive != 0 and abs(s.h) >= smallest_step(s):
+        return GO_ON
+    blame(s, m, h, last)
+    return NOT_FINITE
+
+
+def reject(s: Any, m: Any, h: float, size: float) -> int:
+    """The error is too large: a shorter step, unless that is hopeless."""
+    s.rejected += 1
+    s.rejecting = 1
+    shrink = SAFETY * size ** (-1.0 / m.order) if math.isfinite(size) else SHRINK
+    s.h = h * max(SHRINK, shrink)
+    if abs(s.h) >= smallest_step(s):
+        return GO_ON
+    s.culprit, s.culprit_is_state, s.bad_time = largest_error(s), 1, s.t
+    return STEP_TOO_SMALL
+
+
+def propose(s: Any, m: Any, h: float, size: float) -> None:
+    """The length of the step after an accepted one."""
+    if s.adaptive == 0:
+        return
+    floor = max(size, 1e-10)
+    factor = SAFETY * floor ** (-(1.0 / m.order - 0.75 * BETA)) * s.last_error**BETA
+    factor = min(GROW, max(SHRINK, factor))
+    if s.rejecting != 0:
+        factor = min(1.0, factor)
+    s.rejecting = 0
+    s.last_error = max(size, 1e-4)
+    # A step cut short by the end says little about the next one: keep the longer proposal.
+    s.h = max(abs(h) * factor, abs(s.h)) if abs(h) < abs(s.h) else abs(h) * factor
+
+
+# ---------------------------------------------------------------------------------------------------- implicit methods
+
+
+def first_implicit_step(s: Any) -> None:
+    """A hundredth of the time in which the states change by themselves, as far as their rates are known."""
+    x, rate, atol = reals_at(s.x_at, s.states), reals_at(row_at(s, 0), s.states), reals_at(s.atol_at, s.states)
+    index = integers_at(s.index_at, s.unknowns)
+    size, speed = 0.0, 0.0
+    for i in range(s.states):
+        if index[i] <= 1:
+            unit = 1.0 / (atol[i] + s.rtol * abs(x[i]))
+            size += (x[i] * unit) ** 2
+            speed += (rate[i] * unit) ** 2
+    size, speed = math.sqrt(size), math.sqrt(speed)
+    longest = min(abs(s.end - s.t), s.max_step)
+    trial = 0.01 * size / speed if size > 1e-5 and speed > 1e-5 else 1e-6
+    s.h = math.copysign(min(trial, longest), s.end - s.t)
+
+
+def give_way(s: Any, m: Any, h: float, outcome: int) -> int:
+    """The stages could not be solved: new Jacobians if those used were not of this point, else a shorter step."""
+    s.predicts = 0
+    if s.adaptive == 0:
+        s.index -= 1
+    if s.fresh == 0:
+        s.old = 1
+        return GO_ON
+    s.rejected += 1
+    s.rejecting = 1
+    if s.trouble != BAD_NUMBERS:
+        s.trouble = outcome
+    if s.adaptive != 0:
+        s.h = h * s.relief
+        if abs(s.h) >= smallest_implicit_step(s):
+            return GO_ON
+    return NOT_FINITE if s.trouble == BAD_NUMBERS else UNSOLVED
+
+
+def smallest_implicit_step(s: Any) -> float:
+    """Stiff runs span many orders of magnitude of time: the first step may be shorter than rounding of the last."""
+    return 16.0 * EPSILON * max(abs(s.t), 1e-10 * abs(s.end - s.t))
+
+
+def shrink_or_grow(s: Any, m: Any, size: float) -> float:
+    """By what an error of this size asks the step to be divided; iterations that took many turns ask for caution."""
+    turns = most_turns(s, m)
+    caution = min(SAFETY, SAFETY * (1.0 + 2.0 * turns) / (s.iterations + 2.0 * turns))
+    quotient = size ** (1.0 / m.power) / caution if size > 0.0 else 0.0
+    return max(1.0 / MOST_GROWTH, min(1.0 / MOST_SHRINKING, quotient))
+
+
+def reject_implicit(s: Any, m: Any, h: float, size: float) -> int:
+    """The error is too large: a shorter step, unless that is hopeless."""
+    s.rejected += 1
+    s.rejecting = 1
+    if s.accepted == 0:
+        s.h = 0.1 * h
+    else:
+        s.h = h / shrink_or_grow(s, m, size) if math.isfinite(size) else h * MOST_SHRINKING
+    if s.fresh == 0:
+        s.old = 1
+    if abs(s.h) >= smallest_implicit_step(s):
+        return GO_ON
+    s.culprit, s.culprit_is_state, s.bad_time = largest_error(s), 1, s.t
+    return STEP_TOO_SMALL
+
+
+def propose_implicit(s: Any, m: Any, h: float, size: float) -> None:
+    """The length of the step after an accepted one, and whether it needs new Jacobians."""
+    s.fresh, s.trouble = 0, SOLVED
+    if s.adaptive == 0:
+        s.old = 1 if s.convergence > GOOD_EXACT_CONVERGENCE else 0
+        return
+    s.old = 1 if s.convergence > GOOD_CONVERGENCE else 0
+    quotient = shrink_or_grow(s, m, size)
+    if s.accepted_h != 0.0:  # what the trend of the last two steps foretells (Gustafsson 1994)
+        predicted = s.accepted_h / abs(h) * (max(size, 1e-10) ** 2 / s.accepted_error) ** (1.0 / m.power) / SAFETY
+        quotient = max(quotient, max(1.0 / MOST_GROWTH, min(1.0 / MOST_SHRINKING, predicted)))
+    s.accepted_h, s.accepted_error = abs(h), max(1e-2, size)
+    if s.rejecting != 0:
+        quotient = max(1.0, quotient)
+    s.rejecting = 0
+    if s.old == 0 and 1.0 <= 1.0 / quotient <= KEEP_UP_TO:
+        quotient = 1.0
+    # A step cut short by the end says little about the next one: keep the longer proposal.
+    s.h = max(abs(h) / quotient, abs(s.h)) if abs(h) < abs(s.h) else abs(h) / quotient

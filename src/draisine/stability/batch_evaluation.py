@@ -1,0 +1,90 @@
+"""Programs over many points at once: interpreted for a few, compiled for many, on all cores for very many."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+
+import casadi as ca
+import numpy as np
+from numpy.typing import NDArray
+
+from draisine.codegen.jit.kernel import Kernel
+from draisine.program.casadi_tape import CasadiCode
+from draisine.program.program import Program, Slot
+
+Array = NDArray[np.float64]
+
+# compiling takes about as long as interpreting this many points, and never less than this many operations
+POINTS_WORTH_COMPILING = 5_000
+LEAST_WORK_WORTH_COMPILING = 4_000_000
+PER_THREAD = 4096  # points below which a second thread costs more than it brings
+
+
+def as_written(name: str, inputs: Mapping[str, ca.SX], outputs: Mapping[str, ca.SX]) -> Program:
+    """A program without a search for common subexpressions, which takes longer than interpreting some hundred points;
+    `OverPoints` makes up for it when it compiles."""
+    dense = {slot: ca.densify(ca.SX(e)) for slot, e in outputs.items()}
+    function = ca.Function(name, list(inputs.values()), list(dense.values()), list(inputs), list(dense))
+    ins, outs = (tuple(Slot(slot, e.shape) for slot, e in table.items()) for table in (inputs, dense))
+    return Program(name, ins, outs, CasadiCode(function))
+
+
+class OverPoints:
+    """A program called over points: arguments (points, size), results (points, rows, columns)."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self._kernel: Kernel | None = None
+        self._done = 0
+        self._enough = max(POINTS_WORTH_COMPILING, LEAST_WORK_WORTH_COMPILING // max(program.function.n_instructions(), 1))
+        self._mapped: dict[int, ca.Function] = {}
+
+    def __call__(self, *arguments: Array) -> list[Array]:
+        count = len(arguments[0])
+        self._done += count
+        if self._kernel is None and self._done < self._enough:
+            return self._interpreted(count, arguments)
+        if self._kernel is None:
+            self._kernel = self._compile()
+        threads = min(os.cpu_count() or 1, count // PER_THREAD)
+        if threads < 2:
+            return self._compiled(arguments)
+        cuts = np.linspace(0, count, threads + 1).astype(int)
+        with ThreadPoolExecutor(threads) as pool:
+            parts = list(pool.map(lambda k: self._compiled([a[cuts[k] : cuts[k + 1]] for a in arguments]), range(threads)))
+        return [np.concatenate(results) for results in zip(*parts, strict=True)]
+
+    def _compile(self) -> Kernel:
+        from draisine.codegen.jit.kernel import compile
+
+        symbols = self.program.symbols()
+        slots = {slot.name: symbol for slot, symbol in zip(self.program.inputs, symbols, strict=True)}
+        results = self.program.function.call(symbols)
+        return compile(
+            Program.build(self.program.name, slots, dict(zip((o.name for o in self.program.outputs), results, strict=True)))
+        )
+
+    def _compiled(self, arguments: tuple[Array, ...] | list[Array]) -> list[Array]:
+        assert self._kernel is not None
+        shaped = [
+            a.reshape(len(a), -1) if slot.shape[1] == 1 else a.reshape(len(a), *slot.shape)
+            for slot, a in zip(self.program.inputs, arguments, strict=True)
+        ]
+        results = self._kernel.map(*shaped)
+        return [r.reshape(len(r), *slot.shape) for slot, r in zip(self.program.outputs, results, strict=True)]
+
+    def _interpreted(self, count: int, arguments: tuple[Array, ...]) -> list[Array]:
+        if count not in self._mapped:
+            self._mapped[count] = self.program.function.map(count)
+        given = [
+            ca.DM(a.reshape(count, -1).T) if slot.shape[1] == 1 else ca.DM(np.hstack(list(a.reshape(count, *slot.shape))))
+            for slot, a in zip(self.program.inputs, arguments, strict=True)
+        ]
+        results = self._mapped[count].call(given)
+        found = []
+        for slot, result in zip(self.program.outputs, results, strict=True):
+            rows, columns = slot.shape
+            found.append(np.asarray(result.full()).reshape(rows, count, columns).transpose(1, 0, 2))
+        return found

@@ -1,0 +1,211 @@
+"""What is followed: the steady motions of a model with named quantities fixed and free, as a curve in scaled unknowns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from draisine.expr.expression import closest
+from draisine.model.errors import ModelError
+from draisine.program.equations import Equations
+from draisine.program.program import Program
+from draisine.stability.continuation.curve import Curve, rank_of
+from draisine.stability.continuation.drifting_coordinates import running_on
+from draisine.stability.continuation.evaluation import Evaluation, columns_of
+from draisine.stability.deviations import deviations_of
+from draisine.stability.linearization import Motion
+from draisine.stability.steady import NoSteadyMotion, SteadyMotion, SteadyProblem, named_values, steady
+
+Array = NDArray[np.float64]
+Range = tuple[float, float]
+
+ANYWHERE: Range = (-np.inf, np.inf)
+
+
+@dataclass(frozen=True)
+class Question:
+    """Which steady motions: what varies, what is fixed, what is free to adjust, and where they are looked for."""
+
+    equations: Equations
+    over: str
+    fixed: Mapping[str, float] = field(default_factory=dict)
+    free: tuple[str, ...] = ()
+    between: Range = ANYWHERE
+    parameters: Mapping[str, float] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        e = self.equations
+        known = [*self.inputs, *self.all_parameters, *(q.name for q in e.states), *self.outputs]
+        for name in (self.over, *self.fixed):
+            if name in e.force_outputs:
+                raise ModelError(
+                    f"{e.name}: {name!r} needs accelerations and cannot be fixed or varied; bound it (bounds={{…}}) or read "
+                    "it from the branch"
+                )
+            if name not in known:
+                raise ModelError(f"{e.name} has no parameter, input, state or output of motion {name!r}{closest(name, known)}")
+        if self.over in self.fixed:
+            raise ModelError(f"{e.name}: {self.over!r} is what varies along the branch; leave it out of what is fixed")
+        low, high = self.between
+        if not low < high:
+            raise ModelError(f"{e.name}: {self.over!r} is to stay between {low:g} and {high:g}; give the lower number first")
+
+    @property
+    def inputs(self) -> list[str]:
+        return [i.name for i in self.equations.inputs]
+
+    @property
+    def all_parameters(self) -> list[str]:
+        return [p.name for p in self.equations.parameters]
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        return tuple(self.equations.motion.output("outputs").labels) if self.equations.outputs else ()
+
+    def begin(self, start: Mapping[str, float] | Motion | None) -> SteadyMotion:
+        """The steady motion from which the branch goes out."""
+        given = {} if isinstance(start, Motion) else dict(start or {})
+        parameters = {**self.parameters, **{n: v for n, v in (*self.fixed.items(), *given.items()) if n in self.all_parameters}}
+        fixed = {n: v for n, v in self.fixed.items() if n not in self.all_parameters}
+        inputs = {n: v for n, v in given.items() if n in self.inputs and n not in fixed}
+        near: Mapping[str, float] | Motion
+        if isinstance(start, Motion):
+            near = start
+        else:
+            near = {n: v for n, v in (*fixed.items(), *given.items()) if n not in self.inputs and n not in self.all_parameters}
+        own: dict[str, float] = {}
+        if not isinstance(near, Motion):
+            defaults = {q.name: q.default for q in self.equations.coordinates}
+            value = near.get(self.over, defaults.get(self.over))
+            own = {} if value is None else {self.over: value}
+            near = {**near, **own}
+        tries: list[tuple[dict[str, float], tuple[str, ...]]] = [({**fixed, **own}, self.free), (fixed, self.free)]
+        if self.over in (*self.inputs, *self.all_parameters):
+            tries.append((fixed, (*self.free, self.over)))
+        problem: NoSteadyMotion | None = None
+        for wishes, free in tries:
+            try:
+                return steady(self.equations, wishes, free=free, near=near, parameters=parameters, inputs=inputs)
+            except NoSteadyMotion as missing:
+                problem = problem or missing
+        assert problem is not None
+        raise problem
+
+
+class Setting:
+    """The curve of a question through a steady motion, and the way back from its points to motions."""
+
+    def __init__(self, question: Question, begin: SteadyMotion) -> None:
+        self.question, self.begin = question, begin
+        e = question.equations
+        deviations = deviations_of(e)
+        slopes = deviations.slopes(0.0, begin.x[None], begin.u[None], begin.p[None])
+        names = deviations.choose(slopes).names
+        values = dict(zip(deviations.candidates, slopes.values[0].tolist(), strict=True))
+        own = (*question.inputs, *question.all_parameters)
+        free = [*question.free, *(n for n in (*question.fixed, question.over) if n in own and n not in question.free)]
+        self.ignorable = running_on(begin, free)
+        essential = [n for n in names if n not in self.ignorable and n not in e.independent]
+        held = {n: values[n] for n in self.ignorable}
+        self.problem = SteadyProblem(e, essential, free, {**held, **question.fixed, question.over: 0.0})
+        y = self.problem.pack(begin.x, begin.u, begin.p)
+        scale = np.maximum(1.0, np.abs(y))
+        low, high = question.between
+        if question.over in free and np.isfinite(high - low):
+            scale[len(y) - len(free) + free.index(question.over)] = (high - low) / 10
+        _, jacobian = self._evaluate(y)
+        weights = 1 / np.maximum(1.0, np.linalg.norm(jacobian[:-1] * scale, axis=1))
+        self.curve = Curve(self._evaluate, scale, weights)
+        self.y = y / scale
+        self._check_freedom()
+
+    @cached_property
+    def _program(self) -> Evaluation:
+        return Evaluation(self.problem.program)
+
+    @cached_property
+    def _report(self) -> Evaluation | None:
+        report = self.question.equations.report
+        return Evaluation(report) if isinstance(report, Program) else None
+
+    def _evaluate(self, y: Array) -> tuple[Array, Array]:
+        problem = self.problem
+        x, u, p = problem.unpack(y, self.begin.x, self.begin.u, self.begin.p)
+        z = y[problem.own : len(y) - len(problem.free)]
+        residual, jacobian = self._program([0.0], x, u, p, z, list(problem.fixed.values()))
+        return residual[:, 0], jacobian
+
+    def _check_freedom(self) -> None:
+        """One direction must be left at ordinary points: none is an isolated motion, two are a surface."""
+        e, curve = self.question.equations, self.curve
+        _, jacobian, _ = curve.slopes(self.y)
+        left = curve.unknowns - rank_of(jacobian)
+        if left == 0:
+            raise ModelError(
+                f"{e.name}: this steady motion stands alone, {self.question.over!r} cannot vary; leave an input or parameter "
+                "free, or fix fewer quantities"
+            )
+        if left > 1 and self._left_nearby() > 1:
+            null = np.linalg.svd(jacobian)[2][-left:]
+            moving = [n for n, share in zip(self._names(), np.linalg.norm(null, axis=0), strict=True) if share > 0.05]
+            raise ModelError(
+                f"{e.name}: {left} quantities can vary at once here ({', '.join(moving)} with them), so that steady motions are "
+                f"no single branch; fix {left - 1} more (fix={{…}}) or leave fewer free"
+            )
+
+    def _names(self) -> list[str]:
+        e, problem = self.question.equations, self.problem
+        states = [q.name for q in e.states][: problem.own]
+        between = self.curve.unknowns - len(states) - len(problem.free)
+        return [*states, *(f"unknown {k}" for k in range(between)), *problem.free]
+
+    def _left_nearby(self) -> int:
+        """Directions left at a solution close by: two at the start alone may be a branch point."""
+        curve = self.curve
+        _, jacobian, gradient = curve.slopes(self.y)
+        left = curve.unknowns - rank_of(jacobian)
+        null = np.linalg.svd(jacobian)[2][-left:]
+        found = left
+        mixed = null.T @ (null @ gradient)
+        for direction in (mixed, *null):
+            size = float(np.linalg.norm(direction))
+            place = curve.correct(self.y + 1e-3 * direction / size, direction / size) if size > 1e-9 else None
+            if place is not None:
+                found = min(found, curve.unknowns - rank_of(place.jacobian))
+        return found
+
+    # ------------------------------------------------------------ back to motions
+
+    def state(self, y: Array) -> tuple[Array, Array, Array]:
+        """x, u, p at a point of the curve."""
+        return self.problem.unpack(y * self.curve.scale, self.begin.x, self.begin.u, self.begin.p)
+
+    def motion(self, y: Array) -> SteadyMotion:
+        e = self.question.equations
+        x, u, p = self.state(y)
+        if self._report is None:
+            values = named_values(e, x, u, p)
+        else:
+            told = [r.reshape(1, -1, order="F") for r in self._report([0.0], x, u, p)]
+            values = {name: float(column[0]) for name, column in columns_of(e, x[None], u[None], told).items()}
+        values |= {
+            n: float(p[self.question.all_parameters.index(n)]) for n in self.problem.free if n in self.question.all_parameters
+        }
+        return SteadyMotion(e, x, u, p, values, self.ignorable)
+
+    def watched(self, y: Array) -> float:
+        """The value of what varies."""
+        return float(self._evaluate(y * self.curve.scale)[0][-1])
+
+    def reader(self, name: str) -> Callable[[Array], float]:
+        """The value of any named quantity at a point."""
+        if name == self.question.over:
+            return self.watched
+        known = self.motion(self.y).values
+        if name not in known:
+            raise ModelError(f"{self.question.equations.name} has no {name!r} to bound{closest(name, list(known))}")
+        return lambda y: self.motion(y).values[name]

@@ -1,0 +1,164 @@
+"""Steady motions over a grid of two fixed quantities, solved row by row, each row at once from the one before it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from draisine.stability.batch_evaluation import OverPoints
+from draisine.stability.continuation.drifting_coordinates import running_on
+from draisine.stability.deviations import deviations_of
+from draisine.stability.steady import SteadyMotion, SteadyProblem
+
+Array = NDArray[np.float64]
+Flags = NDArray[np.bool_]
+
+ROUNDS = 12
+PARTS = 8
+SETTLED = 1e-8  # change of unknowns, relative to the largest, at which they have settled: its square is what is left
+SMALL = 1e-8  # residual in units of the Jacobian's largest entry
+LEAP = 0.5  # rad or relative: a larger change from the row before is another family of motions
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Names and values of the two quantities."""
+
+    names: tuple[str, str]
+    first: Array
+    second: Array
+
+
+@dataclass(frozen=True)
+class Solved:
+    """x, u and p at every point of a grid (first, second, …), and whether a steady motion was found."""
+
+    x: Array
+    u: Array
+    p: Array
+    exists: Flags
+
+
+class Held:
+    """The steady problem of a grid."""
+
+    def __init__(self, base: SteadyMotion, grid: Grid, fixed: Mapping[str, float], free: Sequence[str]) -> None:
+        e = base.equations
+        self.base, self.grid = base, grid
+        deviations = deviations_of(e)
+        slopes = deviations.slopes(0.0, base.x[None], base.u[None], base.p[None])
+        names = deviations.choose(slopes).names
+        values = dict(zip(deviations.candidates, slopes.values[0].tolist(), strict=True))
+        own = [*(i.name for i in e.inputs), *(p.name for p in e.parameters)]
+        freed = [*free, *(n for n in (*fixed, *grid.names) if n in own and n not in free)]
+        self.ignorable = running_on(base, freed)
+        essential = [n for n in names if n not in self.ignorable and n not in e.independent]
+        wished = {**{n: values[n] for n in self.ignorable}, **fixed, **dict.fromkeys(grid.names, 0.0)}
+        self.problem = SteadyProblem(e, essential, freed, wished)
+        self._program = OverPoints(self.problem.program)
+        self._wanted = np.array(list(wished.values()))
+
+    def solve(self) -> Solved:
+        """All points: one row by steps from the base, the others from their neighbours."""
+        first, second = self.grid.first, self.grid.second
+        problem, base = self.problem, self.base
+        y0 = problem.pack(base.x, base.u, base.p)
+        y = np.full((len(first), len(second), len(y0)), np.nan)
+        exists = np.zeros(y.shape[:2], dtype=bool)
+        i, j = self._beginning()
+        self._along_row(y, exists, i, j, y0)
+        for step in (1, -1):
+            last, slope = y[i].copy(), np.zeros_like(y[i])
+            k = i + step
+            while 0 <= k < len(first):
+                known = np.isfinite(last).all(axis=1)
+                guess = np.where(known[:, None], last + slope, y0)
+                found, good = self._newton(guess, np.full(len(second), first[k]), second)
+                good &= known & (_leap(found, last) < LEAP)
+                again = known & ~good & exists[k - step]
+                if again.any():
+                    found[again], good[again] = self._in_parts(last[again], first[k - step], first[k], second[again])
+                y[k][good], exists[k] = found[good], good
+                slope = np.where(good[:, None], found - last, 0.0)
+                last = np.where(good[:, None], found, np.nan)
+                k += step
+        x, u, p = self._unpacked(y.reshape(-1, len(y0)))
+        shape = y.shape[:2]
+        return Solved(x.reshape(*shape, -1), u.reshape(*shape, -1), p.reshape(*shape, -1), exists)
+
+    def _beginning(self) -> tuple[int, int]:
+        """The grid's point nearest to the base."""
+        values = self.base.values
+        return tuple(
+            int(np.argmin(np.abs(points - values[name])))
+            for name, points in zip(self.grid.names, (self.grid.first, self.grid.second), strict=True)
+        )  # type: ignore[return-value]
+
+    def _along_row(self, y: Array, exists: Flags, i: int, j: int, y0: Array) -> None:
+        at = np.array([self.grid.first[i]])
+        for step in (1, -1):
+            last, k = y0, j if step == 1 else j - 1
+            while 0 <= k < len(self.grid.second):
+                found, good = self._newton(last[None], at, self.grid.second[k : k + 1])
+                if good[0]:
+                    y[i, k], exists[i, k], last = found[0], True, found[0]
+                k += step
+
+    def _in_parts(self, y: Array, begin: float, end: float, second: Array) -> tuple[Array, Flags]:
+        """A row's step once more, in short parts, where one long one failed."""
+        good = np.ones(len(y), dtype=bool)
+        before = y
+        for value in np.linspace(begin, end, PARTS + 1)[1:]:
+            guess = y + (y - before)
+            found, fine = self._newton(guess, np.full(len(y), value), second)
+            good &= fine & (_leap(found, y) < LEAP)
+            before, y = y, np.where(good[:, None], found, y)
+        return y, good
+
+    def _newton(self, y: Array, first: Array, second: Array) -> tuple[Array, Flags]:
+        """Least-squares Newton steps at all points at once; whether each has settled."""
+        wanted = np.repeat(self._wanted[None], len(y), axis=0)
+        wanted[:, -2], wanted[:, -1] = first, second
+        good = np.zeros(len(y), dtype=bool)
+        for _ in range(ROUNDS):
+            residual, jacobian = self._evaluate(y, wanted)
+            usable: Flags = np.asarray(np.isfinite(jacobian).all(axis=(1, 2)) & np.isfinite(residual).all(axis=1))
+            q, r = np.linalg.qr(np.where(usable[:, None, None], jacobian, np.eye(*jacobian.shape[1:])))
+            diagonal = np.abs(np.diagonal(r, axis1=1, axis2=2))
+            usable &= diagonal.min(axis=1) > 1e-13 * diagonal.max(axis=1)
+            r = np.where(usable[:, None, None], r, np.eye(r.shape[1]))
+            side = np.where(usable[:, None], (q.transpose(0, 2, 1) @ residual[..., None])[..., 0], 0.0)
+            change = np.linalg.solve(r, side[..., None])[..., 0]
+            small = np.abs(residual).max(axis=1) <= SMALL * np.maximum(1.0, np.abs(jacobian).max(axis=(1, 2)))
+            settled = np.abs(change).max(axis=1) <= SETTLED * np.maximum(1.0, np.abs(y).max(axis=1))
+            good = usable & small & settled
+            y = y - np.clip(change, -ROUNDS, ROUNDS)
+            if (good | ~usable).all():
+                break
+        return y, good
+
+    def _evaluate(self, y: Array, wanted: Array) -> tuple[Array, Array]:
+        x, u, p = self._unpacked(y)
+        own, free = self.problem.own, len(self.problem.free)
+        z = y[:, own : y.shape[1] - free]
+        residual, jacobian = self._program(np.zeros((len(y), 1)), x, u, p, z, wanted)
+        return residual[..., 0], jacobian
+
+    def _unpacked(self, y: Array) -> tuple[Array, Array, Array]:
+        problem, e = self.problem, self.problem.equations
+        count = len(y)
+        x, u, p = (np.repeat(a[None], count, axis=0) for a in (self.base.x, self.base.u, self.base.p))
+        x[:, : problem.own] = y[:, : problem.own]
+        inputs, parameters = [i.name for i in e.inputs], [q.name for q in e.parameters]
+        for k, name in enumerate(reversed(problem.free)):
+            target, names = (u, inputs) if name in inputs else (p, parameters)
+            target[:, names.index(name)] = y[:, y.shape[1] - 1 - k]
+        return x, u, p
+
+
+def _leap(new: Array, old: Array) -> Array:
+    """The largest change of an unknown, relative to its size where that is above one."""
+    return np.asarray((np.abs(new - old) / np.maximum(1.0, np.maximum(np.abs(old), np.abs(new)))).max(axis=1))

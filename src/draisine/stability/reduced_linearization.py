@@ -1,0 +1,149 @@
+"""A of the essential deviations alone, over many points, and how it changes along any direction of state and parameters.
+
+With ζ the essential quantities and X their directions of `deviations`, A = D(∂ζ/∂x · f) X: four columns of a bicycle's instead of
+all. Unknowns z that are solved for at run time, 0 = g(x, z), are directions among the others:
+
+    [G 0; ∂ζ/∂x 0; ∂g/∂x ∂g/∂z] X = [0; 1; 0].
+
+Along a further direction, dX follows from the same matrix, and dA = (dD) X + D dX. All exact.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+
+import casadi as ca
+import numpy as np
+from numpy.typing import NDArray
+
+from draisine.program.equations import Equations
+from draisine.program.linear_solve import Solved
+from draisine.program.program import Program
+from draisine.stability.batch_evaluation import OverPoints, as_written
+from draisine.stability.deviations import Deviations, Naming
+
+Array = NDArray[np.float64]
+
+
+class EssentialMatrix:
+    """A of named deviations, those of `states`, at points (t, x, u, p, z)."""
+
+    def __init__(self, equations: Equations, deviations: Deviations, naming: Naming, states: Sequence[str]) -> None:
+        self.equations, self.deviations, self.naming = equations, deviations, naming
+        self.states = tuple(states)
+        dynamics = equations.explicit
+        self._z = ca.SX.sym("z", dynamics.size if isinstance(dynamics, Solved) else 0)
+        self._own = len(equations.coordinates) + len(equations.independent)
+
+    @property
+    def _slots(self) -> dict[str, ca.SX]:
+        return {**self.deviations._arguments, "z": self._z}
+
+    @cached_property
+    def _moving(self) -> ca.SX:
+        return ca.vertcat(self.deviations._x[: self._own], self._z)
+
+    @cached_property
+    def _square(self) -> ca.SX:
+        d = self.deviations
+        gradient = d._motion[0][list(self.naming.rows)] if self.naming.rows else ca.SX(0, 1)
+        zeta = ca.vertcat(*[d.candidates[n] for n in self.naming.names])
+        return ca.jacobian(ca.vertcat(gradient, zeta, self._gap), self._moving)
+
+    @cached_property
+    def _gap(self) -> ca.SX:
+        dynamics = self.equations.explicit
+        if not isinstance(dynamics, Solved):
+            return ca.SX(0, 1)
+        matrix, side = dynamics.linear(list(self.deviations._arguments.values()), self._z)
+        return ca.SX(ca.densify(side - matrix @ self._z))
+
+    @cached_property
+    def _rates(self) -> ca.SX:
+        d, dynamics = self.deviations, self.equations.explicit
+        arguments = list(d._arguments.values())
+        slope = (
+            dynamics.after.function.call([*arguments, self._z])
+            if isinstance(dynamics, Solved)
+            else dynamics.function.call(arguments)
+        )
+        zeta = ca.vertcat(*[d.candidates[n] for n in self.states])
+        return ca.jacobian(zeta, d._x[: self._own]) @ slope[0][: self._own] + ca.jacobian(zeta, d._t)
+
+    @cached_property
+    def _directions(self) -> ca.SX:
+        return ca.SX.sym("directions", self._moving.numel(), len(self.states))
+
+    @cached_property
+    def _along(self) -> ca.SX:
+        return ca.densify(ca.jtimes(self._rates, self._moving, self._directions))
+
+    @cached_property
+    def spanning(self) -> Program:
+        """(t, x, u, p, z) → the square matrix of which X is a part of the inverse."""
+        return as_written(f"{self.equations.name}_span", self._slots, {"square": self._square})
+
+    @cached_property
+    def along(self) -> Program:
+        """(t, x, u, p, z, directions) → A, linear in the directions."""
+        return as_written(f"{self.equations.name}_along", {**self._slots, "directions": self._directions}, {"A": self._along})
+
+    @cached_property
+    def turning(self) -> Program:
+        """(t, x, u, p, z, directions, and a way dx, du, dp, dz) → d(square) X and (dD) X."""
+        slots, directions = self._slots, self._directions
+        place = ca.vertcat(*[slots[name] for name in ("x", "u", "p", "z")])
+        ways = {f"d{name}": ca.SX.sym(f"d{name}", slots[name].numel()) for name in ("x", "u", "p", "z")}
+        way = ca.vertcat(*ways.values())
+        bent = self._square @ directions
+        results = {
+            name: ca.reshape(ca.jtimes(ca.vec(ca.densify(e)), place, way), *e.shape)
+            for name, e in (("bent", bent), ("turned", self._along))
+        }
+        return as_written(f"{self.equations.name}_turning", {**slots, "directions": directions, **ways}, results)
+
+    @cached_property
+    def sides(self) -> Array:
+        """The right sides of X: 1 for each essential deviation."""
+        places = [len(self.naming.rows) + self.naming.names.index(n) for n in self.states]
+        right = np.zeros((self._moving.numel(), len(self.states)))
+        right[places, np.arange(len(self.states))] = 1.0
+        return right
+
+    @cached_property
+    def _over(self) -> tuple[OverPoints, OverPoints]:
+        return OverPoints(self.spanning), OverPoints(self.along)
+
+    def at(self, *arguments: Array) -> tuple[Array, Array, NDArray[np.bool_]]:
+        """A and X at points, and where they exist."""
+        spanning, along = self._over
+        (square,) = spanning(*arguments)
+        directions, good = solved_at(square, np.broadcast_to(self.sides, (len(square), *self.sides.shape)))
+        (a,) = along(*arguments, directions)
+        return a, directions, good & np.isfinite(a).all(axis=(1, 2))
+
+    def derivatives(self, arguments: Sequence[Array], ways: Sequence[Array]) -> tuple[Array, Array]:
+        """A at one point, and dA along ways: dx, du, dp, dz, each (ways, size)."""
+        count = len(ways[0])
+        here = [np.repeat(argument[None], count, axis=0) for argument in arguments]
+        a, directions, _ = self.at(*(part[:1] for part in here))
+        (square,) = self._over[0](*(part[:1] for part in here))
+        x = np.repeat(directions, count, axis=0)
+        bent, turned = OverPoints(self.turning)(*here, x, *ways)
+        moved, _ = solved_at(np.repeat(square, count, axis=0), -bent)
+        (through,) = self._over[1](*here, moved)
+        return a[0], turned + through
+
+
+def solved_at(square: Array, sides: Array) -> tuple[Array, NDArray[np.bool_]]:
+    """Solutions at points, and where there are any: matrices that are not finite, or singular, give NaN."""
+    good: NDArray[np.bool_] = np.asarray(np.isfinite(square).all(axis=(1, 2)) & np.isfinite(sides).all(axis=(1, 2)))
+    if not good.all():
+        square = np.where(good[:, None, None], square, np.eye(square.shape[1]))
+    try:
+        found = np.linalg.solve(square, sides)
+    except np.linalg.LinAlgError:
+        good = good & (np.linalg.matrix_rank(square) == square.shape[1])
+        found = np.linalg.solve(np.where(good[:, None, None], square, np.eye(square.shape[1])), sides)
+    return np.where(good[:, None, None], found, np.nan), good

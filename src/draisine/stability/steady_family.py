@@ -1,0 +1,334 @@
+"""Families of steady motions over any number of parameter points, with their linear models: the engine of sweeps and maps.
+
+One motion is found with care (`steady`). The others follow it: the exact slope of the family predicts them, and Newton's method
+on as many well-chosen equations and unknowns corrects where the prediction is not exact. Straight running of a bicycle over
+speed needs no correction at all, since its spins are proportional to the speed. The linear models come from derivatives along the
+essential deviations alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import casadi as ca
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from draisine.expr.expression import closest
+from draisine.model.errors import ModelError
+from draisine.model.items import System
+from draisine.model.model import Model
+from draisine.program.equations import Equations
+from draisine.stability.batch_evaluation import OverPoints, as_written
+from draisine.stability.deviations import Deviations, Naming, deviations_of
+from draisine.stability.linearization import equations_of, linearize
+from draisine.stability.reduced_linearization import EssentialMatrix, solved_at
+from draisine.stability.routh import characteristic
+from draisine.stability.steady import LEAST_UNIT, SteadyMotion, SteadyProblem, steady
+from draisine.stability.straight_running import StraightFamily
+
+Array = NDArray[np.float64]
+
+CHUNK = 65_536  # points whose matrices are in memory at once
+EXACT = 1e-10  # residual, in units of the Jacobian's entries, below which a predicted motion needs no correction
+ROUND_OFF = 1e-15  # the same, beyond which no correction helps
+
+
+@dataclass(frozen=True)
+class Matrices:
+    """A of the essential deviations at points, and whether each point has its steady motion."""
+
+    A: Array
+    found: NDArray[np.bool_]
+
+
+class Family:
+    """Steady motions of a model as functions of varied quantities: wishes for the motion, inputs or parameters."""
+
+    def __init__(
+        self,
+        model: Model | System | Equations,
+        vary: Mapping[str, float],
+        *,
+        fixed: Mapping[str, float] | None = None,
+        free: Sequence[str] = (),
+        near: Mapping[str, float] | None = None,
+        parameters: Mapping[str, float] | None = None,
+        states: Sequence[str] = (),
+    ) -> None:
+        self.equations = e = equations_of(model)
+        self.vary = tuple(vary)
+        self._parameters = [p.name for p in e.parameters]
+        self._inputs = [i.name for i in e.inputs]
+        outputs = e.motion.output("outputs").labels if e.outputs else ()
+        known = [*self._parameters, *self._inputs, *(q.name for q in (*e.states, *e.velocities)), *outputs]
+        for name in vary:
+            if name not in known:
+                raise ModelError(f"{e.name} has no parameter, input, state or output of motion {name!r}{closest(name, known)}")
+        given = {n: v for n, v in vary.items() if n in self._parameters}
+        wishes = {**(fixed or {}), **{n: v for n, v in vary.items() if n not in self._parameters}}
+        self.base: SteadyMotion = steady(e, wishes, free=free, near=near, parameters={**(parameters or {}), **given})
+        self._choose_states(states)
+        own = [n for n in (*vary, *wishes) if n in (*self._parameters, *self._inputs)]
+        coordinates = self._held_coordinates
+        self.problem = SteadyProblem(e, coordinates, [*free, *dict.fromkeys(own)], {**wishes, **given})
+        self._prepare()
+
+    # ------------------------------------------------------------ the first motion
+
+    def _choose_states(self, states: Sequence[str]) -> None:
+        full = linearize(self.base, states=states)
+        essential = full.essential()
+        self.states = essential.states
+        self.left_out = essential.left_out
+        self.full_states = full.states
+        self.deviations: Deviations = deviations_of(self.equations, tuple(states))
+
+    @cached_property
+    def _held_coordinates(self) -> list[str]:
+        e = self.equations
+        plain = deviations_of(e)
+        slopes = plain.slopes(0.0, self.base.x[None], self.base.u[None], self.base.p[None])
+        names = plain.choose(slopes).names
+        return [n for n in names if n not in self.base.ignorable and n not in e.independent]
+
+    def _prepare(self) -> None:
+        """Which equations and unknowns make the problem square, and how the motion changes with each varied quantity."""
+        problem, base = self.problem, self.base
+        self._y = problem.pack(base.x, base.u, base.p)
+        _, jacobian = problem.evaluate(self._y, base.x, base.u, base.p)
+        # forces and angles stand side by side: each unknown in units of its size, each equation in units of its entries
+        self._sizes = np.maximum(np.abs(self._y), 1.0)
+        self._units = np.maximum(np.linalg.norm(jacobian * self._sizes, axis=1), LEAST_UNIT)
+        scaled = jacobian * self._sizes / self._units[:, None]
+        self._rows = _independent_columns(scaled.T)
+        # where motions form a family by themselves, the one is taken that is nearest to the prediction
+        self._idle = np.linalg.svd(scaled[self._rows])[2][len(self._rows) :]
+        self._scale = max(1.0, float(np.abs(jacobian).max()))
+        self._at = np.array([problem.fixed[name] for name in self.vary])
+        self._slope = self._followed(jacobian[None], self._wanted_columns(len(jacobian))[None])[0][0]
+        slopes = self.deviations.slopes(0.0, base.x[None], base.u[None], base.p[None])
+        self.naming: Naming = self.deviations.choose(slopes)
+
+    def _followed(self, jacobian: Array, sides: Array) -> tuple[Array, NDArray[np.bool_]]:
+        """The change of y that changes F by `sides`, of least size, at points; and where there is one."""
+        rows = self._rows
+        units = self._units[rows, None]
+        idle = np.broadcast_to(self._idle, (len(jacobian), *self._idle.shape))
+        square = np.concatenate([jacobian[:, rows] * self._sizes / units, idle], axis=1)
+        right = np.concatenate([sides[:, rows] / units, np.zeros((len(sides), len(self._idle), sides.shape[2]))], axis=1)
+        change, good = solved_at(square, right)
+        return change * self._sizes[:, None], good
+
+    def _wanted_columns(self, count: int) -> Array:
+        """−∂F/∂(varied quantity): 1 in the row that fixes it."""
+        names = list(self.problem.fixed)
+        columns = np.zeros((count, len(self.vary)))
+        for k, name in enumerate(self.vary):
+            columns[count - len(names) + names.index(name), k] = 1.0
+        return columns
+
+    # ------------------------------------------------------------ motions
+
+    @cached_property
+    def _residual(self) -> OverPoints:
+        slots, residual, _ = self.problem._parts
+        return OverPoints(as_written(f"{self.equations.name}_steady_residual", slots, {"residual": residual}))
+
+    @cached_property
+    def _newton(self) -> OverPoints:
+        return OverPoints(self.problem.program)
+
+    def motions(self, points: Array) -> tuple[Array, NDArray[np.bool_]]:
+        """y of the steady motion at each point (points, varied quantities), and whether it was found."""
+        y = self._y + (points - self._at) @ self._slope.T
+        error, fine = self._errors(y, points)
+        wrong = ~(fine <= EXACT)
+        for _ in range(25):
+            if not wrong.any():
+                break
+            some = np.flatnonzero(wrong)
+            residual, jacobian = self._newton(*self._arguments(y[some], points[some]))
+            change, good = self._followed(jacobian, residual)
+            trial = y[some] - np.where(good[:, None], change[..., 0], 0.0)
+            left, finer = self._errors(trial, points[some])
+            # once it is small, it goes on as long as that helps: the last step brings it to round-off
+            better = good & np.isfinite(left) & ((finer < 0.5 * fine[some]) | (error[some] > EXACT))
+            y[some[better]], error[some[better]], fine[some[better]] = trial[better], left[better], finer[better]
+            wrong[some] = better & (finer > ROUND_OFF)
+            error[some[~good | ~np.isfinite(left)]] = np.inf
+        return y, np.asarray(error <= EXACT)
+
+    def _errors(self, y: Array, points: Array) -> tuple[Array, Array]:
+        """The largest residual in units of the largest entry of the Jacobian, and in units of each row's own."""
+        residual = np.abs(self._residual(*self._arguments(y, points))[0][..., 0])
+        return residual.max(axis=1) / self._scale, (residual / np.maximum(self._units, 1.0)).max(axis=1)
+
+    def _arguments(self, y: Array, points: Array) -> list[Array]:
+        problem, base = self.problem, self.base
+        count = len(y)
+        x = np.repeat(base.x[None], count, axis=0)
+        u, p = np.repeat(base.u[None], count, axis=0), np.repeat(base.p[None], count, axis=0)
+        x[:, : problem.own] = y[:, : problem.own]
+        solved = y.shape[1] - problem.own - len(problem.free)
+        for k, name in enumerate(problem.free):
+            target, names = (u, self._inputs) if name in self._inputs else (p, self._parameters)
+            target[:, names.index(name)] = y[:, problem.own + solved + k]
+        wanted = np.repeat(np.array(list(problem.fixed.values()))[None], count, axis=0)
+        for k, name in enumerate(self.vary):
+            wanted[:, list(problem.fixed).index(name)] = points[:, k]
+        return [np.zeros((count, 1)), x, u, p, y[:, problem.own : problem.own + solved], wanted]
+
+    # ------------------------------------------------------------ linear models
+
+    @cached_property
+    def linear(self) -> EssentialMatrix:
+        return EssentialMatrix(self.equations, self.deviations, self.naming, self.states)
+
+    @cached_property
+    def straight(self) -> StraightFamily | None:
+        """The family as one program, where the motion predicted is the motion."""
+        return StraightFamily.of(self)
+
+    def matrices(self, points: Array) -> Matrices:
+        """A of the essential deviations at points (points, varied quantities)."""
+        points = np.asarray(points, dtype=float).reshape(-1, len(self.vary))
+        parts = [self._some(points[i : i + CHUNK]) for i in range(0, len(points), CHUNK)]
+        return Matrices(np.concatenate([p.A for p in parts]), np.concatenate([p.found for p in parts]))
+
+    def polynomials(self, points: Array) -> tuple[Array, NDArray[np.bool_]]:
+        """Coefficients of the characteristic polynomial at points, see `routh`, and where there is a steady motion."""
+        count = len(points)
+        if self.straight is None:
+            coefficients, found = np.zeros((count, len(self.states))), np.zeros(count, dtype=bool)
+        else:
+            coefficients, found = self.straight.polynomials(points)
+        rest = np.flatnonzero(~found)
+        if len(rest):
+            others = self._corrected(points[rest])
+            coefficients[rest] = characteristic(np.where(others.found[:, None, None], others.A, 0.0))
+            found[rest] = others.found
+        return coefficients, found
+
+    def _some(self, points: Array) -> Matrices:
+        if self.straight is None:
+            return self._corrected(points)
+        a, found = self.straight.matrices(points)
+        rest = np.flatnonzero(~found)
+        if len(rest):
+            others = self._corrected(points[rest])
+            a[rest], found[rest] = others.A, others.found
+        return Matrices(a, found)
+
+    def _corrected(self, points: Array) -> Matrices:
+        """By Newton's method where the prediction is not exact."""
+        y, found = self.motions(points)
+        a, _, good = self.linear.at(*self._arguments(y, points)[:5])
+        found = found & good
+        return Matrices(np.where(found[:, None, None], a, np.nan), found)
+
+    def why_missing(self, point: Array) -> str:
+        """Why there is no steady motion at a point, as far as the equations tell."""
+        points = np.asarray(point, dtype=float).reshape(1, len(self.vary))
+        y = self._y + (points - self._at) @ self._slope.T
+        _, x, u, p = (part[0] for part in self._arguments(y, points)[:4])
+        from draisine.stability.singularity_message import what_is_singular
+
+        if np.isfinite(x).all() and (singular := what_is_singular(SteadyMotion(self.equations, x, u, p, {}, ()))):
+            return singular
+        if not np.isfinite(self._residual(*self._arguments(y, points))[0]).all():
+            return "its equations have no finite value there"
+        return "none was found by Newton's method from those beside it"
+
+    def singular_at(self, points: Array) -> tuple[int, str] | None:
+        """Which of some points is nearest to a singular configuration, and which, where the motion comes near to one."""
+        e = self.equations
+        if e.causes is None or not np.abs(self._slope[: len(e.coordinates)]).max() > 1e-9:
+            return None  # the configuration stays as it is
+        y, found = self.motions(points)
+        values = np.where(found[:, None], OverPoints(e.causes)(*self._arguments(y, points)[:4])[0][..., 0], 0.0)
+        place, cause = np.unravel_index(int(np.argmax(values)), values.shape)
+        return (int(place), e.causes.outputs[0].labels[cause]) if values.max() > e.condition_limit else None
+
+    # ------------------------------------------------------------ derivatives
+
+    def derivatives(self, point: Array) -> tuple[Array, Array, dict[str, Array]]:
+        """A at a point, ∂A/∂(varied quantity) (varied, states, states), and dA/dparameter for every parameter, all else that is
+        given held; exact, the motion following."""
+        points = np.asarray(point, dtype=float).reshape(1, len(self.vary))
+        y, found = self.motions(points)
+        if not found[0]:
+            given = ", ".join(f"{n} = {v:g}" for n, v in zip(self.vary, points[0], strict=True))
+            raise ModelError(f"{self.equations.name}: there is no steady motion at {given} to differentiate about")
+        arguments = self._arguments(y, points)
+        (jacobian,) = self._newton(*arguments)[1]
+        (by_parameter,) = self._by_parameters(*arguments)[0]
+        right = np.hstack([self._wanted_columns(len(jacobian)), -by_parameter])
+        moved = self._followed(jacobian[None], right[None])[0][0]
+        ways = self._ways(moved)
+        a, turned = self.linear.derivatives([argument[0] for argument in arguments[:5]], ways)
+        count = len(self.vary)
+        slopes = dict(zip(self._parameters, turned[count:], strict=True))
+        # a parameter that is varied or free is not given: its value is what the motion makes it
+        slopes |= {
+            n: turned[self.vary.index(n)] if n in self.vary else np.zeros_like(a)
+            for n in self._parameters
+            if n in self.problem.free
+        }
+        return a, turned[:count], slopes
+
+    @cached_property
+    def _by_parameters(self) -> OverPoints:
+        slots, residual, _ = self.problem._parts
+        return OverPoints(as_written(f"{self.equations.name}_by_parameters", slots, {"slope": ca.jacobian(residual, slots["p"])}))
+
+    def _ways(self, moved: Array) -> list[Array]:
+        """Directions (ways, size) of x, u, p and z: first along the varied quantities, then along the parameters."""
+        problem, base = self.problem, self.base
+        count = moved.shape[1]
+        x, u, p = (np.zeros((count, len(base_part))) for base_part in (base.x, base.u, base.p))
+        x[:, : problem.own] = moved[: problem.own].T
+        p[len(self.vary) :] = np.eye(len(base.p))
+        solved = len(moved) - problem.own - len(problem.free)
+        for k, name in enumerate(problem.free):
+            target, names = (u, self._inputs) if name in self._inputs else (p, self._parameters)
+            target[:, names.index(name)] = moved[problem.own + solved + k]
+        return [x, u, p, moved[problem.own : problem.own + solved].T]
+
+
+def sweep_values(name: str, given: ArrayLike | tuple[float, float, int]) -> Array:
+    """Values to sweep: an array of finite numbers, or (first, last, number of values)."""
+    try:
+        if isinstance(given, tuple) and len(given) == 3 and isinstance(given[2], int) and given[2] >= 2:
+            values = np.linspace(float(given[0]), float(given[1]), given[2])
+        else:
+            plain = np.atleast_1d(np.asarray(given))
+            values = plain.astype(float) if not np.iscomplexobj(plain) else np.zeros((0, 0))
+    except (TypeError, ValueError):
+        values = np.zeros((0, 0))
+    if values.ndim != 1 or not len(values) or not np.isfinite(values).all():
+        raise ModelError(
+            f"the values of {name!r} to sweep must be finite real numbers in one row, or (first, last, number of values); "
+            f"got {given!r}"
+        )
+    return values
+
+
+def _independent_columns(matrix: Array) -> NDArray[np.int64]:
+    """Columns that span the others, each the largest that earlier ones leave over (Gram–Schmidt with pivoting)."""
+    left = matrix.copy()
+    chosen: list[int] = []
+    first = 0.0
+    for _ in range(min(matrix.shape)):
+        sizes = np.linalg.norm(left, axis=0)
+        best = int(np.argmax(sizes))
+        first = max(first, float(sizes[best]))
+        if sizes[best] <= 1e-9 * first:
+            break
+        chosen.append(best)
+        unit = left[:, best] / sizes[best]
+        for _ in range(2):  # twice is enough for orthogonality to round-off
+            left = left - np.outer(unit, unit @ left)
+    return np.sort(np.array(chosen, dtype=np.int64))

@@ -1,0 +1,147 @@
+"""Families whose motions can be written down, as one short program: numbers of the varied quantities → A.
+
+Straight running of a two-wheeler is such a family: over speed and over any of its parameters, lean and steer stay zero and the
+spins are the speed over the radius. The first slope predicts it, or one step of Newton's method, written out. Put into the exact
+program, the zeros leave a few hundred operations of many thousand. Whether the motion is steady is computed along with A, point
+by point; where it is not, the family corrects.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import casadi as ca
+import numpy as np
+from numpy.typing import NDArray
+
+from draisine.dynamics.kinematics.vectors import exact
+from draisine.dynamics.linear_systems import solve
+from draisine.program.program import Program
+from draisine.stability.batch_evaluation import OverPoints, as_written
+
+if TYPE_CHECKING:
+    from draisine.stability.steady_family import Family
+
+Array = NDArray[np.float64]
+
+LARGEST = 50  # unknowns of a motion, beside what varies, beyond which nothing is written out
+FEW = 24  # points at which it is tried whether predictions are exact
+NEARLY = 1e-13  # a number so near to a whole one is that number
+
+
+class StraightFamily:
+    """A, or its characteristic polynomial, and the misfit of the motion, at values of the varied quantities."""
+
+    def __init__(self, family: Family, corrected: bool) -> None:
+        self.family = family
+        self._corrected = corrected
+        self._points = ca.SX.sym("points", len(family.vary))
+
+    @staticmethod
+    def of(family: Family) -> StraightFamily | None:
+        """None where the motion cannot be written down beside the first one."""
+        if len(family._y) - len(family.vary) > LARGEST:
+            return None
+        rng = np.random.default_rng(2007)
+        size = np.maximum(np.abs(family._at), 0.1)
+        points = family._at + rng.uniform(-1e-3, 1e-3, (FEW, len(family._at))) * size
+        ways = [
+            StraightFamily(family, corrected=False),
+            *([StraightFamily(family, corrected=True)] if _aligned(family._idle) else []),
+        ]
+        return next((made for made in ways if made.matrices(points)[1].mean() > 0.5), None)
+
+    @cached_property
+    def _written(self) -> tuple[ca.SX, ca.SX]:
+        """A and the misfit in symbols."""
+        f = self.family
+        shift = self._points - ca.DM(f._at)
+        y = ca.SX(ca.DM(_rounded(f._y))) + ca.SX(ca.sparsify(ca.DM(_rounded(f._slope)))) @ shift
+        if self._corrected:
+            residual, jacobian = f.problem.program.function.call(self._arguments(y))
+            columns = np.flatnonzero(np.abs(f._idle).sum(axis=0) < NEARLY).tolist()
+            y[columns] -= ca.vertcat(*_solved(jacobian[f._rows.tolist(), columns], [residual[f._rows.tolist()]])[0])
+        arguments = self._arguments(y)
+        (residual,) = f._residual.program.function.call(arguments)
+        (square,) = f.linear.spanning.function.call(arguments[:5])
+        directions = _solved(square, [ca.SX(column) for column in f.linear.sides.T])
+        (a,) = f.linear.along.function.call([*arguments[:5], ca.horzcat(*[ca.vertcat(*column) for column in directions])])
+        # a sum, since a maximum would hide what is not a number
+        return ca.densify(a), ca.sum1(ca.fabs(residual) / ca.DM(np.maximum(f._units, 1.0)))
+
+    def _arguments(self, y: ca.SX) -> list[ca.SX]:
+        """t, x, u, p, z and what is wanted, in symbols where they vary."""
+        f = self.family
+        problem = f.problem
+        x, u, p = (ca.SX(ca.DM(_rounded(part))) for part in (f.base.x, f.base.u, f.base.p))
+        x[: problem.own] = y[: problem.own]
+        solved = y.numel() - problem.own - len(problem.free)
+        for k, name in enumerate(problem.free):
+            target, names = (u, f._inputs) if name in f._inputs else (p, f._parameters)
+            target[names.index(name)] = y[problem.own + solved + k]
+        wanted = ca.SX(ca.DM(list(problem.fixed.values())))
+        for k, name in enumerate(f.vary):
+            wanted[list(problem.fixed).index(name)] = self._points[k]
+        return [ca.SX(0), x, u, p, y[problem.own : problem.own + solved], wanted]
+
+    @cached_property
+    def _matrix(self) -> OverPoints:
+        a, misfit = self._written
+        name = f"{self.family.equations.name}_straight"
+        return OverPoints(as_written(name, {"points": self._points}, {"A": a, "misfit": misfit}))
+
+    @cached_property
+    def _polynomial(self) -> OverPoints:
+        a, misfit = self._written
+        name = f"{self.family.equations.name}_straight_polynomial"
+        return OverPoints(as_written(name, {"points": self._points}, {"coefficients": _characteristic(a), "misfit": misfit}))
+
+    @property
+    def program(self) -> Program:
+        """(points) → A, and the misfit of the motion; exact where that is at most `family.EXACT`."""
+        return self._matrix.program
+
+    def matrices(self, points: Array) -> tuple[Array, NDArray[np.bool_]]:
+        a, misfit = self._matrix(points)
+        found = self._exact(a, misfit)
+        return np.where(found[:, None, None], a, np.nan), found
+
+    def polynomials(self, points: Array) -> tuple[Array, NDArray[np.bool_]]:
+        """Coefficients of det(λ − A) below the first, highest power first (points, states)."""
+        coefficients, misfit = self._polynomial(points)
+        return coefficients[..., 0], self._exact(coefficients, misfit)
+
+    def _exact(self, values: Array, misfit: Array) -> NDArray[np.bool_]:
+        from draisine.stability.steady_family import EXACT
+
+        return np.asarray((misfit[:, 0, 0] <= EXACT) & np.isfinite(values).all(axis=(1, 2)))
+
+
+def _aligned(idle: Array) -> bool:
+    """Whether the directions that nothing determines are unknowns by themselves."""
+    shares = np.diag(idle.T @ idle)
+    return bool(np.all((shares < NEARLY) | (np.abs(shares - 1) < NEARLY)))
+
+
+def _solved(square: ca.SX, sides: Sequence[ca.SX]) -> list[list[ca.SX]]:
+    rows = [[exact(square[i, j]) for j in range(square.shape[1])] for i in range(square.shape[0])]
+    return solve(rows, [[exact(side[i]) for i in range(side.numel())] for side in sides])
+
+
+def _rounded(values: Array) -> Array:
+    """Zeros and ones that Newton's method left a rounding error away, as such: they make the program short."""
+    whole = np.round(values)
+    return np.where(np.abs(values - whole) <= NEARLY * np.maximum(np.abs(whole), 1.0), whole, values)
+
+
+def _characteristic(a: ca.SX) -> ca.SX:
+    """By Faddeev and LeVerrier."""
+    k = a.shape[0]
+    coefficients = [ca.SX(1)]
+    m = ca.SX(k, k)
+    for j in range(1, k + 1):
+        m = a @ m + coefficients[-1] * ca.SX.eye(k)
+        coefficients.append(-ca.trace(a @ m) / j)
+    return ca.vertcat(*coefficients[1:])

@@ -1,0 +1,95 @@
+"""What the constraints leave free at a start: which quantities they decide by themselves, and which few tell all the rest.
+
+Sliders that change lengths must not turn the bicycle: what is kept while they move is a full set of independent quantities, lean,
+heading and speed before others, so that a slider moved there and back leaves everything as it was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from draisine.simulation.initial.evaluation import Of, Pattern
+from draisine.simulation.initial.problem import StartProblem
+from draisine.simulation.initial.result import Start
+
+Array = NDArray[np.float64]
+
+FIRST = ("lean", "heading", "speed")  # kept before others
+_DECIDED = 1e-6  # of a gradient's length, outside of what the constraints span
+_NEW = 0.03  # the same for a quantity that tells something which those before it do not
+
+
+@dataclass(frozen=True, eq=False)
+class Freedoms:
+    """Gradients of constraints, outputs and unknowns at a start, by level: positions by q, velocities by v."""
+
+    problem: StartProblem
+    start: Start
+
+    @cached_property
+    def _rows(self) -> dict[str, Array]:
+        """The gradients of all constraints and outputs of motion, by level."""
+        e = self.problem.equations
+        given = 0.0, np.zeros(len(e.inputs)), e.default_parameters
+        evaluate = self.problem.evaluator(given)
+        levels: tuple[tuple[str, Pattern, Of, Sequence[str]], ...] = (
+            ("position", self.problem.by_q, "q", self.problem.unknowns[0]),
+            ("velocity", self.problem.by_v, "v", self.problem.unknowns[1]),
+        )
+        found = {}
+        for level, pattern, of, unknowns in levels:
+            rows = np.zeros((len(self.problem.names), len(unknowns)))
+            rows[pattern.rows, pattern.columns] = evaluate(self.start.q, self.start.v, of)[1]
+            found[level] = rows
+        return found
+
+    def _gradients(self, level: str) -> dict[str, Array]:
+        """Of outputs and unknowns of a level, those first that are kept first."""
+        rows, moving = self._rows[level], level == "velocity"
+        own = self.problem.unknowns[1 if moving else 0]
+        found = {name: rows[k] for name, k in self.problem.places.items() if bool(self.problem.moving[k]) == moving}
+        found |= dict(zip(own, np.eye(len(own)), strict=True))
+        return {name: found[name] for name in sorted(found, key=lambda name: name not in FIRST)}
+
+    def _span(self, level: str) -> Array:
+        """Orthonormal rows that the constraints of a level span."""
+        constraints = self._rows[level][list(self.problem.constraints[level])]
+        if not constraints.size or not np.isfinite(constraints).all():
+            return np.zeros((0, self._rows[level].shape[1]))
+        _, sizes, right = np.linalg.svd(constraints, full_matrices=False)
+        return np.asarray(right[sizes > 1e-10 * sizes.max(initial=1e-300)])
+
+    @cached_property
+    def decided(self) -> frozenset[str]:
+        """Quantities that the constraints alone decide, as they do a bicycle's pitch."""
+        found = []
+        for level in ("position", "velocity"):
+            span = self._span(level)
+            found += [name for name, row in self._gradients(level).items() if len(span) and _left(row, span) <= _DECIDED]
+        return frozenset(found)
+
+    def kept(self, level: str, wanted: Sequence[str]) -> list[str]:
+        """Of some quantities as many as are free of one another: those of `FIRST`, then each time the one that adds most."""
+        gradients = {name: row for name, row in self._gradients(level).items() if name in wanted and np.isfinite(row).all()}
+        span, found = self._span(level), list[str]()
+        while len(span) < span.shape[1]:
+            new = {name: _left(row, span) for name, row in gradients.items() if name not in found}
+            chosen = next((name for name in FIRST if new.get(name, 0.0) > _NEW), max(new, key=lambda n: new[n], default=""))
+            if new.get(chosen, 0.0) <= _NEW:
+                break
+            rest = gradients[chosen] - span.T @ (span @ gradients[chosen])
+            rest -= span.T @ (span @ rest)  # twice is enough
+            span = np.vstack([span, rest / np.linalg.norm(rest)])
+            found.append(chosen)
+        return found
+
+
+def _left(row: Array, span: Array) -> float:
+    """The part of a gradient's length that lies outside of what some rows span."""
+    length = float(np.linalg.norm(row))
+    return float(np.linalg.norm(row - span.T @ (span @ row))) / length if length else 0.0

@@ -1,0 +1,134 @@
+"""Rides recorded in the studio, stepped again: each recorded step from the recorded state before it.
+
+A whole ride cannot be repeated from its start where the motion is unstable, since roundings grow; single steps can, whatever the
+speed. The step is that of `web/runtime.js`: the classical Runge–Kutta method with inputs held, then one projection onto the
+position constraints.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from draisine.codegen.jit.kernel import Kernel
+from draisine.codegen.jit.kernel import compile as compile_program
+from draisine.dynamics.derive import derive
+from draisine.model.items import System
+from draisine.model.model import Model
+from draisine.program.equations import Equations
+from draisine.results.trajectory import Trajectory
+from draisine.simulation.methods.rk4 import SCHEME
+
+Array = NDArray[np.float64]
+
+REPRODUCED = 1e-9
+
+
+@dataclass(frozen=True)
+class Replay:
+    """The largest difference between a recorded step and the same step made here, in units of max(1, |value|)."""
+
+    model: str
+    steps: int
+    error: float
+    state: str  # in which it is
+    time: float  # at which that step ends
+
+    @property
+    def reproduced(self) -> bool:
+        return self.error <= REPRODUCED
+
+    def __str__(self) -> str:
+        verdict = "reproduced" if self.reproduced else "NOT reproduced"
+        worst = f"largest difference {self.error:.2g} in {self.state} at {self.time:g} s" if self.steps else "no step"
+        return f"{self.model}: {self.steps} recorded steps, {verdict} to {REPRODUCED:g} ({worst})"
+
+
+def replay(ride: Trajectory, model: Model | System | Equations | None = None) -> Replay:
+    """Step a recorded ride again, step by step; `model` is its description where the gallery does not have it.
+
+    >>> import draisine as dr
+    >>> from draisine.studio import replay
+    >>> replay(dr.load("ride.csv"))  # doctest: +SKIP
+    Replay(model='bicycle', steps=751, error=4.5e-15, state='frame_wx', time=0.812)
+    """
+    step = _step_of(ride)
+    equations = _equations(ride, model)
+    x, u, p = _columns(ride, equations)
+    if not (np.isfinite(x).all() and np.isfinite(u).all() and np.isfinite(p).all()):
+        raise ValueError(f"the ride of {ride.model!r} has states, inputs or parameters that are not finite")
+    before = np.concatenate([np.arange(s.start, max(s.stop - 1, s.start)) for s in ride.segments]).astype(int)
+    _check_times(ride, before, step)
+    if not len(before):
+        return Replay(ride.model, 0, 0.0, "", float(ride.time[0]))
+    made = _stepped(equations, ride.time[before], x[before], u[before], p, step)
+    wanted = x[before + 1]
+    errors = np.abs(made - wanted) / np.maximum(1.0, np.abs(wanted))
+    errors = np.where(np.isfinite(errors), errors, np.inf)
+    row, column = np.unravel_index(int(np.argmax(errors)), errors.shape)
+    name = equations.states[int(column)].name
+    return Replay(ride.model, len(before), float(errors[row, column]), name, float(ride.time[before[row] + 1]))
+
+
+def _step_of(ride: Trajectory) -> float:
+    """The length of its steps, as its recorder says."""
+    said: Any = ride.scene.get("studio")
+    if not isinstance(said, dict):
+        raise ValueError(f"this run of {ride.model!r} was not recorded in the studio: it does not say by which steps it was made")
+    step = said.get("step")
+    if said.get("method") != "RK4" or not isinstance(step, int | float) or not 0 < step < math.inf:
+        raise ValueError(f"the ride of {ride.model!r} should say {{'method': 'RK4', 'step': seconds}}, got {said!r:.80}")
+    return float(step)
+
+
+def _equations(ride: Trajectory, model: Model | System | Equations | None) -> Equations:
+    if model is None:
+        from draisine import gallery
+
+        model = gallery.model(ride.model)
+    return model if isinstance(model, Equations) else derive(model)
+
+
+def _columns(ride: Trajectory, equations: Equations) -> tuple[Array, Array, Array]:
+    """States and inputs, (samples, size), and parameters, in the order of the equations."""
+
+    def table(names: Sequence[str]) -> Array:
+        return np.column_stack([ride[name] for name in names]) if names else np.zeros((len(ride), 0))
+
+    missing = [p.name for p in equations.parameters if p.name not in ride.parameters]
+    if missing:
+        raise ValueError(f"the ride of {ride.model!r} does not tell the parameter {missing[0]!r}")
+    p = np.array([ride.parameters[q.name] for q in equations.parameters])
+    return table([s.name for s in equations.states]), table([i.name for i in equations.inputs]), p
+
+
+def _check_times(ride: Trajectory, before: NDArray[np.int_], step: float) -> None:
+    gaps = ride.time[before + 1] - ride.time[before]
+    wrong = np.flatnonzero(np.abs(gaps - step) > 1e-9 * max(1.0, float(np.abs(ride.time).max())))
+    if len(wrong):
+        at = ride.time[before[wrong[0]]]
+        raise ValueError(
+            f"the ride of {ride.model!r} says its steps are {step:g} s long, but after {at:g} s comes one of {gaps[wrong[0]]:g} s"
+        )
+
+
+def _stepped(equations: Equations, t: Array, x: Array, u: Array, p: Array, h: float) -> Array:
+    """One step from each state."""
+    dynamics = compile_program(equations.explicit)
+    slopes: list[Array] = []
+    for nodes, weights in zip(SCHEME.nodes[:4], SCHEME.weights[:4], strict=True):
+        here = x + h * sum((w * k for w, k in zip(weights, slopes, strict=False)), np.zeros_like(x))
+        slopes.append(_called(dynamics, t + nodes * h, here, u, p))
+    made = x + h * sum((w * k for w, k in zip(SCHEME.weights[4], slopes, strict=False)), np.zeros_like(x))
+    if equations.project is None:
+        return np.asarray(made)
+    return _called(compile_program(equations.project), t + h, made, u, p)
+
+
+def _called(kernel: Kernel, t: Array, x: Array, u: Array, p: Array) -> Array:
+    return np.asarray(kernel.map(t[:, None], x, u, p)[0]).reshape(x.shape)

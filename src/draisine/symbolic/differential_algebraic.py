@@ -1,0 +1,199 @@
+"""Differential-algebraic systems typed in SymPy: semi-explicit ẋ = f(x, z), 0 = g(x, z), and fully implicit 0 = F(t, y, ẏ).
+
+    >>> import sympy as sp
+    >>> x, y, vx, vy, tension, g = sp.symbols("x y vx vy tension g")
+    >>> e = semi_explicit(
+    ...     "pendulum",
+    ...     {x: vx, y: vy, vx: -x * tension, vy: -y * tension - g},
+    ...     constraints={"length": x**2 + y**2 - 1}, unknowns=[tension],
+    ...     parameters={g: 9.81}, start={x: 1.0},
+    ... )
+    >>> [c.name for c in e.constraints]  # the last two are hidden
+    ['length', 'length_rate', 'length_rate_rate']
+    >>> e.dynamics.index
+    (1, 1, 2, 2, 3)
+
+Nothing is reduced: the system is stepped as it stands, by implicit methods. `index_of` tells its index, `reduce_index` lowers it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import casadi as ca
+
+from draisine.dynamics.dae.hidden_constraints import completed
+from draisine.dynamics.dae.prolongation import entries, full_signature
+from draisine.dynamics.dae.signature_method import offsets
+from draisine.model.errors import ModelError
+from draisine.program.dae_residual import Implicit
+from draisine.program.equations import Equations
+from draisine.program.program import Program
+from draisine.symbolic.symbol_table import Alphabet, Surroundings
+from draisine.symbolic.sympy_input import plain
+
+Named = Mapping[str, Any] | Sequence[Any]
+
+
+def semi_explicit(
+    name: str,
+    rates: Mapping[Any, Any],
+    *,
+    algebraic: Mapping[Any, Any] | None = None,
+    constraints: Named = (),
+    unknowns: Sequence[Any] = (),
+    parameters: Mapping[Any, float] | None = None,
+    inputs: Sequence[Any] = (),
+    outputs: Mapping[str, Any] | None = None,
+    start: Mapping[Any, float] | None = None,
+    units: Mapping[Any, str] | None = None,
+) -> Equations:
+    """Equations of ẋ = f(t, x, z, u, p), 0 = g(t, x, z, u, p), of any index.
+
+    - `rates`: state x → its rate f.
+    - `constraints`: name → g, or a sequence of g, with the algebraic `unknowns` z, as many; or
+    - `algebraic`: z → g, where each equation belongs to an unknown by nature. Its name is then `z_equation`.
+    - `parameters`, `inputs`, `outputs`, `start`, `units`: as for `first_order`; z has a start too, from which it is solved for.
+    """
+    rows = {f"{plain(z)}_equation": g for z, g in (algebraic or {}).items()} | dict(_named(constraints, "g"))
+    loose = [*(algebraic or {}), *unknowns]
+    _check_square(name, len(rates) + len(loose), len(rates) + len(rows), list(rows), [plain(z) for z in loose])
+    given = Surroundings(parameters or {}, inputs, outputs or {}, start or {}, units or {})
+    words = Alphabet(name, "state or unknown", [*rates, *loose], given)
+    slopes = [_still(words, rate, f"the rate of {plain(x)!r}") for x, rate in rates.items()]
+    lowered = [(f"{words.names[i]}_rate", words.rate[i] - slope) for i, slope in enumerate(slopes)]
+    lowered += [(row, _still(words, g, f"constraint {row!r}")) for row, g in rows.items()]
+    return _posed(words, lowered, moving=len(rates))
+
+
+def implicit(
+    name: str,
+    residuals: Named,
+    unknowns: Sequence[Any],
+    *,
+    rates: Mapping[Any, Any] | None = None,
+    parameters: Mapping[Any, float] | None = None,
+    inputs: Sequence[Any] = (),
+    outputs: Mapping[str, Any] | None = None,
+    start: Mapping[Any, float] | None = None,
+    units: Mapping[Any, str] | None = None,
+) -> Equations:
+    """Equations of a fully implicit system 0 = F(t, y, ẏ, u, p), of any index.
+
+    - `residuals`: name → F, or a sequence; `unknowns`: y, functions of time as `dynamicsymbols` makes them, whose derivatives
+      `y.diff()` may enter; an unknown without a rate may be a plain symbol.
+    - `rates`: unknown → the symbol that stands for its rate, for those who write without functions of time.
+    - `parameters`, `inputs`, `outputs`, `start`, `units`: as for `first_order`.
+
+    Unknowns whose rates enter come first among the coordinates, then the algebraic ones.
+
+    >>> import sympy as sp
+    >>> from sympy.physics.mechanics import dynamicsymbols
+    >>> y1, y2 = dynamicsymbols("y1 y2")
+    >>> eps = sp.Symbol("eps")
+    >>> e = implicit("stiff", {"slow": y1.diff() - y2, "fast": eps * y2.diff() + y1 + y2}, [y1, y2], parameters={eps: 1e-6})
+    >>> e.dynamics.residual([0.0], [1.0, 2.0], [3.0, 4.0], [], [0.5])[0].tolist()
+    [1.0, 5.0]
+    """
+    from sympy.physics.vector import dynamicsymbols
+
+    rows, t = _named(residuals, "equation"), dynamicsymbols._t
+    _check_square(name, len(unknowns), len(rows), [row for row, _ in rows], [plain(y) for y in unknowns])
+    symbols = {y: y.diff(t) for y in unknowns if getattr(y, "args", ()) == (t,)}
+    for unknown in rates or {}:
+        if unknown not in unknowns:
+            raise ModelError(f"{name}: a rate is given for {plain(unknown)!r}, which is not an unknown; add it to unknowns")
+    symbols |= dict(rates or {})
+    met = _met(name, [e for _, e in rows], symbols)
+    ordered = [y for y in unknowns if y in met] + [y for y in unknowns if y not in met]
+    given = Surroundings(parameters or {}, inputs, outputs or {}, start or {}, units or {})
+    words = Alphabet(name, "unknown", ordered, given, {y: symbols[y] for y in ordered if y in symbols})
+    lowered = [(row, words.lower_with_rates(e, f"equation {row!r}")) for row, e in rows]
+    return _posed(words, lowered, moving=0)
+
+
+def _posed(words: Alphabet, rows: Sequence[tuple[str, ca.SX]], moving: int) -> Equations:
+    """Checked, put into programs, and completed by what is hidden. The first `moving` rows give rates and need no check."""
+    _check_rows(words, rows, moving)
+    residual = ca.vertcat(*[row for _, row in rows])
+    outputs = {"residual": (residual, [label for label, _ in rows])}
+    program = Program.build(f"{words.name}_residual", words.arguments(rates=True), outputs, words.units)
+    dynamics = Implicit(words.name, program)
+    offsets(full_signature(dynamics), [label for label, _ in rows], words.names, words.name)  # complains if there are none
+    return completed(words.equations(dynamics))
+
+
+def _still(words: Alphabet, expression: Any, what: str) -> ca.SX:
+    """An expression without rates."""
+    import sympy
+
+    found = sorted(sympy.sympify(expression, strict=True).atoms(sympy.Derivative), key=str)
+    if found:
+        raise ModelError(
+            f"{words.name}: {what} contains the rate {found[0]}; a semi-explicit system has rates on its left sides alone. Put "
+            "the rate's expression in, or pose the system with implicit(…)"
+        )
+    return words.lower(expression, what)
+
+
+def _met(name: str, expressions: Sequence[Any], symbols: Mapping[Any, Any]) -> set[Any]:
+    """Unknowns whose rates enter; derivatives that nobody can place are refused."""
+    import sympy
+
+    found: set[Any] = set()
+    owner = {symbol: y for y, symbol in symbols.items()}
+    for expression in expressions:
+        expression = sympy.sympify(expression, strict=True)
+        for derivative in expression.atoms(sympy.Derivative):
+            if derivative.derivative_count > 1:
+                inner = plain(derivative.expr)
+                raise ModelError(
+                    f"{name}: {derivative} is a derivative of order {derivative.derivative_count}; make the rate an unknown of "
+                    f"its own, {inner}_rate, with the equation {inner}.diff() - {inner}_rate"
+                )
+            if derivative not in owner:
+                raise ModelError(
+                    f"{name}: {derivative} is the rate of something that is not an unknown; add {plain(derivative.expr)!r} to "
+                    "unknowns, or write the rate as a formula"
+                )
+        found |= {owner[s] for s in (*expression.free_symbols, *expression.atoms(sympy.Derivative)) if s in owner}
+    return found
+
+
+def _named(items: Named, stem: str) -> list[tuple[str, Any]]:
+    if isinstance(items, Mapping):
+        return list(items.items())
+    return [(f"{stem}{i + 1}", item) for i, item in enumerate(items)]
+
+
+def _check_square(name: str, unknowns: int, equations: int, rows: Sequence[str], loose: Sequence[str]) -> None:
+    if not unknowns:
+        raise ModelError(f"{name}: give at least one unknown")
+    if unknowns != equations:
+        more = (
+            f"{unknowns - equations} more equations, or make unknowns parameters or inputs"
+            if unknowns > equations
+            else f"{equations - unknowns} more unknowns, or leave out equations that follow from others"
+        )
+        raise ModelError(
+            f"{name}: {unknowns} unknowns and {equations} equations; there must be as many of both. Unknowns to be found: "
+            f"{', '.join(loose) or 'none'}; equations for them: {', '.join(rows) or 'none'}. Give {more}"
+        )
+
+
+def _check_rows(words: Alphabet, rows: Sequence[tuple[str, ca.SX]], moving: int) -> None:
+    """Each equation contains an unknown, and each unknown is in an equation."""
+    everything = ca.vertcat(words.x, words.rate)
+    for label, row in rows[moving:]:
+        if not entries(row, everything):
+            raise ModelError(
+                f"{words.name}: equation {label!r} contains no unknown ({', '.join(words.names)}); it holds by itself or never. "
+                "Leave it out, or put in the unknown that it is to determine"
+            )
+    used = set(entries(ca.vertcat(*[row for _, row in rows]), everything))
+    for i, name in enumerate(words.names):
+        if i not in used and i + len(words.names) not in used:
+            raise ModelError(
+                f"{words.name}: the unknown {name!r} is in no equation, so that nothing determines it; leave it out, or put it in"
+            )

@@ -1,0 +1,131 @@
+"""The equations of a model as a document: name, picture, tree, tables, matrices of a small system, and the listing.
+
+What every format prints is gathered here once; `markdown`, `latex`, `webpage` and `sympy_source` print it. The picture comes from
+outside, drawn by those who can.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from draisine.dynamics.derive import derive
+from draisine.model.errors import ModelError
+from draisine.model.items import System
+from draisine.model.model import Model
+from draisine.program.equations import Equations
+from draisine.symbolic.rendering.listing import listing
+from draisine.symbolic.rendering.listing_items import Listing
+from draisine.symbolic.rendering.model_text import derived_in_brief, describe_as_data
+from draisine.symbolic.rendering.symbolic import SymbolicEquations, symbolic
+
+SMALL = 5_000  # operations up to which matrices are written beside the listing
+NO_BODIES = "no picture: the model was typed as formulas, and has no bodies to draw"
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A drawing: `svg` to be put into a page, `pdf` for print; `file` is its name, without suffix, beside the text."""
+
+    svg: str
+    pdf: bytes
+    file: str
+
+
+@dataclass(frozen=True)
+class Table:
+    title: str
+    head: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True)
+class Document:
+    """What every format prints. `system` is None where equations were typed by hand."""
+
+    name: str
+    about: str
+    brief: str
+    system: System | None
+    tree: tuple[tuple[int, str], ...]  # depth and words
+    tables: tuple[Table, ...]
+    listing: Listing
+    picture: Picture | None = None
+
+    @property
+    def remark(self) -> str:
+        """Why there is no picture, where there cannot be one."""
+        return NO_BODIES if self.system is None else ""
+
+    @cached_property
+    def matrices(self) -> SymbolicEquations | None:
+        """M, C, g, Q, D, b and the reduced equations, made short, where they are short enough to be read."""
+        if self.system is None:
+            return None
+        try:
+            found = symbolic(self.system)
+            length = sum(found.operations(name) for name in "MCgQDb")
+        except ModelError:
+            return None  # the road by energies does not know every contact: wheels that slip have a listing alone
+        return found.simplified() if length <= SMALL else None
+
+
+def document(model: Model | System | Equations, picture: Picture | None = None) -> Document:
+    """Everything that a document says about a model."""
+    system = None if isinstance(model, Equations) else model.freeze() if isinstance(model, Model) else model
+    equations = model if isinstance(model, Equations) else derive(model, work=False)
+    data = describe_as_data(equations, system)
+    tables = (
+        Table("Parameters", ("name", "value", "unit", "meaning"), _rows(data["parameters"], "default", "unit", "about")),
+        Table("Inputs", ("name", "unit", "meaning"), _rows(data["inputs"], "unit", "about")),
+        Table("State", ("name", "unit", "meaning"), tuple((s.name, s.unit, s.about) for s in equations.states)),
+        Table("Ties", ("name", "kind", "meaning"), _ties(data.get("ties", {}))),
+        Table(
+            "Constraints",
+            ("name", "kind", "level", "unit"),
+            tuple((c.name, str(c.kind), c.level, c.unit) for c in equations.constraints),
+        ),
+        Table("Outputs", ("name", "unit", "meaning"), _rows(data["outputs"], "unit", "about")),
+    )
+    kept = tuple(_without_empty_columns(table) for table in tables if table.rows)
+    about = system.about if system is not None else ""
+    brief = derived_in_brief(equations)
+    return Document(equations.name, about, brief, system, _tree(data.get("joints", {})), kept, listing(model), picture)
+
+
+def _rows(entries: dict[str, dict[str, Any]], *columns: str) -> tuple[tuple[str, ...], ...]:
+    def cell(value: object) -> str:
+        return f"{value:g}" if isinstance(value, float) else str(value)
+
+    return tuple((name, *(cell(entry[c]) for c in columns)) for name, entry in entries.items())
+
+
+def _ties(entries: dict[str, dict[str, Any]]) -> tuple[tuple[str, ...], ...]:
+    def shown(value: Any) -> str:
+        return " – ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+
+    told = {name: dict(entry) for name, entry in entries.items()}
+    return tuple(
+        (name, str(entry.pop("kind", "")), ", ".join(f"{key} = {shown(value)}" for key, value in entry.items()))
+        for name, entry in told.items()
+    )
+
+
+def _without_empty_columns(table: Table) -> Table:
+    filled = [k for k in range(len(table.head)) if any(row[k] for row in table.rows)]
+    return Table(table.title, tuple(table.head[k] for k in filled), tuple(tuple(row[k] for k in filled) for row in table.rows))
+
+
+def _tree(joints: dict[str, dict[str, Any]]) -> tuple[tuple[int, str], ...]:
+    lines: list[tuple[int, str]] = []
+
+    def grow(parent: str, depth: int) -> None:
+        for name, joint in joints.items():
+            if joint["parent"] == parent:
+                moved = ", ".join(joint["coordinates"]) or "fixed"
+                lines.append((depth, f"{joint['child']}: joint {name} on {parent} ({moved})"))
+                grow(str(joint["child"]), depth + 1)
+
+    grow("ground", 0)
+    return tuple(lines)

@@ -1,0 +1,228 @@
+"""A system's equations as a listing of short named formulas, executable as it stands.
+
+For a described mechanism the listing is the program of the state derivative read back, each quantity whose meaning the derivation
+knows under its name, body by body. Where accelerations and reactions are solved for together, as in many equations that were
+typed by hand, the linear equations stand in the listing; where only 0 = F(t, x, ẋ) is known, the residuals.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import casadi as ca
+
+from draisine.dynamics.derive import derive
+from draisine.dynamics.mechanism import Mechanism
+from draisine.dynamics.reduced.formulation import Formulation
+from draisine.expr.expression import Call, Expr, Name, Number
+from draisine.model.items import System
+from draisine.model.model import Model
+from draisine.program.dae_residual import Implicit
+from draisine.program.equations import Equations
+from draisine.program.linear_solve import Solved
+from draisine.program.program import Program, Slot
+from draisine.symbolic.rendering.annotations import meanings
+from draisine.symbolic.rendering.listing_items import Assignment, Balance, Listing, Section
+from draisine.symbolic.rendering.named_formulas import Formulas, Meaning
+
+Inputs = Mapping[str, tuple[ca.SX, Sequence[str]]]
+
+
+def listing(model: Model | System | Equations) -> Listing:
+    """The listing of a model's state derivative; of typed equations, of whatever they are made of."""
+    if isinstance(model, Equations):
+        if isinstance(model.dynamics, Solved):
+            return _solved(model, model.dynamics)
+        return _implicit(model, model.dynamics) if isinstance(model.dynamics, Implicit) else _explicit(model, model.dynamics)
+    equations = derive(model, work=False)
+    if isinstance(equations.dynamics, Solved):
+        return _solved(equations, equations.dynamics)
+    system = model.freeze() if isinstance(model, Model) else model
+    mechanism = Mechanism(system)
+    plan, _, _ = mechanism.choose(system.independent)
+    return _derived(Formulation(mechanism, plan, {}, (), False))
+
+
+# ---------------------------------------------------------------- described mechanisms
+
+
+def _derived(f: Formulation) -> Listing:
+    chapters = [c for c in meanings(f) if c.meanings]
+    (slope,) = f.put_in([f.mechanism.measures.q_rate])
+    slope = ca.vertcat(slope, *f.dynamics.accelerations.values())
+    every = [meaning for chapter in chapters for meaning in chapter.meanings]
+    formulas = Formulas(f.mechanism.system.name, lambda results: f.program("listing", results), slope, every)
+    sections, entry = [], 0
+    for chapter in chapters:
+        lines: list[Assignment] = []
+        formulas.meant(range(entry, entry + len(chapter.meanings)), lines)
+        entry += len(chapter.meanings)
+        sections.append(Section(chapter.title, tuple(lines)))
+    last, results = _derivatives(formulas, f.x_labels)
+    return _listed(f.mechanism.system.name, formulas, [*sections, last], results)
+
+
+def _derivatives(formulas: Formulas, states: Sequence[str]) -> tuple[Section, tuple[str, ...]]:
+    """One line for each state, even where it repeats a name: these are the results."""
+    lines: list[Assignment] = []
+    results = []
+    for k, state in enumerate(states):
+        shown = formulas.wanted(k, lines)
+        if isinstance(shown, Name) and shown.identifier == f"{state}_dot":
+            results.append(shown.identifier)
+            continue
+        results.append(formulas.unique(f"{state}_dot"))
+        lines.append(Assignment(results[-1], f"derivative of {state}", shown))
+    return Section("Derivative of the state", tuple(lines)), tuple(results)
+
+
+def _listed(name: str, formulas: Formulas, sections: Sequence[Section], results: tuple[str, ...]) -> Listing:
+    kept = tuple(section for section in sections if section.assignments or section.balances)
+    return Listing(name, formulas.arguments, results, kept, formulas.functions)
+
+
+# ---------------------------------------------------------------- typed by hand
+
+
+def _explicit(equations: Equations, dynamics: Program) -> Listing:
+    """ẋ = f: the program as it is."""
+    symbols = dynamics.symbols()
+    (slope, *_) = dynamics.function.call(symbols)
+    formulas = _formulas(equations, _inputs(dynamics.inputs, symbols), slope)
+    last, results = _derivatives(formulas, [s.name for s in equations.states])
+    return _listed(equations.name, formulas, [last], results)
+
+
+def _implicit(equations: Equations, dynamics: Implicit) -> Listing:
+    """0 = F: one line for each residual."""
+    program = dynamics.residual
+    symbols = program.symbols()
+    (residual,) = program.function.call(symbols)
+    inputs = _inputs(program.inputs, symbols)
+    inputs["xdot"] = (inputs["xdot"][0], [f"{s.name}_dot" for s in equations.states])
+    formulas = _formulas(equations, inputs, residual)
+    labels = program.output("residual").labels or tuple(str(k + 1) for k in range(dynamics.size))
+    lines: list[Assignment] = []
+    results = []
+    for k, label in enumerate(labels):
+        shown = formulas.wanted(k, lines)
+        results.append(formulas.unique(f"residual_{_word(label)}"))
+        lines.append(Assignment(results[-1], "vanishes", shown))
+    told = "residuals, which vanish where x_dot is the derivative of x"
+    section = Section("Residuals, all of which vanish", tuple(lines))
+    return Listing(equations.name, formulas.arguments, tuple(results), (section,), formulas.functions, told)
+
+
+def _solved(equations: Equations, dynamics: Solved) -> Listing:
+    """K z = r, then ẋ from z: entries of the matrix, the linear equations, the derivative."""
+    if dynamics.iterates:
+        return _iterated(equations, dynamics)
+    symbols, z = dynamics.symbols(), ca.SX.sym("z", dynamics.size)
+    matrix, side = dynamics.linear(symbols)
+    (slope, *_) = dynamics.after.function.call([*symbols, z])
+    unknowns, rows = _unknowns(equations, dynamics, slope, z)
+    places = list(zip(dynamics.places.rows, dynamics.places.columns, strict=True))
+    entries = [_entry(equations, rows, unknowns, i, j, matrix[i, j]) for i, j in places]
+    sides = [Meaning(f"F_{row}", f"right side of the equation of {row}", side[i]) for i, row in enumerate(rows)]
+    wanted = ca.vertcat(slope, side, *[matrix[i, j] for i, j in places])
+    inputs = {**_inputs(dynamics.inputs, symbols), "z": (z, unknowns)}
+    formulas = _formulas(equations, inputs, wanted, [*entries, *sides])
+    first, count = slope.numel(), len(places)
+    coefficients: list[Assignment] = []
+    formulas.meant(range(count), coefficients)
+    shown = {place: formulas.wanted(first + dynamics.size + k, coefficients) for k, place in enumerate(places)}
+    forces: list[Assignment] = []
+    formulas.meant(range(count, count + len(sides)), forces)
+    balances = []
+    for i, row in enumerate(rows):
+        terms = [(shown[i, j], Name(unknowns[j])) for j in range(dynamics.size) if (i, j) in shown]
+        balances.append(Balance(f"equation of {row}", _sum(terms), formulas.wanted(first + i, forces)))
+    last, results = _derivatives(formulas, [s.name for s in equations.states])
+    sections = [
+        Section("Coefficients of the linear equations", tuple(coefficients)),
+        Section("Forces, and linear equations for accelerations and reactions", tuple(forces), tuple(balances), tuple(unknowns)),
+        last,
+    ]
+    found = _listed(equations.name, formulas, sections, results)
+    given = found.arguments[: len(found.arguments) - len(unknowns)]  # the unknowns are no arguments of the whole
+    return replace(found, arguments=given)
+
+
+def _iterated(equations: Equations, dynamics: Solved) -> Listing:
+    """Forces that depend on reactions: what accelerations and reactions fulfil together, as residuals; then ẋ from them."""
+    symbols, z = dynamics.symbols(), ca.SX.sym("z", dynamics.size)
+    matrix, side = dynamics.linear(symbols, z)
+    (slope, *_) = dynamics.after.function.call([*symbols, z])
+    unknowns, rows = _unknowns(equations, dynamics, slope, z)
+    inputs = {**_inputs(dynamics.inputs, symbols), "z": (z, unknowns)}
+    formulas = _formulas(equations, inputs, ca.densify(ca.vertcat(slope, matrix @ z - side)))
+    lines: list[Assignment] = []
+    vanishing = []
+    for k, row in enumerate(rows):
+        shown = formulas.wanted(slope.numel() + k, lines)
+        vanishing.append(formulas.unique(f"residual_{row}"))
+        lines.append(Assignment(vanishing[-1], f"equation of {row}: vanishes", shown))
+    last, results = _derivatives(formulas, [s.name for s in equations.states])
+    sections = [Section(f"Equations that {', '.join(unknowns)} fulfil together", tuple(lines)), last]
+    told = "residuals that vanish at the accelerations and reactions, then the derivative of the state"
+    return replace(_listed(equations.name, formulas, sections, (*vanishing, *results)), told=told)
+
+
+def _unknowns(equations: Equations, dynamics: Solved, slope: ca.SX, z: ca.SX) -> tuple[list[str], list[str]]:
+    """What the unknowns are called, and the equations: accelerations and multipliers, if that is what they are."""
+    velocities = [v.name for v in equations.velocities]
+    multipliers = [m.name for m in equations.multipliers]
+    if dynamics.size == len(velocities) + len(multipliers):
+        held = [name.removesuffix("_multiplier") for name in multipliers]
+        return [*(f"{v}_dot" for v in velocities), *multipliers], [*velocities, *held]
+    told = {state.name: slope[k] for k, state in enumerate(equations.states)}
+    found = []
+    for k in range(dynamics.size):
+        same = (f"{name}_dot" for name, rate in told.items() if ca.is_equal(rate, z[k], 1))
+        found.append(next(same, f"z{k + 1}"))
+    return found, [str(k + 1) for k in range(dynamics.size)]
+
+
+def _entry(equations: Equations, rows: Sequence[str], unknowns: Sequence[str], i: int, j: int, value: ca.SX) -> Meaning:
+    """An entry of K with its name: of the mass matrix, of a constraint row, or by its place."""
+    n = len(equations.velocities)
+    if len(rows) != n + len(equations.multipliers):
+        return Meaning(f"K_{i + 1}_{j + 1}", f"coefficient of {unknowns[j]} in equation {i + 1}", value)
+    if max(i, j) < n:
+        return Meaning(f"M_{rows[i]}_{rows[j]}", f"mass matrix, {rows[i]} and {rows[j]}", value)
+    if i >= n:
+        return Meaning(f"A_{rows[i]}_{rows[j]}", f"constraint row {rows[i]}: coefficient of {rows[j]}", value)
+    return Meaning(f"A_{rows[j]}_{rows[i]}", f"constraint row {rows[j]}: coefficient of {rows[i]}", -value)
+
+
+def _sum(terms: Sequence[tuple[Expr, Expr]]) -> Expr:
+    """Coefficients times unknowns; a coefficient with a minus is taken away."""
+    total: Expr | None = None
+    for coefficient, unknown in terms:
+        negative = isinstance(coefficient, Call) and coefficient.function == "neg"
+        size = coefficient.arguments[0] if negative and isinstance(coefficient, Call) else coefficient
+        if isinstance(coefficient, Number) and coefficient.value < 0:
+            negative, size = True, Number(-coefficient.value)
+        term = unknown if size == Number(1.0) else size * unknown
+        if total is None:
+            total = -term if negative else term
+        else:
+            total = total - term if negative else total + term
+    return Number(0.0) if total is None else total
+
+
+def _formulas(equations: Equations, inputs: Inputs, wanted: ca.SX, meant: Sequence[Meaning] = ()) -> Formulas:
+    return Formulas(equations.name, lambda results: Program.build("listing", inputs, results), wanted, meant)
+
+
+def _inputs(slots: Sequence[Slot], symbols: Sequence[ca.SX]) -> dict[str, tuple[ca.SX, Sequence[str]]]:
+    """Slots with their labels; an entry without one is called after its slot."""
+    return {
+        slot.name: (symbol, slot.labels or [f"{slot.name}_{k + 1}" for k in range(slot.size)])
+        for slot, symbol in zip(slots, symbols, strict=True)
+    }
+
+
+def _word(label: str) -> str:
+    return "".join(c if c.isalnum() else "_" for c in label).strip("_")

@@ -1,0 +1,1 @@
+"""Results with their pictures."""

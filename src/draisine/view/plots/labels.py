@@ -1,0 +1,136 @@
+"""Names, units and limits as people read them on an axis."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from draisine.results.trajectory import Trajectory
+from draisine.view.plots.style import FAINT
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+# What a panel shows when it holds several channels of one unit.
+_QUANTITIES = {
+    "m": "length",
+    "m/s": "velocity",
+    "m/s^2": "accel.",
+    "rad": "angle",
+    "rad/s": "rate",
+    "N": "force",
+    "N*m": "torque",
+    "J": "energy",
+    "W": "power",
+    "": "",
+}
+_SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+_NOTHING = 1e-10  # smaller than any motion worth drawing, larger than rounding
+_ENDLESS = 1e300  # as good as infinite; limits beyond would overflow
+_STEADY = 1e-7  # of the value: what an integrator at usual tolerances leaves in a constant
+_EVENT_DASHES = ((0, (1, 2)), (0, (4, 2)), (0, (4, 2, 1, 2)))  # by kind of event; more kinds go unnamed
+
+
+def words(name: str) -> str:
+    """
+    >>> words("rear_wheel_normal_force")
+    'rear wheel normal force'
+    """
+    return name.replace("_", " ")
+
+
+def pretty_unit(unit: str) -> str:
+    """
+    >>> pretty_unit("kg*m^2/s^-1")
+    'kg·m²/s⁻¹'
+    """
+    raised = re.sub(r"(?:\*\*|\^)(-?\d+)", lambda match: match[1].translate(_SUPERSCRIPTS), unit)
+    return raised.replace("*", "·")
+
+
+def with_unit(text: str, unit: str, exponent: int = 0) -> str:
+    """
+    >>> with_unit("lean", "rad"), with_unit("friction", ""), with_unit("lean", "rad", -6)
+    ('lean [rad]', 'friction [–]', 'lean [10⁻⁶ rad]')
+    """
+    power = f"10{str(exponent).translate(_SUPERSCRIPTS)} " if exponent else ""
+    return f"{text} [{(power + pretty_unit(unit)).strip() or '–'}]".strip()
+
+
+def quantity(unit: str) -> str:
+    """What several channels of one unit have in common, in a word."""
+    return _QUANTITIES.get(unit, "")
+
+
+def label_values(axes: Axes, text: str, unit: str) -> None:
+    """Name and unit on the axis of values; call it when the limits are set.
+
+    A power of ten goes into the unit: above the panel, where Matplotlib would put it, stands the legend.
+    """
+    size = float(np.max(np.abs(axes.get_ylim())))
+    exponent = 0 if 0.01 <= size < 1e5 else 3 * int(np.floor((np.log10(size) + 1) / 3))  # 0.1 to 99 are left
+    if exponent:
+        axes.ticklabel_format(axis="y", style="sci", scilimits=(exponent, exponent))
+        axes.yaxis.get_offset_text().set_visible(False)
+    axes.set_ylabel(with_unit(text, unit, exponent))
+
+
+def set_calm_limits(axes: Axes, values: NDArray[np.float64], *, smallest: float = _NOTHING) -> None:
+    """Limits around the finite values; a constant is drawn as one, its rounding not blown up to fill the panel.
+
+    `smallest` is the least span to be taken seriously near zero; 0 for quantities that are rounding by nature.
+    """
+    finite = values[np.abs(values) < _ENDLESS]
+    if finite.size == 0:
+        axes.set_ylim(-1.0, 1.0)
+        axes.text(0.5, 0.5, "no finite values", transform=axes.transAxes, ha="center", va="center", color=FAINT)
+        return
+    low, high = float(finite.min()), float(finite.max())
+    middle, size = 0.5 * low + 0.5 * high, max(abs(low), abs(high))
+    if high - low > max(_STEADY * size, smallest):
+        margin = 0.06 * (high - low)
+        axes.set_ylim(low - margin, high + margin)
+    else:
+        half = 0.05 * abs(middle) if size > smallest else 1.0
+        axes.set_ylim(middle - half, middle + half)
+
+
+def set_time_axis(axes: list[Axes], run: Trajectory) -> None:
+    """A common axis of time under the lowest panel, without empty ends."""
+    start, end = sorted((float(run.time[0]), float(run.time[-1])))
+    axes[-1].set_xlim((start, end) if end > start else (start - 0.5, start + 0.5))
+    axes[-1].set_xlabel("time [s]")
+    axes[0].figure.align_ylabels(axes)
+
+
+def mark_events(axes: list[Axes], run: Trajectory) -> None:
+    """A line at each event through all panels, one kind of dashes per name; the names join the legend of the top panel."""
+    kinds = list(dict.fromkeys(event.name for event in run.events))
+    for kind in kinds:
+        rank = kinds.index(kind)
+        dashes = _EVENT_DASHES[min(rank, len(_EVENT_DASHES) - 1)]
+        label = words(kind) if rank < len(_EVENT_DASHES) else None
+        for time in (event.time for event in run.events if event.name == kind):
+            for panel in axes:
+                name = label if panel is axes[0] else None
+                panel.axvline(time, color=FAINT, linestyle=dashes, linewidth=0.9, zorder=1, label=name)
+                label = None if panel is axes[0] else label
+
+
+def legend_above(axes: Axes, width: float) -> int:
+    """A legend above the panel, where it hides nothing, in as few rows as the width in inches allows; their number."""
+    handles, names = axes.get_legend_handles_labels()
+    if not names:
+        return 0
+    columns = next((count for count in range(len(names), 1, -1) if _legend_width(names, count) < width - 0.7), 1)
+    axes.legend(handles, names, loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=columns, borderaxespad=0.1)
+    return -(-len(names) // columns)
+
+
+def _legend_width(names: list[str], columns: int) -> float:
+    """About the inches that 8 pt text takes; Matplotlib fills column after column."""
+    parts = np.array_split(np.array([len(name) for name in names]), columns)
+    return sum(0.065 * float(part.max()) + 0.45 for part in parts)

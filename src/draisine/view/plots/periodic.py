@@ -1,0 +1,84 @@
+"""Periodic motions: one period and its multipliers, and families along a parameter."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from draisine.results.channel import Group
+from draisine.results.trajectory import Trajectory
+from draisine.view.plots.complex_plane import draw_multipliers
+from draisine.view.plots.labels import legend_above, with_unit, words
+from draisine.view.plots.style import COLOURS, PAGE, style
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Array = NDArray[np.float64]
+
+_MOST = 6  # lines in a panel
+
+
+def cycle_figure(
+    run: Trajectory, multipliers: NDArray[np.complex128], names: Sequence[str] = (), *, width: float = PAGE
+) -> Figure:
+    """One period of named quantities, one panel per unit, and beside it the Floquet multipliers with the unit circle.
+
+    You should see curves that end where they begin (but for coordinates that need not return), and multipliers inside of the
+    circle where the motion is stable.
+    """
+    groups: dict[str, list[str]] = {}
+    states = [*run.names(Group.COORDINATES), *run.names(Group.VELOCITIES)]
+    for name in names or states:
+        groups.setdefault(run.channel(name).unit, []).append(name)
+    with style():
+        from draisine.view.plots.canvas import Drawing
+
+        count = len(groups)
+        drawing = Drawing(figsize=(width, max(2.6, 0.6 + 1.5 * count)), layout="constrained")
+        grid = drawing.add_gridspec(count, 2, width_ratios=[1.7, 1.0])
+        axes = None
+        for row, (unit, members) in enumerate(groups.items()):
+            axes = drawing.add_subplot(grid[row, 0], sharex=axes)
+            for name in members[:_MOST]:
+                axes.plot(run.time, run[name], label=words(name))
+            alone = members[0] if len(members) == 1 else ""
+            axes.set_ylabel(with_unit(words(alone) or "value", unit))
+            legend_above(axes, 0.6 * width)
+        if axes is not None:
+            axes.set_xlabel("time [s]")
+        draw_multipliers(drawing.add_subplot(grid[:, 1]), multipliers)
+    return drawing
+
+
+def family_figure(
+    parameter: tuple[str, str],
+    values: Array,
+    stable: Sequence[bool | None],
+    quantities: Mapping[str, tuple[str, Array]],
+    *,
+    width: float = PAGE,
+) -> Figure:
+    """Quantities of periodic motions along a parameter: filled where stable, open where not, grey where undecided."""
+    with style():
+        from draisine.view.plots.canvas import panels
+
+        drawing, stack = panels(len(quantities), width, 0.6 + 1.8 * len(quantities))
+        kinds: dict[str, tuple[bool | None, dict[str, str]]] = {
+            "stable": (True, {"color": COLOURS[0], "marker": "o"}),
+            "unstable": (False, {"color": COLOURS[1], "marker": "s", "markerfacecolor": "white"}),
+            "undecided": (None, {"color": "0.5", "marker": "D"}),
+        }
+        for axes, (name, (unit, amounts)) in zip(stack, quantities.items(), strict=True):
+            axes.plot(values, amounts, color="0.75", linewidth=1.0, zorder=1)
+            for label, (kind, look) in kinds.items():
+                chosen = np.array([one is kind for one in stable])
+                if chosen.any():
+                    axes.plot(values[chosen], amounts[chosen], linestyle="", markersize=4.5, label=label, **look)  # type: ignore[arg-type]
+            axes.set_ylabel(with_unit(words(name), unit))
+        legend_above(stack[0], width)
+        stack[-1].set_xlabel(with_unit(words(parameter[0]), parameter[1]))
+    return drawing

@@ -1,0 +1,130 @@
+"""What a linear model does in answer to an input: Bode plots, root loci, step responses, all by name."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from draisine.results.linear import LinearModel, python_control
+from draisine.view.plots.labels import legend_above, words
+from draisine.view.plots.style import COLOURS, INK, PAGE, style
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+def bode(
+    linear: LinearModel, input: str, outputs: str | Sequence[str], frequencies: ArrayLike | None = None, *, width: float = PAGE
+) -> Figure:
+    """Amplitude and phase of outputs (or states) for a unit sine at an input, against its frequency in rad/s.
+
+    You should see straight flanks whose slopes count poles less zeros. Phases begin within ±180° and run on without jumps.
+    Of an unstable model the plot is of the transfer function; no motion shows it.
+    """
+    names = (outputs,) if isinstance(outputs, str) else tuple(outputs)
+    omega = _frequencies(linear, frequencies)
+    with style():
+        from matplotlib.ticker import MultipleLocator
+
+        from draisine.view.plots.canvas import panels
+
+        drawing, (size, phase) = panels(2, width, 0.75 * width)
+        for name in names:
+            value = response_at(linear, input, name, omega)
+            size.loglog(omega, np.abs(value), label=words(name))
+            phase.semilogx(omega, np.degrees(np.unwrap(np.angle(value))))
+        size.set_ylabel(f"amplitude per {_of(linear, input)}")
+        phase.set_ylabel("phase [°]")
+        phase.set_xlabel("frequency [rad/s]")
+        phase.yaxis.set_major_locator(MultipleLocator(90.0))
+        size.margins(x=0)
+        legend_above(size, width)
+    return drawing
+
+
+def response_at(linear: LinearModel, input: str, output: str, frequencies: NDArray[np.float64]) -> NDArray[np.complex128]:
+    """The frequency response from an input to an output or state."""
+    control = python_control("bode")
+    system = linear.showing(output).essential((output,)).to_control((input,), (output,))
+    return np.asarray(control.frequency_response(system, frequencies, squeeze=False).frdata[0, 0])
+
+
+def gain_locus(
+    linear: LinearModel, input: str, output: str, gains: ArrayLike | None = None, *, width: float = 0.75 * PAGE
+) -> Figure:
+    """Root locus: eigenvalues under feedback input = −k · output, as k grows; crosses at k = 0, circles at the zeros they run to.
+
+    You should see every branch begin at a cross and end at a circle or leave the picture; what lies right of the dark line grows.
+    Give `gains` that are negative for feedback of the other sign.
+    """
+    control = python_control("gain_locus")
+    transfer = linear.transfer(input, output)
+    wanted = _finer(control.root_locus_map(transfer).gains) if gains is None else np.asarray(gains, dtype=float)
+    loci = np.asarray(control.root_locus_map(transfer, gains=wanted).loci)
+    poles, zeros = np.asarray(transfer.poles()), np.asarray(transfer.zeros())
+    with style():
+        from draisine.view.plots.canvas import panels
+
+        drawing, (axes,) = panels(1, width, width)
+        axes.axvline(0.0, color=INK, lw=0.8)
+        for k in range(loci.shape[1]):
+            axes.plot(loci[:, k].real, loci[:, k].imag, color=COLOURS[k % len(COLOURS)], lw=1.3)
+        axes.plot(poles.real, poles.imag, "x", color=INK, markersize=7, label="no feedback")
+        axes.plot(zeros.real, zeros.imag, "o", color=INK, markerfacecolor="white", markersize=6, label="zeros")
+        reach = 1.25 * max(float(np.abs(np.concatenate([poles, zeros, [1.0]])).max()), 1.0)
+        axes.set_xlim(-reach, 0.6 * reach)
+        axes.set_ylim(-0.8 * reach, 0.8 * reach)
+        axes.set_aspect("equal")
+        axes.set_xlabel("real part [1/s]")
+        axes.set_ylabel("imaginary part [1/s]")
+        legend_above(axes, width)
+    return drawing
+
+
+def step_response(linear: LinearModel, input: str, outputs: str | Sequence[str], until: float, *, width: float = PAGE) -> Figure:
+    """Deviations of outputs (or states) after an input has stepped up by one unit, against time."""
+    control = python_control("step_response")
+    names = (outputs,) if isinstance(outputs, str) else tuple(outputs)
+    system = linear.showing(*names).essential(names).to_control((input,), names)
+    answer = control.forced_response(system, np.linspace(0.0, until, 801), 1.0, squeeze=False)
+    with style():
+        from draisine.view.plots.canvas import panels
+
+        drawing, axes = panels(len(names), width, max(0.3, 0.26 * len(names)) * width)
+        for panel, name, values in zip(axes, names, np.asarray(answer.outputs).reshape(len(names), -1), strict=True):
+            panel.plot(answer.time, values)
+            panel.set_ylabel(f"{words(name)}{_unit(linear, name)}")
+            panel.margins(x=0)
+        axes[-1].set_xlabel("time [s]")
+    return drawing
+
+
+def _frequencies(linear: LinearModel, frequencies: ArrayLike | None) -> NDArray[np.float64]:
+    if frequencies is not None:
+        omega = np.asarray(frequencies, dtype=float)
+        if omega.ndim != 1 or len(omega) < 2 or not np.all(omega > 0):
+            raise ValueError(f"frequencies must be two or more positive numbers in rad/s, got {frequencies!r}")
+        return omega
+    sizes = np.abs(linear.eigenvalues)
+    own = sizes[sizes > 1e-6 * max(float(sizes.max(initial=0.0)), 1e-300)]
+    low, high = (float(own.min()), float(own.max())) if len(own) else (1.0, 1.0)
+    return np.geomspace(low / 30.0, high * 30.0, 400)
+
+
+def _finer(gains: ArrayLike) -> NDArray[np.float64]:
+    """The same with more between each two, so that branches bend smoothly."""
+    given = np.asarray(gains, dtype=float)
+    places = np.arange(len(given))
+    return np.interp(np.linspace(0, len(given) - 1, 12 * (len(given) - 1) + 1), places, given)
+
+
+def _of(linear: LinearModel, name: str) -> str:
+    return f"{words(name)}{_unit(linear, name)}"
+
+
+def _unit(linear: LinearModel, name: str) -> str:
+    unit = linear.units.get(name, "").replace("*", "·")
+    return f" [{unit}]" if unit else ""

@@ -1,0 +1,75 @@
+"""One look for every figure: colours that colour-blind readers tell apart, quiet axes, sizes that fit a printed page.
+
+Settings hold inside `with style():` only; the user's Matplotlib keeps its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from draisine.results.optional_packages import needed
+
+# Widths in inches: one column of a two-column journal, and the full text width.
+COLUMN, PAGE = 3.5, 7.2
+
+# M. Okabe and K. Ito, Color Universal Design (2008); yellow last, since it is faint on white.
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#F0E442")
+INK, FAINT = "#222222", "#8A8A8A"
+
+
+def body_colours(bodies: Sequence[str]) -> dict[str, str]:
+    """A colour for each body: neither black, which is that of lines, nor yellow, which is faint."""
+    colours = [c for c in COLOURS if c not in ("#000000", "#F0E442")]
+    return {body: colours[k % len(colours)] for k, body in enumerate(bodies)}
+
+
+def _look() -> dict[str, Any]:
+    cycler = needed("cycler", "drawing figures", "matplotlib").cycler
+    return {
+        "font.size": 9.0,
+        "axes.labelsize": 9.0,
+        "axes.titlesize": 9.5,
+        "xtick.labelsize": 8.0,
+        "ytick.labelsize": 8.0,
+        "legend.fontsize": 8.0,
+        "text.color": INK,
+        "axes.labelcolor": INK,
+        "axes.edgecolor": "#666666",
+        "xtick.color": "#444444",
+        "ytick.color": "#444444",
+        "axes.linewidth": 0.7,
+        "xtick.major.width": 0.7,
+        "ytick.major.width": 0.7,
+        "xtick.direction": "out",
+        "ytick.direction": "out",
+        "axes.spines.top": False,
+        "axes.spines.right": False,
+        "axes.grid": True,
+        "axes.axisbelow": True,
+        "grid.color": "#E3E3E3",
+        "grid.linewidth": 0.6,
+        "axes.prop_cycle": cycler(color=COLOURS),
+        "axes.formatter.useoffset": False,  # "+4.6" above an axis is overlooked
+        "axes.formatter.limits": (-4, 5),
+        "lines.linewidth": 1.4,
+        "lines.solid_capstyle": "round",
+        "legend.frameon": False,
+        "legend.handlelength": 1.6,
+        "legend.columnspacing": 1.4,
+        "figure.facecolor": "white",
+        "savefig.facecolor": "white",
+        "figure.dpi": 110.0,
+        "savefig.dpi": 200.0,
+        "pdf.fonttype": 42,  # journals refuse Type 3 fonts
+        "svg.hashsalt": "draisine",  # the same figure gives the same file
+    }
+
+
+@contextmanager
+def style() -> Iterator[None]:
+    """Draw in the style of the package; on leaving, Matplotlib's settings are as before."""
+    matplotlib = needed("matplotlib", "drawing figures")
+    with matplotlib.rc_context(_look()):
+        yield

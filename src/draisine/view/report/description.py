@@ -1,0 +1,191 @@
+"""What the model is: its picture, its bodies, joints and contacts, its parameters, and its equations."""
+
+from __future__ import annotations
+
+import re
+
+from draisine.expr.expression import Expr
+from draisine.model.file_joints import joint_table
+from draisine.model.items import Body, System, Vector
+from draisine.program.dae_residual import Implicit
+from draisine.symbolic.rendering.html import matrices_of, section_of
+from draisine.symbolic.rendering.model_text import derived_in_brief
+from draisine.view.plots.labels import pretty_unit
+from draisine.view.report.chapter import Absent, Told
+from draisine.view.report.markup import counted, figure, listed, number, paragraph, table
+from draisine.view.report.subject import Subject
+
+_MOMENTS = ("xx", "yy", "zz", "xy", "yz", "zx")
+
+
+def model(subject: Subject) -> Told:
+    """Picture, tree and tables of what it is made of."""
+    doc, system, e = subject.document, subject.system, subject.equations
+    lines: list[str] = []
+    facts = {}
+    if system is None:
+        lines.append(paragraph("The model was typed as formulas: it has no bodies to draw."))
+    else:
+        lines += _picture(subject, system)
+        parts = [counted(len(system.bodies), "body", "bodies"), counted(len(system.joints), "joint")]
+        parts += [counted(len(system.wheels), "wheel")] if system.wheels else []
+        parts += [counted(len(system.edges), "knife edge")] if system.edges else []
+        parts += [counted(len(system.ties), "tie")] if system.ties else []
+        facts["Made of"] = ", ".join(parts)
+        lines += _bodies(subject, system) + _joints(system) + _contacts(subject, system)
+        lines += _forces(system)
+    lines += [line for t in doc.tables if t.title == "Ties" for line in _captioned(t.head, t.rows, "Ties")]
+    lines += _captioned(
+        ("input", "unit", "meaning"), [(u.name, pretty_unit(u.unit), u.about) for u in e.inputs], "Inputs: given from outside"
+    )
+    states = [(s.name, pretty_unit(s.unit), number(s.default), s.about) for s in e.states]
+    lines += _captioned(("state", "unit", "at the start", "meaning"), states, "State")
+    lines += _captioned(
+        ("output", "unit", "meaning"),
+        [(o.name, pretty_unit(o.unit), o.about) for o in e.outputs],
+        "Outputs: quantities with names",
+    )
+    lines += _captioned(
+        ("event", "then", "meaning"), [(v.name, v.action, v.about) for v in e.event_list], "Events of the model itself"
+    )
+    return Told(tuple(lines), facts)
+
+
+def parameters(subject: Subject) -> Told | Absent:
+    """Values with units, and where they differ from the description's."""
+    if not subject.model.parameters:
+        return Absent("The model has no parameters: all its numbers are in its description.")
+    rows = [
+        (p.name, number(p.default), pretty_unit(p.unit), p.about, "changed for this report" if p.name in subject.changed else "")
+        for p in subject.model.parameters
+    ]
+    lines = [paragraph("They stay symbolic in everything that is derived and compiled; these are their values here.")]
+    lines += table(("name", "value", "unit", "meaning", "remark"), rows)
+    return Told(tuple(lines), {"Parameters": f"{len(rows)}, all symbolic"})
+
+
+def equations(subject: Subject) -> Told:
+    """What was derived, and the matrices where they are short; the listing is an appendix."""
+    e, doc = subject.equations, subject.document
+    lines = [paragraph(f"{_capital(derived_in_brief(e))}.")]
+    lines += listed(e.notes) if e.notes else []
+    kinds = [(c.name, str(c.kind), c.level, pretty_unit(c.unit)) for c in e.constraints]
+    lines += _captioned(("constraint", "kind", "level", "unit"), kinds, "Constraints")
+    if doc.matrices is not None:
+        lines += matrices_of(doc.matrices, level=3)
+    where = "The appendix lists all formulas, from the state to its derivative."
+    lines.append(paragraph(where if not isinstance(e.dynamics, Implicit) else "The appendix lists the residuals."))
+    return Told(tuple(lines), _size(subject))
+
+
+def listing(subject: Subject) -> Told:
+    """All formulas, in an order in which they can be evaluated."""
+    found = subject.document.listing
+    lines = [paragraph("Formulas in order; a name is defined before it is used.")]
+    for section in found.sections:
+        lines += section_of(section)
+    lines.append(paragraph(f"Results: {', '.join(found.results)} ({found.told})."))
+    return Told(tuple(lines))
+
+
+def _size(subject: Subject) -> dict[str, str]:
+    e = subject.equations
+    facts = {"Coordinates": str(len(e.coordinates))}
+    if e.velocities:
+        facts["Velocities"] = f"{len(e.velocities)}, of them independent: {', '.join(e.independent) or 'none'}"
+    if not isinstance(e.dynamics, Implicit):
+        facts["One state derivative"] = counted(e.dynamics.operations, "operation")
+    return facts
+
+
+def _picture(subject: Subject, system: System) -> list[str]:
+    from draisine.view.presentation import draw
+
+    return figure(
+        draw(system, subject.wanted.start or None) if not _moving(subject) else draw(system),
+        f"{subject.equations.name}: bodies, joints and centres of mass (quartered circles), seen in parallel projection.",
+    )
+
+
+def _moving(subject: Subject) -> bool:
+    """Whether the start asked for holds velocities, which no drawing shows."""
+    places = {c.name for c in subject.equations.coordinates}
+    return not set(subject.wanted.start) <= places
+
+
+def _bodies(subject: Subject, system: System) -> list[str]:
+    rows = []
+    for body in system.bodies:
+        rows.append((body.name, _amount(subject, body.mass), _vector(subject, body.centre), *_moments(subject, body), body.about))
+    head = ("body", "mass [kg]", "centre of mass [m]", *(f"I{m} [kg·m²]" for m in _MOMENTS), "meaning")
+    return table(head, rows, "Bodies; vectors in the body's own axes, inertia about the centre of mass")
+
+
+def _moments(subject: Subject, body: Body) -> list[str]:
+    found = [_amount(subject, getattr(body.inertia, m)) for m in _MOMENTS]
+    return ["" if m in ("xy", "yz", "zx") and value == "0" else value for m, value in zip(_MOMENTS, found, strict=True)]
+
+
+def _joints(system: System) -> list[str]:
+    rows = []
+    for joint in system.joints:
+        kind = str(joint_table(joint).get("kind", "chain")).replace("_", " ")
+        moved = ", ".join(f"{c.name} [{pretty_unit(c.unit) or '–'}]" for c in joint.coordinates) or "none"
+        rows.append((joint.name, f"{joint.parent} → {joint.child}", kind, moved))
+    return _captioned(("joint", "between", "kind", "coordinates"), rows, "Joints")
+
+
+def _contacts(subject: Subject, system: System) -> list[str]:
+    rows = [
+        (
+            w.name,
+            w.body,
+            f"{w.axis} at {_vector(subject, w.centre)}",
+            _amount(subject, w.radius),
+            _amount(subject, w.tube),
+            _law(w.contact),
+        )
+        for w in system.wheels
+    ]
+    head = ("wheel", "body", "axis", "radius [m]", "tube radius [m]", "contact")
+    lines = _captioned(head, rows, "Wheels, which touch the ground")
+    edges = [(k.name, k.body, k.along, _vector(subject, k.at), "on the ground" if k.on_ground else "") for k in system.edges]
+    lines += _captioned(("knife edge", "body", "along", "at [m]", "held"), edges, "Knife edges: no velocity across the blade")
+    pairs = [(c.name, f"{c.first} – {c.second}", _law(c.contact)) for c in system.surface_contacts]
+    return lines + _captioned(("contact", "between", "law along the surfaces"), pairs, "Bodies that touch")
+
+
+def _forces(system: System) -> list[str]:
+    rows = [(e.name, "effort", f"{e.amount} along {e.measure}") for e in system.efforts]
+    rows += [
+        (w.name, "wrench", f"at {w.point}: force {_formulas(w.force)}, torque {_formulas(w.torque)}") for w in system.wrenches
+    ]
+    rows += [(p.name, "potential energy", str(p.energy)) for p in system.potentials]
+    return _captioned(("name", "kind", "amount"), rows, "Forces besides gravity")
+
+
+def _captioned(head: tuple[str, ...], rows: object, caption: str) -> list[str]:
+    rows = [tuple(row) for row in rows]  # type: ignore[attr-defined]
+    return table(head, rows, caption) if rows else []
+
+
+def _amount(subject: Subject, amount: Expr) -> str:
+    value = subject.value(amount)
+    return str(amount) if value is None else number(value)
+
+
+def _vector(subject: Subject, vector: Vector) -> str:
+    return f"({', '.join(_amount(subject, c) for c in vector)})"
+
+
+def _formulas(vector: Vector) -> str:
+    return f"({', '.join(map(str, vector))})"
+
+
+def _law(contact: object) -> str:
+    """A law of contact by name: ShenHedrickElkins is Shen Hedrick Elkins."""
+    return " ".join(re.findall("[A-Z][a-z]*", type(contact).__name__)) if contact is not None else "none"
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]

@@ -1,0 +1,110 @@
+"""Shapes that a description gives, as solids: the sizes in numbers, files read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+
+from draisine.expr.expression import Expr, evaluate_number
+from draisine.model import shapes as items
+from draisine.model.items import GROUND, System
+from draisine.view.plots.style import body_colours
+from draisine.view.scene.mesh_files import read_mesh
+from draisine.view.scene.scene import Array, across
+from draisine.view.scene.solids import Box, Ellipsoid, Mesh, Prism, Ring, Solid, Tube, Turned, ball
+
+STONE = "#8D949C"  # of what stands on the ground
+_RUBBER, _METAL = "#2B2D30", "#A9B0B7"
+_SPOKES = 20
+
+
+def given_solids(system: System, values: Mapping[str, float]) -> tuple[Solid, ...]:
+    """The solids of bodies and ground for which shapes are given."""
+    colours = {**body_colours([b.name for b in system.bodies]), GROUND: STONE}
+    told = {**{b.name: b.shapes for b in system.bodies}, GROUND: system.ground.shapes}
+    return tuple(s for body, shapes in told.items() for shape in shapes for s in _Hand(body, colours[body], values).solids(shape))
+
+
+class _Hand:
+    """Makes the solids of one body."""
+
+    def __init__(self, body: str, colour: str, values: Mapping[str, float]) -> None:
+        self.body, self.own, self.values = body, colour, values
+
+    def solids(self, shape: items.BodyShape) -> list[Solid]:
+        makers: dict[type, Callable[..., list[Solid]]] = {
+            items.Box: self._box,
+            items.Sphere: self._sphere,
+            items.Cylinder: self._cylinder,
+            items.Tube: self._tube,
+            items.Wheel: self._wheel,
+            items.Turned: self._turned,
+            items.Prism: self._prism,
+            items.MeshFile: self._mesh,
+        }
+        at = np.array([self._number(c) for c in shape.at])
+        turned = self._rotation(shape.turned)
+        return makers[type(shape)](shape, at, turned, shape.colour or self.own)
+
+    def _number(self, amount: Expr) -> float:
+        return evaluate_number(amount, self.values)
+
+    def _numbers(self, rows: tuple[tuple[Expr, ...], ...]) -> Array:
+        return np.array([[self._number(c) for c in row] for row in rows])
+
+    def _rotation(self, turns: items.Turns) -> Array:
+        rotation = np.eye(3)
+        for axis, angle in turns:
+            k, a = "xyz".index(axis), self._number(angle)
+            i, j = (k + 1) % 3, (k + 2) % 3
+            step = np.eye(3)
+            step[[i, i, j, j], [i, j, i, j]] = np.cos(a), -np.sin(a), np.sin(a), np.cos(a)
+            rotation = rotation @ step
+        return rotation
+
+    def _box(self, shape: items.Box, at: Array, turned: Array, colour: str) -> list[Solid]:
+        half = np.array([self._number(c) for c in shape.size]) / 2
+        return [Box(self.body, at, turned * half, colour)]
+
+    def _sphere(self, shape: items.Sphere, at: Array, turned: Array, colour: str) -> list[Solid]:
+        return [Ellipsoid(self.body, at, self._number(shape.radius) * turned, colour)]
+
+    def _cylinder(self, shape: items.Cylinder, at: Array, turned: Array, colour: str) -> list[Solid]:
+        axis = turned[:, "xyz".index(shape.axis)]
+        reach = self._number(shape.length) / 2
+        return [Tube(self.body, at + np.outer([-reach, reach], axis), self._number(shape.radius), colour, sides=32)]
+
+    def _tube(self, shape: items.Tube, at: Array, turned: Array, colour: str) -> list[Solid]:
+        path = at + self._numbers(shape.path) @ turned.T
+        radius = self._number(shape.radius)
+        return [Tube(self.body, path, radius, colour), *(ball(self.body, end, radius, colour) for end in (path[0], path[-1]))]
+
+    def _wheel(self, shape: items.Wheel, at: Array, turned: Array, colour: str) -> list[Solid]:
+        radius, tube = self._number(shape.radius), self._number(shape.tube)
+        axis = turned[:, "xyz".index(shape.axis)]
+        rim, hub, width = radius - 1.2 * tube, 0.06 * radius, 0.12 * radius
+        first, second = across(axis)
+        made: list[Solid] = [
+            Ring(self.body, at, axis, radius, tube, _RUBBER, count=72),
+            Ring(self.body, at, axis, rim, 0.5 * tube, colour, count=72, sides=8),
+            Tube(self.body, at + np.outer([-width, width], axis), hub, colour),
+        ]
+        for k in range(_SPOKES):
+            angle = 2 * np.pi * k / _SPOKES
+            out = np.cos(angle) * first + np.sin(angle) * second
+            inner = at + hub * out + 0.8 * width * (-1) ** k * axis
+            made.append(Tube(self.body, np.array([inner, at + rim * out]), 0.008 * radius, _METAL, sides=4))
+        return made
+
+    def _turned(self, shape: items.Turned, at: Array, turned: Array, colour: str) -> list[Solid]:
+        return [Turned(self.body, at, turned[:, "xyz".index(shape.axis)], self._numbers(shape.profile), colour)]
+
+    def _prism(self, shape: items.Prism, at: Array, turned: Array, colour: str) -> list[Solid]:
+        k = "xyz".index(shape.axis)
+        axes = turned[:, [k, (k + 1) % 3, (k + 2) % 3]]
+        return [Prism(self.body, at, axes, self._numbers(shape.profile), self._number(shape.length), colour)]
+
+    def _mesh(self, shape: items.MeshFile, at: Array, turned: Array, colour: str) -> list[Solid]:
+        found: Mesh = read_mesh(shape.place, self.body, scale=self._number(shape.scale), at=at, rotation=turned, colour=colour)
+        return [found]

@@ -1,0 +1,84 @@
+"""A mechanism as a drawing: bodies as lines, wheels as ellipses, axes, centres of mass, ground, in parallel projections."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from draisine.view.plots.style import PAGE, style
+from draisine.view.scene.projection import View, chosen, ground_patch, telling
+from draisine.view.scene.scene import Array, Poses, Scene
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+_MARGIN = 0.4  # inches around what is drawn: labels, extended axes
+_FOOT = 0.48  # below it: axes of the world, ruler, title
+_GAP = 0.2
+_NARROWEST, _TALLEST = 1.9, 3.6
+
+
+def sketch(
+    scene: Scene,
+    poses: Poses,
+    *,
+    views: Sequence[str] | None = None,
+    labels: bool = True,
+    width: float = PAGE,
+    remark: str = "",
+    holding: Array | None = None,
+) -> Figure:
+    """The scene with its bodies at the given poses, to one scale in every view.
+
+    Without names of views (side, front, top, three-quarter): the straight view that shows most, and a three-quarter view. You
+    should see bodies as lines from joint to joint, thin lines to the centres of mass (quartered circles), axes of hinges
+    dash-dotted or as small circles, ties dashed, wheels with their contact points on the ground. `holding`: points in the world
+    for which the picture has room, where several are to have one frame.
+    """
+    scene = scene.fitted(poses)
+    points = scene.points(poses)
+    if not len(points):
+        raise ValueError(f"{scene.name!r} has nothing to draw: it has no bodies")
+    looks = chosen(views) if views is not None else telling(scene, poses)
+    points = points if holding is None else holding
+    patch = ground_patch(scene, points)
+    boxes = [_box(view, points, patch) for view in looks]
+    scale = _scale([high - low for low, high in boxes], width)
+    with style():
+        from draisine.view.plots.canvas import Drawing
+        from draisine.view.scene.pen import Pen
+
+        sizes = [scale * (high - low) + 2 * _MARGIN for low, high in boxes]
+        room = [max(float(size[0]), _NARROWEST) for size in sizes]
+        height = max(float(size[1]) for size in sizes) + _FOOT
+        drawing = Drawing(figsize=(width, height))
+        left = (width - sum(room) - _GAP * (len(room) - 1)) / 2
+        for view, (low, high), size, wide in zip(looks, boxes, sizes, room, strict=True):
+            axes = drawing.add_axes((left / width, 0.0, wide / width, (size[1] + _FOOT) / height))
+            axes.set_axis_off()
+            middle = (low[0] + high[0]) / 2
+            axes.set_xlim(middle - wide / scale / 2, middle + wide / scale / 2)
+            bottom = low[1] - (_MARGIN + _FOOT) / scale
+            axes.set_ylim(bottom, bottom + (size[1] + _FOOT) / scale)
+            title = f"{view.title}{remark and '; '}{remark}"
+            drawing.text((left + wide / 2) / width, 0.08 / height, title, ha="center", fontsize=8.0, color="#555555")
+            Pen(axes, view, 72.0 * scale, scene, poses).draw(patch, labels)
+            left += wide + _GAP
+    return drawing
+
+
+def _box(view: View, points: Array, patch: Array) -> tuple[Array, Array]:
+    """Lower left and upper right corner on paper, in metres."""
+    flat = view.flat(np.concatenate([points, patch]) if view.name == "three-quarter" else points)
+    low, high = flat.min(axis=0), flat.max(axis=0)
+    whole = max(float((high - low).max()), 1e-3)
+    least = np.maximum(0.1 * whole - (high - low), 0.0) / 2  # a straight line is no picture
+    return low - least, high + least
+
+
+def _scale(sizes: list[Array], width: float) -> float:
+    """Inches per metre."""
+    room = width - _GAP * (len(sizes) - 1) - 2 * _MARGIN * len(sizes)
+    return min(room / sum(float(size[0]) for size in sizes), _TALLEST / max(float(size[1]) for size in sizes))

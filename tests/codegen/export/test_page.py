@@ -1,0 +1,25 @@
+"""The page on exporting says what is so."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from draisine.codegen.export.exportable_programs import WHAT
+from draisine.codegen.export.languages import LANGUAGES
+
+PAGE = (Path(__file__).parents[3] / "docs" / "export.md").read_text(encoding="utf-8")
+
+
+def test_its_python_runs(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (block,) = re.findall(r"```python\n(.*?)```", PAGE, flags=re.DOTALL)
+    exec(compile(block, "export.md", "exec"), {})  # our own page, never text from elsewhere
+    expected = {"bicycle_dynamics.c", "bicycle_mass_matrix.c", "bicycle_dynamics.jl", "bicycle_mass_matrix.jl"}
+    assert {p.name for p in (tmp_path / "generated").iterdir()} == expected | {"bicycle_dynamics.rs", "bicycle.fmu"}
+
+
+def test_its_tables_are_complete():
+    rows = [line.split("|")[1] for line in PAGE.splitlines() if line.startswith("| `")]
+    named = {name for row in rows for name in re.findall(r"`(\w+)`", row)}
+    assert named == {*WHAT, *LANGUAGES, "casadi", "fmu"}

@@ -1,0 +1,53 @@
+"""Text of intermediate code to an address in this process."""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import math
+
+import pytest
+
+from draisine.codegen.jit.engine import MATHEMATICS, CompilationError, compile_ir, load_object
+
+CALL = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_double)
+
+
+def text(factor: str) -> str:
+    return f"define double @f(double %x) {{\n%y = fmul double %x, {factor}\nret double %y\n}}"
+
+
+def test_many_objects_with_the_same_symbol_live_side_by_side():
+    loaded = [load_object(compile_ir(text(f"{k}.0")), "f") for k in range(40)]
+    assert [CALL(one.address)(2.0) for one in loaded] == [2.0 * k for k in range(40)]
+
+
+def test_code_may_go_and_others_stay():
+    stays = load_object(compile_ir(text("3.0")), "f")
+    for _ in range(30):
+        load_object(compile_ir(text("5.0")), "f")
+    gc.collect()
+    assert CALL(stays.address)(2.0) == 6.0
+
+
+def test_every_level_gives_code():
+    for level in (0, 1, 2, 3):
+        loaded = load_object(compile_ir(text("2.0"), level), "f")
+        assert CALL(loaded.address)(4.0) == 8.0
+
+
+@pytest.mark.parametrize("name", ["sin", "tan", "asinh", "erf", "log1p", "expm1", "atanh"])
+def test_mathematical_functions_are_found(name):
+    assert name in MATHEMATICS
+    code = (
+        f"declare double @{name}(double)\ndefine double @f(double %x) {{\n%y = call double @{name}(double %x)\nret double %y\n}}"
+    )
+    loaded = load_object(compile_ir(code), "f")
+    assert CALL(loaded.address)(0.3) == pytest.approx(getattr(math, name)(0.3), rel=1e-15)
+
+
+def test_complaints():
+    with pytest.raises(CompilationError, match=r"does not accept(.|\n)*%z"):
+        compile_ir("define double @f(double %x) {\n%y = fadd double %x, %z\nret double %y\n}")
+    with pytest.raises(CompilationError, match="'g' cannot be linked"):
+        load_object(compile_ir(text("2.0")), "g")

@@ -1,0 +1,77 @@
+"""Kernels for many samples against those of one at a time, on programs of every length and kind."""
+
+import casadi as ca
+import numpy as np
+import pytest
+
+from draisine.codegen.jit.kernel import compile
+from draisine.codegen.jit.llvm import module_text
+from draisine.codegen.simd.batch_kernel import samples_text
+from draisine.codegen.simd.vector_kernel import LANES
+from draisine.expr.tables import Table
+from draisine.program.program import Program
+
+
+def program_of(rounds):
+    """Every kind of operation on vectors, functions of the C library too, then many rounds of sums and products."""
+    x, p = ca.SX.sym("x", 3), ca.SX.sym("p", 2)
+    a, b, c = x[0], x[1], x[2]
+    d = ca.if_else(ca.logic_and(a * c > 0, ca.logic_not(b == 1)), ca.fabs(c), -b) / (2 + a**2) + ca.fmod(c, 1.5) * ca.sign(b)
+    e = (
+        ca.atan2(a + 0.1, 1 + c**2)
+        - ca.sqrt(1 + b * b)
+        + ca.tanh(a * b)
+        + ca.floor(c)
+        + ca.exp(-(a**2))
+        + ca.erfinv(0.3 * ca.cos(c))
+    )
+    for k in range(rounds):
+        r = 0.2 + 0.7 * ((k * 0.618) % 1)
+        d, e = (d + e * p[0] * r) / (1 + r * p[0]), 0.5 * e - (d * c + e * a) * r * (1 / (3 + d * d)) * p[1]
+        if k % 50 == 0:
+            d = d + 0.1 * ca.sin(b + e)
+    return Program.build(f"chain_{rounds}", {"x": (x, ("a", "b", "c")), "p": p}, {"y": ca.vertcat(d, e, a), "z": d * p})
+
+
+@pytest.mark.parametrize(("rounds", "names"), [(2, ()), (400, ("kernel_3",)), (750, ("kernel_3", "optnone"))])
+def test_samples_side_by_side_are_those_one_by_one(rounds, names):
+    program = program_of(rounds)
+    text = module_text(program)
+    assert [name for name in ("kernel_3", "optnone") if name in text] == list(names)  # one block; pieces; pieces line by line
+    one_by_one, together = compile(program), compile(program, side_by_side=True)
+    rng = np.random.default_rng(1)
+    x, p = rng.uniform(-2, 2, (4 * LANES + 3, 3)), rng.uniform(0.5, 1.5, (4 * LANES + 3, 2))
+    x[5, 1] = 1e7  # so far that one lane asks the library for its sine
+    expected, found = one_by_one.map(x, p), together.map(x, p)
+    for one, other in zip(expected, found, strict=True):
+        assert np.isfinite(one).all()
+        assert other == pytest.approx(one, rel=1e-13, abs=1e-13)
+    for count in (1, LANES - 1, LANES, len(x)):
+        for part, whole in zip(together.map(x[:count], p[:count]), found, strict=True):
+            assert np.array_equal(part, whole[:count])  # whatever the neighbours are
+    for one, other in zip(together(x[7], p[7]), found, strict=True):
+        assert np.array_equal(one, other[7])
+    same = together.map(x, p[0])  # parameters that all samples share
+    assert np.array_equal(same[0][0], found[0][0])
+    assert same[1] == pytest.approx(same[0][:, :1] * p[0], rel=1e-15)
+
+
+def test_functions_within_programs_go_along():
+    a = ca.SX.sym("a", 2)
+    b = a
+    for _ in range(40):
+        b = ca.vertcat(ca.sin(b[0]) + 0.3 * b[1], b[0] / (2 + b[1] ** 2))
+    inner = ca.Function("inner", [a], [b], {"never_inline": True})
+    x = ca.SX.sym("x", 2)
+    program = Program.build("outer", {"x": x}, {"y": inner(inner(x) + x)})
+    text = samples_text(program)
+    assert "@callee_0(" in text and f"<{LANES} x double>" in text
+    points = np.random.default_rng(2).uniform(-1, 1, (7, 2))
+    assert compile(program, side_by_side=True).map(points)[0] == pytest.approx(compile(program).map(points)[0], rel=1e-13)
+
+
+def test_programs_with_tables_are_left_to_the_scalar_kernel():
+    x = ca.SX.sym("x")
+    program = Program.build("looked_up", {"x": x}, {"y": Table("curve", (0.0, 1.0, 3.0), (1.0, 2.0, 0.0))(x)})
+    assert f"<{LANES} x double>" not in samples_text(program)
+    assert compile(program, side_by_side=True).map([[0.5], [2.0]])[0].ravel() == pytest.approx([1.5, 1.0])

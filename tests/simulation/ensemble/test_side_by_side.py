@@ -1,0 +1,143 @@
+"""Lanes side by side: wide kernels against scalar ones, and groups of lanes against lanes one after the other, bit by bit."""
+
+from __future__ import annotations
+
+import ctypes
+
+import casadi as ca
+import numpy as np
+import pytest
+
+import draisine as dr
+from draisine.codegen.jit.parameter_hoisting import compile_hoisted, parameter_slot, parts_of
+from draisine.codegen.jit.ssa import straighten
+from draisine.codegen.simd.vector_kernel import LANES, can_be_wide, compile_wide
+from draisine.expr.tables import Table
+from draisine.program.program import Program
+from draisine.simulation.ensemble.block import Finished, Shared, Worker
+from draisine.simulation.ensemble.outputs import Reporter
+from draisine.simulation.ensemble.starts import Asked
+from draisine.simulation.initial.problem import StartProblem
+from draisine.simulation.method_selection import choose
+from draisine.simulation.methods.method import Method
+from draisine.simulation.velocity_choices import prepare
+
+
+@pytest.fixture(scope="module")
+def bicycle() -> dr.Equations:
+    return dr.derive(dr.gallery.bicycle())
+
+
+def of_lanes(program: Program, *arguments: np.ndarray) -> list[np.ndarray]:
+    """Call the wide kernel; arguments and results (entries, lanes)."""
+    kernel = compile_wide(program)
+    given = [np.ascontiguousarray(a, dtype=float) for a in arguments]
+    taken = [np.zeros((slot.size, LANES)) for slot in program.outputs]
+    tables = [(ctypes.c_void_p * len(arrays))(*[a.ctypes.data for a in arrays]) for arrays in (given, taken)]
+    ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(kernel.address)(*(ctypes.addressof(table) for table in tables))
+    return taken
+
+
+def same_as_scalar(program: Program, *arguments: np.ndarray) -> None:
+    assert can_be_wide(straighten(program.tape))
+    kernel, slot = compile_hoisted(program), parameter_slot(program)
+    extended = [kernel.extended(a.T).T if k == slot else a for k, a in enumerate(arguments)]
+    wide = of_lanes(program, *extended)
+    for lane in range(LANES):
+        for expected, found in zip(kernel.kernel(*(a[:, lane] for a in extended)), wide, strict=True):
+            np.testing.assert_array_equal(found[:, lane], expected.reshape(-1, order="F"))
+
+
+def test_the_bicycle_in_four_lanes(bicycle: dr.Equations) -> None:
+    random = np.random.default_rng(2)
+    upright = dr.consistent_start(bicycle, {"speed": 5.0}).x
+    x = upright[:, None] + 0.2 * random.standard_normal((len(upright), LANES))
+    u = random.standard_normal((len(bicycle.inputs), LANES))
+    p = bicycle.default_parameters[:, None] * random.uniform(0.9, 1.1, (len(bicycle.parameters), LANES))
+    assert isinstance(bicycle.dynamics, Program)
+    same_as_scalar(bicycle.dynamics, np.zeros((1, LANES)), x, u, p)
+
+
+def test_operations_and_angles_of_every_size() -> None:
+    """Branches, roots, extremes and signs; angles in every quarter, NaN, and such as only the C library reduces."""
+    x, y = ca.SX.sym("x"), ca.SX.sym("y")
+    results = [
+        ca.sin(x),
+        ca.cos(x),
+        ca.sqrt(ca.fabs(x)),
+        ca.fmin(x, y),
+        ca.fmax(x, y),
+        ca.copysign(x, y),
+        ca.sign(x),
+        ca.floor(x),
+    ]
+    results += [
+        ca.if_else(x < y, x * y, x / y),
+        ca.logic_and(x > 0, y > 0),
+        ca.logic_not(x <= y),
+        ca.if_else(x == y, 1, 0),
+        -x,
+        1 / y,
+    ]
+    program = Program.build("operations", {"x": x, "y": y}, {"all": ca.vertcat(*results)})
+    for angles in (
+        [0.1, 1.7, 3.3, 5.0],
+        [-0.5, -2.0, -4.0, -6.1],
+        [1e3, 2e5, -7e5, 0.0],
+        [1e6, 0.3, -1e12, 3e8],
+        [np.nan, 1.0, 2.0, 3.0],
+    ):
+        same_as_scalar(program, np.array([angles]), np.array([[2.0, -1.0, 3.3, 0.25]]))
+
+
+def test_functions_of_the_library_are_called_lane_by_lane() -> None:
+    x, y = ca.SX.sym("x"), ca.SX.sym("y")
+    results = [x**2.5, ca.atan2(x, y), ca.tanh(x), ca.exp(y), ca.log(x), ca.fmod(x, y)]
+    program = Program.build("library", {"x": x, "y": y}, {"all": ca.vertcat(*results)})
+    same_as_scalar(program, np.array([[0.3, 1.7, 2.5, 9.0]]), np.array([[2.0, -1.0, 3.3, 0.25]]))
+
+
+def test_what_looks_up_tables_stays_scalar() -> None:
+    x = ca.SX.sym("x")
+    table = Table("hill", [[0.0, 1.0, 2.0]], [0.0, 1.0, 0.5])
+    assert not can_be_wide(straighten(Program.build("slope", {"x": x}, {"y": table(x)}).tape))
+
+
+@pytest.fixture(scope="module")
+def long_chain() -> Program:
+    """Longer than what is compiled in one piece."""
+    dynamics = dr.derive(dr.gallery.link_chain(50)).dynamics
+    assert isinstance(dynamics, Program)
+    return dynamics
+
+
+def test_a_long_chain_in_four_lanes(long_chain: Program) -> None:
+    random = np.random.default_rng(4)
+    arguments = [random.uniform(0.1, 1.0, (slot.size, LANES)) for slot in long_chain.inputs]
+    assert len(parts_of(long_chain).evaluation.values) > 4000
+    same_as_scalar(long_chain, *arguments)
+
+
+@pytest.mark.parametrize("method", [dr.DOP853(rtol=1e-6, atol=1e-6), dr.RK4(step=0.01)], ids=["adaptive", "fixed step"])
+def test_groups_make_the_same_steps(bicycle: dr.Equations, method: Method) -> None:
+    """Lanes that go on, fall at different times and change velocities, in numbers that do not fill the last group."""
+    count = 22
+    random = np.random.default_rng(1)
+    wishes = {"roll_rate": random.uniform(-3, 3, count), "speed": random.uniform(2, 8, count)}
+    parameters = bicycle.default_parameters * random.uniform(0.99, 1.01, (count, len(bicycle.parameters)))
+    asked = Asked(wishes, {}, np.zeros((count, len(bicycle.inputs))), parameters)
+    choices, starts, samples = prepare(bicycle), StartProblem(bicycle), np.linspace(0.0, 2.0, 9)
+    reporter, stop = Reporter.of(bicycle, ["lean", "steer"]), np.zeros(1, dtype=np.int64)
+
+    def run(side_by_side: bool) -> Finished:
+        shared = Shared(choices, starts, method, choose(method, bicycle), 2.0, samples, reporter, stop, side_by_side=side_by_side)
+        shared.ready(asked.rows(np.array([0])))
+        assert all((kernel is not None) == side_by_side for kernel in shared.wide.values())
+        finished = Worker(shared)(asked, np.ones(count, dtype=bool))
+        assert finished is not None
+        return finished
+
+    single, grouped = run(False), run(True)
+    assert grouped.status.tolist() == single.status.tolist() and set(single.status) == {"EVENT", "FINISHED"}
+    for name in ("values", "ended", "first", "count", "steps", "evaluations"):
+        np.testing.assert_array_equal(getattr(grouped, name), getattr(single, name))
