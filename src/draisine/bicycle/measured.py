@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING
 
 from numpy.typing import ArrayLike
 
+from draisine.bicycle.benchmark import benchmark_bicycle
 from draisine.bicycle.parameter_file import BicycleText, parse_text, read_text
 from draisine.bicycle.uncertainty import UncertainModes, uncertainty
 from draisine.expr.expression import closest
-from draisine.gallery.entries.bicycle import bicycle
 from draisine.model.errors import ModelError
 from draisine.model.model import Model
 from draisine.results.files import replacing
@@ -58,7 +58,7 @@ class MeasuredBicycle:
     @staticmethod
     def of(name: str, parameters: Mapping[str, float], deviations: Mapping[str, float] | None = None) -> MeasuredBicycle:
         """From parameters and standard deviations by our names; those not given are the benchmark bicycle's."""
-        known = {p.name: p.default for p in bicycle().freeze().parameters}
+        known = {p.name: p.default for p in benchmark_bicycle().freeze().parameters}
         for given in (*parameters, *(deviations or {})):
             if given not in known:
                 raise ModelError(f"a bicycle has no parameter {given!r}{closest(given, known)}")
@@ -91,7 +91,7 @@ class MeasuredBicycle:
 
     def model(self) -> Model:
         """The Whipple–Carvallo bicycle with these parameters (those of `repaired` as said there, with a warning)."""
-        system = bicycle().freeze()
+        system = benchmark_bicycle().freeze()
         ours = {**self.parameters, **self.repaired}
         for name, value in self.repaired.items():
             warnings.warn(

@@ -37,7 +37,7 @@ def draw(
     views: Sequence[str] | None = None,
     labels: bool = True,
 ) -> Figure:
-    """A model as a drawing, in one or two parallel projections: a Matplotlib figure, which `draisine.view.plots.figures.save_figure` writes.
+    """A model as a drawing, in one or two parallel projections: a Matplotlib figure, which `figure.savefig` writes.
 
     - `at`: wishes for the configuration, by name of coordinates or outputs; the rest is solved ("wheels on the ground").
     - `views`: one or more of side, front, top, three-quarter; by default the straight view that shows most, and three-quarter.

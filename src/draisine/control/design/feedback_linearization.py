@@ -1,7 +1,8 @@
 """Feedback linearisation: inputs chosen so that outputs follow linear equations with poles of one's choice, exactly.
 
 An output's deviation e = y − r(t) is differentiated along the motion until the controls appear, ρ times (its relative degree,
-found in `control/relative_degree.py`): e^(ρ) = b(t, x) + E(t, x) u. The law solves E u = −b − Σ c_k e^(k), s^ρ + Σ c_k s^k = Π (s − p).
+found in `control/relative_degree.py`): e^(ρ) = b(t, x) + E(t, x) u. The law solves E u = −b − Σ c_k e^(k) with
+s^ρ + Σ c_k s^k = Π (s − p).
 What the outputs do not show, the zero dynamics, goes its own way: its eigenvalues are the invariant zeros of the linear model.
 
 Computed torque is the case of a fully actuated mechanism, all coordinates and ρ = 2: nothing is left over.
