@@ -16,24 +16,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.model.errors import ModelError
-from draisine.optimal.adjoint.method import Adjoint, Descent
+from draisine.optimal.adjoint.method import Adjoint
 from draisine.optimal.collocation import Collocation
-from draisine.optimal.ipopt import Answer, Outcome
 from draisine.optimal.shooting import Shooting
-from draisine.optimal.stored_solution import Kept
-from draisine.results.files import MAX_NUMBERS, TrajectoryFileError, replacing
+from draisine.results.files import replacing
 from draisine.results.formats import netcdf
-from draisine.results.metadata import Malformed, decode, encode
+from draisine.results.metadata import encode
 
 if TYPE_CHECKING:
-    from draisine.optimal.maneuver import Manoeuvre
     from draisine.optimal.solution import PhaseSolution, Solution
 
 Reals = NDArray[np.float64]
 
 GROUP = "optimal"
-_ARRAYS = ("unknowns", "row_multipliers", "bound_multipliers")
-_SCHEMES: dict[str, type[Collocation | Shooting | Adjoint]] = {
+ARRAYS = ("unknowns", "row_multipliers", "bound_multipliers")
+SCHEMES: dict[str, type[Collocation | Shooting | Adjoint]] = {
     "collocation": Collocation,
     "shooting": Shooting,
     "adjoint": Adjoint,
@@ -60,44 +57,13 @@ def save(solution: Solution, path: str | os.PathLike[str]) -> None:
         "fighting": list(solution.fighting),
         "schemes": [_scheme(p.scheme) for p in solution.phases],
     }
-    arrays = dict(zip(_ARRAYS, (answer.w, answer.row_multipliers, answer.bound_multipliers), strict=True))
+    arrays = dict(zip(ARRAYS, (answer.w, answer.row_multipliers, answer.bound_multipliers), strict=True))
     with replacing(target) as draft:
         netcdf.write(solution.trajectory, draft)
         groups = {GROUP: xarray.Dataset({n: (n + "_places", a) for n, a in arrays.items()} | {"told": ((), encode(told))})}
         groups |= {f"phase_{k + 1}": _phase(p) for k, p in enumerate(solution.phases)}
         for name, dataset in groups.items():
             dataset.to_netcdf(draft, mode="a", group=name, engine=netcdf.engine("saving .nc"), format="NETCDF4")
-
-
-def load(manoeuvre: Manoeuvre, path: str | os.PathLike[str], limit: int = MAX_NUMBERS) -> Solution:
-    """The solution of this manoeuvre that `save` wrote."""
-    import xarray
-
-    source = Path(path)
-    if not source.is_file():
-        raise FileNotFoundError(f"there is no file {str(source)!r}")
-    try:
-        with xarray.open_dataset(source, group=GROUP, engine=netcdf.engine("loading .nc"), decode_cf=False) as dataset:
-            sizes = [int(dataset[n].size) for n in _ARRAYS]
-            if sum(sizes) > limit:
-                raise Malformed(f"it holds {sum(sizes)} numbers, more than {limit}")
-            arrays = [np.array(dataset[n].values, dtype=float).ravel() for n in _ARRAYS]
-            told = decode(dataset["told"].values.item())
-        kept = _told(told, arrays)
-    except (Malformed, TypeError, ValueError) as problem:
-        raise TrajectoryFileError(f"{source}: {problem}") from None
-    except (OSError, KeyError) as problem:
-        raise TrajectoryFileError(
-            f"{source}: it holds no solution of a manoeuvre ({str(problem).splitlines()[0][:120]})"
-        ) from None
-    if len(kept.schemes) != len(manoeuvre.phases):
-        raise ModelError(f"{source}: it holds {len(kept.schemes)} phases, the manoeuvre has {len(manoeuvre.phases)}")
-    found = kept.restored(manoeuvre)
-    if told.get("digest") != digest(found.phases):
-        raise ModelError(
-            f"{source}: its model, conditions or costs are not those of this manoeuvre; state the manoeuvre that was solved"
-        )
-    return found
 
 
 def digest(phases: tuple[PhaseSolution, ...]) -> str:
@@ -110,28 +76,10 @@ def digest(phases: tuple[PhaseSolution, ...]) -> str:
 
 
 def _scheme(scheme: object) -> dict[str, Any]:
-    for kind, made in _SCHEMES.items():
+    for kind, made in SCHEMES.items():
         if isinstance(scheme, made):
             return {"kind": kind, **asdict(scheme)}
     raise ModelError(f"solutions by {type(scheme).__name__} are not kept in files; solution.trajectory.save(…) keeps the motion")
-
-
-def _told(told: Any, arrays: list[Reals]) -> Kept:
-    if not isinstance(told, dict) or not isinstance(told.get("schemes"), list):
-        raise Malformed("what it tells of its solution is damaged")
-    schemes = []
-    for each in told["schemes"]:
-        kind = each.get("kind")
-        given: dict[str, Any] = {n: tuple(v) if isinstance(v, list) else v for n, v in each.items() if n != "kind"}
-        if kind not in _SCHEMES:
-            raise Malformed(f"its method {kind!r} is unknown")
-        if isinstance(given.get("descent"), dict):
-            given["descent"] = Descent(**given["descent"])
-        schemes.append(_SCHEMES[kind](**given))  # checked by the scheme itself
-    objective, violation, stationarity = (float(told[name]) for name in ("objective", "violation", "stationarity"))
-    words = Outcome(told["outcome"]), str(told["said"]), int(told["iterations"])
-    answer = Answer(arrays[0], arrays[1], arrays[2], objective, *words, violation, stationarity, {})
-    return Kept(tuple(schemes), answer, tuple(str(f) for f in told["fighting"]), int(told["rounds"]))
 
 
 def _phase(found: PhaseSolution) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import casadi as ca
 import numpy as np
@@ -14,13 +14,11 @@ from draisine.control.plant import stacked
 from draisine.expr.expression import closest
 from draisine.model.errors import ModelError
 from draisine.optimal.collocation import Grid
-from draisine.optimal.phase import Phase
+from draisine.optimal.phase import Phase, Values
+from draisine.optimal.solution import PhaseSolution, Solution
 from draisine.optimal.vocabulary import Vocabulary
 from draisine.program.linear_solve import Solved
 from draisine.results.trajectory import Trajectory
-
-if TYPE_CHECKING:
-    from draisine.optimal.solution import PhaseSolution, Solution
 
 Reals = NDArray[np.float64]
 
@@ -63,21 +61,8 @@ OneGuess: TypeAlias = "Straight | Held | Trajectory | PhaseSolution | Shaken"
 Guess: TypeAlias = "OneGuess | Solution | Sequence[OneGuess]"
 
 
-@dataclass(frozen=True, eq=False)
-class Values:
-    """Numbers for all unknowns of a phase."""
-
-    begin: float
-    duration: float
-    states: Reals  # (points, kept)
-    algebraic: Reals  # (nodes, z)
-    controls: Reals  # (controls, u)
-
-
 def guesses(given: Guess | None, phases: Sequence[Phase], grids: Sequence[Grid]) -> list[Values]:
     """Values for each phase."""
-    from draisine.optimal.solution import Solution
-
     if given is None:
         each: Sequence[OneGuess] = [Straight()] * len(phases)
     elif isinstance(given, Solution):
@@ -98,8 +83,6 @@ def guesses(given: Guess | None, phases: Sequence[Phase], grids: Sequence[Grid])
 
 
 def _values(given: OneGuess, phase: Phase, grid: Grid, begin: float) -> Values:
-    from draisine.optimal.solution import PhaseSolution
-
     if isinstance(given, PhaseSolution):
         return _earlier(given, phase, grid, begin)
     if isinstance(given, Shaken):

@@ -25,8 +25,11 @@ from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.model.quantities import Amount
 from draisine.optimal.adjoint.method import Adjoint
+from draisine.optimal.adjoint.solve import solve_by_adjoint
 from draisine.optimal.collocation import Collocation
+from draisine.optimal.restore import load
 from draisine.optimal.shooting import Shooting
+from draisine.optimal.solve import solve
 from draisine.program.equations import Equations
 from draisine.simulation.initial.targets import Near
 
@@ -199,9 +202,6 @@ class Manoeuvre:
 
         The solution's `status` says how it went; an interruption gives the best that was found so far.
         """
-        from draisine.optimal.adjoint.solve import solve_by_adjoint
-        from draisine.optimal.solve import solve
-
         if isinstance(method, Adjoint):
             if solver is not None or refine is not None:
                 raise ModelError("Adjoint: it takes no solver= and no refine=; say Adjoint(pieces, steps, descent=Descent(…))")
@@ -210,8 +210,6 @@ class Manoeuvre:
 
     def load(self, path: str | os.PathLike[str]) -> Solution:
         """The solution of this manoeuvre that `solution.save(path)` wrote; it is simulated again, not searched for."""
-        from draisine.optimal.files import load
-
         return load(self, path)
 
 

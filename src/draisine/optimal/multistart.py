@@ -23,6 +23,7 @@ from draisine.numerics.parallel.executor import spread
 from draisine.numerics.parallel.job import Errand
 from draisine.optimal.guess import Held, OneGuess, Shaken, Straight
 from draisine.optimal.ipopt import Outcome
+from draisine.optimal.restore import restored
 from draisine.optimal.stored_solution import Kept
 
 if TYPE_CHECKING:
@@ -170,7 +171,7 @@ class _Search:
 
     def elsewhere(self, on: Any) -> Iterator[tuple[int, Solution]]:
         for number, kept in spread(Errand.of(self), range(len(self.guesses)), on):
-            yield number, kept.restored(self.manoeuvre)
+            yield number, restored(kept, self.manoeuvre)
 
     def begin(self) -> Callable[[int], Kept]:
         return lambda number: Kept.of(self._solved(number))

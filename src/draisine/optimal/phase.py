@@ -204,3 +204,14 @@ def _columns(value: ca.SX, y: ca.SX) -> set[int]:
 def middle(low: float, high: float) -> float:
     """A duration between two others."""
     return math.sqrt(low * high)
+
+
+@dataclass(frozen=True, eq=False)
+class Values:
+    """Numbers for all unknowns of a phase."""
+
+    begin: float
+    duration: float
+    states: Reals  # (points, kept)
+    algebraic: Reals  # (nodes, z)
+    controls: Reals  # (controls, u)

@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING
 
 import casadi as ca
 import numpy as np
@@ -15,11 +16,10 @@ from draisine.control.plant import MOST_SOLVED, stacked
 from draisine.dynamics.derive import derive
 from draisine.expr.expression import closest, names
 from draisine.model.errors import ModelError
-from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.model.quantities import Amount, amount_in
 from draisine.optimal.end_conditions import End, reachable_end
-from draisine.optimal.maneuver import Manoeuvre
+from draisine.optimal.guess import algebraic_guess
 from draisine.optimal.phase import Phase, evaluator, middle, needed_states
 from draisine.optimal.shooting import Shooting
 from draisine.optimal.vocabulary import Condition, Vocabulary
@@ -30,6 +30,10 @@ from draisine.simulation.initial.consistent_start import consistent_start
 from draisine.simulation.initial.problem import StartProblem
 from draisine.simulation.named_values import numbers
 from draisine.stability.independence import independent_rows
+
+if TYPE_CHECKING:
+    from draisine.model.items import System
+    from draisine.optimal.maneuver import Manoeuvre
 
 Reals = NDArray[np.float64]
 
@@ -159,8 +163,6 @@ class Poser:
     @cached_property
     def _z(self) -> Reals:
         """Algebraic unknowns at the start."""
-        from draisine.optimal.guess import algebraic_guess
-
         return algebraic_guess(self.vocabulary, np.zeros(1), self.start[None], self.inputs[None], self.p)[0]
 
     @cached_property

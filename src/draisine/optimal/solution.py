@@ -15,8 +15,11 @@ from draisine.expr.expression import closest
 from draisine.model.errors import ModelError
 from draisine.optimal.adjoint.method import Adjoint
 from draisine.optimal.collocation import Collocation, Grid
+from draisine.optimal.feedforward import Feedforward, feedforward
+from draisine.optimal.files import save
 from draisine.optimal.first_order_conditions import Kkt, Necessary
 from draisine.optimal.ipopt import Answer, Outcome
+from draisine.optimal.optimality import Optimality, optimality
 from draisine.optimal.phase import Phase
 from draisine.optimal.shooting import Shooting
 from draisine.optimal.verification import Simulated, trajectory
@@ -24,9 +27,7 @@ from draisine.results.status import Ending, Status
 from draisine.results.trajectory import Trajectory
 
 if TYPE_CHECKING:
-    from draisine.optimal.feedforward import Feedforward
     from draisine.optimal.maneuver import Manoeuvre
-    from draisine.optimal.optimality import Optimality
 
 Reals = NDArray[np.float64]
 
@@ -150,21 +151,15 @@ class Solution:
     @cached_property
     def optimality(self) -> Optimality:
         """KKT, Hamiltonian, switching functions against the controls, and what holds the motion back; worth printing."""
-        from draisine.optimal.optimality import optimality
-
         return optimality(self)
 
     @cached_property
     def feedforward(self) -> Feedforward:
         """The found control as a table of inputs: for `simulate(…, inputs=solution.feedforward)`, and for CSV files."""
-        from draisine.optimal.feedforward import feedforward
-
         return feedforward(self.phases)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a NetCDF file: `draisine.load` reads the motion, `manoeuvre.load` the whole solution."""
-        from draisine.optimal.files import save
-
         save(self, path)
 
     def animate(self, **options: Any) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,15 +16,17 @@ from draisine.optimal.first_order_conditions import kkt, necessary
 from draisine.optimal.guess import Guess, Shaken, guesses
 from draisine.optimal.infeasibility import fighting
 from draisine.optimal.ipopt import Answer, Ipopt, Outcome, Progress, solve_large
-from draisine.optimal.maneuver import Manoeuvre, Transcription
 from draisine.optimal.node_functions import CompiledCluster
-from draisine.optimal.phase import Phase
 from draisine.optimal.problem_symbols import Poser, parameter_ranges, posed
 from draisine.optimal.refinement import Refinement, interval_errors
 from draisine.optimal.shooting import Shooting
 from draisine.optimal.solution import PhaseSolution, Solution
 from draisine.optimal.transcription import Placed, Transcribed, transcribe
 from draisine.optimal.verification import Simulated, simulate_phase
+
+if TYPE_CHECKING:
+    from draisine.optimal.maneuver import Manoeuvre, Transcription
+    from draisine.optimal.phase import Phase
 
 Reals = NDArray[np.float64]
 
@@ -66,7 +69,7 @@ def solve(
     return task.solution(found, names, more, seconds, rounds, began)
 
 
-def restored(
+def restored_by_transcription(
     manoeuvre: Manoeuvre, schemes: list[Transcription], answer: Answer, fighting: tuple[str, ...], rounds: int
 ) -> Solution:
     """The solution that an answer to this manoeuvre was, simulated again; nothing is searched for."""

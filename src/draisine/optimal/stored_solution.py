@@ -5,13 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from draisine.optimal.adjoint.method import Adjoint
-from draisine.optimal.collocation import Collocation
-from draisine.optimal.ipopt import Answer
-from draisine.optimal.shooting import Shooting
-
 if TYPE_CHECKING:
-    from draisine.optimal.maneuver import Manoeuvre
+    from draisine.optimal.adjoint.method import Adjoint
+    from draisine.optimal.collocation import Collocation
+    from draisine.optimal.ipopt import Answer
+    from draisine.optimal.shooting import Shooting
     from draisine.optimal.solution import Solution
 
 
@@ -27,13 +25,3 @@ class Kept:
     @staticmethod
     def of(solution: Solution) -> Kept:
         return Kept(tuple(p.scheme for p in solution.phases), solution.answer, solution.fighting, solution.rounds)
-
-    def restored(self, manoeuvre: Manoeuvre) -> Solution:
-        """The solution of this manoeuvre, simulated again; nothing is searched for."""
-        from draisine.optimal.adjoint.solve import restored_by_adjoint
-        from draisine.optimal.solve import restored
-
-        if isinstance(self.schemes[0], Adjoint):
-            return restored_by_adjoint(manoeuvre, self.schemes[0], self.answer)
-        schemes = [s for s in self.schemes if not isinstance(s, Adjoint)]
-        return restored(manoeuvre, schemes, self.answer, self.fighting, self.rounds)

@@ -13,10 +13,9 @@ from draisine.control.plant import stacked
 from draisine.model.errors import ModelError
 from draisine.optimal.builder import Builder
 from draisine.optimal.collocation import Collocation, Grid
-from draisine.optimal.guess import Values
 from draisine.optimal.nlp import Large
 from draisine.optimal.node_functions import CompiledCluster, Formula, SingleCluster
-from draisine.optimal.phase import Phase
+from draisine.optimal.phase import Phase, Values
 from draisine.optimal.shooting import MapCluster, Shooting
 from draisine.optimal.vocabulary import Condition
 

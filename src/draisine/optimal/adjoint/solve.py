@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,16 +11,18 @@ from numpy.typing import NDArray
 from draisine.model.errors import ModelError
 from draisine.optimal.adjoint.descent import Found, Search, Unknowns
 from draisine.optimal.adjoint.functional import Functional, apart
-from draisine.optimal.adjoint.method import Adjoint
 from draisine.optimal.first_order_conditions import Kkt, Necessary
 from draisine.optimal.guess import Guess, guesses
 from draisine.optimal.ipopt import Answer, Outcome, Progress
-from draisine.optimal.maneuver import Manoeuvre
-from draisine.optimal.phase import Phase
 from draisine.optimal.problem_symbols import Poser, parameter_ranges, posed
 from draisine.optimal.solution import PhaseSolution, Solution
 from draisine.optimal.solve import doubts
 from draisine.optimal.verification import simulate_phase
+
+if TYPE_CHECKING:
+    from draisine.optimal.adjoint.method import Adjoint
+    from draisine.optimal.maneuver import Manoeuvre
+    from draisine.optimal.phase import Phase
 
 Reals = NDArray[np.float64]
 
