@@ -35,7 +35,7 @@ from .dynamics.dae.stabilization.options import (
 from .dynamics.derive import derive as derive
 from .dynamics.formulation_choice import Augmented as Augmented, Recursive as Recursive, Reduced as Reduced
 from .dynamics.lagrangian.energies import derive_by_energies as derive_by_energies
-from .estimation.data import DataError as DataError, Experiment as Experiment
+from .estimation.data import Experiment as Experiment
 from .estimation.design_criteria import (
     Design as Design,
     Determinant as Determinant,
@@ -57,7 +57,6 @@ from .model.contact_laws import (
     Rolling as Rolling,
     ShenHedrickElkins as ShenHedrickElkins,
 )
-from .model.errors import ModelError as ModelError
 from .model.files import read_model as read_model, write_model as write_model
 from .model.items import System as System
 from .model.model import Model as Model
@@ -80,7 +79,6 @@ from .simulation.compile import compile as compile, export as export, operation_
 from .simulation.ensemble.reductions import Extremes as Extremes, Final as Final, Happenings as Happenings, Snapshots as Snapshots
 from .simulation.ensemble.samples import Normal as Normal, Uniform as Uniform
 from .simulation.initial.consistent_start import consistent_start as consistent_start
-from .simulation.initial.result import InconsistentStart as InconsistentStart
 from .simulation.initial.targets import Near as Near
 from .simulation.iterated_reactions import ConjugateGradients as ConjugateGradients, reactions as reactions
 from .simulation.methods.auto import Auto as Auto

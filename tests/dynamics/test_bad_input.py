@@ -7,7 +7,7 @@ import sympy as sp
 from sympy.physics.mechanics import KanesMethod, LagrangesMethod, Particle, Point, ReferenceFrame, dynamicsymbols
 
 import draisine as dr
-from draisine.model.errors import ModelError
+from draisine.errors import ModelError
 from draisine.model.items import Coordinate, Rotate
 from draisine.model.model import Model
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import draisine as dr
+from draisine.errors import ModelError
 from draisine.gallery.entries import big_tree, hanging_rope, link_chain, snake_robot, trailers
-from draisine.model.errors import ModelError
 
 METHOD = dr.DOP853(rtol=1e-10, atol=1e-10)
 

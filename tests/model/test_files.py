@@ -11,11 +11,11 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from draisine.dynamics.derive import _derive, _mechanism, derive
+from draisine.errors import ModelError
 from draisine.expr.expression import Name, Number
 from draisine.expr.tables import Table
 from draisine.gallery.entries.bicycle import bicycle
-from draisine.model.errors import ModelError
-from draisine.model.files import MAX_BYTES, ModelFileError, from_toml, read_model, to_toml, write_model
+from draisine.model.files import MAX_BYTES, from_toml, read_model, to_toml, write_model
 from draisine.model.items import Ball, Coordinate, Float, Joint, Rotate, Translate
 from draisine.model.model import Model
 from draisine.model.toml_writer import inline, lines
@@ -267,7 +267,7 @@ def test_parameters_count_in_their_unit(given: str, value: float | None, unit: s
     text = PENDULUM.replace("[parameters]", f"[parameters]\np = {given}")
     if value is None:
         with pytest.raises(
-            ModelFileError, match="value of parameter 'p': expected a number, got 'pi/1'; expressions cannot stand here"
+            ModelError, match="value of parameter 'p': expected a number, got 'pi/1'; expressions cannot stand here"
         ):
             from_toml(text)
         return
@@ -465,7 +465,7 @@ def _with(old: str, new: str) -> str:
 def test_complaints_name_file_item_and_cure(text: str, message: str, tmp_path: Path) -> None:
     path = tmp_path / "my.toml"
     path.write_text(text, encoding="utf-8")
-    with pytest.raises(ModelFileError) as caught:
+    with pytest.raises(ModelError) as caught:
         read_model(path)
     assert str(caught.value).startswith(f"{path}: {message}")
     assert isinstance(caught.value, ModelError)
@@ -498,23 +498,23 @@ def test_complaints_name_file_item_and_cure(text: str, message: str, tmp_path: P
     ],
 )
 def test_files_that_are_no_toml(text: str, pattern: str) -> None:
-    with pytest.raises(ModelFileError, match=rf"^my\.toml: {pattern}"):
+    with pytest.raises(ModelError, match=rf"^my\.toml: {pattern}"):
         from_toml(text, "my.toml")
 
 
 def test_files_that_are_no_text_or_too_large_or_absent(tmp_path: Path) -> None:
     path = tmp_path / "m.toml"
     path.write_bytes(b'name = "a"\nabout = "\xff"\n')
-    with pytest.raises(ModelFileError, match=r"m\.toml: not a text in UTF-8 \(line 2\); save it in that encoding"):
+    with pytest.raises(ModelError, match=r"m\.toml: not a text in UTF-8 \(line 2\); save it in that encoding"):
         read_model(path)
     path.write_bytes(b"#" * (MAX_BYTES + 1))
-    with pytest.raises(ModelFileError, match=r"m\.toml: larger than 10 MB, which no model file needs; is it the right file\?"):
+    with pytest.raises(ModelError, match=r"m\.toml: larger than 10 MB, which no model file needs; is it the right file\?"):
         read_model(path)
-    with pytest.raises(ModelFileError, match="model text: larger than 10 MB"):
+    with pytest.raises(ModelError, match="model text: larger than 10 MB"):
         from_toml("#" * (MAX_BYTES + 1))
-    with pytest.raises(ModelFileError, match=r"absent\.toml: cannot be read \(No such file or directory\); check the name"):
+    with pytest.raises(ModelError, match=r"absent\.toml: cannot be read \(No such file or directory\); check the name"):
         read_model(tmp_path / "absent.toml")
-    with pytest.raises(ModelFileError, match=r"cannot be read \(Is a directory\)"):
+    with pytest.raises(ModelError, match=r"cannot be read \(Is a directory\)"):
         read_model(tmp_path)
 
 
@@ -535,7 +535,7 @@ def test_any_value_in_any_slot_is_read_or_refused_in_words(value: object) -> Non
     for old in ('"1200 g"', '"200 cm"', '[0, 0, "-length"]', '"revolute"', '"ground"', '"bob"', '"y"', '"pendulum"'):
         try:
             from_toml(PENDULUM.replace(old, text))
-        except ModelFileError as problem:
+        except ModelError as problem:
             assert str(problem).startswith("model text: ")
 
 

@@ -10,9 +10,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from draisine.errors import ModelError
 from draisine.expr.expression import FLOAT_FUNCTIONS, Expr, evaluate, parse
-from draisine.model.errors import ModelError
-from draisine.model.files import ModelFileError, from_toml, to_toml
+from draisine.model.files import from_toml, to_toml
 from draisine.model.items import Tie
 from draisine.model.model import Model
 from draisine.model.validate import check_numbers, check_system
@@ -347,7 +347,7 @@ SHOP = to_toml(shop())
     ],
 )
 def test_complaints_about_files(table: str, message: str) -> None:
-    with pytest.raises(ModelFileError) as caught:
+    with pytest.raises(ModelError) as caught:
         from_toml(f"{SHOP}\n[ties.x]\n{table}\n")
     assert str(caught.value).startswith(f"model text: {message}")
 

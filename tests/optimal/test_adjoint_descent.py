@@ -8,8 +8,8 @@ import sympy as sp
 from sympy.physics.mechanics import dynamicsymbols
 
 import draisine as dr
+from draisine.errors import ModelError
 from draisine.gallery.entries.minimum_time_turn import both_roads
-from draisine.model.errors import ModelError
 from draisine.optimal.ipopt import Outcome
 
 x, v, force, k = sp.symbols("x v force k")

@@ -10,7 +10,7 @@ import sympy as sp
 from sympy.physics.mechanics import dynamicsymbols
 
 import draisine as dr
-from draisine.model.errors import ModelError
+from draisine.errors import ModelError
 from draisine.optimal.adjoint import sweep
 from draisine.optimal.adjoint.functional import Functional
 from draisine.optimal.problem_symbols import equations_of, posed

@@ -7,7 +7,7 @@ import pytest
 import sympy as sp
 
 import draisine as dr
-from draisine.model.errors import ModelError
+from draisine.errors import ModelError
 from draisine.optimal.collocation import gauss_points, lagrange, lagrange_slope, quadrature, radau_points
 
 

@@ -10,7 +10,7 @@ import sympy as sp
 from sympy.physics.mechanics import dynamicsymbols
 
 import draisine as dr
-from draisine.model.errors import ModelError
+from draisine.errors import ModelError
 from draisine.optimal.ipopt import Outcome
 
 x, v, force, k = sp.symbols("x v force k")

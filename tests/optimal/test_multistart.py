@@ -6,7 +6,7 @@ import pytest
 import sympy as sp
 
 import draisine as dr
-from draisine.model.errors import ModelError
+from draisine.errors import ModelError
 
 
 @pytest.fixture(scope="module")

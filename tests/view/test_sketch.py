@@ -215,7 +215,7 @@ def test_views_and_labels_are_chosen(bicycle):
 
 
 def test_what_cannot_be_drawn_is_said(bicycle):
-    with pytest.raises(dr.ModelError, match="'double_pendulum' was typed as formulas and has no bodies to draw"):
+    with pytest.raises(dr.errors.ModelError, match="'double_pendulum' was typed as formulas and has no bodies to draw"):
         dr.draw(dr.gallery.model("double_pendulum"))
     with pytest.raises(ValueError, match="'empty' has nothing to draw"):
         sketch(Scene("empty", (), (), None), {})

@@ -18,9 +18,9 @@ from numpy.typing import ArrayLike
 
 from draisine.bicycle.parameter_file import BicycleText, parse_text, read_text
 from draisine.bicycle.uncertainty import UncertainModes, uncertainty
+from draisine.errors import ArgumentError
 from draisine.expr.expression import closest
 from draisine.gallery.entries.bicycle import bicycle
-from draisine.model.errors import ModelError
 from draisine.model.model import Model
 from draisine.results.files import replacing
 
@@ -61,7 +61,7 @@ class MeasuredBicycle:
         known = {p.name: p.default for p in bicycle().freeze().parameters}
         for given in (*parameters, *(deviations or {})):
             if given not in known:
-                raise ModelError(f"a bicycle has no parameter {given!r}{closest(given, known)}")
+                raise ArgumentError(f"a bicycle has no parameter {given!r}{closest(given, known)}")
         values = {**known, **parameters}
         text = BicycleText(
             {theirs: sign * values[ours] for theirs, (ours, sign) in OURS.items()},

@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from draisine.bicycle.characteristic_polynomial import Pencil, TwoWheeler
+from draisine.errors import ArgumentError
 from draisine.expr.expression import closest
-from draisine.model.errors import ModelError
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.program.equations import Equations
@@ -123,11 +123,11 @@ def uncertainty(
     known = [q.name for q in equations.parameters]
     for name, value in deviations.items():
         if name not in known:
-            raise ModelError(f"{equations.name} has no parameter {name!r} to be uncertain{closest(name, known)}")
+            raise ArgumentError(f"{equations.name} has no parameter {name!r} to be uncertain{closest(name, known)}")
         if not (np.isfinite(value) and value >= 0):
-            raise ModelError(f"the standard deviation of {name!r} is {value}; give a number that is not negative")
+            raise ArgumentError(f"the standard deviation of {name!r} is {value}; give a number that is not negative")
     if samples and samples < 10:
-        raise ModelError(f"samples={samples} are too few for a standard deviation; give at least 10, or 0 for none")
+        raise ArgumentError(f"samples={samples} are too few for a standard deviation; give at least 10, or 0 for none")
     nominal = modes(equations, {"speed": speeds}, parameters=parameters, states=("lean", "steer"))
     sigma = np.array([deviations.get(name, 0.0) for name in known])
     p = np.array([(parameters or {}).get(q.name, q.default) for q in equations.parameters])

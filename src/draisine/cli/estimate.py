@@ -11,6 +11,7 @@ from draisine.cli.arguments import model_of
 from draisine.cli.exit_codes import DONE
 from draisine.cli.options import add_json, seconds
 from draisine.cli.terminal import print_json, say
+from draisine.errors import ArgumentError
 
 STUDIES = Path(__file__).parents[1] / "gallery" / "data"
 
@@ -57,7 +58,7 @@ def run(given: argparse.Namespace, _: list[str]) -> int:
         if given.study not in known():
             from draisine.expr.expression import closest
 
-            raise ValueError(f"there is no study {given.study!r}{closest(given.study, known())}; or give a file (.toml)")
+            raise ArgumentError(f"there is no study {given.study!r}{closest(given.study, known())}; or give a file (.toml)")
         path = STUDIES / f"{given.study}.toml"
     study = read_study(path)
     asked = given.window is not None or given.intervals is not None

@@ -13,6 +13,7 @@ from draisine.cli.arguments import model_of
 from draisine.cli.exit_codes import DONE, ENDED_EARLY, INFEASIBLE, INTERRUPTED
 from draisine.cli.options import add_json
 from draisine.cli.terminal import print_json, say
+from draisine.errors import ArgumentError
 
 if TYPE_CHECKING:
     from draisine.optimal.ipopt import Progress
@@ -69,7 +70,7 @@ def _solved(given: argparse.Namespace, progress: Progress) -> Solution:
         stated = read_statement(given.study, model_of)
         return (stated if given.intervals is None else stated.on(given.intervals)).solve(progress)
     if given.intervals is not None:
-        raise ValueError("--intervals: a study of the gallery has its own mesh; write its manoeuvre into a file to change it")
+        raise ArgumentError("--intervals: a study of the gallery has its own mesh; write its manoeuvre into a file to change it")
     from draisine import gallery
 
     with watched(progress):

@@ -11,6 +11,7 @@ from draisine.cli.arguments import WISHES, motion_of, names_of, sweep_of
 from draisine.cli.exit_codes import DONE
 from draisine.cli.options import add_json, add_model, add_motion
 from draisine.cli.terminal import bar, print_json, say, table
+from draisine.errors import ArgumentError
 
 if TYPE_CHECKING:
     from draisine.model.model import Model
@@ -78,7 +79,7 @@ def _speeds(model: Model | Equations) -> str:
 
     e = equations_of(model)
     if "speed" not in {q.name for q in (*e.states, *e.outputs)}:
-        raise ValueError(f"{e.name} has no speed to sweep; say what is swept: --over NAME=FROM:TO:COUNT")
+        raise ArgumentError(f"{e.name} has no speed to sweep; say what is swept: --over NAME=FROM:TO:COUNT")
     return SPEEDS
 
 

@@ -36,7 +36,7 @@ from draisine.dynamics.dae.index_of import index_of, index_of_mechanism
 from draisine.dynamics.dae.index_report import IndexReport
 from draisine.dynamics.derive import derive
 from draisine.dynamics.formulation_choice import Augmented
-from draisine.model.errors import ModelError
+from draisine.errors import DraisineError
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.program.dae_residual import Implicit
@@ -154,7 +154,7 @@ class _Notes:
         """A part of the diagnosis, or a note why there is none."""
         try:
             return look()
-        except ModelError as problem:
+        except DraisineError as problem:
             self.lines.append(f"{what} not looked at: {problem}")
         except np.linalg.LinAlgError:
             self.lines.append(f"{what} not looked at: masses and constraints do not determine the accelerations at the state")

@@ -17,18 +17,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from draisine.errors import DataError, UnitError
 from draisine.expr.expression import closest
-from draisine.expr.units import Unit, UnitError, parse_unit
+from draisine.expr.units import Unit, parse_unit
 from draisine.results.trajectory import Trajectory
 
 Reals = NDArray[np.float64]
 
 TIMES = ("time", "t", "timestamp", "time_stamp", "datetime", "seconds")  # names under which time is looked for
 _HEADER = re.compile(r"^\s*(?P<name>.*?)\s*(?:\[(?P<square>[^\]]*)\]|\((?P<round>[^)]*)\))?\s*$")
-
-
-class DataError(ValueError):
-    """Something in the data is wrong; the message names the column and the cure."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from draisine.errors import ArgumentError, UnknownNameError
 from draisine.estimation.identifiability import Telling
 
 Reals = NDArray[np.float64]
@@ -60,7 +61,7 @@ class Instants:
 
     def __post_init__(self) -> None:
         if self.count < 1 or not self.first >= 0.0:
-            raise ValueError(f"Instants: one or more, the first at 0 s or later, got {self.count!r} from {self.first!r} s on")
+            raise ArgumentError(f"Instants: one or more, the first at 0 s or later, got {self.count!r} from {self.first!r} s on")
 
 
 # ------------------------------------------------------------------------------------------------------------- result
@@ -92,7 +93,7 @@ class Design:
     def deviation(self, name: str) -> float:
         """The standard deviation to expect of an unknown."""
         if name not in self.deviations:
-            raise KeyError(f"{name!r} is not among the unknowns {', '.join(self.deviations)}")
+            raise UnknownNameError(f"{name!r} is not among the unknowns {', '.join(self.deviations)}")
         return self.deviations[name]
 
     def to_dict(self) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from draisine.errors import ArgumentError, UnknownNameError
 from draisine.estimation.bootstrap import Bootstrap, bootstrap
 from draisine.estimation.identifiability import Telling
 from draisine.estimation.losses import Loss
@@ -68,7 +69,7 @@ class Fit:
 
     def _index(self, name: str) -> int:
         if name not in self.names:
-            raise KeyError(f"{name!r} was not looked for{closest(name, self.names)}")
+            raise UnknownNameError(f"{name!r} was not looked for{closest(name, self.names)}")
         return self.names.index(name)
 
     def __getitem__(self, name: str) -> float:
@@ -108,7 +109,7 @@ class Fit:
         from scipy.stats import norm, t
 
         if not 0.0 < level < 1.0:
-            raise ValueError(f"level: an interval holds the truth with a probability between 0 and 1, got {level!r}")
+            raise ArgumentError(f"level: an interval holds the truth with a probability between 0 and 1, got {level!r}")
         share = 0.5 + 0.5 * level
         return float(norm.ppf(share) if self.noise_given else t.ppf(share, max(self.outcome.freedom, 1)))
 

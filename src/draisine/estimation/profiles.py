@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from draisine.errors import ArgumentError
 from draisine.estimation.losses import Loss
 from draisine.estimation.problem import Posed
 from draisine.estimation.solve import Outcome, Shooting, fixed_at, solve
@@ -49,7 +50,7 @@ def profile(
 ) -> Profile:
     """Search on both sides for where the root of the growth is the quantile."""
     if not np.isfinite(deviation):
-        raise ValueError(f"{name}: the data do not tell it, so that its likelihood has no sides")
+        raise ArgumentError(f"{name}: the data do not tell it, so that its likelihood has no sides")
     at = posed.names.index(name)
     points: dict[float, float] = {float(best.unknowns[at]): 0.0}
     sides = []

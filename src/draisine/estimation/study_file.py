@@ -26,6 +26,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from draisine.errors import DataError
 from draisine.estimation.estimate import estimate
 from draisine.estimation.fit import Fit
 from draisine.estimation.interpolation import Smooth
@@ -36,7 +37,6 @@ from draisine.estimation.single_shooting import SingleShooting
 from draisine.estimation.solve import Progress, Shooting
 from draisine.expr.expression import closest
 from draisine.expr.units import Measured, quantity
-from draisine.model.errors import ModelError
 
 LOSSES: Mapping[str, type[Huber] | type[SoftL1] | type[Cauchy]] = {"huber": Huber, "soft_l1": SoftL1, "cauchy": Cauchy}
 TABLES = ("unknown", "measured", "inputs", "start", "guess", "parameters", "relations", "priors")
@@ -66,7 +66,7 @@ def read_study(path: str | Path) -> EstimationStudy:
     place = Path(path)
     said = words_in(place, "an estimation", WORDS, ("unknown", "measured"))
     if said.get("loss") is not None and said["loss"] not in LOSSES:
-        raise ModelError(f"{place.name}: loss {said['loss']!r} is none of {', '.join(LOSSES)}")
+        raise DataError(f"{place.name}: loss {said['loss']!r} is none of {', '.join(LOSSES)}")
     tables = {name: {k: _plain(v) for k, v in said[name].items()} for name in TABLES if name in said}
     unknown = {k: tuple(v) if v else (float("-inf"), float("inf")) for k, v in tables.pop("unknown").items()}
     measured = tables.pop("measured")
@@ -86,14 +86,14 @@ def words_in(place: Path, what: str, words: Sequence[str], tables: Sequence[str]
     try:
         said = tomllib.loads(place.read_text(encoding="utf-8"))
     except tomllib.TOMLDecodeError as problem:
-        raise ModelError(f"{place.name}: {problem}") from None
+        raise DataError(f"{place.name}: {problem}") from None
     for word in said:
         if word not in words:
-            raise ModelError(f"{place.name}: nothing is called {word!r} in {what}{closest(word, words)}")
+            raise DataError(f"{place.name}: nothing is called {word!r} in {what}{closest(word, words)}")
     for word in ("model", *tables):
         if not said.get(word):
             needed = " and ".join(f"[{table}]" for table in tables)
-            raise ModelError(f"{place.name}: {word!r} is missing; {what} needs a model, {needed}")
+            raise DataError(f"{place.name}: {word!r} is missing; {what} needs a model, {needed}")
     return said
 
 
@@ -109,10 +109,10 @@ class _Intervals:
 def method_of(window: Any, intervals: Any, where: str) -> Shooting:
     """The method that a window or a number of intervals means."""
     if window is not None and intervals is not None:
-        raise ModelError(f"{where}: window (multiple shooting) and intervals (collocation) are two methods; give one of them")
+        raise DataError(f"{where}: window (multiple shooting) and intervals (collocation) are two methods; give one of them")
     if intervals is not None:
         if not isinstance(intervals, int) or intervals < 1:
-            raise ModelError(f"{where}: intervals is how many there are, got {intervals!r}")
+            raise DataError(f"{where}: intervals is how many there are, got {intervals!r}")
         return _Intervals(intervals)
     return SingleShooting() if window is None else MultipleShooting(number_of(window))
 
@@ -123,7 +123,7 @@ def input_of(value: Any) -> Any:
         return value
     words = [word for word in value[1:] if word != "smooth"]
     if len(words) > 1:
-        raise ModelError(f"{value!r}: write [column, noise], or [column, noise, 'smooth']")
+        raise DataError(f"{value!r}: write [column, noise], or [column, noise, 'smooth']")
     return Smooth(str(value[0]), *words) if "smooth" in value[1:] else tuple(value)
 
 
@@ -145,6 +145,6 @@ def number_of(value: Any) -> float:
     if isinstance(value, str):
         found = Measured.read(value)
         if found is None:
-            raise ModelError(f"{value!r} is no amount; write a number, or a number with a unit")
+            raise DataError(f"{value!r} is no amount; write a number, or a number with a unit")
         return found
     return float(value)

@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
+from draisine.errors import ModelError
 from draisine.expr.expression import Call, Expr, Name, Number, closest, walk
-from draisine.model.errors import ModelError
 from draisine.model.items import Tie
 
 AXES = "xyz"

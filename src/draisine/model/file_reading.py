@@ -8,10 +8,10 @@ from fractions import Fraction
 from functools import partial
 from typing import Any
 
+from draisine.errors import ModelError, UnitError
 from draisine.expr.tables import Table
-from draisine.expr.units import UnitError, parse_unit, si_text, unit_of
+from draisine.expr.units import parse_unit, si_text, unit_of
 from draisine.model.contact_laws import LAWS, ROLLING, TangentialLaw
-from draisine.model.errors import ModelError
 from draisine.model.file_constraints import read_tie
 from draisine.model.file_entries import Entry
 from draisine.model.file_joints import place_of, read_joint

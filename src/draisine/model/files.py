@@ -27,18 +27,13 @@ import re
 import tomllib
 from pathlib import Path
 
-from draisine.expr.tables import TableError
-from draisine.model.errors import ModelError
+from draisine.errors import ModelError
 from draisine.model.file_reading import model_of
 from draisine.model.file_writing import text_of
 from draisine.model.items import System
 from draisine.model.model import Model
 
 MAX_BYTES = 10_000_000
-
-
-class ModelFileError(ModelError):
-    """A model file is wrong; the message names the file, the item and the cure."""
 
 
 def read_model(path: str | Path) -> Model:
@@ -48,14 +43,14 @@ def read_model(path: str | Path) -> Model:
         with path.open("rb") as file:
             data = file.read(MAX_BYTES + 1)
     except OSError as problem:
-        raise ModelFileError(f"{path}: cannot be read ({problem.strerror}); check the name and the permissions") from None
+        raise ModelError(f"{path}: cannot be read ({problem.strerror}); check the name and the permissions") from None
     if len(data) > MAX_BYTES:
-        raise ModelFileError(f"{path}: larger than {MAX_BYTES // 1_000_000} MB, which no model file needs; is it the right file?")
+        raise ModelError(f"{path}: larger than {MAX_BYTES // 1_000_000} MB, which no model file needs; is it the right file?")
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as problem:
         line = data[: problem.start].count(b"\n") + 1
-        raise ModelFileError(f"{path}: not a text in UTF-8 (line {line}); save it in that encoding") from None
+        raise ModelError(f"{path}: not a text in UTF-8 (line {line}); save it in that encoding") from None
     return from_toml(text, str(path), path.resolve().parent)
 
 
@@ -74,18 +69,18 @@ def from_toml(text: str, source: str = "model text", folder: str | Path = ".") -
     2000
     """
     if len(text) > MAX_BYTES:
-        raise ModelFileError(f"{source}: larger than {MAX_BYTES // 1_000_000} MB, which no model needs")
+        raise ModelError(f"{source}: larger than {MAX_BYTES // 1_000_000} MB, which no model needs")
     try:
         content = tomllib.loads(text)
     except tomllib.TOMLDecodeError as problem:
-        raise ModelFileError(f"{source}: {_toml_problem(str(problem), text)}") from None
+        raise ModelError(f"{source}: {_toml_problem(str(problem), text)}") from None
     except (RecursionError, ValueError) as problem:  # thousands of nested brackets; an integer of thousands of digits
         reason = "brackets are nested too deeply" if isinstance(problem, RecursionError) else str(problem)
-        raise ModelFileError(f"{source}: not a model file: {reason}") from None
+        raise ModelError(f"{source}: not a model file: {reason}") from None
     try:
         return model_of(content, str(folder))
-    except (ModelError, TableError) as problem:
-        raise ModelFileError(f"{source}: {problem}") from None
+    except ModelError as problem:
+        raise ModelError(f"{source}: {problem}") from None
 
 
 def to_toml(model: Model | System) -> str:

@@ -18,9 +18,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from draisine.errors import ModelError, UnitError
 from draisine.expr.expression import Call, Expr, Name, Number
 from draisine.expr.tables import Kind, Outside, Table
-from draisine.expr.units import UnitError, si_text, unit_of
+from draisine.expr.units import si_text, unit_of
 from draisine.model.constraint_builders import Tying
 from draisine.model.contact_laws import ROLLING, TangentialLaw
 from draisine.model.items import (
@@ -46,7 +47,7 @@ from draisine.model.quantities import Amount, amount_in, expression_of
 from draisine.model.reference_body import referred_to
 from draisine.model.registry import KINDS, name_of, vector_of
 from draisine.model.shapes import Given, shapes_of
-from draisine.model.validate import ModelError, check_name, check_system
+from draisine.model.validate import check_name, check_system
 from draisine.records import dataclass
 
 

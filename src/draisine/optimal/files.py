@@ -15,15 +15,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.model.errors import ModelError
+from draisine.errors import ArgumentError, DataError
 from draisine.optimal.adjoint.method import Adjoint, Descent
 from draisine.optimal.collocation import Collocation
 from draisine.optimal.ipopt import Answer, Outcome
 from draisine.optimal.shooting import Shooting
 from draisine.optimal.stored_solution import Kept
-from draisine.results.files import MAX_NUMBERS, TrajectoryFileError, replacing
+from draisine.results.files import MAX_NUMBERS, replacing
 from draisine.results.formats import netcdf
-from draisine.results.metadata import Malformed, decode, encode
+from draisine.results.metadata import decode, encode
 
 if TYPE_CHECKING:
     from draisine.optimal.maneuver import Manoeuvre
@@ -46,7 +46,9 @@ def save(solution: Solution, path: str | os.PathLike[str]) -> None:
 
     target = Path(path)
     if target.suffix.lower() != ".nc":
-        raise ValueError(f"solutions are kept in NetCDF files (.nc), got {target.name!r}; solution.trajectory.save(…) has others")
+        raise ArgumentError(
+            f"solutions are kept in NetCDF files (.nc), got {target.name!r}; solution.trajectory.save(…) has others"
+        )
     answer = solution.answer
     told = {
         "digest": digest(solution.phases),
@@ -80,21 +82,19 @@ def load(manoeuvre: Manoeuvre, path: str | os.PathLike[str], limit: int = MAX_NU
         with xarray.open_dataset(source, group=GROUP, engine=netcdf.engine("loading .nc"), decode_cf=False) as dataset:
             sizes = [int(dataset[n].size) for n in _ARRAYS]
             if sum(sizes) > limit:
-                raise Malformed(f"it holds {sum(sizes)} numbers, more than {limit}")
+                raise DataError(f"it holds {sum(sizes)} numbers, more than {limit}")
             arrays = [np.array(dataset[n].values, dtype=float).ravel() for n in _ARRAYS]
             told = decode(dataset["told"].values.item())
         kept = _told(told, arrays)
-    except (Malformed, TypeError, ValueError) as problem:
-        raise TrajectoryFileError(f"{source}: {problem}") from None
+    except (DataError, TypeError, ValueError) as problem:
+        raise DataError(f"{source}: {problem}") from None
     except (OSError, KeyError) as problem:
-        raise TrajectoryFileError(
-            f"{source}: it holds no solution of a manoeuvre ({str(problem).splitlines()[0][:120]})"
-        ) from None
+        raise DataError(f"{source}: it holds no solution of a manoeuvre ({str(problem).splitlines()[0][:120]})") from None
     if len(kept.schemes) != len(manoeuvre.phases):
-        raise ModelError(f"{source}: it holds {len(kept.schemes)} phases, the manoeuvre has {len(manoeuvre.phases)}")
+        raise DataError(f"{source}: it holds {len(kept.schemes)} phases, the manoeuvre has {len(manoeuvre.phases)}")
     found = kept.restored(manoeuvre)
     if told.get("digest") != digest(found.phases):
-        raise ModelError(
+        raise DataError(
             f"{source}: its model, conditions or costs are not those of this manoeuvre; state the manoeuvre that was solved"
         )
     return found
@@ -113,18 +113,20 @@ def _scheme(scheme: object) -> dict[str, Any]:
     for kind, made in _SCHEMES.items():
         if isinstance(scheme, made):
             return {"kind": kind, **asdict(scheme)}
-    raise ModelError(f"solutions by {type(scheme).__name__} are not kept in files; solution.trajectory.save(…) keeps the motion")
+    raise ArgumentError(
+        f"solutions by {type(scheme).__name__} are not kept in files; solution.trajectory.save(…) keeps the motion"
+    )
 
 
 def _told(told: Any, arrays: list[Reals]) -> Kept:
     if not isinstance(told, dict) or not isinstance(told.get("schemes"), list):
-        raise Malformed("what it tells of its solution is damaged")
+        raise DataError("what it tells of its solution is damaged")
     schemes = []
     for each in told["schemes"]:
         kind = each.get("kind")
         given: dict[str, Any] = {n: tuple(v) if isinstance(v, list) else v for n, v in each.items() if n != "kind"}
         if kind not in _SCHEMES:
-            raise Malformed(f"its method {kind!r} is unknown")
+            raise DataError(f"its method {kind!r} is unknown")
         if isinstance(given.get("descent"), dict):
             given["descent"] = Descent(**given["descent"])
         schemes.append(_SCHEMES[kind](**given))  # checked by the scheme itself

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.control.plant import stacked
+from draisine.errors import ArgumentError
 from draisine.expr.expression import closest
-from draisine.model.errors import ModelError
 from draisine.optimal.collocation import Grid
 from draisine.optimal.phase import Phase
 from draisine.optimal.vocabulary import Vocabulary
@@ -86,10 +86,10 @@ def guesses(given: Guess | None, phases: Sequence[Phase], grids: Sequence[Grid])
         each = given
     else:
         if len(phases) > 1 and not isinstance(given, Straight | Held | Shaken):
-            raise ModelError(f"guess: there are {len(phases)} phases; give one guess for each, as a list")
+            raise ArgumentError(f"guess: there are {len(phases)} phases; give one guess for each, as a list")
         each = [given] * len(phases)  # type: ignore[list-item]
     if len(each) != len(phases):
-        raise ModelError(f"guess: {len(each)} guesses for {len(phases)} phases")
+        raise ArgumentError(f"guess: {len(each)} guesses for {len(phases)} phases")
     made: list[Values] = []
     for one, phase, grid in zip(each, phases, grids, strict=True):
         begin = made[-1].begin + made[-1].duration if made else 0.0
@@ -208,7 +208,7 @@ def channel_of(run: Trajectory, name: str) -> Reals:
     for word in (name, f"coordinates.{name}", f"velocities.{name}", f"inputs.{name}"):
         if word in run:
             return run[word]
-    raise ModelError(f"the run of {run.model!r} has no {name!r}{closest(name, run.names())}")
+    raise ArgumentError(f"the run of {run.model!r} has no {name!r}{closest(name, run.names())}")
 
 
 def _channel(run: Trajectory, name: str, tau: Reals) -> Reals:
@@ -225,7 +225,7 @@ def _inputs(run: Trajectory, phase: Phase, tau: Reals) -> Reals:
 def _constant(given: Mapping[str, float], phase: Phase) -> Reals:
     for name in given:
         if name not in phase.controls:
-            raise ModelError(f"guess: {name!r} is not among the controls{closest(name, phase.controls)}")
+            raise ArgumentError(f"guess: {name!r} is not among the controls{closest(name, phase.controls)}")
     sides = [phase.limits.get(name, (-np.inf, np.inf)) for name in phase.controls]
     return np.array([np.clip(given.get(n, 0.0), *pair) for n, pair in zip(phase.controls, sides, strict=True)])
 

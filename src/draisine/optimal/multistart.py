@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from draisine.model.errors import ModelError
+from draisine.errors import ArgumentError
 from draisine.numerics.parallel.executor import spread
 from draisine.numerics.parallel.job import Errand
 from draisine.optimal.guess import Held, OneGuess, Shaken, Straight
@@ -135,7 +135,7 @@ def multistart(
     - `progress`: called with (how many are done, of how many, the attempt). An interruption keeps what there is.
     """
     if len(manoeuvre.phases) > 1:
-        raise ModelError(
+        raise ArgumentError(
             f"multistart: the manoeuvre has {len(manoeuvre.phases)} phases; start each of them from guesses of its own"
         )
     guesses = _guesses(manoeuvre, starts, seed)
@@ -184,10 +184,10 @@ def _guesses(manoeuvre: Manoeuvre, starts: int | Starts | Sequence[OneGuess], se
         starts = Starts(starts, seed=seed)
     if isinstance(starts, Starts):
         if starts.count < 1:
-            raise ModelError(f"multistart: at least one start is needed, got {starts.count!r}")
+            raise ArgumentError(f"multistart: at least one start is needed, got {starts.count!r}")
         own = starts.first.duration if isinstance(starts.first, Straight | Held) else None
         low, high = manoeuvre.times
         return starts.guesses(own if own is not None else float(np.sqrt(low * high)))
     if not starts:
-        raise ModelError("multistart: give at least one guess")
+        raise ArgumentError("multistart: give at least one guess")
     return list(starts)

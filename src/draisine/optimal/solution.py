@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from draisine.errors import ArgumentError, UnknownNameError
 from draisine.expr.expression import closest
-from draisine.model.errors import ModelError
 from draisine.optimal.adjoint.method import Adjoint
 from draisine.optimal.collocation import Collocation, Grid
 from draisine.optimal.first_order_conditions import Kkt, Necessary
@@ -78,7 +78,7 @@ class PhaseSolution:
     def input(self, name: str) -> Reals:
         """A control at `input_times`."""
         if name not in self.phase.controls:
-            raise KeyError(f"{name!r} is not among the controls{closest(name, self.phase.controls)}")
+            raise UnknownNameError(f"{name!r} is not among the controls{closest(name, self.phase.controls)}")
         return self.controls[:, self.phase.controls.index(name)]
 
     def _place(self, name: str) -> int:
@@ -89,7 +89,7 @@ class PhaseSolution:
                 if left
                 else f"is no state{closest(name, self.phase.kept)}"
             )
-            raise KeyError(f"{name!r} {why}")
+            raise UnknownNameError(f"{name!r} {why}")
         return self.phase.kept.index(name)
 
     def states_at(self, times: Reals) -> Reals:
@@ -218,7 +218,7 @@ class Solution:
         """The motion simulated with the found control, with everything the model names."""
         models = {id(p.phase.equations) for p in self.phases}
         if len(models) > 1:
-            raise ModelError("the phases are of different models; take solution.trajectories")
+            raise ArgumentError("the phases are of different models; take solution.trajectories")
         return self._told(list(self.simulated), [p.phase for p in self.phases])
 
     @cached_property
@@ -245,7 +245,7 @@ class Solution:
     def only(self) -> PhaseSolution:
         """The phase of a manoeuvre that has one."""
         if len(self.phases) != 1:
-            raise ModelError(f"there are {len(self.phases)} phases; take one of solution.phases")
+            raise ArgumentError(f"there are {len(self.phases)} phases; take one of solution.phases")
         return self.phases[0]
 
     def costate(self, name: str) -> Reals:

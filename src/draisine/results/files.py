@@ -16,9 +16,10 @@ from types import ModuleType
 
 import numpy as np
 
+from draisine.errors import ArgumentError, DataError
 from draisine.results.channel import Group
 from draisine.results.formats import csv, netcdf, parquet
-from draisine.results.metadata import Malformed, rebuild
+from draisine.results.metadata import rebuild
 from draisine.results.sensitivity import Sensitivity
 from draisine.results.trajectory import Trajectory
 
@@ -26,10 +27,6 @@ MAX_NUMBERS = 2**28  # 2 GiB, about an hour of a bicycle at 1 kHz
 
 _FORMATS = {".nc": netcdf, ".parquet": parquet, ".csv": csv}
 FILMS = (".html", ".htm", ".gif", ".mp4", ".png")  # written by those who show runs; none can be read back
-
-
-class TrajectoryFileError(ValueError):
-    """A file that is not a trajectory or is damaged; the message names the file and the problem."""
 
 
 def save(run: Trajectory, path: str | os.PathLike[str]) -> None:
@@ -51,8 +48,8 @@ def load(path: str | os.PathLike[str], *, limit: int = MAX_NUMBERS) -> Trajector
         raise FileNotFoundError(f"there is no trajectory file {str(source)!r}")
     try:
         return _folded(rebuild(*form.read(source, limit)))
-    except Malformed as problem:
-        raise TrajectoryFileError(f"{source}: {problem}") from None
+    except DataError as problem:
+        raise DataError(f"{source}: {problem}") from None
 
 
 def _unfolded(run: Trajectory) -> Trajectory:
@@ -72,7 +69,7 @@ def _folded(run: Trajectory) -> Trajectory:
     try:
         sensitivity = Sensitivity.from_columns(run.time, own, columns, run.data[:, -count:])
     except (KeyError, ValueError):
-        raise Malformed("its sensitivities do not belong to its channels") from None
+        raise DataError("its sensitivities do not belong to its channels") from None
     return replace(run, channels=own, data=run.data[:, :-count], sensitivity=sensitivity)
 
 
@@ -81,7 +78,7 @@ def check_target(path: str | os.PathLike[str], *, film: bool = False) -> None:
     if not film:
         _format(Path(path))
     elif Path(path).suffix.lower() not in FILMS:
-        raise ValueError(f"unknown kind of film {Path(path).name!r}: the suffix must be one of {', '.join(FILMS)}")
+        raise ArgumentError(f"unknown kind of film {Path(path).name!r}: the suffix must be one of {', '.join(FILMS)}")
     _check_place(Path(path).resolve())
 
 
@@ -115,5 +112,5 @@ def _format(path: Path, more: str = "") -> ModuleType:
     suffix = path.suffix.lower()
     if suffix not in _FORMATS:
         known = ".nc (NetCDF), .parquet and .csv"
-        raise ValueError(f"unknown kind of trajectory file {path.name!r}: the suffix {suffix!r} is none of {known}{more}")
+        raise ArgumentError(f"unknown kind of trajectory file {path.name!r}: the suffix {suffix!r} is none of {known}{more}")
     return _FORMATS[suffix]

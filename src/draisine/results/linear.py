@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from draisine.errors import ArgumentError, UnknownNameError
 from draisine.results.controllability import Structure, complex_text, controllable, observable
 from draisine.results.optional_packages import needed
 
@@ -85,7 +86,9 @@ class LinearModel:
         for j in gone:
             felt = [self.states[i] for i in kept if abs(self.A[i, j]) > small]
             if felt:
-                raise ValueError(f"{self.model}: {felt[0]!r} depends on {self.states[j]!r}, which would be left out; keep it too")
+                raise ArgumentError(
+                    f"{self.model}: {felt[0]!r} depends on {self.states[j]!r}, which would be left out; keep it too"
+                )
         shown = [i for i, row in enumerate(self.C) if np.abs(row[gone]).max(initial=0.0) <= 1e-9]
         return self._part(kept, shown, {self.states[j]: "nothing among the rest depends on it" for j in gone})
 
@@ -168,7 +171,7 @@ class LinearModel:
 
     def _place(self, name: str, names: tuple[str, ...], kind: str) -> int:
         if name not in names:
-            raise KeyError(f"{self.model} has no {kind} {name!r}; it has {', '.join(names) or 'none'}")
+            raise UnknownNameError(f"{self.model} has no {kind} {name!r}; it has {', '.join(names) or 'none'}")
         return names.index(name)
 
     if TYPE_CHECKING:  # attached by `draisine.view.drawn.linear`, since pictures are drawn elsewhere

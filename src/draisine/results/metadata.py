@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from draisine.errors import ArgumentError, DataError
 from draisine.results.channel import Channel
 from draisine.results.status import Ending, Status
 from draisine.results.trajectory import Occurrence, Segment, Statistics, Trajectory
@@ -17,10 +18,6 @@ FORMAT = 1
 MAX_CHARACTERS = 16 * 2**20  # of metadata; shapes for drawing are the only large part it can have
 
 T = TypeVar("T")
-
-
-class Malformed(ValueError):
-    """A file that is not what it should be; the reader of the file adds its name."""
 
 
 def describe(run: Trajectory) -> dict[str, Any]:
@@ -44,11 +41,11 @@ def encode(value: object, what: str = "metadata") -> str:
     try:
         text = json.dumps(value, ensure_ascii=False)
     except (TypeError, ValueError, RecursionError) as error:
-        raise TypeError(
+        raise ArgumentError(
             f"the {what} of the trajectory cannot be stored as JSON ({error}); use numbers, texts, lists and dicts"
         ) from None
     if len(text) > MAX_CHARACTERS:
-        raise ValueError(
+        raise ArgumentError(
             f"the {what} of the trajectory takes {len(text)} characters, more than {MAX_CHARACTERS}; keep meshes in a file"
         )
     return text
@@ -57,13 +54,13 @@ def encode(value: object, what: str = "metadata") -> str:
 def decode(text: object, what: str = "metadata") -> Any:
     """The value of a line of JSON from a file nobody vouches for."""
     if not isinstance(text, str):
-        raise Malformed(f"the {what} should be text, got {type(text).__name__}")
+        raise DataError(f"the {what} should be text, got {type(text).__name__}")
     if len(text) > MAX_CHARACTERS:
-        raise Malformed(f"the {what} has {len(text)} characters; at most {MAX_CHARACTERS} are read")
+        raise DataError(f"the {what} has {len(text)} characters; at most {MAX_CHARACTERS} are read")
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise Malformed(f"the {what} is not JSON ({error})") from None
+        raise DataError(f"the {what} is not JSON ({error})") from None
 
 
 def check_columns(metadata: Any, found: list[str]) -> None:
@@ -76,7 +73,7 @@ def check_columns(metadata: Any, found: list[str]) -> None:
     parts = [f"missing {', '.join(missing[:5])}"] * bool(missing) + [f"not in the metadata: {', '.join(strange[:5])}"] * bool(
         strange
     )
-    raise Malformed(f"the columns do not fit the metadata ({'; '.join(parts) or 'their order or number differs'})")
+    raise DataError(f"the columns do not fit the metadata ({'; '.join(parts) or 'their order or number differs'})")
 
 
 def rebuild(metadata: Any, time: NDArray[np.float64], data: NDArray[np.float64]) -> Trajectory:
@@ -96,16 +93,16 @@ def rebuild(metadata: Any, time: NDArray[np.float64], data: NDArray[np.float64])
             parameters=_numbers(metadata, "parameters"),
             scene=_object(metadata, "scene"),
         )
-    except Malformed:
+    except DataError:
         raise
     except ValueError as error:  # what Trajectory itself refuses
-        raise Malformed(str(error)) from None
+        raise DataError(str(error)) from None
 
 
 def check_format(metadata: Any) -> None:
     found = _entry(metadata, "draisine", (int,))
     if found != FORMAT:
-        raise Malformed(f"it has trajectory format {found}; this version of draisine reads format {FORMAT}")
+        raise DataError(f"it has trajectory format {found}; this version of draisine reads format {FORMAT}")
 
 
 def channels_in(metadata: Any) -> tuple[Channel, ...]:
@@ -115,7 +112,7 @@ def channels_in(metadata: Any) -> tuple[Channel, ...]:
         try:
             return Channel(name, **rest)  # type: ignore[arg-type]  # Channel turns the group's name into the group
         except ValueError as error:
-            raise Malformed(str(error)) from None
+            raise DataError(str(error)) from None
 
     return tuple(channel(entry) for entry in _list(metadata, "channels"))
 
@@ -124,7 +121,7 @@ def _status(entry: dict[str, Any]) -> Status:
     warnings = tuple(_as(str, text, "a warning") for text in _list(entry, "warnings"))
     kind = _text(entry, "kind")
     if kind not in tuple(Ending):
-        raise Malformed(f"the status {_short(kind)} is unknown to this version of draisine")
+        raise DataError(f"the status {_short(kind)} is unknown to this version of draisine")
     return Status(Ending(kind), _text(entry, "message"), warnings)
 
 
@@ -135,13 +132,13 @@ def _segment(entry: Any) -> Segment:
 
 def _entry(where: Any, key: str, kinds: tuple[type, ...]) -> Any:
     if not isinstance(where, dict):
-        raise Malformed(f"the metadata should have an object with {key!r}, got {_short(where)}")
+        raise DataError(f"the metadata should have an object with {key!r}, got {_short(where)}")
     if key not in where:
-        raise Malformed(f"the metadata lacks {key!r}")
+        raise DataError(f"the metadata lacks {key!r}")
     value = where[key]
     if not isinstance(value, kinds) or isinstance(value, bool):
         wanted = " or ".join(kind.__name__ for kind in kinds)
-        raise Malformed(f"{key!r} in the metadata should be {wanted}, got {_short(value)}")
+        raise DataError(f"{key!r} in the metadata should be {wanted}, got {_short(value)}")
     return value
 
 
@@ -172,7 +169,7 @@ def _numbers(where: Any, key: str) -> dict[str, float]:
 
 def _as(kind: type[T], value: Any, what: str) -> T:
     if not isinstance(value, kind):
-        raise Malformed(f"{what} in the metadata should be {kind.__name__}, got {_short(value)}")
+        raise DataError(f"{what} in the metadata should be {kind.__name__}, got {_short(value)}")
     return value
 
 

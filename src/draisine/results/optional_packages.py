@@ -5,6 +5,8 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
+from draisine.errors import DependencyError
+
 
 def needed(module: str, purpose: str, install: str = "") -> Any:
     """The module, or an `ImportError` that says what it is for and how to get it."""
@@ -12,4 +14,6 @@ def needed(module: str, purpose: str, install: str = "") -> Any:
         return importlib.import_module(module)
     except ImportError as error:
         cure = install or module.partition(".")[0]
-        raise ImportError(f"{purpose} needs {cure}, which is not available ({error}); install it: pip install {cure}") from error
+        raise DependencyError(
+            f"{purpose} needs {cure}, which is not available ({error}); install it: pip install {cure}"
+        ) from error

@@ -33,7 +33,7 @@ from draisine.dynamics.dae.stabilization.options import (
 )
 from draisine.dynamics.dae.stabilization.stabilized_equations import controlled
 from draisine.dynamics.formulation_choice import Reduced
-from draisine.model.errors import ModelError
+from draisine.errors import ArgumentError, ModelError, UnknownNameError
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.program.dae_residual import Implicit
@@ -87,7 +87,7 @@ class DriftTable:
         for row in self.rows:
             if row.name == name:
                 return row
-        raise KeyError(f"the table has no row {name!r}; it has {', '.join(row.name for row in self.rows)}")
+        raise UnknownNameError(f"the table has no row {name!r}; it has {', '.join(row.name for row in self.rows)}")
 
     def as_data(self) -> dict[str, Any]:
         return {"title": self.title, "rows": [row.as_data() for row in self.rows]}
@@ -181,7 +181,7 @@ class _Case:
         try:
             first = run()
             runs = [run() for _ in range(REPEATS if first.clock.seconds["integrate"] < QUICK else 1)]  # all is compiled now
-        except ModelError as problem:
+        except (ModelError, ArgumentError) as problem:
             return DriftRow(name, refused=str(problem).removeprefix(f"{self.model.name}: "))
         again, seconds = runs[0], min(one.clock.seconds["integrate"] for one in runs)
         remark = f"step {drift.step:.3g} s" if isinstance(drift, Rattle | Symplectic) else ""

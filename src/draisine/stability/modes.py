@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from draisine.model.errors import ModelError
+from draisine.errors import ArgumentError, SolverError
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.program.equations import Equations
@@ -122,7 +122,7 @@ def modes(
     """
     swept = {**(over or {}), **sweep}
     if len(swept) != 1:
-        raise ModelError(f"modes sweeps one quantity, as in modes(model, speed=np.linspace(0, 10, 200)); got {len(swept)}")
+        raise ArgumentError(f"modes sweeps one quantity, as in modes(model, speed=np.linspace(0, 10, 200)); got {len(swept)}")
     ((name, given),) = swept.items()
     values = sweep_values(name, given)
     middle = float(values[len(values) // 2])
@@ -139,7 +139,7 @@ def _warn_of_gaps(family: Family, name: str, values: Array, found: NDArray[np.bo
         places = ", ".join(f"{values[i]:.6g}" for i in missing[:3]) + (", …" if len(missing) > 3 else "")
         told = f"{model}: no steady motion at {name} = {places}: {family.why_missing(values[missing[:1]])}"
         if len(missing) == len(values):
-            raise ModelError(told)
+            raise SolverError(told)
         warnings.warn(f"{told}; their modes are NaN", stacklevel=3)
     if near := family.singular_at(values[:, None]):
         told = f"{model}: the sweep comes near to a singular configuration at {name} = {values[near[0]]:.6g}: {near[1]}"

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from draisine.model.errors import ModelError
+from draisine.errors import ArgumentError, ModelError
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.numerics.parallel.executor import spread
@@ -85,7 +85,7 @@ class StabilityMap:
     def at(self, **place: float) -> str:
         """The kind at the grid point nearest to a pair of values, e.g. `at(speed=5.0, trail=0.08)`."""
         if set(place) != set(self.over):
-            raise ModelError(
+            raise ArgumentError(
                 f"a place on this map is told by {self.over[0]} and {self.over[1]}; got {', '.join(place) or 'nothing'}"
             )
         index = tuple(int(np.argmin(np.abs(self.values[name] - place[name]))) for name in self.over)
@@ -164,14 +164,14 @@ def stability_map(
     - `progress`: called with the share that is done. An interrupt (Ctrl-C) gives the map as far as it is.
     """
     if len(over) != 2:
-        raise ModelError(
+        raise ArgumentError(
             f"a stability map is over two quantities, as in {{'speed': (0, 10, 200), 'trail': (0, 0.2, 100)}}; got {len(over)}"
         )
     one, other = over
     values = {name: sweep_values(name, given) for name, given in over.items()}
     described = model.freeze() if isinstance(model, Model) else model
     if chunk < 1:
-        raise ValueError(f"chunk: at least one pair, got {chunk}")
+        raise ArgumentError(f"chunk: at least one pair, got {chunk}")
     judging = Judging(described, values, fixed, tuple(free), near, parameters, tuple(states), growth, chunk)
     family, shape = judging.family(), judging.shape
     found = Verdicts.empty(shape[0] * shape[1], growth)

@@ -11,7 +11,7 @@ import numpy as np
 
 from draisine.dynamics.derive import derive
 from draisine.dynamics.kinematics.body_poses import places
-from draisine.model.errors import ModelError
+from draisine.errors import ArgumentError, ModelError
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.model.validate import check_numbers
@@ -131,7 +131,7 @@ def write_equations(
     kind = format or SUFFIXES.get(path.suffix.lower())
     if kind not in (*TEXTS, "pdf"):
         given = f"format {format!r}" if format else f"suffix {path.suffix!r} of {path.name!r}"
-        raise ValueError(f"equations: the {given} is none of {', '.join((*TEXTS, 'pdf') if format else SUFFIXES)}")
+        raise ArgumentError(f"equations: the {given} is none of {', '.join((*TEXTS, 'pdf') if format else SUFFIXES)}")
     drawn = None if isinstance(model, Equations) or not picture or kind == "sympy" else _picture(model, at, path.stem)
     doc = document(model, drawn)
     if kind == "pdf":

@@ -9,7 +9,7 @@ import pytest
 import sympy as sp
 
 import draisine as dr
-from draisine import ModelError
+from draisine.errors import ModelError
 
 EXACT = dr.DOP853(rtol=1e-12, atol=1e-13)
 REFERENCE = {"upper": "0.5*sin(2*t)", "elbow": "1 + 0.3*cos(3*t)"}

@@ -9,7 +9,7 @@ import pytest
 import scipy.linalg
 
 import draisine as dr
-from draisine import ModelError
+from draisine.errors import ModelError
 
 from .conftest import linear
 

@@ -11,8 +11,7 @@ import pytest
 import scipy.linalg
 
 import draisine as dr
-from draisine import ModelError
-from draisine.control.design.design_model import NotStabilisable
+from draisine.errors import ModelError, SolverError
 from draisine.expr.expression import evaluate_number
 
 from .conftest import linear
@@ -261,12 +260,10 @@ def test_without_python_control_the_cure_is_said(hold, monkeypatch):
 def test_an_unstable_mode_out_of_reach_is_named_with_the_input_that_reaches_it():
     a = np.diag([1.0, -1.0, 0.5])
     b = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
-    with pytest.raises(
-        NotStabilisable, match=r"not stabilisable: x2 \(eigenvalue 0.5\) grows, .*'u1' besides it works"
-    ) as caught:
+    with pytest.raises(SolverError, match=r"not stabilisable: x2 \(eigenvalue 0.5\) grows, .*'u1' besides it works") as caught:
         dr.lqr(linear(a, b), weights={"x0": 1.0, "x2": 1.0}, effort={"u0": 1.0})
     assert caught.value.mode.combination == {"x2": 1.0}
-    with pytest.raises(NotStabilisable, match=r"none of the inputs \(u0\) reaches it"):
+    with pytest.raises(SolverError, match=r"none of the inputs \(u0\) reaches it"):
         dr.lqr(linear(a, b[:, :1]), weights={"x2": 1.0}, effort={"u0": 1.0})
 
 

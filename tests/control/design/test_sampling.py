@@ -10,8 +10,8 @@ import scipy.linalg
 import sympy as sp
 
 import draisine as dr
-from draisine import ModelError
 from draisine.control.design.discretization import gathered_noise, held, held_cost
+from draisine.errors import ModelError
 
 from .conftest import linear
 

@@ -9,8 +9,8 @@ import pytest
 from scipy.interpolate import CubicSpline
 
 import draisine as dr
-from draisine import ModelError
 from draisine.control.design.gain_schedule import spline
+from draisine.errors import ModelError
 from draisine.expr.expression import Name, evaluate_number
 
 SPEEDS = np.linspace(1.0, 6.0, 6)

@@ -12,7 +12,7 @@ from sympy.physics.mechanics import dynamicsymbols
 
 import draisine as dr
 from draisine.dynamics.dae.derivative_array import DerivativeArray, Others
-from draisine.model.errors import ModelError
+from draisine.errors import ModelError
 
 t = sp.Symbol("t")
 NOTHING = np.zeros(0)

@@ -9,7 +9,7 @@ from known_index import hessenberg, kronecker, pendulum, reissig
 from sympy.physics.mechanics import dynamicsymbols
 
 import draisine as dr
-from draisine.model.errors import ModelError
+from draisine.errors import ModelError
 from draisine.program.dae_residual import Implicit
 from draisine.program.linear_solve import Solved
 

@@ -16,8 +16,9 @@ import numpy as np
 import pytest
 
 import draisine as dr
+from draisine.errors import SimulationError
 from draisine.numerics.parallel.executor import spread
-from draisine.numerics.parallel.job import Errand, LostWork
+from draisine.numerics.parallel.job import Errand
 
 distributed = pytest.importorskip("distributed", reason="pip install 'draisine[cluster]'")
 
@@ -77,7 +78,7 @@ def test_the_work_of_a_killed_worker_is_done_by_others(client: Any, tmp_path: Pa
 def test_a_pool_of_processes_does_as_well(tmp_path: Path) -> None:
     with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
         assert dict(spread(Errand("pool", Squares(str(tmp_path))), range(9), pool)) == {k: k * k for k in range(9)}
-        with pytest.raises(LostWork, match=r"a process of the pool died while piece \d was under way.*Dask cluster"):
+        with pytest.raises(SimulationError, match=r"a process of the pool died while piece \d was under way.*Dask cluster"):
             list(spread(Errand("ends", EndsItsProcess()), range(3), pool))
 
 

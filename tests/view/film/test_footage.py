@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import draisine as dr
+from draisine.errors import ModelError
 from draisine.expr.expression import evaluate_number
-from draisine.model.errors import ModelError
 from draisine.view.drawn.films import footage
 from draisine.view.film.footage import continuous, quaternions_of
 from draisine.view.film.page import as_script, film_data

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.estimation.data import DataError, Experiment
+from draisine.errors import ArgumentError, DataError
+from draisine.estimation.data import Experiment
 from draisine.estimation.filters.consistency import LEVEL, Consistency, Squares, judged
 from draisine.estimation.filters.methods import Belief
 from draisine.estimation.measurement import measurable, observer
 from draisine.expr.expression import closest
-from draisine.model.errors import ModelError
 from draisine.program.equations import Equations
 from draisine.results.assembly import assemble
 from draisine.results.status import Ending, Status
@@ -67,7 +67,7 @@ class Estimates:
         known = measurable(self.equations)
         for name in names:
             if name not in known:
-                raise ModelError(f"{self.equations.name} has no quantity {name!r}{closest(name, list(known))}")
+                raise ArgumentError(f"{self.equations.name} has no quantity {name!r}{closest(name, list(known))}")
         _, by_state, _ = observer(self.equations, tuple(names), ())(self.time, self.states, self.inputs, self.p)
         return by_state @ self._roots
 
@@ -100,7 +100,7 @@ class Estimates:
         weak = np.linalg.cond(_correlations(covariance)) > 1e12
         if weak.any():
             k = int(np.argmax(weak))
-            raise ModelError(
+            raise ArgumentError(
                 f"nees: at t = {self.time[k]:g} s {', '.join(names)} are not uncertain independently of each other; name fewer"
             )
         return np.asarray(np.einsum("ki,ki->k", errors, np.linalg.solve(covariance, errors[..., None])[..., 0]))

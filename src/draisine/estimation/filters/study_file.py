@@ -24,12 +24,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from draisine.errors import DataError
 from draisine.estimation.filters.filter import filter
 from draisine.estimation.filters.filter_result import Filtered
 from draisine.estimation.filters.methods import Extended, Filter, Unscented
 from draisine.estimation.study_file import input_of, number_of, words_in
 from draisine.expr.units import quantity
-from draisine.model.errors import ModelError
 
 METHODS: Mapping[str, type[Extended] | type[Unscented]] = {"extended": Extended, "unscented": Unscented}
 TABLES = ("measured", "spread", "process", "start", "inputs", "parameters")
@@ -76,7 +76,7 @@ def read_filter(path: str | Path) -> FilterStudy:
     said = words_in(place, "a filter", WORDS, ("measured",))
     method = str(said.get("method", "extended"))
     if method not in METHODS:
-        raise ModelError(f"{place.name}: method {method!r} is none of {', '.join(METHODS)}")
+        raise DataError(f"{place.name}: method {method!r} is none of {', '.join(METHODS)}")
     made = FilterStudy(
         str(said["model"]), {}, {}, METHODS[method](), bool(said.get("smooth", False)), tuple(said.get("show", ()))
     )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from draisine.errors import ArgumentError
 from draisine.results.optional_packages import needed
 from draisine.simulation.ensemble.folder import Folder
 from draisine.simulation.ensemble.statistics import Moments, Tally
@@ -47,7 +48,9 @@ class Ensemble:
     def grid(self, name: str) -> NDArray[Any]:
         """A column in the shape of the grid: one axis for each name of `over`."""
         if not self.complete:
-            raise ValueError(f"the ensemble of {self.name} was interrupted after {len(self)} runs: it fills no grid; resume it")
+            raise ArgumentError(
+                f"the ensemble of {self.name} was interrupted after {len(self)} runs: it fills no grid; resume it"
+            )
         return self[name].reshape(self.shape)
 
     @property

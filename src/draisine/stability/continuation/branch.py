@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from draisine.errors import ArgumentError, SolverError, UnknownNameError
 from draisine.expr.expression import closest
-from draisine.model.errors import ModelError
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.program.equations import Equations
@@ -92,7 +92,7 @@ class Branch:
 
     def __getitem__(self, name: str) -> Array:
         if name not in self.columns:
-            raise KeyError(f"{self.model} has no {name!r} along this branch{closest(name, list(self.columns))}")
+            raise UnknownNameError(f"{self.model} has no {name!r} along this branch{closest(name, list(self.columns))}")
         return self.columns[name]
 
     @property
@@ -109,7 +109,7 @@ class Branch:
         choice = point if point is not None else next(iter(self.points(BRANCH_POINT)), None)
         if choice is None or choice.kind != BRANCH_POINT or self._other is None:
             have = ", ".join(f"{p.kind} at {p.over} = {p.value:.6g}" for p in self.special) or "no special point"
-            raise ModelError(f"{self.model}: only at a branch point does another branch cross; this branch has {have}")
+            raise ArgumentError(f"{self.model}: only at a branch point does another branch cross; this branch has {have}")
         return self._other(choice)
 
     def to_pandas(self) -> pandas.DataFrame:
@@ -205,10 +205,10 @@ class _Following:
         gradient = curve.slopes(y)[2]
         first = curve.correct(y, _forward(curve.slopes(y)[1], gradient))
         if first is None:
-            raise ModelError(f"{self.question.equations.name}: the first steady motion is singular; start beside it")
+            raise SolverError(f"{self.question.equations.name}: the first steady motion is singular; start beside it")
         for bound in self.bounds:
             if bound.passed(first.y) is not None:
-                raise ModelError(
+                raise ArgumentError(
                     f"{self.question.equations.name}: the branch would begin outside its bounds, at {bound.name} = "
                     f"{bound.value(first.y):g}; {bound.name} is to stay between {bound.low:g} and {bound.high:g}"
                 )

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from draisine.errors import ArgumentError, ModelError, SolverError
 from draisine.expr.expression import closest
-from draisine.model.errors import ModelError
 from draisine.stability.periodic.cycle import Cycle, made
-from draisine.stability.periodic.shooting import NoCycle, Shot, closed, shot
+from draisine.stability.periodic.shooting import Shot, closed, shot
 
 Array = NDArray[np.float64]
 
@@ -82,10 +82,10 @@ def follow_cycle(
     """
     known = [q.name for q in cycle.equations.parameters]
     if parameter not in known:
-        raise ModelError(f"{cycle.equations.name} has no parameter {parameter!r} to follow{closest(parameter, known)}")
+        raise ArgumentError(f"{cycle.equations.name} has no parameter {parameter!r} to follow{closest(parameter, known)}")
     size = abs(to - cycle.parameters[parameter])
     if size == 0.0:
-        raise ModelError(f"{cycle.equations.name}: {parameter} = {to:g} already; follow the motion to another value")
+        raise ArgumentError(f"{cycle.equations.name}: {parameter} = {to:g} already; follow the motion to another value")
     flow = replace(cycle.shot.flow, parameter=parameter, size=size)
     begun = cycle.shot
     nodes = [flow.node(begun.time(i), node.x, begun.p) for i, node in enumerate(begun.nodes)]
@@ -157,7 +157,7 @@ class _Walk:
                 predicted = self.now.taken(self._length * self._tangent)
                 found = closed(predicted, 1e-8, ROUNDS, row, np.zeros(1))
                 tangent = self._along(found, self._tangent)
-            except (NoCycle, ModelError):
+            except (ModelError, SolverError):
                 self._length /= 2
                 continue
             if float((self._weights**2 * tangent) @ self._tangent) < BEND:

@@ -7,10 +7,10 @@ from functools import cached_property
 
 import numpy as np
 
+from draisine.errors import StartError
 from draisine.program.dae_residual import Implicit
 from draisine.results.channel import Group
 from draisine.results.trajectory import Trajectory
-from draisine.simulation.initial.result import InconsistentStart
 from draisine.view.plots.labels import words
 from draisine.view.report.chapter import Told
 from draisine.view.report.markup import counted, figure, number, paragraph, say, table
@@ -45,7 +45,7 @@ class Riding:
             self.start, self.why = start, why
             try:
                 found = self._simulated()
-            except InconsistentStart as refused:
+            except StartError as refused:
                 problem = refused
                 continue
             if _moves(found) and (why != _PUSHED or _moves(found, Group.VELOCITIES)):
