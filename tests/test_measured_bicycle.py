@@ -102,7 +102,7 @@ def test_files_that_are_none(tmp_path: Path) -> None:
     (tmp_path / "latin.txt").write_bytes(b"w = 1.02\nc = \xb1")
     with pytest.raises(ModelError, match=r"not a text in UTF-8 \(line 2\)"):
         dr.read_bicycle(tmp_path / "latin.txt")
-    with pytest.raises(dr.errors.ModelError, match="no parameter 'trial'"):
+    with pytest.raises(dr.errors.ArgumentError, match="no parameter 'trial'"):
         dr.MeasuredBicycle.of("Mine", {"trial": 0.1})
 
 
@@ -166,11 +166,11 @@ def test_the_browsers_speeds(found: UncertainModes) -> None:
 
 def test_wrong_deviations_are_refused() -> None:
     bike = dr.gallery.bicycle()
-    with pytest.raises(dr.errors.ModelError, match="no parameter 'trial' to be uncertain"):
+    with pytest.raises(dr.errors.ArgumentError, match="no parameter 'trial' to be uncertain"):
         dr.uncertainty(bike, {"trial": 0.1}, [5.0])
-    with pytest.raises(dr.errors.ModelError, match="standard deviation of 'trail' is -1"):
+    with pytest.raises(dr.errors.ArgumentError, match="standard deviation of 'trail' is -1"):
         dr.uncertainty(bike, {"trail": -1.0}, [5.0])
-    with pytest.raises(dr.errors.ModelError, match="samples=3 are too few"):
+    with pytest.raises(dr.errors.ArgumentError, match="samples=3 are too few"):
         dr.uncertainty(bike, {"trail": 0.1}, [5.0], samples=3)
 
 

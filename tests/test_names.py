@@ -23,7 +23,7 @@ def test_the_stub_tells_what_the_table_holds(package):
     tree = ast.parse(Path(module.__file__).with_suffix(".pyi").read_text(encoding="utf-8"))
     told = {a.asname: node.module for node in tree.body if isinstance(node, ast.ImportFrom) for a in node.names if a.asname}
     held = HELD if package == "draisine" else module._HELD
-    folders = {"gallery": "draisine"} if package == "draisine" else {}
+    folders = {"gallery": "draisine", "errors": "draisine"} if package == "draisine" else {}
     assert told == {name: f"{package}.{home}" for home, names in held.items() for name in names} | folders
     assert [name for name in module.__all__ if getattr(module, name, None) is None] == []
     with pytest.raises(AttributeError, match=f"{package} has no 'simulator'; it has "):

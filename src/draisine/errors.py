@@ -25,6 +25,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
+from importlib import import_module
 from typing import Any
 
 __all__ = [
@@ -161,6 +162,17 @@ class CompilationError(DraisineError, RuntimeError):
 
 class DependencyError(DraisineError, ImportError):
     """A Python package that is needed is not installed; the message says which and how to install it."""
+
+
+def needed(module: str, purpose: str, install: str = "") -> Any:
+    """A module of a library that only some features need, or a `DependencyError` that says what it is for and how to get it."""
+    try:
+        return import_module(module)
+    except ImportError as error:
+        cure = install or module.partition(".")[0]
+        raise DependencyError(
+            f"{purpose} needs {cure}, which is not available ({error}); install it: pip install {cure}"
+        ) from error
 
 
 class ToolError(DraisineError, OSError):

@@ -54,7 +54,7 @@ from sympy_discs import (
 )
 
 import draisine as dr
-from draisine.errors import ModelError
+from draisine.errors import ArgumentError, ModelError
 from draisine.gallery.entries.disk import rolling_disk, steady_spin
 from draisine.simulation.initial.consistent_start import consistent_start
 
@@ -671,7 +671,7 @@ def spring(**options):
     ],
 )
 def test_complaints_name_the_thing(spoil, said):
-    with pytest.raises(ModelError, match=said):
+    with pytest.raises(ArgumentError, match=said):
         spoil()
 
 

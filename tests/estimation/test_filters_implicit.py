@@ -87,7 +87,7 @@ def test_a_current_that_follows_at_once(circuit, process):
 def test_what_has_no_answer_is_refused(circuit):
     t = np.linspace(0.0, 1.0, 3)
     with pytest.raises(
-        dr.errors.ModelError, match="'i' follows from the other states at every instant; put noise on inputs, or on v"
+        dr.errors.ArgumentError, match="'i' follows from the other states at every instant; put noise on inputs, or on v"
     ):
         dr.filter(circuit, {"time": t, "v": t}, measured={"v": 0.1}, process={"i": 0.1})
     dragged = {"to": dx - z, "held": x - u, "lag": dv + v - x}

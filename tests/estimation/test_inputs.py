@@ -135,7 +135,7 @@ def test_noise_of_an_input_is_least_squares_on_all_that_is_unknown(stick):
 def test_one_run_does_not_take_a_noisy_input_as_it_is(stick):
     log, given = _log(stick, 1.0, 3, 21), {"measured": {"angle": ("angle", ANGLE)}, "inputs": {"u": ("torque", TORQUE)}}
     for verb in (dr.estimate, dr.identifiability):
-        with pytest.raises(dr.errors.ModelError, match=r"'torque' of the input 'u' is said to be noisy.*MultipleShooting"):
+        with pytest.raises(dr.errors.ArgumentError, match=r"'torque' of the input 'u' is said to be noisy.*MultipleShooting"):
             verb(stick, log, ["gain"], **given)
 
 

@@ -87,7 +87,7 @@ def test_command_line_names_what_is_wrong(capsys, tmp_path):
 )
 def test_bad_studies_are_named(tmp_path, text, said):
     (tmp_path / "study.toml").write_text(text, encoding="utf-8")
-    with pytest.raises(dr.errors.ModelError, match=said):
+    with pytest.raises(dr.errors.DataError, match=said):
         read_study(tmp_path / "study.toml")
 
 

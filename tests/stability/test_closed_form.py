@@ -104,7 +104,7 @@ def test_springs_have_no_canonical_form() -> None:
 
 
 def test_gravity_must_be_known() -> None:
-    with pytest.raises(dr.errors.ModelError, match="no parameter 'weight' for gravity"):
+    with pytest.raises(dr.errors.ArgumentError, match="no parameter 'weight' for gravity"):
         dr.closed_form(dr.gallery.bicycle(), gravity="weight")
 
 

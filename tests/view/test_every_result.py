@@ -12,7 +12,7 @@ from matplotlib.colors import to_hex, to_rgb
 
 import draisine as dr
 from draisine import view
-from draisine.view.drawn.fits import Coverage
+from draisine.estimation.coverage import Coverage
 from draisine.view.plots.style import COLOURS
 
 UNIT = re.compile(r"\[[^\]]+\]")  # [m/s], [–] where there is none

@@ -7,8 +7,8 @@ import pytest
 
 import draisine as dr
 from draisine.model.model import Model
+from draisine.view.drawing import pose
 from draisine.view.plots.embedding import as_pdf, as_svg
-from draisine.view.presentation import pose
 from draisine.view.scene.from_model import scene_of
 from draisine.view.scene.projection import VIEWS, chosen, is_straight, telling
 from draisine.view.scene.scene import Blade, Blob, Centre, Cord, Hinge, Link, Pose, Scene, Slide, Support, Wheel

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -22,6 +22,7 @@ from draisine.expr.expression import closest
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.program.equations import Equations
+from draisine.result import Result, figure
 from draisine.stability.continuation.branch_stability import GROWS, ZERO
 from draisine.stability.continuation.evaluation import reported
 from draisine.stability.continuation.path_radii import path_radii
@@ -38,7 +39,7 @@ TURNS: dict[str, ArrayLike] = {"lean": np.linspace(0.0, 0.8, 41), "speed": np.li
 
 
 @dataclass(frozen=True, eq=False)
-class Atlas:
+class Atlas(Result):
     """Steady turns over a grid: `atlas["steer_torque"]` is an array (first axis, second axis), NaN where no turn exists.
 
     Columns are every state, velocity, input, output, contact force and energy, and the radius of each wheel's path.
@@ -90,9 +91,18 @@ class Atlas:
             raise ModelError(f"{self.model} has no wheels with contact forces")
         return self.wheels
 
-    if TYPE_CHECKING:
+    def _table(self) -> Mapping[str, Any]:
+        a, b = np.meshgrid(self.first, self.second, indexing="ij")
+        others = {name: column.ravel() for name, column in self.columns.items() if name not in self.axes}
+        return {self.axes[0]: a.ravel(), self.axes[1]: b.ravel(), "unstable": self.unstable.ravel(), **others}
 
-        def plot(self, **options: Any) -> Any: ...
+    def _overview(self) -> Mapping[str, Any]:
+        low, high = ([float(f(self[name])) for name in self.held_by] for f in (np.nanmin, np.nanmax))
+        return {"held by": list(self.held_by), "least": low, "greatest": high}
+
+    def plot(self, **options: Any) -> Any:
+        """Four maps of the turns as a Matplotlib figure; see `draisine.view.plots.branches.atlas_figure`."""
+        return figure("branches.atlas_figure", self, **options)
 
     def as_data(self) -> dict[str, Any]:
         """Plain numbers and texts, for JSON; None where no turn exists."""

@@ -21,6 +21,7 @@ from draisine.expr.expression import closest
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.program.equations import Equations
+from draisine.result import Result
 from draisine.stability.critical import Critical
 from draisine.stability.linearization import equations_of
 from draisine.stability.modes import Modes, modes
@@ -51,7 +52,7 @@ class UncertainCritical:
 
 
 @dataclass(frozen=True, eq=False)
-class UncertainModes:
+class UncertainModes(Result):
     """Modes with standard deviations: of real parts in the real part, of imaginary parts in the imaginary part of `deviations`.
 
     At a double root the slope of an eigenvalue is infinite, and near it linear propagation says too much.
@@ -85,6 +86,12 @@ class UncertainModes:
             ]
             lines.append(f"{self.speeds[i]:>8.3g}  " + "  ".join(f"{cell:>30}" for cell in cells))
         return "\n".join([*lines, *map(str, self.critical), "errors of the parameters taken as independent"])
+
+    def _table(self) -> Mapping[str, Any]:
+        columns: dict[str, Any] = {"speed": self.speeds}
+        for name, value, deviation in zip(self.names, self.eigenvalues.T, self.deviations.T, strict=True):
+            columns |= {name: value, f"{name}.deviation": deviation}
+        return columns
 
     def as_data(self) -> dict[str, Any]:
         """Plain numbers and texts, for JSON."""

@@ -103,7 +103,7 @@ def _values(texts: list[str], option: str) -> dict[str, float]:
 
 
 def run_continue(given: argparse.Namespace, extra: list[str]) -> int:
-    from draisine.view.drawn.steady import Branch, continuation
+    from draisine.stability.continuation.branch import Branch, continuation
 
     model, wishes, parameters = motion_of(given, extra)
     name, sign, limits = given.over.partition("=")
@@ -126,7 +126,7 @@ def run_continue(given: argparse.Namespace, extra: list[str]) -> int:
 
 
 def run_turns(given: argparse.Namespace, extra: list[str]) -> int:
-    from draisine.view.drawn.steady import hands_free_turns
+    from draisine.bicycle.hands_free_turns import hands_free_turns
 
     model, wishes, parameters = motion_of(given, extra)
     if wishes:
@@ -151,8 +151,7 @@ def _tell(given: argparse.Namespace, branches: Mapping[str, Any], names: tuple[s
 
 
 def run_atlas(given: argparse.Namespace, extra: list[str]) -> int:
-    from draisine.bicycle.turning_atlas import HOLDING
-    from draisine.view.drawn.steady import turning_atlas
+    from draisine.bicycle.turning_atlas import HOLDING, turning_atlas
 
     model, wishes, parameters = motion_of(given, extra)
     hold = HOLDING if given.hold is None else names_of(given.hold)

@@ -206,7 +206,7 @@ def _cluster(address: str | None) -> Iterator[Any]:
     if address is None:
         yield None
         return
-    from draisine.results.optional_packages import needed
+    from draisine.errors import needed
 
     distributed = needed("distributed", "an ensemble on many machines", "draisine[cluster]")
     try:

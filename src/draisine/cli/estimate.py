@@ -50,7 +50,6 @@ def known() -> list[str]:
 
 def run(given: argparse.Namespace, _: list[str]) -> int:
     """Read, fit, tell."""
-    import draisine.view.drawn.fits  # noqa: F401  # fits learn to draw themselves
     from draisine.estimation.study_file import method_of, read_study
 
     path = Path(given.study)

@@ -63,8 +63,6 @@ def run(given: argparse.Namespace, _: list[str]) -> int:
     """Read, filter, tell."""
     from dataclasses import replace
 
-    import draisine.view.drawn.filters  # noqa: F401  # filters learn to draw themselves
-
     study = _study(given.study)
     said = {"measured": given.measured, "spread": given.spread, "process": given.process, "start": given.start}
     said |= {"inputs": given.input, "parameters": given.set}

@@ -83,10 +83,7 @@ def _written(given: argparse.Namespace, found: Solution) -> list[str]:
     if given.table is not None:
         found.feedforward.write(given.table, given.rate)
     if given.plot is not None:
-        from draisine.view.drawn.optimal import plot_solution
-        from draisine.view.plots.figures import save_figure
-
-        save_figure(plot_solution(found), given.plot)
+        found.plot().save(given.plot)
     return [str(path) for path in (given.out, given.table, given.plot) if path is not None]
 
 

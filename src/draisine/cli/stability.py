@@ -67,7 +67,7 @@ def _parser(commands: Any, name: str, action: Action, about: str, example: str) 
 def _modes(
     given: argparse.Namespace, model: Model | Equations, wishes: Mapping[str, float], parameters: Mapping[str, float]
 ) -> Modes:
-    from draisine.view.drawn.stability import modes
+    from draisine.stability.modes import modes
 
     name, values = sweep_of(given.over or _speeds(model))
     return modes(model, {name: values}, fixed=wishes, parameters=parameters, states=_told(given, model))
@@ -158,7 +158,7 @@ def run_linearize(given: argparse.Namespace, extra: list[str]) -> int:
 
 
 def run_map(given: argparse.Namespace, extra: list[str]) -> int:
-    from draisine.view.drawn.stability import stability_map
+    from draisine.stability.stability_map import stability_map
 
     model, wishes, parameters = motion_of(given, extra)
     over = dict(sweep_of(text) for text in given.over)

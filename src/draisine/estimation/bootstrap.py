@@ -7,8 +7,9 @@ measured about the prediction and of inputs about what they were found to be.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,12 +20,13 @@ from draisine.estimation.losses import Loss
 from draisine.estimation.problem import Posed
 from draisine.estimation.solve import Outcome, Shooting, solve
 from draisine.expr.expression import closest
+from draisine.result import Result
 
 Reals = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class Bootstrap:
+class Bootstrap(Result):
     """Estimates from data drawn anew, (draws, unknowns)."""
 
     names: tuple[str, ...]
@@ -42,6 +44,13 @@ class Bootstrap:
 
     def deviation(self, name: str) -> float:
         return float(np.std(self._of(name), ddof=1))
+
+    def _table(self) -> Mapping[str, Any]:
+        return dict(zip(self.names, self.estimates.T, strict=True))
+
+    def __str__(self) -> str:
+        told = ", ".join(f"{name} ± {self.deviation(name):.3g}" for name in self.names)
+        return f"{len(self.estimates)} estimates from data drawn anew: {told}"
 
 
 def bootstrap(

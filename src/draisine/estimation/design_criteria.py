@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from draisine.errors import ArgumentError, UnknownNameError
 from draisine.estimation.identifiability import Telling
+from draisine.result import Result
 
 Reals = NDArray[np.float64]
 
@@ -68,7 +69,7 @@ class Instants:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Design:
+class Design(Result):
     """Experiments that tell most: what to choose in each, when to measure, and what to expect of the estimate.
 
     `chosen[0]["speed"]` is the choice for the first experiment; `deviation("trail")` the standard deviation to expect; `telling`
@@ -95,6 +96,10 @@ class Design:
         if name not in self.deviations:
             raise UnknownNameError(f"{name!r} is not among the unknowns {', '.join(self.deviations)}")
         return self.deviations[name]
+
+    def _table(self) -> Mapping[str, Any]:
+        deviations = list(self.deviations.values())
+        return {"unknown": list(self.deviations), "unit": list(self.units), "deviation": deviations}
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON takes it; None where nothing is told."""

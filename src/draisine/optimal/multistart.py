@@ -12,7 +12,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +24,7 @@ from draisine.numerics.parallel.job import Errand
 from draisine.optimal.guess import Held, OneGuess, Shaken, Straight
 from draisine.optimal.ipopt import Outcome
 from draisine.optimal.stored_solution import Kept
+from draisine.result import Result
 
 if TYPE_CHECKING:
     from draisine.optimal.adjoint.method import Adjoint
@@ -55,7 +56,7 @@ class Attempt:
 
 
 @dataclass(frozen=True, eq=False)
-class Searches:
+class Searches(Result):
     """All attempts, the solved ones first and the lowest cost before all."""
 
     attempts: tuple[Attempt, ...]
@@ -80,6 +81,10 @@ class Searches:
     def leading_to(self, minimum: Attempt) -> tuple[int, ...]:
         """Numbers of the attempts that ended there."""
         return tuple(sorted(a.number for a in self.attempts if a.solved and self._same(a, minimum)))
+
+    def _table(self) -> Mapping[str, Any]:
+        of = self.attempts
+        return {"start": [a.number + 1 for a in of], "solved": [a.solved for a in of], "cost": [a.objective for a in of]}
 
     def __str__(self) -> str:
         minima = self.minima

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -20,10 +20,13 @@ from draisine.optimal.ipopt import Answer, Outcome
 from draisine.optimal.phase import Phase
 from draisine.optimal.shooting import Shooting
 from draisine.optimal.verification import Simulated, trajectory
+from draisine.result import Result, figure
 from draisine.results.status import Ending, Status
 from draisine.results.trajectory import Trajectory
 
 if TYPE_CHECKING:
+    import pandas
+
     from draisine.optimal.feedforward import Feedforward
     from draisine.optimal.maneuver import Manoeuvre
     from draisine.optimal.optimality import Optimality
@@ -102,7 +105,7 @@ class PhaseSolution:
 
 
 @dataclass(frozen=True, eq=False)
-class Solution:
+class Solution(Result):
     """The answer to a manoeuvre.
 
     `solution["lean"]` is a column of its `trajectory`, the motion simulated with the found control; `solution.phases` has the
@@ -171,9 +174,26 @@ class Solution:
         """The simulated motion as a film; see `Trajectory.animate`."""
         return self.trajectory.animate(**{"model": self.manoeuvre.model, **options})
 
-    if TYPE_CHECKING:  # attached by `draisine.view.drawn.optimal`, since optimal knows no pictures
+    def plot(self, *names: str, **options: Any) -> Any:
+        """Controls with their switching functions and the Hamiltonian; with names, those channels of the motion against time."""
+        if names:
+            return self.trajectory.plot(*names, **options)
+        told = self.optimality
+        units = {q.name: q.unit for p in self.phases for q in p.phase.equations.inputs}
+        return figure("optimal.optimality_figure", told.switching, told.hamiltonian, units=units, **options)
 
-        def plot(self, *names: str, **options: Any) -> Any: ...
+    def to_pandas(self) -> pandas.DataFrame:
+        """The simulated motion; see `Trajectory.to_pandas`."""
+        return self.trajectory.to_pandas()
+
+    def _overview(self) -> Mapping[str, Any]:
+        return self.trajectory._overview()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # conditions and costs are expressions of CasADi's symbols: they are stated again from the manoeuvre
+        numbers = [{f.name: getattr(p, f.name) for f in fields(p) if f.name != "phase"} for p in self.phases]
+        rest = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in ("manoeuvre", "phases")}
+        return _stated_again, (self.manoeuvre, numbers, rest)
 
     # ---------------------------------------------------------------- the simulated motion
 
@@ -251,5 +271,17 @@ class Solution:
     def costate(self, name: str) -> Reals:
         return self.only.costate(name)
 
+    def __str__(self) -> str:
+        return f"{self.phases[0].phase.equations.name}: {self.status.message}"
+
     def __repr__(self) -> str:
-        return f"<Solution of {self.phases[0].phase.equations.name}: {self.status.message}>"
+        return f"<Solution of {self}>"
+
+
+def _stated_again(manoeuvre: Manoeuvre, numbers: Sequence[Mapping[str, Any]], rest: Mapping[str, Any]) -> Solution:
+    """A solution from what its pickle holds."""
+    from draisine.optimal.problem_symbols import posed
+
+    _, stated = posed(manoeuvre, [each["scheme"] for each in numbers])
+    phases = tuple(PhaseSolution(phase=phase, **each) for phase, each in zip(stated, numbers, strict=True))
+    return Solution(manoeuvre=manoeuvre, phases=phases, **rest)

@@ -75,7 +75,7 @@ class Sensitivity:
 
     def to_xarray(self) -> xarray.DataArray:
         """A DataArray over `time`, `channel` and `by`."""
-        from draisine.results.optional_packages import needed
+        from draisine.errors import needed
 
         module: Any = needed("xarray", "sensitivities as xarray DataArray")
         coordinates = {"time": self.time, "channel": list(self._place), "by": list(self.by)}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from draisine.results.optional_packages import needed
+from draisine.errors import needed
 from draisine.results.trajectory import Trajectory
 
 if TYPE_CHECKING:

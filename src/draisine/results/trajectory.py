@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from draisine.errors import ArgumentError, UnknownNameError
 from draisine.records import dataclass
+from draisine.result import Result, figure
 from draisine.results.accuracy import energy_balance, energy_scale, worst_residuals
 from draisine.results.channel import STATE_GROUPS, Channel, Group, as_group
 from draisine.results.sensitivity import Sensitivity
@@ -59,7 +60,7 @@ class Statistics:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Trajectory:
+class Trajectory(Result):
     """A run: samples of every named quantity, how it went, and what it was made of.
 
     `run["speed"]` is a column; `run.time` the instants; `run.final` the state and outputs at the end; `run.at(1.5)` the
@@ -306,11 +307,13 @@ class Trajectory:
 
         return to_pandas(self)
 
-    if TYPE_CHECKING:  # attached by `draisine.view.drawn.runs`, since results know no pictures
+    def plot(self, *names: str, **options: Any) -> Any:
+        """Named channels against time as a Matplotlib figure; see `draisine.view.plots.figures.plot`."""
+        return figure("figures.plot", self, *names, **options)
 
-        def plot(self, *names: str, **options: Any) -> Any: ...
-
-        def animate(self, **options: Any) -> Any: ...
+    def animate(self, **options: Any) -> Any:
+        """The run as a moving picture; see `draisine.animate`."""
+        return figure("film.animate.animate", self, **options)
 
     def save(self, path: str | os.PathLike[str], **film: Any) -> None:
         """Write the run to `path`, by suffix: .nc (NetCDF), .parquet or .csv, from which `load` gives it back to the last bit;
@@ -329,6 +332,12 @@ class Trajectory:
         from draisine.results.summary import summary
 
         return summary(self)
+
+    def _overview(self) -> Mapping[str, Any]:
+        first, last, shown = self.data[0], self.data[-1], [c for c in self.channels if c.group in (*STATE_GROUPS, Group.OUTPUTS)]
+        places = [self._column[c.name] for c in shown]
+        names, units = [c.name for c in shown], [c.unit for c in shown]
+        return {"channel": names, "unit": units, "at the start": first[places], "at the end": last[places]}
 
     def __repr__(self) -> str:
         from draisine.results.summary import headline

@@ -39,6 +39,7 @@ from draisine.model.model import Model
 from draisine.program.dae_residual import Implicit
 from draisine.program.equations import Equations, Kind
 from draisine.program.program import Program
+from draisine.result import Result
 from draisine.results.accuracy import energy_balance, energy_scale
 from draisine.simulation.methods.dop853 import DOP853
 from draisine.simulation.methods.method import Method
@@ -77,7 +78,7 @@ class DriftRow:
 
 
 @dataclass(frozen=True)
-class DriftTable:
+class DriftTable(Result):
     """Rows by name; `print` shows them."""
 
     title: str
@@ -88,6 +89,10 @@ class DriftTable:
             if row.name == name:
                 return row
         raise UnknownNameError(f"the table has no row {name!r}; it has {', '.join(row.name for row in self.rows)}")
+
+    def _table(self) -> Mapping[str, Any]:
+        shown = ("name", "position", "velocity", "acceleration", "energy", "steps", "evaluations", "seconds", "remark", "refused")
+        return {key: [getattr(row, key) for row in self.rows] for key in shown}
 
     def as_data(self) -> dict[str, Any]:
         return {"title": self.title, "rows": [row.as_data() for row in self.rows]}

@@ -13,12 +13,12 @@ from draisine.errors import ArgumentError
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.program.equations import Equations, Event
+from draisine.results.trajectory import Trajectory
 from draisine.simulation.initial.targets import Near
 from draisine.simulation.methods.method import Method
 from draisine.simulation.pipeline import compute
 from draisine.simulation.sampled_control import EveryStage, Sampled
 from draisine.simulation.trajectory_from_run import trajectory_of
-from draisine.view.drawn.runs import Trajectory
 
 if TYPE_CHECKING:
     from draisine.dynamics.dae.stabilization.options import Drift

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -55,6 +56,9 @@ class Deviations:
         dynamics = equations.explicit
         self._t, self._x, self._u, self._p = dynamics.symbols()
         self.candidates = self._candidates()
+
+    def __reduce__(self) -> tuple[Any, ...]:  # symbols do not travel: they are made anew, once for all that share them
+        return deviations_of, (self.equations, self.asked)
 
     # ------------------------------------------------------------ quantities
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import combinations
+from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -24,6 +25,7 @@ from draisine.model.model import Model
 from draisine.program.equations import Equations
 from draisine.program.linear_solve import Solved
 from draisine.program.program import Program
+from draisine.result import Result, Uncached
 from draisine.results.linear import LinearModel
 from draisine.stability.batch_evaluation import as_written
 from draisine.stability.deviations import Naming, deviations_of
@@ -38,7 +40,7 @@ LEAST_UNIT = 1e-3  # of an equation: rows that vanish on the constraints have ro
 
 
 @dataclass(frozen=True)
-class SteadyMotion(Motion):
+class SteadyMotion(Motion, Result):
     """A steady motion, with everything the model names at it: states, outputs, contact forces, inputs."""
 
     values: dict[str, float]
@@ -52,14 +54,24 @@ class SteadyMotion(Motion):
     def linearize(self, states: Sequence[str] = ()) -> LinearModel:
         return linearize(self, states=states)
 
+    @property
+    def units(self) -> dict[str, str]:
+        """By name, of what has one."""
+        e = self.equations
+        named = {q.name: q.unit for q in (*e.coordinates, *e.velocities, *e.multipliers, *e.outputs, *e.inputs)}
+        return dict.fromkeys(("kinetic", "potential", "work"), "J") | named
+
+    def _table(self) -> Mapping[str, Any]:
+        units = self.units
+        return {"name": list(self.values), "value": list(self.values.values()), "unit": [units.get(n, "") for n in self.values]}
+
     def __repr__(self) -> str:
         return f"<SteadyMotion of {self.equations.name}; {self._running} may run on>"
 
     def __str__(self) -> str:
         """All that is named, with units, and what may run on."""
         e = self.equations
-        unit = dict.fromkeys(("kinetic", "potential", "work"), "J")
-        unit |= {q.name: q.unit for q in (*e.coordinates, *e.velocities, *e.multipliers, *e.outputs, *e.inputs)}
+        unit = self.units
         wide = max(len(name) for name in self.values)
         lines = [f"  {name:<{wide}}  {value:.9g} {unit.get(name, '')}".rstrip() for name, value in self.values.items()]
         return "\n".join([f"{e.name}: steady motion; {self._running} may run on", *lines])
@@ -112,7 +124,7 @@ def onto_constraints(equations: Equations, x: Array, u: Array, p: Array, rows: S
     return problem.solve(problem.pack(x, u, p), x, u, p)[0]
 
 
-class SteadyProblem:
+class SteadyProblem(Uncached):
     """F(y) = 0 for y = (x, unknowns solved for at run time, free inputs and parameters): constraints, rates, fixed quantities.
 
     Constraints may repeat each other (four wheels of a car on one plane). `rows` are those that span the others at an admissible

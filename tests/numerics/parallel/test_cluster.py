@@ -138,7 +138,7 @@ def test_an_ensemble_is_the_same_though_a_worker_is_killed_in_the_middle(client:
     there = dr.ensemble(dr.gallery.bicycle(), **KNOCKS, **KEPT, on=client, progress=kill)
     assert killed and there.complete and len(there) == 600
     assert set(here.statuses) == {"EVENT", "FINISHED"}
-    assert there.frame().equals(here.frame())
+    assert there.to_pandas().equals(here.to_pandas())
     assert there.statistics == here.statistics
 
 
@@ -150,7 +150,7 @@ def test_an_ensemble_elsewhere_goes_into_folders_and_is_taken_up_again(client: A
     part = dr.ensemble(dr.gallery.bicycle(), **KNOCKS, **KEPT, on=client, out=tmp_path / "k.zarr", progress=impatient)
     assert not part.complete and len(part) == 200
     whole = dr.ensemble(dr.gallery.bicycle(), **KNOCKS, **KEPT, on=client, out=tmp_path / "k.zarr")
-    assert whole.complete and whole.frame().equals(here.frame())
+    assert whole.complete and whole.to_pandas().equals(here.to_pandas())
 
 
 def test_fits_from_several_starts_are_the_same_wherever_they_are_made(client: Any) -> None:

@@ -177,7 +177,9 @@ def test_values_that_make_no_sense_are_recorded_and_not_run(bicycle: dr.Model) -
     assert good["steer.end"][0] != good["steer.end"][1]
     for run, name in ((3, "iyy_rear_wheel"), (4, "trail")):
         told = WRONG[name][2]
-        with pytest.raises(dr.errors.ModelError, match=f"none of the 1 runs make sense; {told.replace(f'run {run}', 'run 0')}"):
+        with pytest.raises(
+            dr.errors.ArgumentError, match=f"none of the 1 runs make sense; {told.replace(f'run {run}', 'run 0')}"
+        ):
             dr.ensemble(bicycle, samples={name: column[[run]] for name, column in samples.items()}, **problem)
 
 
@@ -240,10 +242,10 @@ def test_interrupted_and_resumed_is_the_same(oscillator: dr.Equations, tmp_path:
     seen.clear()
     resumed = dr.ensemble(oscillator, **problem, out=tmp_path / f"part{form}", progress=seen.append)
     assert resumed.complete and [p.done for p in seen] == [30, 40, 50] and seen[0].resumed == 20
-    assert resumed.frame().equals(whole.frame())
+    assert resumed.to_pandas().equals(whole.to_pandas())
     assert resumed.statistics == whole.statistics and resumed.statuses == whole.statuses
     in_memory = dr.ensemble(oscillator, **problem)
-    assert in_memory.frame().equals(whole.frame()) and in_memory.statistics == whole.statistics
+    assert in_memory.to_pandas().equals(whole.to_pandas()) and in_memory.statistics == whole.statistics
 
 
 @pytest.mark.parametrize("form", ["", ".zarr"])

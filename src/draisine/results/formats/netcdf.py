@@ -9,9 +9,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.errors import ArgumentError, DataError, DependencyError
+from draisine.errors import ArgumentError, DataError, DependencyError, needed
 from draisine.results.metadata import channels_in, check_columns, check_format, decode, describe, encode
-from draisine.results.optional_packages import needed
 from draisine.results.trajectory import Trajectory
 
 # A variable, since HDF5 attributes end at 64 KiB. The leading underscore keeps it apart from channels.

@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.errors import DataError
+from draisine.errors import DataError, needed
 from draisine.results.metadata import MAX_CHARACTERS, check_columns, check_format, decode, describe, encode
-from draisine.results.optional_packages import needed
 from draisine.results.trajectory import Trajectory
 
 _KEY = b"draisine"

@@ -6,15 +6,16 @@ All derivatives, that by the parameter too, are exact: tangents are the null vec
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from draisine.errors import ArgumentError, ModelError, SolverError
 from draisine.expr.expression import closest
+from draisine.result import Result, figure
 from draisine.stability.periodic.cycle import Cycle, made
 from draisine.stability.periodic.shooting import Shot, closed, shot
 
@@ -25,9 +26,11 @@ SHORTEST = 1e-3  # part of the first step below which the way is given up
 ROUNDS = 8
 BEND = 0.8  # least cosine between the tangents before and after a step
 
+SHOWN = 2  # quantities that are drawn besides the period, when none are named
+
 
 @dataclass(frozen=True, eq=False)
-class CycleBranch:
+class CycleBranch(Result):
     """Periodic motions along a parameter, in the order of the way."""
 
     parameter: str
@@ -61,9 +64,18 @@ class CycleBranch:
                 found.append(float(values[i] + (before + after) ** 2 / (8 * (before - after))))
         return tuple(found)
 
-    if TYPE_CHECKING:  # attached by `draisine.view.drawn.cycles`, since pictures are drawn elsewhere
+    def _table(self) -> Mapping[str, Any]:
+        return {self.parameter: self.values, "period": self.periods, "stable": list(self.stable)}
 
-        def plot(self, *names: str, **options: Any) -> Any: ...
+    def plot(self, *names: str, **options: Any) -> Any:
+        """Period and amplitudes along the parameter; see `draisine.view.plots.periodic`."""
+        e, ignorable = self.cycles[0].equations, self.cycles[0].ignorable
+        units = {q.name: q.unit for q in (*e.states, *e.outputs, *e.parameters)}
+        chosen = names or [c.name for c in e.coordinates if c.name not in ignorable][:SHOWN]
+        told = {"period": ("s", self.periods)}
+        told |= {f"amplitude of {name}": (units.get(name, ""), self.amplitudes(name)) for name in chosen}
+        over = (self.parameter, units.get(self.parameter, ""))
+        return figure("periodic.family_figure", over, self.values, self.stable, told, **options)
 
     def __str__(self) -> str:
         first, last = self.values[0], self.values[-1]

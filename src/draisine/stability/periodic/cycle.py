@@ -24,6 +24,7 @@ from draisine.model.model import Model
 from draisine.program.equations import Equations
 from draisine.program.linear_solve import Solved
 from draisine.program.program import Program
+from draisine.result import Result, figure
 from draisine.results.assembly import assemble
 from draisine.results.status import Ending
 from draisine.results.trajectory import Trajectory
@@ -38,6 +39,9 @@ from draisine.stability.periodic.flow import FINE, Flow, projected, well_told
 from draisine.stability.periodic.shooting import PERIOD, Conditions, Shot, closed, locates, shot
 from draisine.stability.steady import ignorable_at
 
+if TYPE_CHECKING:
+    import pandas
+
 Array = NDArray[np.float64]
 
 LOOKS = 5  # states along the first guess at which it is seen which coordinates do not matter
@@ -49,7 +53,7 @@ STILL = 1e-4  # a motion that moves less than this part of what it began with ha
 
 
 @dataclass(frozen=True, eq=False)
-class Cycle:
+class Cycle(Result):
     """A periodic motion, found by shooting, with what becomes of deviations from it."""
 
     shot: Shot
@@ -123,9 +127,17 @@ class Cycle:
         values = self._fine[name][:-1]
         return 0.5 * (_peak(values) + _peak(-values))
 
-    if TYPE_CHECKING:  # attached by `draisine.view.drawn.cycles`, since pictures are drawn elsewhere
+    def _overview(self) -> Mapping[str, Any]:
+        sizes = np.abs(self.multipliers)
+        return {"Floquet multiplier": self.multipliers, "modulus": sizes, "exponent": self.exponents}
 
-        def plot(self, *names: str, **options: Any) -> Any: ...
+    def to_pandas(self) -> pandas.DataFrame:
+        """One period; see `Trajectory.to_pandas`."""
+        return self.trajectory.to_pandas()
+
+    def plot(self, *names: str, **options: Any) -> Any:
+        """One period, and the Floquet multipliers; see `draisine.view.plots.periodic`."""
+        return figure("periodic.cycle_figure", self.trajectory, self.multipliers, names, **options)
 
     def as_data(self) -> dict[str, Any]:
         """Plain numbers and texts, for JSON."""

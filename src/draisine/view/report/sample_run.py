@@ -116,7 +116,7 @@ def ride(riding: Riding) -> Told:
 
 def film(riding: Riding) -> list[str]:
     """The ride as a film that plays inside the page, folded away until it is asked for."""
-    from draisine.view.drawn.films import animate
+    from draisine.view.film.animate import animate
 
     run = riding.run
     charts = [name for name in _TELLING if name in run and float(np.ptp(run[name])) > _STILL][:3]

@@ -49,7 +49,7 @@ class Lasting:
         return first
 
     def _modes(self, name: str, values: np.ndarray) -> Modes:
-        from draisine.view.drawn.stability import modes
+        from draisine.stability.modes import modes
 
         return modes(self.subject.model, {name: values}, states=self.subject.told_by)
 

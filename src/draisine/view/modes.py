@@ -14,7 +14,7 @@ from draisine.expr.expression import closest
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.stability.modes import Modes
-from draisine.view.presentation import posing
+from draisine.view.drawing import posing
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
