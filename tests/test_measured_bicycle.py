@@ -100,7 +100,7 @@ def test_files_that_are_none(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match=r"absent\.txt: cannot be read"):
         dr.read_bicycle(tmp_path / "absent.txt")
     (tmp_path / "latin.txt").write_bytes(b"w = 1.02\nc = \xb1")
-    with pytest.raises(ModelError, match=r"not a text in UTF-8 \(line 2\)"):
+    with pytest.raises(ModelError, match=r"latin\.txt, line 2: not a text in UTF-8"):
         dr.read_bicycle(tmp_path / "latin.txt")
     with pytest.raises(dr.errors.ArgumentError, match="no parameter 'trial'"):
         dr.MeasuredBicycle.of("Mine", {"trial": 0.1})

@@ -75,7 +75,8 @@ class Result(Uncached):
         return self._table()
 
     def _repr_html_(self) -> str:
-        return html_table(self.summary().partition("\n")[0], self._overview())
+        said = repr(self)
+        return html_table(said[1:-1] if said[0] == "<" else self.summary().partition("\n")[0], self._overview())
 
 
 def html_table(caption: str, columns: Mapping[str, Any]) -> str:

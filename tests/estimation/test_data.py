@@ -92,7 +92,7 @@ def test_bad_tables_are_named(columns, said):
         (b"", "log.csv: no table of columns under a header"),
         (b"time,x\n", "there are no samples; an experiment needs two or more"),
         (b"time,x\n0,1\n1,2,3\n", r"log.csv: no table of columns under a header \(Expected 2 fields in line 3, saw 3"),
-        ("time,x\n0,1\n".encode("utf-16"), "log.csv: not a text in UTF-8; save it in that encoding"),
+        ("time,x\n0,1\n".encode("utf-16"), "log.csv, line 1: not a text in UTF-8; save it in that encoding"),
     ],
 )
 def test_bad_files_are_named(tmp_path, content, said):

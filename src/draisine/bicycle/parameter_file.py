@@ -20,8 +20,7 @@ from pathlib import Path
 
 from draisine.errors import ModelError
 from draisine.expr.expression import closest
-
-MAX_BYTES = 1_000_000
+from draisine.model import toml_files
 
 NAMES = (
     *("w", "c", "lam", "g"),
@@ -67,19 +66,7 @@ def _line(name: str, value: float, deviation: float) -> str:
 
 def read_text(path: str | Path) -> BicycleText:
     """The contents of a file, checked line by line."""
-    path = Path(path)
-    try:
-        with path.open("rb") as file:
-            data = file.read(MAX_BYTES + 1)
-    except OSError as problem:
-        raise ModelError(f"{path}: cannot be read ({problem.strerror}); check the name and the permissions") from None
-    if len(data) > MAX_BYTES:
-        raise ModelError(f"{path}: larger than {MAX_BYTES // 1_000_000} MB, which no parameter file needs; is it the right file?")
-    try:
-        return parse_text(data.decode("utf-8-sig"), str(path))
-    except UnicodeDecodeError as problem:
-        line = data[: problem.start].count(b"\n") + 1
-        raise ModelError(f"{path}: not a text in UTF-8 (line {line}); save it in that encoding") from None
+    return parse_text(toml_files.read_text(path, ModelError), str(path))
 
 
 def parse_text(text: str, source: str = "parameters") -> BicycleText:

@@ -189,7 +189,8 @@ def _read_text(path: Path) -> Any:
     try:
         table = pandas.read_csv(path, comment="#", skipinitialspace=True, encoding="utf-8-sig", sep=None, engine="python")
     except UnicodeDecodeError:
-        raise DataError(f"{path.name}: not a text in UTF-8; save it in that encoding") from None
+        line = path.read_bytes().decode("utf-8", errors="replace").partition("\ufffd")[0].count("\n") + 1
+        raise DataError(f"{path}, line {line}: not a text in UTF-8; save it in that encoding") from None
     except (csv.Error, pandas.errors.ParserError, pandas.errors.EmptyDataError) as problem:
         raise DataError(
             f"{path.name}: no table of columns under a header ({problem}); write one such as 'time [s],lean [deg]', then rows of "

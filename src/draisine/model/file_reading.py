@@ -119,7 +119,10 @@ def law_of(entry: Entry) -> TangentialLaw:
 def _add_surface_parameter(model: Model, name: str, value: Any, where: str) -> None:
     entry = Entry.of(where, value).only("unit", "default", "span")
     default = entry.number("default", "", 0.0)
-    low, high = entry.items("span", [default - 1.0, default + 1.0])
+    span = entry.items("span", [default - 1.0, default + 1.0])
+    if len(span) != 2 or not all(isinstance(side, int | float) and not isinstance(side, bool) for side in span):
+        raise ModelError(f"{where}: 'span' needs two numbers, the lowest and the highest value, got {span!r}")
+    low, high = span
     model.surface_parameter(name, entry.text("unit", "m"), default, low, high)
 
 
@@ -212,3 +215,4 @@ _SECTIONS: _Sections = {
     "outputs": ("output", _add_output),
     "watches": ("watch", _add_watch),
 }
+WORDS = {key: word for key, (word, _) in _SECTIONS.items()}  # what complaints call an item of a section

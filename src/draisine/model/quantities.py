@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from draisine.errors import ExpressionError, ModelError, UnitError
-from draisine.expr.expression import Expr, Number, as_expr
+from draisine.expr.expression import Expr, Name, Number, as_expr
 
 Amount = Expr | str | float | int
 
@@ -36,6 +36,14 @@ def amount_in(value: Amount, unit: str | None, where: str) -> Expr:
         raise ModelError(
             f"{where}: expected a number, a text such as '5 cm' or an expression, got {value!r} ({problem})"
         ) from None
+
+
+def named(name: str, where: str) -> Name:
+    """A name as an expression."""
+    try:
+        return Name(name)
+    except ExpressionError as problem:
+        raise ModelError(f"{where}: {problem}") from None
 
 
 def expression_of(value: Amount) -> Expr:

@@ -136,8 +136,9 @@ class Feedforward(Mapping[str, Expr]):
             raise DataError(f"{source}: a table of inputs has 'time [s]' and an input on top, and two rows or more")
         named = [title.partition(" [") for title in titles[1:]]
         table = np.array(numbers)
-        if not (np.diff(table[:, 0]) > 0).all():
-            raise DataError(f"{source}: the times must increase from row to row")
+        back = np.flatnonzero(np.diff(table[:, 0]) <= 0)
+        if back.size:
+            raise DataError(f"{source}, line {back[0] + 3}: the times must increase from row to row; sort the rows")
         slopes = np.diff(table[:, 1:], axis=0) / np.diff(table[:, 0])[:, None]
         units = {name.strip(): unit.rstrip("] ") for name, _, unit in named}
         return Feedforward(tuple(units), units, table[:, 0], np.stack([table[:-1, 1:], slopes], axis=1))
@@ -177,5 +178,5 @@ def _numbers(source: Path, number: int, row: list[str], count: int) -> list[floa
     except ValueError:
         values = []
     if len(values) != count or not all(math.isfinite(v) for v in values):
-        raise DataError(f"{source}: row {number} should have {count} finite numbers")
+        raise DataError(f"{source}, line {number}: a row should have {count} finite numbers")
     return values

@@ -28,8 +28,6 @@ Further phases follow as [[then]]. Files are data: texts go through the parser o
 
 from __future__ import annotations
 
-import json
-import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -39,9 +37,9 @@ from draisine.errors import ArgumentError, DataError, ModelError
 from draisine.expr.expression import evaluate_number, parse
 from draisine.expr.units import Measured
 from draisine.model.file_entries import Entry
-from draisine.model.files import MAX_BYTES
 from draisine.model.items import System
 from draisine.model.model import Model
+from draisine.model.toml_files import content_of, json_of, placed, read_text
 from draisine.optimal.collocation import Collocation
 from draisine.optimal.guess import Guess, Held, Shaken, Straight
 from draisine.optimal.ipopt import Ipopt, Progress
@@ -79,20 +77,15 @@ class Statement:
 
 def read_statement(path: str | Path, model: FindModel) -> Statement:
     """The manoeuvre that a file states; `model` finds models by name."""
-    source = Path(path)
-    with source.open("rb") as file:
-        data = file.read(MAX_BYTES + 1)
-    if len(data) > MAX_BYTES:
-        raise DataError(f"{source}: larger than {MAX_BYTES // 1_000_000} MB, which no manoeuvre needs")
-    try:
-        text = data.decode("utf-8-sig")
-        content = json.loads(text) if source.suffix.lower() == ".json" else tomllib.loads(text)
-    except (ValueError, RecursionError) as problem:
-        raise DataError(f"{source}: it cannot be read ({problem})") from None
+    source, text = Path(path), read_text(path, DataError)
+    if source.suffix.lower() == ".json":
+        content, lines = json_of(text, str(source), DataError), ""
+    else:
+        content, lines = content_of(text, str(source), DataError), text
     try:
         return statement_of(content, model)
     except (ModelError, ArgumentError, DataError) as problem:
-        raise DataError(f"{source}: {problem}") from None
+        raise DataError(placed(str(source), lines, str(problem))) from None
 
 
 def statement_of(content: Any, model: FindModel) -> Statement:

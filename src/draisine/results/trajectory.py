@@ -334,8 +334,8 @@ class Trajectory(Result):
         return summary(self)
 
     def _overview(self) -> Mapping[str, Any]:
-        first, last, shown = self.data[0], self.data[-1], [c for c in self.channels if c.group in (*STATE_GROUPS, Group.OUTPUTS)]
-        places = [self._column[c.name] for c in shown]
+        shown = [c for group in (Group.OUTPUTS, *STATE_GROUPS) for c in self.channels if c.group is group]
+        first, last, places = self.data[0], self.data[-1], [self._column[c.name] for c in shown]
         names, units = [c.name for c in shown], [c.unit for c in shown]
         return {"channel": names, "unit": units, "at the start": first[places], "at the end": last[places]}
 
