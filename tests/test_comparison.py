@@ -130,7 +130,7 @@ def test_parameters_that_differ_are_pointed_at():
     ],
 )
 def test_names_that_do_not_fit_are_refused(names, said):
-    with pytest.raises(dr.ModelError, match=said):
+    with pytest.raises(dr.errors.ArgumentError, match=said):
         dr.certify(pushed(), against=renamed(), names=names)
 
 

@@ -11,8 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import draisine as dr
-from draisine.bicycle.parameter_file import NAMES, BicycleFileError, parse_text
+from draisine.bicycle.parameter_file import NAMES, parse_text
 from draisine.bicycle.uncertainty import UncertainModes
+from draisine.errors import ModelError
 
 REFERENCE = Path(__file__).parent / "reference"
 BROWSER, BENCHMARK = (REFERENCE / "bicycles" / f"{name}Benchmark.txt" for name in ("Browser", "Benchmark"))
@@ -91,23 +92,23 @@ def test_what_is_written_reads_back_to_the_last_digit(browser: dr.MeasuredBicycl
 def test_what_is_wrong_is_named_with_its_line(old: str, new: str, said: str) -> None:
     text = BENCHMARK.read_text()
     assert old in text
-    with pytest.raises(BicycleFileError, match=said):
+    with pytest.raises(ModelError, match=said):
         parse_text(text.replace(old, new, 1), "mine.txt")
 
 
 def test_files_that_are_none(tmp_path: Path) -> None:
-    with pytest.raises(BicycleFileError, match=r"absent\.txt: cannot be read"):
+    with pytest.raises(ModelError, match=r"absent\.txt: cannot be read"):
         dr.read_bicycle(tmp_path / "absent.txt")
     (tmp_path / "latin.txt").write_bytes(b"w = 1.02\nc = \xb1")
-    with pytest.raises(BicycleFileError, match=r"not a text in UTF-8 \(line 2\)"):
+    with pytest.raises(ModelError, match=r"latin\.txt, line 2: not a text in UTF-8"):
         dr.read_bicycle(tmp_path / "latin.txt")
-    with pytest.raises(dr.ModelError, match="no parameter 'trial'"):
+    with pytest.raises(dr.errors.ArgumentError, match="no parameter 'trial'"):
         dr.MeasuredBicycle.of("Mine", {"trial": 0.1})
 
 
 def test_a_wheel_no_body_has_is_refused() -> None:
     text = BENCHMARK.read_text().replace("IFyy = 0.28", "IFyy = 0.5")
-    with pytest.raises(dr.ModelError, match=r"'front_wheel': principal moments .* triangle inequality"):
+    with pytest.raises(dr.errors.ModelError, match=r"'front_wheel': principal moments .* triangle inequality"):
         dr.MeasuredBicycle("wrong", parse_text(text)).model()
 
 
@@ -165,11 +166,11 @@ def test_the_browsers_speeds(found: UncertainModes) -> None:
 
 def test_wrong_deviations_are_refused() -> None:
     bike = dr.gallery.bicycle()
-    with pytest.raises(dr.ModelError, match="no parameter 'trial' to be uncertain"):
+    with pytest.raises(dr.errors.ArgumentError, match="no parameter 'trial' to be uncertain"):
         dr.uncertainty(bike, {"trial": 0.1}, [5.0])
-    with pytest.raises(dr.ModelError, match="standard deviation of 'trail' is -1"):
+    with pytest.raises(dr.errors.ArgumentError, match="standard deviation of 'trail' is -1"):
         dr.uncertainty(bike, {"trail": -1.0}, [5.0])
-    with pytest.raises(dr.ModelError, match="samples=3 are too few"):
+    with pytest.raises(dr.errors.ArgumentError, match="samples=3 are too few"):
         dr.uncertainty(bike, {"trail": 0.1}, [5.0], samples=3)
 
 
@@ -214,5 +215,5 @@ def test_any_text_is_read_or_refused_with_a_reason(noise: str, line: int) -> Non
     text = "\n".join([*lines[:line], noise, *lines[line:]])
     try:
         assert set(parse_text(text, "mine.txt").values) == set(NAMES)
-    except BicycleFileError as problem:
+    except ModelError as problem:
         assert str(problem).startswith("mine.txt")

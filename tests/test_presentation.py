@@ -13,12 +13,13 @@ import draisine as dr
 from draisine.cli.draw import VIEWS as NAMED_VIEWS
 from draisine.cli.equations import FORMATS as NAMED_FORMATS
 from draisine.cli.main import main
+from draisine.errors import ToolError
 from draisine.model.model import Model
 from draisine.symbolic.rendering.document import document
 from draisine.symbolic.rendering.formats import TEXTS
 from draisine.symbolic.rendering.latex import latex, tex
 from draisine.symbolic.rendering.markdown import read_markdown
-from draisine.symbolic.rendering.pdf import ENGINES, NoEngine, typeset
+from draisine.symbolic.rendering.pdf import ENGINES, typeset
 from draisine.view.scene.projection import VIEWS
 
 PACKAGES = {"fontenc", "inputenc", "amsmath", "amssymb", "longtable", "graphicx", "geometry"}  # of every installation
@@ -134,7 +135,7 @@ def test_pdf(tmp_path):
 
 def test_without_latex_the_message_says_what_to_do(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(shutil, "which", lambda name: None)
-    with pytest.raises(NoEngine, match=r"none of pdflatex, .*tectonic is installed; .*texlive-latex-base.*--format html"):
+    with pytest.raises(ToolError, match=r"none of pdflatex, .*tectonic is installed; .*texlive-latex-base.*--format html"):
         typeset(document(hostile()))
     assert main(["equations", "chaplygin_sleigh", "--out", str(tmp_path / "sleigh.pdf")]) == 2
     assert "texlive-latex-base" in capsys.readouterr().err

@@ -1,10 +1,10 @@
-"""The house in numbers: files, lines, public names, imports inside functions, import cycles, and the files that one run goes through.
+"""The house in numbers: files, lines, public names, imports inside functions, import cycles, and the files that a run enters.
 
-    python tools/house.py            # counts, and the files entered by a run of the bicycle that nothing on disk helps (cold), and the next (warm)
+    python tools/house.py            # counts, and the files entered by a run of the bicycle, cold and warm
     python tools/house.py --no-run   # counts alone
 
-A file is *entered* when one of its functions runs between the call of `simulate` and its result. `tests/reference/house.json` holds the
-counts that a test compares; a change that raises one changes that file and says why.
+A file is *entered* when one of its functions runs between the call of `simulate` and its result. `tests/reference/house.json`
+holds the counts that a test compares; a change that raises one changes that file and says why.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ GROUPS: dict[str, tuple[str, str, tuple[str, ...]]] = {
         "models",
         "Describe a mechanism by names; read and write model files.",
         (
-            *("Model", "System", "ModelError", "Event", "read_model", "write_model", "parse", "gallery"),
+            *("Model", "System", "Event", "read_model", "write_model", "parse", "gallery"),
             *("Rolling", "Creep", "LinearTyre", "Coulomb", "ShenHedrickElkins"),
             *("read_bicycle", "MeasuredBicycle"),
         ),
@@ -53,7 +53,7 @@ GROUPS: dict[str, tuple[str, str, tuple[str, ...]]] = {
         "motion",
         "Simulate: consistent starts, methods, control of drift, inputs; trajectories and their files.",
         (
-            *("simulate", "Trajectory", "load", "consistent_start", "InconsistentStart", "Near"),
+            *("simulate", "Trajectory", "load", "consistent_start", "Near"),
             *("Auto", "DOP853", "RK4", "Heun", "PredictorCorrector", "Radau", "Gauss", "ESDIRK23", "CVODE", "IDA"),
             *("Sampled", "EveryStage", "reactions", "ConjugateGradients"),
             *(
@@ -126,7 +126,7 @@ GROUPS: dict[str, tuple[str, str, tuple[str, ...]]] = {
         "data",
         "Parameters and states from measurements; which experiment tells most.",
         (
-            *("estimate", "Fit", "Experiment", "Smooth", "DataError", "MultiStart", "SingleShooting", "MultipleShooting"),
+            *("estimate", "Fit", "Experiment", "Smooth", "MultiStart", "SingleShooting", "MultipleShooting"),
             *("Huber", "SoftL1", "Cauchy", "identifiability", "coverage"),
             *("filter", "Filtered", "Extended", "Unscented"),
             *("design_experiment", "Design", "Variance", "Determinant", "WorstCombination", "Instants"),

@@ -2,7 +2,9 @@
 
 from . import gallery as gallery
 from .bicycle.closed_form import closed_form as closed_form
+from .bicycle.hands_free_turns import hands_free_turns as hands_free_turns
 from .bicycle.measured import MeasuredBicycle as MeasuredBicycle, read_bicycle as read_bicycle
+from .bicycle.turning_atlas import Atlas as Atlas, turning_atlas as turning_atlas
 from .bicycle.uncertainty import uncertainty as uncertainty
 from .bicycle.whipple_matrices import canonical as canonical
 from .codegen.export.casadi_and_jax import as_casadi as as_casadi, as_jax as as_jax
@@ -17,6 +19,8 @@ from .control.design.observer import Observer as Observer, kalman as kalman, obs
 from .control.design.regulator import lqr as lqr, place as place
 from .control.follow import Bounded as Bounded, Forward as Forward, follow as follow
 from .control.path import OnPath as OnPath, on_path as on_path
+from .diagnostics.certify import certify as certify
+from .diagnostics.diagnosis import Diagnosis as Diagnosis, diagnose as diagnose
 from .dynamics.augmented.second_order_system import Baumgarte as Baumgarte
 from .dynamics.dae.as_dae import posed as posed
 from .dynamics.dae.index_of import index_of as index_of
@@ -35,7 +39,8 @@ from .dynamics.dae.stabilization.options import (
 from .dynamics.derive import derive as derive
 from .dynamics.formulation_choice import Augmented as Augmented, Recursive as Recursive, Reduced as Reduced
 from .dynamics.lagrangian.energies import derive_by_energies as derive_by_energies
-from .estimation.data import DataError as DataError, Experiment as Experiment
+from .estimation.coverage import coverage as coverage
+from .estimation.data import Experiment as Experiment
 from .estimation.design_criteria import (
     Design as Design,
     Determinant as Determinant,
@@ -43,11 +48,16 @@ from .estimation.design_criteria import (
     Variance as Variance,
     WorstCombination as WorstCombination,
 )
+from .estimation.estimate import estimate as estimate, identifiability as identifiability
 from .estimation.experiment_design import design_experiment as design_experiment
+from .estimation.filters.filter import filter as filter
+from .estimation.filters.filter_result import Filtered as Filtered
 from .estimation.filters.methods import Extended as Extended, Unscented as Unscented
+from .estimation.fit import Fit as Fit
 from .estimation.interpolation import Smooth as Smooth
 from .estimation.losses import Cauchy as Cauchy, Huber as Huber, SoftL1 as SoftL1
 from .estimation.multiple_shooting import MultipleShooting as MultipleShooting
+from .estimation.multistart import MultiStart as MultiStart
 from .estimation.single_shooting import SingleShooting as SingleShooting
 from .expr.expression import parse as parse
 from .model.contact_laws import (
@@ -57,7 +67,6 @@ from .model.contact_laws import (
     Rolling as Rolling,
     ShenHedrickElkins as ShenHedrickElkins,
 )
-from .model.errors import ModelError as ModelError
 from .model.files import read_model as read_model, write_model as write_model
 from .model.items import System as System
 from .model.model import Model as Model
@@ -67,20 +76,26 @@ from .optimal.collocation import Collocation as Collocation
 from .optimal.feedforward import Feedforward as Feedforward
 from .optimal.guess import Held as Held, Shaken as Shaken, Straight as Straight
 from .optimal.ipopt import Ipopt as Ipopt
+from .optimal.maneuver import Manoeuvre as Manoeuvre, manoeuvre as manoeuvre
 from .optimal.model_predictive import Predictive as Predictive, predictive as predictive
 from .optimal.multistart import Searches as Searches, Starts as Starts, multistart as multistart
 from .optimal.refinement import Refinement as Refinement
 from .optimal.shooting import Shooting as Shooting
+from .optimal.solution import Solution as Solution
 from .optimal.tracking import Tracking as Tracking, tracking as tracking
 from .program.equations import Equations as Equations, Event as Event
 from .program.linear_solve import Solver as Solver
 from .program.program import Program as Program
+from .results.load import load as load
+from .results.linear import LinearModel as LinearModel
+from .results.trajectory import Trajectory as Trajectory
 from .simulation.compare_drift import compare_drift as compare_drift
 from .simulation.compile import compile as compile, export as export, operation_counts as operation_counts
+from .simulation.ensemble.ensemble import ensemble as ensemble
 from .simulation.ensemble.reductions import Extremes as Extremes, Final as Final, Happenings as Happenings, Snapshots as Snapshots
+from .simulation.ensemble.result import Ensemble as Ensemble
 from .simulation.ensemble.samples import Normal as Normal, Uniform as Uniform
 from .simulation.initial.consistent_start import consistent_start as consistent_start
-from .simulation.initial.result import InconsistentStart as InconsistentStart
 from .simulation.initial.targets import Near as Near
 from .simulation.iterated_reactions import ConjugateGradients as ConjugateGradients, reactions as reactions
 from .simulation.methods.auto import Auto as Auto
@@ -94,8 +109,16 @@ from .simulation.methods.rk4 import RK4 as RK4
 from .simulation.methods.sundials import CVODE as CVODE, IDA as IDA
 from .simulation.sampled_control import EveryStage as EveryStage, Sampled as Sampled
 from .simulation.simulate import simulate as simulate
+from .stability.continuation.arclength import Steps as Steps
+from .stability.continuation.branch import Branch as Branch, continuation as continuation
 from .stability.descriptor import Descriptor as Descriptor, descriptor as descriptor
+from .stability.linearization import linearize as linearize
+from .stability.modes import modes as modes
+from .stability.periodic.branch import CycleBranch as CycleBranch, follow_cycle as follow_cycle
+from .stability.periodic.cycle import Cycle as Cycle, limit_cycle as limit_cycle
 from .stability.periodic.flow import transition as transition
+from .stability.stability_map import StabilityMap as StabilityMap, stability_map as stability_map
+from .stability.steady import steady as steady
 from .studio.studio import studio as studio
 from .symbolic.differential_algebraic import implicit as implicit, semi_explicit as semi_explicit
 from .symbolic.first_order import first_order as first_order
@@ -104,37 +127,9 @@ from .symbolic.lagrangian import lagrangian as lagrangian
 from .symbolic.rendering.listing import listing as listing
 from .symbolic.rendering.symbolic import symbolic as symbolic
 from .symbolic.sympy_bridge import to_sympy as to_sympy
-from .view.drawn.cycles import (
-    Cycle as Cycle,
-    CycleBranch as CycleBranch,
-    follow_cycle as follow_cycle,
-    limit_cycle as limit_cycle,
-)
-from .view.drawn.ensembles import Ensemble as Ensemble, ensemble as ensemble
-from .view.drawn.films import animate as animate
-from .view.drawn.filters import Filtered as Filtered, filter as filter
-from .view.drawn.fits import (
-    Fit as Fit,
-    MultiStart as MultiStart,
-    coverage as coverage,
-    estimate as estimate,
-    identifiability as identifiability,
-)
-from .view.drawn.judged import Diagnosis as Diagnosis, certify as certify, diagnose as diagnose
-from .view.drawn.linear import LinearModel as LinearModel, linearize as linearize, steady as steady
-from .view.drawn.loaded import load as load
-from .view.drawn.modes import animate_mode as animate_mode, mode_shapes as mode_shapes, root_locus as root_locus
-from .view.drawn.optimal import Manoeuvre as Manoeuvre, Solution as Solution, manoeuvre as manoeuvre
-from .view.drawn.runs import Trajectory as Trajectory
-from .view.drawn.stability import StabilityMap as StabilityMap, modes as modes, stability_map as stability_map
-from .view.drawn.steady import (
-    Atlas as Atlas,
-    Branch as Branch,
-    Steps as Steps,
-    continuation as continuation,
-    hands_free_turns as hands_free_turns,
-    turning_atlas as turning_atlas,
-)
-from .view.presentation import draw as draw, write_equations as write_equations
+from .view.drawing import draw as draw
+from .view.film.animate import animate as animate
+from .view.modes import animate_mode as animate_mode, mode_shapes as mode_shapes, root_locus as root_locus
+from .view.presentation import write_equations as write_equations
 from .view.report.report import Report as Report, report as report
 from .view.scene.mesh_files import read_mesh as read_mesh

@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from draisine.codegen import cache
-from draisine.codegen.cache import CacheWarning, cache_directory, cached_object, host_key
+from draisine.codegen.cache import cache_directory, cached_object, host_key
+from draisine.errors import CacheWarning
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="mode bits say nothing there")
 

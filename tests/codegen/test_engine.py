@@ -8,7 +8,8 @@ import math
 
 import pytest
 
-from draisine.codegen.jit.engine import MATHEMATICS, CompilationError, compile_ir, load_object
+from draisine.codegen.jit.engine import MATHEMATICS, compile_ir, load_object
+from draisine.errors import CompilationError
 
 CALL = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_double)
 

@@ -8,7 +8,7 @@ import sympy as sp
 from numpy.testing import assert_allclose
 
 from draisine.codegen.sympy_kernel import compile_symbolic
-from draisine.symbolic.sympy_bridge import UnsupportedExpression
+from draisine.errors import ExpressionError
 
 a, b, c = sp.symbols("a b c")
 MATRIX = sp.Matrix([[a * b / c, sp.sin(a) ** 2, 0], [sp.sqrt(b), sp.exp(-c), sp.pi]])
@@ -56,7 +56,7 @@ def test_map_over_samples():
 
 
 def test_complaints():
-    with pytest.raises(UnsupportedExpression, match="symbol c is not among the arguments"):
+    with pytest.raises(ExpressionError, match="symbol c is not among the arguments"):
         compile_symbolic(MATRIX, [a, b])
     with pytest.raises(ValueError, match="symbol a is twice"):
         compile_symbolic(MATRIX, [a, (a, b), c])

@@ -77,7 +77,7 @@ def test_nothing_grows_nothing_to_bound():
     path = {"there": "cart = 0.1*sin(t)"}
     run = dr.follow(dr.gallery.cart_pole(), path, ["push"], 5.0, start=hanging)
     assert "bounded" not in run.status.message
-    with pytest.raises(dr.ModelError, match="nothing grows on this path"):
+    with pytest.raises(dr.errors.ArgumentError, match="nothing grows on this path"):
         dr.follow(dr.gallery.cart_pole(), path, ["push"], 5.0, start=hanging, solution=dr.Bounded())
 
 

@@ -97,7 +97,7 @@ def test_a_poor_choice_is_json_too():
 
 
 def test_wishes_that_cannot_be_are_refused_by_name():
-    with pytest.raises(dr.InconsistentStart, match="loop"):
+    with pytest.raises(dr.errors.StartError, match="loop"):
         dr.diagnose(dr.gallery.four_bar(), {"rocker_angle": 0.5})
     with pytest.raises(KeyError, match="sped"):
         dr.diagnose(dr.gallery.bicycle(), {"sped": 1.0})

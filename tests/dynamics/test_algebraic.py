@@ -9,8 +9,8 @@ from sympy.physics.mechanics import dynamicsymbols
 
 import draisine as dr
 from draisine.dynamics.input_laws import with_laws
+from draisine.errors import ModelError
 from draisine.expr.expression import parse
-from draisine.model.errors import ModelError
 from draisine.program.dae_residual import Implicit
 from draisine.program.equations import Kind
 from draisine.simulation.initial.consistent_start import consistent_start

@@ -7,7 +7,7 @@ import sympy as sp
 from sympy.physics.mechanics import KanesMethod, LagrangesMethod, Particle, Point, ReferenceFrame, dynamicsymbols
 
 import draisine as dr
-from draisine.model.errors import ModelError
+from draisine.errors import ArgumentError, ModelError
 from draisine.model.items import Coordinate, Rotate
 from draisine.model.model import Model
 
@@ -116,7 +116,7 @@ def kane(velocity=None, load=None):
     ],
 )
 def test_sympys_methods(method, parameters, said):
-    with pytest.raises(ModelError, match=said):
+    with pytest.raises(ArgumentError, match=said):
         dr.from_sympy(method, parameters)
 
 

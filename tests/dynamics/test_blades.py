@@ -157,7 +157,7 @@ def test_a_blade_that_nothing_can_lift_is_named() -> None:
     m.planar("plate")
     m.knife_edge("plate", name="skate", on_ground=True)
     m.ground(height="0.1*t")
-    with pytest.raises(dr.ModelError, match="the ground under knife edge 'skate' moves up and down"):
+    with pytest.raises(dr.errors.ModelError, match="the ground under knife edge 'skate' moves up and down"):
         dr.derive(m)
     m.ground(velocity=(0.5, 0.0))
     dr.derive(m)  # a belt on which it lies already
@@ -175,7 +175,7 @@ def test_a_blade_on_end_has_no_direction() -> None:
     fixed.planar("rod")
     fixed.knife_edge("rod", along="z", name="needle")
     fixed.ground(velocity=(0.5, 0.0))
-    with pytest.raises(dr.ModelError, match="knife edge 'needle' stands on end in every configuration"):
+    with pytest.raises(dr.errors.ModelError, match="knife edge 'needle' stands on end in every configuration"):
         dr.derive(fixed)
 
 

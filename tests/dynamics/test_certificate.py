@@ -17,9 +17,9 @@ from draisine.dynamics.lagrangian.energies import Energies
 from draisine.dynamics.verify.certificate import judge
 from draisine.dynamics.verify.derivations import Roads
 from draisine.dynamics.verify.derivative_check import Slopes
+from draisine.errors import ModelError
 from draisine.expr.expression import Number
 from draisine.model.contact_laws import Rolling
-from draisine.model.errors import ModelError
 from draisine.model.model import Model
 
 

@@ -14,9 +14,9 @@ from draisine.dynamics.derive import derive
 from draisine.dynamics.linear_systems import solve, solve_symmetric
 from draisine.dynamics.reduced.independent_velocities import amplification
 from draisine.dynamics.verify.certificate import certify_roads
+from draisine.errors import ModelError
 from draisine.gallery.entries.bicycle import bicycle
 from draisine.model.model import Model
-from draisine.model.validate import ModelError
 
 VEHICLES = list(ALL)
 

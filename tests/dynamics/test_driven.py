@@ -9,8 +9,8 @@ from sympy.physics.mechanics import dynamicsymbols
 
 import draisine as dr
 from draisine.dynamics.input_laws import with_laws
+from draisine.errors import ModelError
 from draisine.expr.expression import parse
-from draisine.model.errors import ModelError
 
 EXACT = dr.DOP853(rtol=1e-11, atol=1e-13)
 

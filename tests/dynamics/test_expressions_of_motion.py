@@ -10,10 +10,10 @@ from plain import Plain
 from trees import coordinates, free_joints_of_every_kind
 
 from draisine.dynamics.derive import derive
+from draisine.errors import ModelError
 from draisine.expr.expression import parse
 from draisine.gallery.entries.bicycle import bicycle
 from draisine.model.model import Model
-from draisine.model.validate import ModelError
 from draisine.program.equations import Event
 
 NONE = np.zeros(0)

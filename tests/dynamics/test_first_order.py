@@ -8,7 +8,7 @@ import sympy as sp
 from sympy.physics.mechanics import dynamicsymbols
 
 import draisine as dr
-from draisine.model.errors import ModelError
+from draisine.errors import ModelError
 from draisine.symbolic.first_order import first_order
 
 x, y, mu, k, u = sp.symbols("x y mu k u")

@@ -12,9 +12,9 @@ from trees import coordinates, free_joints_of_every_kind
 from vehicles import ALL
 
 from draisine.dynamics.derive import derive
+from draisine.errors import ModelError
 from draisine.expr.expression import parse
 from draisine.model.model import Model
-from draisine.model.validate import ModelError
 
 NONE = np.zeros(0)
 

@@ -54,8 +54,8 @@ from sympy_discs import (
 )
 
 import draisine as dr
+from draisine.errors import ArgumentError, ModelError
 from draisine.gallery.entries.disk import rolling_disk, steady_spin
-from draisine.model.errors import ModelError
 from draisine.simulation.initial.consistent_start import consistent_start
 
 EXACT = dr.DOP853(rtol=1e-11, atol=1e-13)
@@ -671,7 +671,7 @@ def spring(**options):
     ],
 )
 def test_complaints_name_the_thing(spoil, said):
-    with pytest.raises(ModelError, match=said):
+    with pytest.raises(ArgumentError, match=said):
         spoil()
 
 

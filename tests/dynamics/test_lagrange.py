@@ -9,7 +9,7 @@ from sympy.physics.mechanics import dynamicsymbols
 
 import draisine as dr
 from draisine.dynamics.augmented.second_order_system import Baumgarte
-from draisine.model.errors import ModelError
+from draisine.errors import ModelError
 from draisine.symbolic.lagrangian import lagrangian
 
 m, g, l = sp.symbols("m g l", positive=True)

@@ -214,7 +214,7 @@ def test_states_keep_away_from_where_nothing_is_determined():
 def test_a_start_far_from_the_constraints_is_refused():
     far = dr.lagrangian("far", [x], x.diff() ** 2, holonomic={"nowhere": x**2 + 1})
     with pytest.raises(
-        dr.ModelError, match="far: no admissible state was found near the defaults; give the coordinates defaults"
+        dr.errors.ModelError, match="far: no admissible state was found near the defaults; give the coordinates defaults"
     ):
         dr.certify(far)
 

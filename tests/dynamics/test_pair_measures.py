@@ -12,8 +12,8 @@ from draisine.dynamics.derive import derive
 from draisine.dynamics.kinematics.measures import Measures
 from draisine.dynamics.kinematics.tree import grow
 from draisine.dynamics.lowering import Scope
+from draisine.errors import ModelError
 from draisine.expr.expression import Call, Name, parse
-from draisine.model.errors import ModelError
 from draisine.model.model import Model
 
 NONE = np.zeros(0)

@@ -8,7 +8,7 @@ import sympy
 
 import draisine as dr
 from draisine.dynamics.lagrangian.energies import Energies
-from draisine.model.errors import ModelError
+from draisine.errors import ModelError
 from draisine.model.model import Model
 from draisine.simulation.initial.consistent_start import consistent_start
 from draisine.symbolic.rendering.reactions import reactions

@@ -14,10 +14,10 @@ from draisine.dynamics.derive import _mechanism
 from draisine.dynamics.formulation_choice import Augmented, Recursive, Reduced, treatment_for, unsuited
 from draisine.dynamics.kinematics.vectors import ONE
 from draisine.dynamics.recursive.repeated_links import Repeated
+from draisine.errors import ModelError
 from draisine.gallery.entries.big_tree import big_tree
 from draisine.gallery.entries.link_chain import link_chain, spatial_chain
 from draisine.gallery.entries.trailers import trailers
-from draisine.model.errors import ModelError
 from draisine.model.model import Model
 
 INERTIA = {"xx": 2.0, "yy": 2.2, "zz": 1.9, "xy": 0.1, "yz": 0.2, "zx": -0.15}

@@ -165,7 +165,7 @@ def test_both_families_of_roads_agree_on_curved_and_moving_ground(tube: float, g
 )
 def test_complaints_name_the_ground_or_the_wheel(change, says: str) -> None:  # type: ignore[no-untyped-def]
     m = disk()
-    with pytest.raises(dr.ModelError) as problem:
+    with pytest.raises(dr.errors.ModelError) as problem:
         change(m)
         dr.derive(m)
     assert says in str(problem.value)

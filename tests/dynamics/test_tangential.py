@@ -193,13 +193,13 @@ def test_what_cannot_be_is_refused_by_name() -> None:
     m.body("wheel", mass=1.0, inertia=(0.1, 0.2, 0.1))
     m.revolute("spin", "cart", "wheel", axis="y", at=(0, 0, 0.3))
     m.wheel("rim", "wheel", radius=0.3, contact=Coulomb(0.5))
-    with pytest.raises(dr.ModelError, match="wheel 'rim': its joints hold it at its height"):
+    with pytest.raises(dr.errors.ModelError, match="wheel 'rim': its joints hold it at its height"):
         dr.derive(m)
-    with pytest.raises(dr.ModelError, match=r"forces depend on the multipliers of rim_normal.*formulation=Augmented"):
+    with pytest.raises(dr.errors.ModelError, match=r"forces depend on the multipliers of rim_normal.*formulation=Augmented"):
         dr.derive(disk(Coulomb(0.5)), formulation=dr.Reduced())
-    with pytest.raises(dr.ModelError, match="relaxation of the contact of wheel 'rim' is 0; it must be positive"):
+    with pytest.raises(dr.errors.ModelError, match="relaxation of the contact of wheel 'rim' is 0; it must be positive"):
         disk(LinearTyre(1e3, 0.0)).freeze()
-    with pytest.raises(dr.ModelError, match="its contact must be a law"):
+    with pytest.raises(dr.errors.ModelError, match="its contact must be a law"):
         disk(0.5)  # type: ignore[arg-type]
     assert Coulomb(0.5).friction == Number(0.5)
 

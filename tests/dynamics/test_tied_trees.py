@@ -8,10 +8,10 @@ import pytest
 import draisine as dr
 from draisine.dynamics.derive import _mechanism
 from draisine.dynamics.formulation_choice import Augmented, Recursive, Reduced, treatment_for, unsuited
+from draisine.errors import ModelError
 from draisine.gallery.entries.hanging_rope import hanging_rope
 from draisine.gallery.entries.link_chain import link_chain
 from draisine.gallery.entries.trailers import trailers
-from draisine.model.errors import ModelError
 from draisine.model.model import Model
 from draisine.program.program import Program
 

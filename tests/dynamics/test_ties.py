@@ -12,7 +12,7 @@ from draisine.dynamics.derive import derive
 from draisine.dynamics.formulation_choice import Augmented, Reduced
 from draisine.dynamics.mechanism import Mechanism
 from draisine.dynamics.verify.certificate import certify_roads
-from draisine.model.errors import ModelError
+from draisine.errors import ModelError
 from draisine.model.model import Model
 from draisine.program.equations import Equations, Kind
 from draisine.results.status import Ending

@@ -83,7 +83,7 @@ def test_profile_counts_what_was_known_before():
     )
     np.testing.assert_allclose([bounded["start.x"], bounded["b"]], [0.3, t @ (measured - 0.3) / (t @ t)], rtol=1e-6)
     assert any("start.x lies at a side" in w for w in bounded.warnings)
-    with pytest.raises(dr.ModelError, match=r"starts with 0.1, outside of 0.3 … 1"):
+    with pytest.raises(dr.errors.ArgumentError, match=r"starts with 0.1, outside of 0.3 … 1"):
         dr.estimate(line, {"time": t, "x": measured}, {"start.x": (0.3, 1.0)}, {"x": ("x", 0.1)}, start={"x": 0.1})
     with pytest.raises(ValueError, match="between 0 and 1, got 95"):
         fit.interval("b", 95)
@@ -158,7 +158,7 @@ def test_several_starts_find_the_deeper_valley(monkeypatch):
     assert found.outcome.squares == min(trial.squares for trial in found.trials)
     with pytest.raises(ValueError, match="one or more, got 0"):
         dr.MultiStart(0)
-    with pytest.raises(dr.ModelError, match="w do not have"):
+    with pytest.raises(dr.errors.ArgumentError, match="w do not have"):
         dr.estimate(swing, data, ["w"], {"s": ("s", 0.01)}, starts=dr.MultiStart(3))
 
 

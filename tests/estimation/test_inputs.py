@@ -135,7 +135,7 @@ def test_noise_of_an_input_is_least_squares_on_all_that_is_unknown(stick):
 def test_one_run_does_not_take_a_noisy_input_as_it_is(stick):
     log, given = _log(stick, 1.0, 3, 21), {"measured": {"angle": ("angle", ANGLE)}, "inputs": {"u": ("torque", TORQUE)}}
     for verb in (dr.estimate, dr.identifiability):
-        with pytest.raises(dr.ModelError, match=r"'torque' of the input 'u' is said to be noisy.*MultipleShooting"):
+        with pytest.raises(dr.errors.ArgumentError, match=r"'torque' of the input 'u' is said to be noisy.*MultipleShooting"):
             verb(stick, log, ["gain"], **given)
 
 
@@ -155,7 +155,7 @@ def test_corners_cost_more_than_cubics(stick):
 def test_windows_must_be_long_enough_for_smooth_inputs(stick):
     log = _log(stick, 2.0, 3, 41)
     given = {"inputs": {"u": dr.Smooth("torque", TORQUE)}, "method": dr.MultipleShooting(0.1)}
-    with pytest.raises(dr.DataError, match="only 2 intervals of 'torque'"):
+    with pytest.raises(dr.errors.DataError, match="only 2 intervals of 'torque'"):
         dr.estimate(stick, log, ["gain"], {"angle": ("angle", ANGLE)}, **given)
 
 

@@ -82,12 +82,12 @@ def test_command_line_names_what_is_wrong(capsys, tmp_path):
         ('model = "bicycle"\nwindw = 1\n', "nothing is called 'windw' in an estimation; did you mean 'window'"),
         ('model = "b"\nwindow = 1\nintervals = 9\n[unknown]\na = []\n[measured]\na = "b"\n', "are two methods; give one"),
         ('model = "b"\nloss = "l2"\n[unknown]\ntrail = []\n[measured]\na = "b"\n', "loss 'l2' is none of huber"),
-        ("model = ", "study.toml: Invalid value"),
+        ("model = ", "study.toml, line 1: not valid TOML: Invalid value"),
     ],
 )
 def test_bad_studies_are_named(tmp_path, text, said):
     (tmp_path / "study.toml").write_text(text, encoding="utf-8")
-    with pytest.raises(dr.ModelError, match=said):
+    with pytest.raises(dr.errors.DataError, match=said):
         read_study(tmp_path / "study.toml")
 
 

@@ -28,9 +28,9 @@ def fit(model, ridden):
 
 def test_one_run_from_the_start_is_refused(model, ridden):
     data, given = bicycle.recorded(ridden), {"unknown": {"trail": (0.0, 0.3)}, "method": dr.SingleShooting(), "model": model}
-    with pytest.raises(dr.ModelError, match=r"fell_over.*use method=MultipleShooting"):
+    with pytest.raises(dr.errors.SolverError, match=r"fell_over.*use method=MultipleShooting"):
         bicycle.identify(data, **given, torque=bicycle.AS_IT_IS)
-    with pytest.raises(dr.ModelError, match=r"'torque' of the input 'steer_torque' is said to be noisy"):
+    with pytest.raises(dr.errors.ArgumentError, match=r"'torque' of the input 'steer_torque' is said to be noisy"):
         bicycle.identify(data, **given)
 
 

@@ -81,7 +81,7 @@ def test_unstable_motion_is_refused_or_windowed(inverted):
     """With the recorded torque alone the pendulum leaves the data: one run is refused, windows find the gain."""
     data = _balanced(inverted, 0.05, 1)
     given = {"measured": {"angle": ("angle", 0.002)}, "inputs": {"u": ("torque", 0.05)}, "start": {"angle": 0.1}}
-    with pytest.raises(dr.ModelError, match=r"start.angle grow .* use method=MultipleShooting"):
+    with pytest.raises(dr.errors.SolverError, match=r"start.angle grow .* use method=MultipleShooting"):
         dr.estimate(inverted, data, ["gain", "start.angle"], **{**given, "inputs": {"u": "torque"}})
     found = dr.estimate(inverted, data, ["gain", "stiffness"], **given, method=dr.MultipleShooting(0.4))
     for name, value in (("gain", 1.2), ("stiffness", 16.0)):
@@ -106,7 +106,7 @@ def test_noise_of_inputs_belongs_to_the_interval(inverted):
 
 def test_starts_and_noise_must_be_said_once(inverted):
     data = _balanced(inverted, 0.05, 1)
-    with pytest.raises(dr.ModelError, match="start of every experiment is found anyway"):
+    with pytest.raises(dr.errors.ArgumentError, match="start of every experiment is found anyway"):
         dr.estimate(
             inverted,
             data,
@@ -116,5 +116,5 @@ def test_starts_and_noise_must_be_said_once(inverted):
             start={"angle": 0.1},
             method=dr.MultipleShooting(0.4),
         )
-    with pytest.raises(dr.DataError, match="give both"):
+    with pytest.raises(dr.errors.DataError, match="give both"):
         dr.estimate(inverted, data, ["gain"], {"angle": "angle"}, inputs={"u": ("torque", 0.05)}, method=dr.MultipleShooting(0.4))

@@ -48,5 +48,5 @@ def test_study_holds():
 
 
 def test_a_ladder_needs_a_cell():
-    with pytest.raises(dr.ModelError, match="at least one cell, got 0"):
+    with pytest.raises(dr.errors.ArgumentError, match="at least one cell, got 0"):
         ladder(0)

@@ -109,5 +109,5 @@ def test_without_the_post_the_legs_carry_alone() -> None:
 def test_a_post_that_disagrees_is_refused() -> None:
     m = stewart.stewart_platform(post=False)
     m.prescribe("post", "distance(ground, platform)", "height + 0.1")
-    with pytest.raises(dr.ModelError, match="post"):
+    with pytest.raises(dr.errors.ModelError, match="post"):
         dr.derive(m)

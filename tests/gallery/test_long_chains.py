@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import draisine as dr
+from draisine.errors import ArgumentError
 from draisine.gallery.entries import big_tree, hanging_rope, link_chain, snake_robot, trailers
-from draisine.model.errors import ModelError
 
 METHOD = dr.DOP853(rtol=1e-10, atol=1e-10)
 
@@ -65,7 +65,7 @@ def test_sizes_that_make_no_sense():
         (snake_robot.snake_robot, 1),
         (big_tree.big_tree, 0),
     ):
-        with pytest.raises(ModelError):
+        with pytest.raises(ArgumentError):
             make(size)
 
 

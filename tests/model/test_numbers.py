@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from draisine.errors import ModelError
 from draisine.expr.expression import FLOAT_FUNCTIONS
 from draisine.model.contact_laws import Coulomb
-from draisine.model.errors import ModelError
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.model.plausibility import NumberRules, _array_functions, check_numbers

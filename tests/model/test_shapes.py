@@ -107,7 +107,7 @@ def test_what_is_wrong_is_named(table, said, folder, tmp_path_factory):
     outside.write_text(TRIANGLE)
     (folder / "link.stl").symlink_to(outside)
     (folder / "block.toml").write_text(model_text(table))
-    with pytest.raises(dr.ModelError, match="shape 1 of body 'block'") as refused:
+    with pytest.raises(dr.errors.ModelError, match="shape 1 of body 'block'") as refused:
         read_model(folder / "block.toml")
     assert said in str(refused.value)
 
@@ -115,14 +115,14 @@ def test_what_is_wrong_is_named(table, said, folder, tmp_path_factory):
 def test_too_large_a_mesh_is_refused(folder, monkeypatch):
     monkeypatch.setattr(shapes, "LARGEST", 10)
     (folder / "block.toml").write_text(model_text(EVERY[-1]))
-    with pytest.raises(dr.ModelError, match="simplify the mesh"):
+    with pytest.raises(dr.errors.ModelError, match="simplify the mesh"):
         read_model(folder / "block.toml")
 
 
 def test_a_model_is_not_written_away_from_its_meshes(folder, tmp_path_factory):
     (folder / "block.toml").write_text(model_text(EVERY[-1]))
     elsewhere = tmp_path_factory.mktemp("elsewhere") / "block.toml"
-    with pytest.raises(dr.ModelError, match="copy it there first"):
+    with pytest.raises(dr.errors.ModelError, match="copy it there first"):
         write_model(read_model(folder / "block.toml"), elsewhere)
     write_model(read_model(folder / "block.toml"), folder / "parts" / "block.toml")
     assert 'file = "frame.stl"' in (folder / "parts" / "block.toml").read_text()

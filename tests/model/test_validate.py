@@ -8,8 +8,8 @@ from dataclasses import replace
 
 import pytest
 
+from draisine.errors import ModelError
 from draisine.expr.expression import Name, Number
-from draisine.model.errors import ModelError
 from draisine.model.items import Ball, Coordinate, Float, Rotate, Translate
 from draisine.model.model import Model
 from draisine.model.validate import check_system

@@ -8,8 +8,8 @@ import sympy as sp
 from sympy.physics.mechanics import dynamicsymbols
 
 import draisine as dr
+from draisine.errors import ArgumentError, DataError
 from draisine.gallery.entries.minimum_time_turn import both_roads
-from draisine.model.errors import ModelError
 from draisine.optimal.ipopt import Outcome
 
 x, v, force, k = sp.symbols("x v force k")
@@ -154,7 +154,7 @@ def test_solutions_are_kept_in_files(mass, tmp_path):
     assert again.only.scheme == dr.Adjoint(pieces=6)
     assert again.only.input("force") == pytest.approx(found.only.input("force"), abs=1e-12)
     assert again.only.costates == pytest.approx(found.only.costates, abs=1e-9)
-    with pytest.raises(ModelError, match="state the manoeuvre that was solved"):
+    with pytest.raises(DataError, match="state the manoeuvre that was solved"):
         there.finish(x=2).load(tmp_path / "there.nc")
 
 
@@ -168,14 +168,14 @@ def test_conditions_out_of_reach_are_named(mass):
 
 
 def test_refusals(turn, mass):
-    with pytest.raises(ModelError, match="lean must hold all the way"):
+    with pytest.raises(ArgumentError, match="lean must hold all the way"):
         turn.bounds(lean=(-1, 1)).solve(dr.Adjoint(10))
-    with pytest.raises(ModelError, match="start is partly free"):
+    with pytest.raises(ArgumentError, match="start is partly free"):
         dr.manoeuvre(mass).start(x=0, free=["v"]).finish(x=1).minimise("time").solve(dr.Adjoint(10))
-    with pytest.raises(ModelError, match="no solver="):
+    with pytest.raises(ArgumentError, match="no solver="):
         turn.solve(dr.Adjoint(10), solver=dr.Ipopt())
-    with pytest.raises(ModelError, match="2 phases"):
+    with pytest.raises(ArgumentError, match="2 phases"):
         one = dr.manoeuvre(mass).start(x=0, v=0).finish(x=1).minimise("time")
         one.then(dr.manoeuvre(mass).finish(x=2).minimise("time")).solve(dr.Adjoint(10))
-    with pytest.raises(ModelError, match="tolerance must lie"):
+    with pytest.raises(ArgumentError, match="tolerance must lie"):
         dr.Descent(tolerance=2.0)

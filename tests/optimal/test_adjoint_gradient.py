@@ -10,7 +10,7 @@ import sympy as sp
 from sympy.physics.mechanics import dynamicsymbols
 
 import draisine as dr
-from draisine.model.errors import ModelError
+from draisine.errors import ArgumentError, SolverError
 from draisine.optimal.adjoint import sweep
 from draisine.optimal.adjoint.functional import Functional
 from draisine.optimal.problem_symbols import equations_of, posed
@@ -294,19 +294,19 @@ def test_costates_are_derivatives_at_the_ends_of_pieces(bike):
 
 def test_refusals(bike):
     cost = dr.manoeuvre(bike).start(speed=6.0).minimise(final="heading")
-    with pytest.raises(ModelError, match="duration=…"):
+    with pytest.raises(ArgumentError, match="duration=…"):
         dr.gradient(cost, TORQUES)
-    with pytest.raises(ModelError, match="'pedal_torque' has 3 values for 4 pieces"):
+    with pytest.raises(ArgumentError, match="'pedal_torque' has 3 values for 4 pieces"):
         dr.gradient(cost, {**TORQUES, "pedal_torque": [1.0, 2.0, 3.0]}, duration=1.0)
-    with pytest.raises(ModelError, match="no input 'steer_tork'"):
+    with pytest.raises(ArgumentError, match="no input 'steer_tork'"):
         dr.gradient(cost, {"steer_tork": 1.0}, duration=1.0)
-    with pytest.raises(ModelError, match="depends on controls or forces"):
+    with pytest.raises(ArgumentError, match="depends on controls or forces"):
         dr.gradient(cost.minimise(final="rear_wheel_normal_force"), TORQUES, duration=1.0)
-    with pytest.raises(ModelError, match="order is 4 or 8"):
+    with pytest.raises(ArgumentError, match="order is 4 or 8"):
         dr.Adjoint(order=5)
     x = sp.Symbol("x")
     away = dr.manoeuvre(dr.first_order("away", {x: x**2}, start={x: 1.0}, inputs=[sp.Symbol("u")]))
-    with pytest.raises(ModelError, match="does not stay finite"):
+    with pytest.raises(SolverError, match="does not stay finite"):
         dr.gradient(away.start(x=1.0).minimise(final="x"), {"u": 0.0}, duration=3.0)
 
 

@@ -7,7 +7,7 @@ import pytest
 import sympy as sp
 
 import draisine as dr
-from draisine.model.errors import ModelError
+from draisine.errors import ArgumentError
 from draisine.optimal.collocation import gauss_points, lagrange, lagrange_slope, quadrature, radau_points
 
 
@@ -58,13 +58,13 @@ def test_states_at_the_end_converge_with_the_order(scheme, order):
 
 def test_meshes_are_checked():
     for wrong in (0, (0.0, 0.5), (0.0, 0.6, 0.4, 1.0), (0.1, 1.0)):
-        with pytest.raises(ModelError):
+        with pytest.raises(ArgumentError):
             dr.Collocation(intervals=wrong)
-        with pytest.raises(ModelError):
+        with pytest.raises(ArgumentError):
             dr.Shooting(intervals=wrong)
-    with pytest.raises(ModelError, match="choose one of"):
+    with pytest.raises(ArgumentError, match="choose one of"):
         dr.Collocation("simpson")
-    with pytest.raises(ModelError, match="degree"):
+    with pytest.raises(ArgumentError, match="degree"):
         dr.Collocation(degree=0)
 
 

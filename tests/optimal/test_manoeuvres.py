@@ -10,7 +10,7 @@ import sympy as sp
 from sympy.physics.mechanics import dynamicsymbols
 
 import draisine as dr
-from draisine.model.errors import ModelError
+from draisine.errors import ArgumentError, ModelError
 from draisine.optimal.ipopt import Outcome
 
 x, v, force, k = sp.symbols("x v force k")
@@ -186,7 +186,7 @@ def test_phases_with_the_arcs_known(mass):
 
 def test_a_later_phase_has_no_start_of_its_own(mass):
     first, second = dr.manoeuvre(mass).start(x=0), dr.manoeuvre(mass).start(x=1).minimise("time")
-    with pytest.raises(ModelError, match="begins where the one before"):
+    with pytest.raises(ArgumentError, match="begins where the one before"):
         first.then(second).solve(dr.Collocation(intervals=2))
 
 
@@ -331,5 +331,5 @@ def test_interruption_keeps_the_best_so_far(mass, by_signal):
     ],
 )
 def test_mistakes_are_told(mass, stated, words):
-    with pytest.raises(ModelError, match=words):
+    with pytest.raises(ArgumentError, match=words):
         stated(dr.manoeuvre(mass)).solve(dr.Collocation(intervals=2))

@@ -6,7 +6,7 @@ import pytest
 import sympy as sp
 
 import draisine as dr
-from draisine.model.errors import ModelError
+from draisine.errors import ArgumentError
 
 
 @pytest.fixture(scope="module")
@@ -51,9 +51,9 @@ def test_interruption_keeps_what_there_is(down):
 
 
 def test_refusals(down):
-    with pytest.raises(ModelError, match="at least one start"):
+    with pytest.raises(ArgumentError, match="at least one start"):
         dr.multistart(down, 0)
-    with pytest.raises(ModelError, match="at least one guess"):
+    with pytest.raises(ArgumentError, match="at least one guess"):
         dr.multistart(down, [])
-    with pytest.raises(ModelError, match="2 phases"):
+    with pytest.raises(ArgumentError, match="2 phases"):
         dr.multistart(down.then(down))

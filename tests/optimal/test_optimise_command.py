@@ -135,7 +135,7 @@ def test_a_study_of_the_gallery(capsys):
 )
 def test_wrong_files_are_refused_by_name(change, complaint):
     content = {"model": "cart_pole", "finish": {"pole": 0}, "minimise": {"time": 1}} | change
-    with pytest.raises(dr.ModelError, match=complaint):
+    with pytest.raises(dr.errors.DraisineError, match=complaint):
         statement_of(content, dr.gallery.model)
 
 

@@ -87,9 +87,9 @@ def test_it_follows_a_solution_from_beside_it():
 
 def test_what_cannot_be_is_said(cart, upright):
     stated = dr.manoeuvre(cart).bounds(push=(-20, 20)).minimise(integral="pole**2")
-    with pytest.raises(dr.ModelError, match="a whole number of them"):
+    with pytest.raises(dr.errors.ArgumentError, match="a whole number of them"):
         dr.predictive(stated, rate=20, horizon=0.512)
-    with pytest.raises(dr.ModelError, match="the start is what is measured"):
+    with pytest.raises(dr.errors.ArgumentError, match="the start is what is measured"):
         dr.predictive(stated.start(free=["cart"]), rate=20, horizon=0.5)
-    with pytest.raises(dr.ModelError, match="a manoeuvre has its own cost"):
+    with pytest.raises(dr.errors.ArgumentError, match="a manoeuvre has its own cost"):
         dr.predictive(stated, rate=20, horizon=0.5, weights={"pole": 1})

@@ -72,9 +72,9 @@ def test_other_tools_find_the_nodes(found, tmp_path):
 def test_another_manoeuvre_is_refused(mass, sprint, found, tmp_path):
     found.save(tmp_path / "sprint.nc")
     further = dr.manoeuvre(mass).start(x=0, v=0).finish("x*x = 1", v=0).bounds(force=(-1, 1)).minimise("time")
-    with pytest.raises(dr.ModelError, match="state the manoeuvre that was solved"):
+    with pytest.raises(dr.errors.DataError, match="state the manoeuvre that was solved"):
         further.load(tmp_path / "sprint.nc")
-    with pytest.raises(dr.ModelError, match="state the manoeuvre that was solved"):
+    with pytest.raises(dr.errors.DataError, match="state the manoeuvre that was solved"):
         sprint.along("v <= 2").load(tmp_path / "sprint.nc")
     found.trajectory.save(tmp_path / "run.nc")
     with pytest.raises(ValueError, match="holds no solution"):
@@ -115,7 +115,7 @@ def test_table_in_a_file(found, tmp_path):
     assert again.at([0.5, 1.5])[:, 0] == pytest.approx([1, -1], abs=1e-6)
     assert again.breaks[-1] == pytest.approx(found.duration)
     (tmp_path / "force.csv").write_text("time [s],force [N]\n0,1\n0.1,nan\n")
-    with pytest.raises(dr.ModelError, match="row 3 should have 2 finite numbers"):
+    with pytest.raises(dr.errors.DataError, match="row 3 should have 2 finite numbers"):
         dr.Feedforward.read(tmp_path / "force.csv")
     with pytest.raises(KeyError, match="no input 'push'"):
         found.feedforward["push"]
@@ -192,15 +192,15 @@ def test_limits_are_kept(turn):
 
 
 def test_what_cannot_be_is_said(found):
-    with pytest.raises(dr.ModelError, match="'push' is not among the controls"):
+    with pytest.raises(dr.errors.ArgumentError, match="'push' is not among the controls"):
         dr.tracking(found, weights={"x": 1}, effort={"push": 1})
-    with pytest.raises(dr.ModelError, match="limits of 'froce', which the law does not set; it sets force"):
+    with pytest.raises(dr.errors.ArgumentError, match="limits of 'froce', which the law does not set; it sets force"):
         dr.tracking(found, weights={"x": 1}, effort={"force": 1}, limits={"froce": 1.0})
-    with pytest.raises(dr.ModelError, match="give the effort of 'force' too"):
+    with pytest.raises(dr.errors.ArgumentError, match="give the effort of 'force' too"):
         dr.tracking(found, weights={"x": 1}, effort={})
-    with pytest.raises(dr.ModelError, match="no state or output of motion 'y'"):
+    with pytest.raises(dr.errors.ArgumentError, match="no state or output of motion 'y'"):
         dr.tracking(found, weights={"y": 1}, effort={"force": 1})
-    with pytest.raises(dr.ModelError, match="must be a positive number"):
+    with pytest.raises(dr.errors.ArgumentError, match="must be a positive number"):
         dr.tracking(found, weights={"x": -1}, effort={"force": 1})
 
 

@@ -12,8 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from draisine.errors import ExpressionError
 from draisine.expr import expression as ex
-from draisine.expr.expression import Call, Expr, ExpressionError, Name, Number, evaluate, evaluate_number, parse
+from draisine.expr.expression import Call, Expr, Name, Number, evaluate, evaluate_number, parse
 
 X, Y, Z = Name("x"), Name("y"), Name("z")
 

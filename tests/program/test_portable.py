@@ -8,6 +8,7 @@ import pytest
 
 from draisine.codegen.jit.kernel import compile
 from draisine.dynamics.derive import derive
+from draisine.errors import DataError
 from draisine.expr.tables import Table
 from draisine.gallery import model
 from draisine.program import opcodes as operation
@@ -16,7 +17,7 @@ from draisine.program.equations import Equations
 from draisine.program.interpreter import interpret
 from draisine.program.linear_solve import Solved
 from draisine.program.program import Program
-from draisine.program.serialization import NotPortable, StoredCode, from_bytes, to_bytes
+from draisine.program.serialization import StoredCode, from_bytes, to_bytes
 
 PROGRAMS = ("dynamics", "report", "motion", "project", "monitor", "events", "inverse_dynamics", "causes")
 
@@ -110,7 +111,7 @@ def test_residuals_travel_with_their_jacobian():
 def test_damage_is_noticed(bicycle: Equations):
     data = to_bytes(bicycle.events)
     for bad in (data[:-1], data[:60] + bytes([data[60] ^ 1]) + data[61:], b"something else" + data, b""):
-        with pytest.raises(NotPortable):
+        with pytest.raises(DataError):
             from_bytes(bad)
 
 

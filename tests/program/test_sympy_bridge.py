@@ -8,8 +8,9 @@ import pytest
 import sympy as sp
 from numpy.testing import assert_allclose
 
+from draisine.errors import ExpressionError
 from draisine.program.program import Program
-from draisine.symbolic.sympy_bridge import UnsupportedExpression, to_sx, to_sympy
+from draisine.symbolic.sympy_bridge import to_sx, to_sympy
 from every_operation import BINARY, UNARY
 
 a, b, c = sp.symbols("a b c", real=True)
@@ -98,7 +99,7 @@ def test_functions_of_time_are_symbols_when_named():
     ],
 )
 def test_complaints_name_the_part(expression, complaint):
-    with pytest.raises(UnsupportedExpression, match=complaint):
+    with pytest.raises(ExpressionError, match=complaint):
         to_sx(expression, SYMBOLS)
 
 

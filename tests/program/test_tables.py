@@ -9,7 +9,8 @@ from numpy.testing import assert_allclose
 from scipy.interpolate import CubicSpline, RegularGridInterpolator
 
 from draisine.codegen.jit.kernel import compile
-from draisine.expr.tables import Table, TableError
+from draisine.errors import ModelError
+from draisine.expr.tables import Table
 from draisine.program.interpreter import complex_step, interpret
 from draisine.program.program import Program
 
@@ -235,7 +236,7 @@ def test_tables_compare_by_content_and_keep_it():
     ],
 )
 def test_complaints_name_the_table(arguments, complaint):
-    with pytest.raises(TableError, match=complaint):
+    with pytest.raises(ModelError, match=complaint):
         Table(*arguments)
 
 

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from draisine.expr.units import Dimension, Unit, UnitError, fits, parse_unit, quantity, quantity_in, si_text
+from draisine.errors import UnitError
+from draisine.expr.units import Dimension, Unit, fits, parse_unit, quantity, quantity_in, si_text
 
 LENGTH, MASS, TIME, NUMBER = Dimension(m=1), Dimension(kg=1), Dimension(s=1), Dimension()
 TORQUE = Dimension(m=2, kg=1, s=-2)

@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 import draisine.results.metadata as metadata_module
+from draisine.errors import DataError
 from draisine.results.channel import Channel
-from draisine.results.files import TrajectoryFileError, load
 from draisine.results.formats import csv as csv_format
+from draisine.results.load import load
 from draisine.results.metadata import describe, encode
 from draisine.results.status import Ending, Status
 from draisine.results.trajectory import Trajectory
@@ -197,14 +198,14 @@ class TestDamagedCsv:
     )
     def test_each_damage_has_its_message(self, tmp_path, change, problem):
         path = csv_with(tmp_path, change)
-        with pytest.raises(TrajectoryFileError) as raised:
+        with pytest.raises(DataError) as raised:
             load(path)
         assert str(raised.value).startswith(path + ": ")
         assert problem in str(raised.value)
 
     def test_not_text(self, tmp_path):
         (tmp_path / "run.csv").write_bytes(b"\xff\xfe\x00\x01" * 50)
-        with pytest.raises(TrajectoryFileError, match="not text in UTF-8"):
+        with pytest.raises(DataError, match="not text in UTF-8"):
             load(tmp_path / "run.csv")
 
     def test_windows_line_ends_do_not_matter(self, tmp_path):
@@ -216,7 +217,7 @@ class TestDamagedCsv:
     def test_an_endless_line_is_not_read(self, tmp_path, monkeypatch):
         monkeypatch.setattr(csv_format, "_LONGEST_LINE", 1000)
         (tmp_path / "run.csv").write_text("# draisine: " + "1" * 2000 + "\n")
-        with pytest.raises(TrajectoryFileError, match="too long"):
+        with pytest.raises(DataError, match="too long"):
             load(tmp_path / "run.csv")
 
 
@@ -226,7 +227,7 @@ class TestDamagedBinaries:
     def test_rubbish(self, tmp_path, suffix, content):
         path = tmp_path / f"run{suffix}"
         path.write_bytes(content)
-        with pytest.raises(TrajectoryFileError, match=rf"run\{suffix}: it is not a readable"):
+        with pytest.raises(DataError, match=rf"run\{suffix}: it is not a readable"):
             load(path)
 
     @pytest.mark.parametrize("suffix", [".nc", ".parquet"])
@@ -234,14 +235,14 @@ class TestDamagedBinaries:
         path = tmp_path / f"run{suffix}"
         bicycle_run().save(path)
         path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
-        with pytest.raises(TrajectoryFileError, match="not a readable"):
+        with pytest.raises(DataError, match="not a readable"):
             load(path)
 
     def test_foreign_files(self, tmp_path):
         pendulum_run().to_xarray().to_netcdf(tmp_path / "run.nc")
         pendulum_run().to_pandas().to_parquet(tmp_path / "run.parquet")
         for suffix in (".nc", ".parquet"):
-            with pytest.raises(TrajectoryFileError, match="holds no draisine trajectory"):
+            with pytest.raises(DataError, match="holds no draisine trajectory"):
                 load(tmp_path / f"run{suffix}")
 
     def test_columns_of_another_type(self, tmp_path):
@@ -252,19 +253,19 @@ class TestDamagedBinaries:
         table = pyarrow.table({"time": run.time} | {n: run[n] for n in run.names()} | {"rate": run["rate"].astype("float32")})
         schema = table.schema.with_metadata({"draisine": encode(describe(run))})
         pyarrow.parquet.write_table(table.cast(schema), tmp_path / "run.parquet")
-        with pytest.raises(TrajectoryFileError, match="'rate' should hold 64-bit floats"):
+        with pytest.raises(DataError, match="'rate' should hold 64-bit floats"):
             load(tmp_path / "run.parquet")
 
         dataset = run.to_xarray().assign(_draisine=((), encode(describe(run))))
         dataset["rate"] = dataset["rate"].astype("float32")
         dataset.to_netcdf(tmp_path / "run.nc")
-        with pytest.raises(TrajectoryFileError, match="'rate' should hold 64-bit floats along time"):
+        with pytest.raises(DataError, match="'rate' should hold 64-bit floats along time"):
             load(tmp_path / "run.nc")
 
     def test_missing_variable(self, tmp_path):
         run = pendulum_run()
         run.to_xarray().assign(_draisine=((), encode(describe(run)))).drop_vars("rate").to_netcdf(tmp_path / "run.nc")
-        with pytest.raises(TrajectoryFileError, match="missing rate"):
+        with pytest.raises(DataError, match="missing rate"):
             load(tmp_path / "run.nc")
 
 
@@ -274,7 +275,7 @@ class TestLimits:
         path = tmp_path / f"run{suffix}"
         pendulum_run().save(path)
         assert load(path, limit=350).identical(pendulum_run())  # 50 samples of time and 6 channels
-        with pytest.raises(TrajectoryFileError, match=r"more than 349.*pass a larger limit"):
+        with pytest.raises(DataError, match=r"more than 349.*pass a larger limit"):
             load(path, limit=349)
 
     def test_too_much_metadata(self, tmp_path, suffix, monkeypatch):
@@ -282,7 +283,7 @@ class TestLimits:
         run = dataclasses.replace(pendulum_run(), scene={"mesh": [0] * 2000})
         run.save(path)
         monkeypatch.setattr(metadata_module, "MAX_CHARACTERS", 1000)
-        with pytest.raises(TrajectoryFileError, match="at most 1000 are read"):
+        with pytest.raises(DataError, match="at most 1000 are read"):
             load(path)
         with pytest.raises(ValueError, match="more than 1000"):
             run.save(path)
@@ -298,7 +299,7 @@ def test_a_forged_size_is_refused_before_memory_is_taken(tmp_path):
             file.createVariable(name, "f8", ("time",), chunksizes=(1024,))
         text = file.createVariable("_draisine", str, ())
         text[...] = encode(describe(run))
-    with pytest.raises(TrajectoryFileError, match="it holds 7000000000000 numbers"):
+    with pytest.raises(DataError, match="it holds 7000000000000 numbers"):
         load(tmp_path / "run.nc")
 
 

@@ -7,10 +7,11 @@ import sys
 import numpy as np
 import pytest
 
+from draisine.errors import UnknownNameError
 from draisine.results.assembly import Block, Piece, assemble, block, energy_block, pose_block
 from draisine.results.channel import Channel, Group
 from draisine.results.status import Ending, Status
-from draisine.results.trajectory import Segment, Trajectory, UnknownChannel
+from draisine.results.trajectory import Segment, Trajectory
 from synthetic_run import Named, bicycle_run, pendulum_run
 
 DONE = Status(Ending.FINISHED, "reached the end")
@@ -37,11 +38,11 @@ class TestNames:
     def test_an_unknown_name_offers_the_nearest(self):
         with pytest.raises(KeyError) as raised:
             bicycle_run()["sped"]
-        assert isinstance(raised.value, UnknownChannel)
+        assert isinstance(raised.value, UnknownNameError)
         assert str(raised.value) == "the run of 'bicycle' has no channel 'sped'; did you mean speed?"
 
     def test_a_part_of_a_name_is_found_too(self):
-        with pytest.raises(UnknownChannel, match="rear_wheel_friction_needed"):
+        with pytest.raises(UnknownNameError, match="rear_wheel_friction_needed"):
             bicycle_run()["friction"]
 
     def test_names_by_group(self):
@@ -66,7 +67,7 @@ class TestNames:
         assert run.bodies == ("rear_frame",)
         np.testing.assert_array_equal(run.pose("rear_frame")[:, 0], run["x"])
         np.testing.assert_array_equal(run.pose("rear_frame")[:, 6], run["frame_qz"])
-        with pytest.raises(UnknownChannel, match="no poses of 'fork'; bodies with poses: rear_frame"):
+        with pytest.raises(UnknownNameError, match="no poses of 'fork'; bodies with poses: rear_frame"):
             run.pose("fork")
 
     def test_iteration_is_refused_rather_than_wrong(self):

@@ -399,7 +399,7 @@ BIKE = {"speed": 4.6}
     ],
 )
 def test_refused_with_the_reason(model: str, drift: Drift, message: str) -> None:
-    with pytest.raises(dr.ModelError, match=message):
+    with pytest.raises(dr.errors.ModelError, match=message):
         dr.simulate(dr.gallery.model(model), 0.1, drift=drift)
 
 
@@ -417,7 +417,7 @@ def test_a_damped_pendulum_has_no_symplectic_map() -> None:
         dissipation=sp.Rational(1, 10) * x.diff() ** 2,
         start={x: 1},
     )
-    with pytest.raises(dr.ModelError, match="forces on 'x' do not come from its energies"):
+    with pytest.raises(dr.errors.ModelError, match="forces on 'x' do not come from its energies"):
         dr.simulate(damped, 0.1, drift=dr.Rattle(0.01))
 
 

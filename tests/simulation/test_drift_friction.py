@@ -76,9 +76,9 @@ def test_posed_with_its_multipliers_the_normal_force_is_an_unknown() -> None:
 
 
 def test_what_needs_energies_alone_is_refused() -> None:
-    with pytest.raises(dr.ModelError, match=r"depend on the multipliers of constraints .* use Projection\(\)"):
+    with pytest.raises(dr.errors.ModelError, match=r"depend on the multipliers of constraints .* use Projection\(\)"):
         dr.simulate(slider(), UNTIL, drift=dr.Rattle(1e-2))
-    with pytest.raises(dr.ModelError, match="depend on the multipliers of rim_normal"):
+    with pytest.raises(dr.errors.ModelError, match="depend on the multipliers of rim_normal"):
         dr.simulate(slider(), UNTIL, drift=dr.Reduced())
 
 
@@ -95,7 +95,7 @@ def rubbing(share: float) -> Model:
 
 
 def test_rattle_refuses_linear_dependence_too_and_takes_the_rest() -> None:
-    with pytest.raises(dr.ModelError, match="depend on the multipliers"):
+    with pytest.raises(dr.errors.ModelError, match="depend on the multipliers"):
         dr.simulate(rubbing(0.2), 0.3, drift=dr.Rattle(1e-2))
     run = dr.simulate(rubbing(0.0), 0.3, drift=dr.Rattle(1e-2))
     # down an incline of slope ½: the acceleration along x is −g/2 / (1 + 1/4)
@@ -112,7 +112,7 @@ def test_rubbing_in_proportion_slows_it_down_in_every_form() -> None:
 
 
 def test_a_path_through_iterated_forces_is_refused_with_a_cure() -> None:
-    with pytest.raises(dr.ModelError, match=r"not linear .* leave the bound of the law out"):
+    with pytest.raises(dr.errors.ModelError, match=r"not linear .* leave the bound of the law out"):
         dr.follow(slider(), {"ride": "along = 0.1*t^2"}, ["push"], 1.0)
 
 

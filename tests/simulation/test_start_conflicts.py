@@ -12,16 +12,17 @@ from scipy.optimize import minimize
 
 import draisine as dr
 from draisine.dynamics.derive import derive
+from draisine.errors import StartError
 from draisine.program.equations import Equations, Kind
 from draisine.simulation.initial.consistent_start import consistent_start
 from draisine.simulation.initial.problem import StartProblem
-from draisine.simulation.initial.result import Conflict, InconsistentStart
+from draisine.simulation.initial.result import Conflict
 from draisine.simulation.initial.targets import Near
 from simulation.start_systems import BARS, circuit, four_bar, linkage, mechanism, pendulum
 
 
-def refused(e: Equations, wishes: dict[str, float], parameters: dict[str, float] | None = None) -> InconsistentStart:
-    with pytest.raises(InconsistentStart) as caught:
+def refused(e: Equations, wishes: dict[str, float], parameters: dict[str, float] | None = None) -> StartError:
+    with pytest.raises(StartError) as caught:
         consistent_start(e, wishes, parameters)
     return caught.value
 
@@ -213,7 +214,7 @@ def test_an_output_cannot_be_begun_near() -> None:
 def test_a_problem_that_refused_serves_on() -> None:
     problem = StartProblem(linkage(), compiled=False)
     before = consistent_start(problem, {"tip": 2.4}).x
-    with pytest.raises(InconsistentStart):
+    with pytest.raises(StartError):
         consistent_start(problem, {"tip": 3.5})
     assert np.array_equal(consistent_start(problem, {"tip": 2.4}).x, before)
 

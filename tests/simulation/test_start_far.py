@@ -8,10 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from draisine.errors import StartError
 from draisine.program.equations import Equations, Kind
 from draisine.simulation.initial.consistent_start import consistent_start
 from draisine.simulation.initial.problem import StartProblem
-from draisine.simulation.initial.result import InconsistentStart, Start
+from draisine.simulation.initial.result import Start
 from draisine.simulation.initial.targets import Near
 from simulation.start_systems import assembled, four_bar, mechanism, pendulum
 
@@ -91,7 +92,7 @@ def test_the_size_of_the_world_does_not_matter(size: float) -> None:
     assert start.q / size == pytest.approx(plain.q, abs=1e-8)
     assert rods(start, 2) / size == pytest.approx([1.0, 1.0], abs=1e-13)
     assert start.v / size == pytest.approx(plain.v, abs=1e-7)
-    with pytest.raises(InconsistentStart) as caught:
+    with pytest.raises(StartError) as caught:
         consistent_start(e, {"tip_x": 2.2 * size})
     assert caught.value.nearest["tip_x"] == pytest.approx(2.0 * size, rel=1e-9)
 
@@ -140,7 +141,7 @@ def test_never_a_start_that_is_none(tip_x: float, tip_y: float, rate: float) -> 
     wishes = {"tip_x": tip_x, "tip_y": tip_y, "x1_rate": rate}
     try:
         start = consistent_start(PENDULUMS[3], wishes)
-    except InconsistentStart as refusal:
+    except StartError as refusal:
         assert refusal.level == "velocity" or distance > 3.0 - 1e-9
         return
     assert distance <= 3.0 + 1e-9

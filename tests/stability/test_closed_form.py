@@ -99,12 +99,12 @@ def test_the_program_agrees_with_the_numeric_road() -> None:
 def test_springs_have_no_canonical_form() -> None:
     m = dr.gallery.bicycle()
     m.spring("steer", 5.0, damping=1.0)
-    with pytest.raises(dr.ModelError, match=r"no canonical form.*springs"):
+    with pytest.raises(dr.errors.ModelError, match=r"no canonical form.*springs"):
         dr.closed_form(m)
 
 
 def test_gravity_must_be_known() -> None:
-    with pytest.raises(dr.ModelError, match="no parameter 'weight' for gravity"):
+    with pytest.raises(dr.errors.ArgumentError, match="no parameter 'weight' for gravity"):
         dr.closed_form(dr.gallery.bicycle(), gravity="weight")
 
 
@@ -129,7 +129,7 @@ def test_a_bicycle_on_blades_has_the_formulas_without_wheels() -> None:
     ],
 )
 def test_what_has_no_closed_form_says_so(model: str, said: str) -> None:
-    with pytest.raises(dr.ModelError, match=said):
+    with pytest.raises(dr.errors.ModelError, match=said):
         dr.closed_form(gallery_model(model))
 
 

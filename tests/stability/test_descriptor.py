@@ -67,5 +67,5 @@ def test_pendulum_at_every_index():
     assert np.abs(one.regular().eigenvalues - 1j * frequency).min() < 1e-9
     three = descriptor(dr.posed(pendulum, index=3), down)
     assert np.abs(three.eigenvalues - 1j * frequency).min() < 1e-6
-    with pytest.raises(dr.ModelError, match=r"do not give dz1_rate/dt, rod1_multiplier, .*index is above one"):
+    with pytest.raises(dr.errors.ModelError, match=r"do not give dz1_rate/dt, rod1_multiplier, .*index is above one"):
         three.regular()

@@ -138,11 +138,11 @@ def test_progress_and_interrupt(bike):
 
 
 def test_what_cannot_be_mapped(bike):
-    with pytest.raises(dr.ModelError, match="over two quantities"):
+    with pytest.raises(dr.errors.ArgumentError, match="over two quantities"):
         dr.stability_map(bike, {"speed": (0, 10, 5)})
-    with pytest.raises(dr.ModelError, match=r"no parameter, input, state or output of motion 'trial'.*trail"):
+    with pytest.raises(dr.errors.ArgumentError, match=r"no parameter, input, state or output of motion 'trial'.*trail"):
         dr.stability_map(bike, {"speed": (0, 10, 5), "trial": (0, 1, 5)})
-    with pytest.raises(dr.ModelError, match=r"'trail' to sweep must be finite real numbers"):
+    with pytest.raises(dr.errors.ArgumentError, match=r"'trail' to sweep must be finite real numbers"):
         dr.stability_map(bike, {"speed": (0, 10, 5), "trail": [0.1, float("nan")]})
 
 

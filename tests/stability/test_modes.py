@@ -199,13 +199,13 @@ def test_hunting_speed_of_a_wheelset():
 
 def test_what_cannot_be_swept():
     bike = dr.gallery.bicycle()
-    with pytest.raises(dr.ModelError, match=r"no parameter, input, state or output of motion 'sped'.*speed"):
+    with pytest.raises(dr.errors.ArgumentError, match=r"no parameter, input, state or output of motion 'sped'.*speed"):
         dr.modes(bike, sped=[1.0, 2.0])
-    with pytest.raises(dr.ModelError, match="finite real numbers"):
+    with pytest.raises(dr.errors.ArgumentError, match="finite real numbers"):
         dr.modes(bike, speed=[1.0, math.nan])
-    with pytest.raises(dr.ModelError, match="'speed' to sweep must be finite real numbers"):
+    with pytest.raises(dr.errors.ArgumentError, match="'speed' to sweep must be finite real numbers"):
         dr.modes(bike, speed=[1.0, 2.0 + 1.0j])
-    with pytest.raises(dr.ModelError, match="sweeps one quantity"):
+    with pytest.raises(dr.errors.ArgumentError, match="sweeps one quantity"):
         dr.modes(bike)
 
 

@@ -11,7 +11,7 @@ import pytest
 
 import draisine as dr
 from draisine import gallery
-from draisine.model.errors import ModelError
+from draisine.errors import ModelError
 from draisine.model.model import Model
 from draisine.program.equations import Equations, Quantity
 from draisine.studio.bundle import RUNTIME, bundle, safe, web_file

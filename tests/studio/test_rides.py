@@ -10,7 +10,7 @@ import pytest
 
 import draisine as dr
 from draisine.cli.main import main
-from draisine.results.files import TrajectoryFileError
+from draisine.errors import DataError
 from draisine.studio.replay import replay
 from studio_node import run_node
 
@@ -121,7 +121,7 @@ def test_damaged_rides_are_refused_or_read(ride, tmp_path, page):
         path.write_text(damage, encoding="utf-8")
         try:
             dr.load(path)
-        except TrajectoryFileError as problem:
+        except DataError as problem:
             refused += 1
             assert str(path) in str(problem)
     assert refused > 40

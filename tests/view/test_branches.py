@@ -69,6 +69,6 @@ def test_an_atlas_without_torques_or_wheels_can_be_drawn(tmp_path):
     e = dr.first_order("sink", {X: MU * nu - X}, parameters={MU: 1.0, nu: 1.0})
     flat = dr.turning_atlas(e, mu=np.linspace(0.0, 1.0, 4), nu=np.linspace(1.0, 2.0, 5))
     np.testing.assert_allclose(flat["x"], np.outer(flat.first, flat.second), atol=1e-14)
-    with pytest.raises(dr.ModelError, match="has no wheels with contact forces"):
+    with pytest.raises(dr.errors.ModelError, match="has no wheels with contact forces"):
         flat.possible(0.5)
     save_figure(flat.plot(), tmp_path / "flat.png")

@@ -1,8 +1,14 @@
-"""Every kind of result knows its standard figure: drawn without arguments, labelled with units, in colours all can tell apart."""
+"""Every kind of result has a summary, a table, files and its standard figure, here and in another process.
+
+Figures are drawn without arguments, labelled with units, in colours all can tell apart.
+"""
 
 from __future__ import annotations
 
+import pickle
 import re
+import subprocess
+import sys
 from functools import cache
 
 import numpy as np
@@ -12,7 +18,8 @@ from matplotlib.colors import to_hex, to_rgb
 
 import draisine as dr
 from draisine import view
-from draisine.view.drawn.fits import Coverage
+from draisine.estimation.coverage import Coverage
+from draisine.results.base import Result, html_table
 from draisine.view.plots.style import COLOURS
 
 UNIT = re.compile(r"\[[^\]]+\]")  # [m/s], [–] where there is none
@@ -81,6 +88,35 @@ def gridded() -> dr.Ensemble:
     return dr.ensemble(dr.gallery.damped_pendulum(), {"length": (0.8, 1.2, 9)}, until=1.0, outputs=["angle", "rate"])
 
 
+@cache
+def results() -> dict[str, Result]:
+    """One of every kind that is drawn, and of those that are tables alone."""
+    return {
+        "Trajectory": ride(),
+        "Modes": sweep(),
+        "StabilityMap": dr.stability_map(bike(), {"speed": np.linspace(3, 7, 9), "trail": np.linspace(0.04, 0.12, 5)}),
+        "LinearModel": dr.linearize(bike(), {"speed": 5.0}).essential(),
+        "SteadyMotion": dr.steady(bike(), {"speed": 5.0}),
+        "Branch": dr.continuation(bike(), "speed", start={"speed": 5.0}, between=(4.5, 5.5)),
+        "Atlas": dr.turning_atlas(bike(), lean=np.linspace(0.0, 0.4, 5), speed=np.linspace(3.0, 7.0, 5)),
+        "Solution": dr.gallery.solution("trolley_parks"),
+        "Fit": fit(),
+        "Telling": fit().telling,
+        "Profile": fit().profile("length"),
+        "Bootstrap": fit().bootstrap(3),
+        "Coverage": coverage(),
+        "Filtered": filtered(),
+        "Ensemble": sampled(),
+        "Cycle": cycle(),
+        "CycleBranch": dr.follow_cycle(cycle(), "mu", 0.7, most=4),
+        "Diagnosis": dr.diagnose(dr.gallery.chaplygin_sleigh()),
+        "Certificate": dr.certify(dr.gallery.damped_pendulum(), states=3),
+        "IndexReport": dr.index_of(dr.gallery.damped_pendulum()),
+        "DriftTable": dr.compare_drift(dr.gallery.four_bar(), 0.2),
+        "UncertainModes": dr.uncertainty(bike(), {"trail": 0.001}, np.linspace(4.0, 6.0, 3)),
+    }
+
+
 FIGURES = {
     "trajectory": lambda: ride().plot(),
     "residuals": lambda: ride().plot(*ride().names("residuals")),
@@ -91,11 +127,11 @@ FIGURES = {
     "energy": lambda: view.energy(ride()),
     "modes": lambda: sweep().plot(),
     "root locus": lambda: dr.root_locus(sweep()),
-    "map": lambda: dr.stability_map(bike(), {"speed": np.linspace(3, 7, 9), "trail": np.linspace(0.04, 0.12, 5)}).plot(),
-    "linear model": lambda: dr.linearize(bike(), {"speed": 5.0}).essential().plot(),
-    "branch": lambda: dr.continuation(bike(), "speed", start={"speed": 5.0}, between=(4.5, 5.5)).plot(),
-    "atlas": lambda: dr.turning_atlas(bike(), lean=np.linspace(0.0, 0.4, 5), speed=np.linspace(3.0, 7.0, 5)).plot(),
-    "solution": lambda: dr.gallery.solution("trolley_parks").plot(),
+    "map": lambda: results()["StabilityMap"].plot(),
+    "linear model": lambda: results()["LinearModel"].plot(),
+    "branch": lambda: results()["Branch"].plot(),
+    "atlas": lambda: results()["Atlas"].plot(),
+    "solution": lambda: results()["Solution"].plot(),
     "fit": lambda: fit().plot(),
     "intervals": lambda: fit().plot_intervals(),
     "profile": lambda: fit().profile("length").plot(unit="m"),
@@ -105,9 +141,9 @@ FIGURES = {
     "ensemble, named": lambda: sampled().plot("angle.end"),
     "ensemble, over one": lambda: gridded().plot(),
     "cycle": lambda: cycle().plot(),
-    "family of cycles": lambda: dr.follow_cycle(cycle(), "mu", 0.7, most=4).plot(),
-    "diagnosis": lambda: dr.diagnose(dr.gallery.chaplygin_sleigh()).plot(),
-    "certificate": lambda: dr.certify(dr.gallery.damped_pendulum(), states=3).plot(),
+    "family of cycles": lambda: results()["CycleBranch"].plot(),
+    "diagnosis": lambda: results()["Diagnosis"].plot(),
+    "certificate": lambda: results()["Certificate"].plot(),
 }
 
 
@@ -161,3 +197,80 @@ def test_a_certificate_that_fails_shows_it():
 def test_an_ensemble_knows_the_units_of_what_varies():
     axes = sampled().plot().axes[0]
     assert {axes.get_xlabel(), axes.get_ylabel()} == {"length [m]", "damping [1/s]"}
+
+
+# ---------------------------------------------------------------- tables, files, other processes
+
+TABLES_ALONE = {"SteadyMotion", "Telling", "Bootstrap", "IndexReport", "DriftTable", "UncertainModes"}
+
+
+def test_every_class_of_results_is_here():
+    """Those that verbs of the package give back; `Design` and `Searches` take minutes and have tests of their own."""
+
+    def below(kind: type) -> set[type]:
+        return {kind, *(deeper for each in kind.__subclasses__() for deeper in below(each))}
+
+    results()
+    assert {kind.__name__ for kind in below(Result) if kind is not Result} - {"Design", "Searches"} == set(results())
+
+
+@pytest.mark.parametrize(
+    ("module", "name"),
+    [("results.trajectory", "Trajectory"), ("ensembles.result", "Ensemble"), ("estimation.fit", "Fit")],
+)
+def test_methods_belong_to_the_class_itself(module, name):
+    """Without any other part of the package having been imported."""
+    code = f"from draisine.{module} import {name}; assert {name}.plot.__module__ == 'draisine.{module}'"
+    code += "; import sys; assert not [m for m in sys.modules if m.startswith('draisine.view')]"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+READER = """
+import pathlib, pickle, sys
+for file in sorted(pathlib.Path(sys.argv[1]).glob("*.pickle")):
+    with file.open("rb") as source:
+        found = pickle.load(source)
+    assert found.summary() and "<table>" in found._repr_html_() and len(found.to_pandas()) > 0, file.name
+    if hasattr(found, "plot"):
+        found.plot().save(file.with_suffix(".svg"))
+    found.save(file.with_suffix(".nc" if file.stem == "Solution" else ".csv"))
+    print(file.stem)
+run = pickle.loads((pathlib.Path(sys.argv[1]) / "Trajectory.pickle").read_bytes())
+run.save(pathlib.Path(sys.argv[1]) / "ride.html")
+"""
+
+
+def test_a_pickled_result_works_in_another_process(tmp_path):
+    for name, found in results().items():
+        data = pickle.dumps(found)
+        assert len(data) < 1_000_000, f"the pickle of {name} has {len(data)} bytes"
+        (tmp_path / f"{name}.pickle").write_bytes(data)
+    done = subprocess.run([sys.executable, "-c", READER, tmp_path], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == sorted(results())
+    assert {file.stem for file in tmp_path.glob("*.svg")} == set(results()) - TABLES_ALONE
+    assert (tmp_path / "ride.html").stat().st_size > 100_000
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".json", ".parquet"])
+def test_tables_in_files_keep_complex_numbers_in_two_columns(suffix, tmp_path):
+    pandas = pytest.importorskip("pandas")
+    file = tmp_path / f"modes{suffix}"
+    sweep().save(file)
+    table = {".csv": pandas.read_csv, ".json": pandas.read_json, ".parquet": pandas.read_parquet}[suffix](file)
+    np.testing.assert_allclose(table["weave.re"] + 1j * table["weave.im"], sweep().to_pandas()["weave"], rtol=1e-12)
+
+
+def test_other_files_are_refused_with_those_that_there_are(tmp_path):
+    with pytest.raises(dr.errors.ArgumentError, match=r"Modes cannot be saved as .*: the suffix is none of \.csv, \.parquet"):
+        sweep().save(tmp_path / "modes.docx")
+
+
+def test_units_travel_with_tables():
+    assert results()["Branch"].to_pandas().attrs["units"]["lean"] == "rad"
+
+
+def test_a_notebook_shows_a_table():
+    shown = ride()._repr_html_()
+    assert "<td>lean</td><td>rad</td>" in shown and "more</td>" in shown and "<caption>Trajectory of bicycle" in shown
+    assert "&lt;" in html_table("a < b", {"x": [1.0]})

@@ -11,9 +11,10 @@ import pytest
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
+from draisine.errors import UnknownNameError
 from draisine.results.channel import Channel, Group
 from draisine.results.status import Ending, Status
-from draisine.results.trajectory import Trajectory, UnknownChannel
+from draisine.results.trajectory import Trajectory
 from draisine.view.plots.contacts import contact_angles, friction_needed, normal_forces
 from draisine.view.plots.energies import energy
 from draisine.view.plots.figures import plot, save_figure
@@ -113,7 +114,7 @@ class TestPlot:
         assert legend_texts(axes) == ["hit", "stop now"]
 
     def test_unknown_names_and_lists(self):
-        with pytest.raises(UnknownChannel, match="did you mean speed"):
+        with pytest.raises(UnknownNameError, match="did you mean speed"):
             plot(bicycle_run(), "sped")
         with pytest.raises(TypeError, match=r"one by one, plot\(run, 'speed', 'lean'\)"):
             plot(bicycle_run(), ["speed", "lean"])

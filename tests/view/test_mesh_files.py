@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 import draisine as dr
-from draisine.view.scene.mesh_files import MeshFileError, read_mesh
+from draisine.errors import DataError
+from draisine.view.scene.mesh_files import read_mesh
 from draisine.view.scene.solids import Box, Mesh
 
 CUBE = Box("b", np.array([1.0, 2.0, 3.0]), np.diag([0.5, 1.0, 1.5]), "#000000").mesh()
@@ -145,7 +146,7 @@ BAD = {
 def test_files_that_are_no_good(name, tmp_path):
     data, said = BAD[name]
     (tmp_path / name).write_bytes(data)
-    with pytest.raises(MeshFileError, match=said):
+    with pytest.raises(DataError, match=said):
         read_mesh(tmp_path / name, "b")
 
 

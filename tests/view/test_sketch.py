@@ -7,8 +7,8 @@ import pytest
 
 import draisine as dr
 from draisine.model.model import Model
+from draisine.view.drawing import pose
 from draisine.view.plots.embedding import as_pdf, as_svg
-from draisine.view.presentation import pose
 from draisine.view.scene.from_model import scene_of
 from draisine.view.scene.projection import VIEWS, chosen, is_straight, telling
 from draisine.view.scene.scene import Blade, Blob, Centre, Cord, Hinge, Link, Pose, Scene, Slide, Support, Wheel
@@ -215,7 +215,7 @@ def test_views_and_labels_are_chosen(bicycle):
 
 
 def test_what_cannot_be_drawn_is_said(bicycle):
-    with pytest.raises(dr.ModelError, match="'double_pendulum' was typed as formulas and has no bodies to draw"):
+    with pytest.raises(dr.errors.ModelError, match="'double_pendulum' was typed as formulas and has no bodies to draw"):
         dr.draw(dr.gallery.model("double_pendulum"))
     with pytest.raises(ValueError, match="'empty' has nothing to draw"):
         sketch(Scene("empty", (), (), None), {})

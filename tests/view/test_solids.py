@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import draisine as dr
-from draisine.view.presentation import pose
+from draisine.view.drawing import pose
 from draisine.view.scene.appearance import dressed
 from draisine.view.scene.bicycle_frames import axles_of, forks
 from draisine.view.scene.scene import Hinge, Slide

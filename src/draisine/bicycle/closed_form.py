@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from draisine.bicycle.whipple_program import Naming, canonical_program
-from draisine.model.errors import ModelError
+from draisine.errors import ModelError
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.program.equations import Equations

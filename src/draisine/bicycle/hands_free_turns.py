@@ -11,14 +11,14 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from draisine.model.errors import ModelError
+from draisine.errors import ModelError, SolverError
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.program.equations import Equations
 from draisine.stability.continuation.arclength import Steps
 from draisine.stability.continuation.branch import Branch, continuation
 from draisine.stability.linearization import equations_of
-from draisine.stability.steady import NoSteadyMotion, SteadyMotion, steady
+from draisine.stability.steady import SteadyMotion, steady
 
 NEEDED = ("speed", "lean", "steer", "yaw_rate")
 FLAT = 1.5  # rad of lean at which a wheel is about to lie flat
@@ -66,7 +66,7 @@ def hands_free_turns(
                 bounds={"lean": (-FLAT, FLAT)},
                 progress=progress,
             )
-        except NoSteadyMotion:
+        except SolverError:
             continue
         found[f"straight{suffix}"] = straight
         for k, point in enumerate(straight.points("branch point")):
@@ -83,7 +83,7 @@ def hands_free_turns(
             progress=progress,
         )
     if not found:
-        raise ModelError(f"{e.name}: no hands-free motion was found between {speed[0]:g} and {speed[1]:g} m/s")
+        raise SolverError(f"{e.name}: no hands-free motion was found between {speed[0]:g} and {speed[1]:g} m/s")
     return found
 
 
@@ -94,7 +94,7 @@ def _pivot(e: Equations, parameters: Mapping[str, float] | None) -> SteadyMotion
             motion = steady(
                 e, {"speed": 0.0}, near={"speed": 0.0, "steer": steer, "lean": 0.0, "yaw_rate": turn}, parameters=parameters
             )
-        except NoSteadyMotion:
+        except SolverError:
             continue
         if motion["yaw_rate"] < -0.2 and abs(motion["lean"]) < 0.5 and abs(np.sin(motion["steer"])) > 0.8:
             return motion

@@ -19,9 +19,10 @@ from numpy.typing import ArrayLike
 from draisine.bicycle.benchmark import benchmark_bicycle
 from draisine.bicycle.parameter_file import BicycleText, parse_text, read_text
 from draisine.bicycle.uncertainty import UncertainModes, uncertainty
+from draisine.errors import ArgumentError
 from draisine.expr.expression import closest
-from draisine.model.errors import ModelError
 from draisine.model.model import Model
+from draisine.results.base import figure
 from draisine.results.files import replacing
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ class MeasuredBicycle:
         known = {p.name: p.default for p in benchmark_bicycle().freeze().parameters}
         for given in (*parameters, *(deviations or {})):
             if given not in known:
-                raise ModelError(f"a bicycle has no parameter {given!r}{closest(given, known)}")
+                raise ArgumentError(f"a bicycle has no parameter {given!r}{closest(given, known)}")
         values = {**known, **parameters}
         text = BicycleText(
             {theirs: sign * values[ours] for theirs, (ours, sign) in OURS.items()},
@@ -116,11 +117,11 @@ class MeasuredBicycle:
 
     def figure(self, speeds: ArrayLike) -> Figure:
         """Eigenvalues against speed with bands of one standard deviation."""
-        from draisine.view.plots.eigenvalue_bands import eigenvalue_bands
-
         found = self.modes(speeds)
         marks = [(c.kind, c.value, c.deviation) for c in found.critical]
-        return eigenvalue_bands(found.speeds, found.eigenvalues, found.deviations, found.names, marks)
+        return figure(
+            "plots.eigenvalue_bands.eigenvalue_bands", found.speeds, found.eigenvalues, found.deviations, found.names, marks
+        )
 
     def __str__(self) -> str:
         lines = [f"{self.name}: {len(self.deviations)} of {len(self.parameters)} parameters with a standard deviation"]

@@ -18,10 +18,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from draisine.errors import ModelError
 from draisine.expr.expression import closest
-from draisine.model.errors import ModelError
-
-MAX_BYTES = 1_000_000
+from draisine.model import toml_files
 
 NAMES = (
     *("w", "c", "lam", "g"),
@@ -47,10 +46,6 @@ _VALUE = re.compile(rf"(?P<value>{_NUMBER})(?:{_SIGN}(?P<deviation>{_NUMBER}))?"
 _SCALED = re.compile(rf"\((?P<value>{_NUMBER}){_SIGN}(?P<deviation>{_NUMBER})\)[eE](?P<power>[+-]?\d+)")
 
 
-class BicycleFileError(ModelError):
-    """A parameter file is wrong; the message names the file, the line and the cure."""
-
-
 @dataclass(frozen=True)
 class BicycleText:
     """Values and standard deviations by the paper's names; `others` are what a file gives besides, and no model needs."""
@@ -71,21 +66,7 @@ def _line(name: str, value: float, deviation: float) -> str:
 
 def read_text(path: str | Path) -> BicycleText:
     """The contents of a file, checked line by line."""
-    path = Path(path)
-    try:
-        with path.open("rb") as file:
-            data = file.read(MAX_BYTES + 1)
-    except OSError as problem:
-        raise BicycleFileError(f"{path}: cannot be read ({problem.strerror}); check the name and the permissions") from None
-    if len(data) > MAX_BYTES:
-        raise BicycleFileError(
-            f"{path}: larger than {MAX_BYTES // 1_000_000} MB, which no parameter file needs; is it the right file?"
-        )
-    try:
-        return parse_text(data.decode("utf-8-sig"), str(path))
-    except UnicodeDecodeError as problem:
-        line = data[: problem.start].count(b"\n") + 1
-        raise BicycleFileError(f"{path}: not a text in UTF-8 (line {line}); save it in that encoding") from None
+    return parse_text(toml_files.read_text(path, ModelError), str(path))
 
 
 def parse_text(text: str, source: str = "parameters") -> BicycleText:
@@ -94,7 +75,7 @@ def parse_text(text: str, source: str = "parameters") -> BicycleText:
     >>> from draisine.bicycle.parameter_file import parse_text
     >>> parse_text("c = 80 mm", "mine.txt")
     Traceback (most recent call last):
-    draisine.bicycle.parameter_file.BicycleFileError: mine.txt, line 1: c = '80 mm' is not a number; leave the unit out: SI is meant
+    draisine.errors.ModelError: mine.txt, line 1: c = '80 mm' is not a number; leave the unit out: SI is meant
     """
     values: dict[str, float] = {}
     deviations: dict[str, float] = {}
@@ -106,13 +87,13 @@ def parse_text(text: str, source: str = "parameters") -> BicycleText:
         where = f"{source}, line {number}"
         name = _name(content, where)
         if name in lines:
-            raise BicycleFileError(f"{where}: {name!r} is given twice, first in line {lines[name]}; keep one of them")
+            raise ModelError(f"{where}: {name!r} is given twice, first in line {lines[name]}; keep one of them")
         lines[name] = number
         values[name], deviations[name] = _number(name, content.partition("=")[2].strip(), where)
         _plausible(name, values[name], where)
     missing = [name for name in NAMES if name not in values]
     if missing:
-        raise BicycleFileError(f"{source}: {len(missing)} of {len(NAMES)} parameters are missing: {', '.join(missing)}")
+        raise ModelError(f"{source}: {len(missing)} of {len(NAMES)} parameters are missing: {', '.join(missing)}")
     _consistent(values, lines, source)
     return BicycleText(
         {name: values[name] for name in NAMES},
@@ -124,7 +105,7 @@ def parse_text(text: str, source: str = "parameters") -> BicycleText:
 def _name(content: str, where: str) -> str:
     given, sign, _ = content.partition("=")
     if not sign:
-        raise BicycleFileError(f"{where}: {content!r} has no '='; write name = value+/-deviation")
+        raise ModelError(f"{where}: {content!r} has no '='; write name = value+/-deviation")
     name = _SAME.get(given.strip(), given.strip())
     if name not in (*NAMES, *OPTIONAL):
         measured = (
@@ -132,7 +113,7 @@ def _name(content: str, where: str) -> str:
             if re.match(r"T[ct]|[hdal]\d|alpha|n[RF]$", name)
             else ""
         )
-        raise BicycleFileError(f"{where}: unknown parameter {given.strip()!r}{closest(name, NAMES)}{measured}")
+        raise ModelError(f"{where}: unknown parameter {given.strip()!r}{closest(name, NAMES)}{measured}")
     return name
 
 
@@ -144,14 +125,14 @@ def _number(name: str, text: str, where: str) -> tuple[float, float]:
         if match is None:
             unit = re.fullmatch(rf"{_NUMBER}(?:{_SIGN}{_NUMBER})?\s*[^\W\d].*", part.strip())
             cure = "leave the unit out: SI is meant" if unit else "write value or value+/-deviation"
-            raise BicycleFileError(f"{where}: {name} = {part.strip()!r} is not a number; {cure}")
+            raise ModelError(f"{where}: {name} = {part.strip()!r} is not a number; {cure}")
         groups = match.groupdict()
         scale = 10.0 ** int(groups.get("power") or 0)
         value, deviation = float(groups["value"]) * scale, float(groups["deviation"] or 0.0) * scale
         if not (math.isfinite(value) and math.isfinite(deviation)):
-            raise BicycleFileError(f"{where}: {name} = {part.strip()!r} is too large for a number")
+            raise ModelError(f"{where}: {name} = {part.strip()!r} is too large for a number")
         if deviation < 0:
-            raise BicycleFileError(f"{where}: {name} has the deviation {deviation:g}; a standard deviation is not negative")
+            raise ModelError(f"{where}: {name} has the deviation {deviation:g}; a standard deviation is not negative")
         found.append((value, deviation))
     count = len(found)
     return sum(v for v, _ in found) / count, math.sqrt(sum(d * d for _, d in found)) / count
@@ -161,27 +142,27 @@ def _plausible(name: str, value: float, where: str) -> None:
     """Units and axes: what no bicycle has, somebody has written in other ones."""
     said = f"{where}: {name} = {value:g}"
     if name == "lam" and not abs(value) < math.pi / 2:
-        raise BicycleFileError(
+        raise ModelError(
             f"{said}: the steer axis tilt is in radians, less than π/2; in degrees it would be {math.radians(value):.6g}"
         )
     if name in ("w", "rR", "rF") and not value > 0:
-        raise BicycleFileError(f"{said}: must be positive")
+        raise ModelError(f"{said}: must be positive")
     if name in ("w", "rR", "rF", "c", "xB", "xH", "zB", "zH") and abs(value) > 20:
-        raise BicycleFileError(f"{said}: lengths are in metres; {value:g} mm would be {value / 1000:g}")
+        raise ModelError(f"{said}: lengths are in metres; {value:g} mm would be {value / 1000:g}")
     if name in ("zB", "zH") and value > 0:
-        raise BicycleFileError(f"{said}: z points down from the ground, so a centre of mass above it has a negative z")
+        raise ModelError(f"{said}: z points down from the ground, so a centre of mass above it has a negative z")
     if name in ("mB", "mH", "mR", "mF", "g") and (value < 0 or (name == "mB" and value == 0)):
-        raise BicycleFileError(f"{said}: must {'be positive' if name == 'mB' else 'not be negative'}")
+        raise ModelError(f"{said}: must {'be positive' if name == 'mB' else 'not be negative'}")
     if name[0] == "I" and name[-2] == name[-1] and value < 0:
-        raise BicycleFileError(f"{said}: a moment of inertia is not negative")
+        raise ModelError(f"{said}: a moment of inertia is not negative")
     if name in _ZERO and value != 0:
-        raise BicycleFileError(f"{said}: the bicycle is symmetric, so this must be 0")
+        raise ModelError(f"{said}: the bicycle is symmetric, so this must be 0")
 
 
 def _consistent(values: Mapping[str, float], lines: Mapping[str, int], source: str) -> None:
     for name, equal in _EQUAL.items():
         if name in values and values[name] != values[equal]:
-            raise BicycleFileError(
+            raise ModelError(
                 f"{source}, line {lines[name]}: {name} = {values[name]:g}, but {equal} = {values[equal]:g}; "
                 "a wheel has the same moment about every diameter"
             )

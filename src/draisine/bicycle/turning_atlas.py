@@ -12,16 +12,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from draisine.errors import ArgumentError, ModelError, SolverError, UnknownNameError
 from draisine.expr.expression import closest
-from draisine.model.errors import ModelError
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.program.equations import Equations
+from draisine.results.base import Result, figure
 from draisine.stability.continuation.branch_stability import GROWS, ZERO
 from draisine.stability.continuation.evaluation import reported
 from draisine.stability.continuation.path_radii import path_radii
@@ -29,7 +30,7 @@ from draisine.stability.continuation.problem import Question
 from draisine.stability.continuation.steady_grid import Grid, Held
 from draisine.stability.deviations import deviations_of
 from draisine.stability.linearization import equations_of
-from draisine.stability.steady import NoSteadyMotion, SteadyMotion, steady
+from draisine.stability.steady import SteadyMotion, steady
 
 Array = NDArray[np.float64]
 
@@ -38,7 +39,7 @@ TURNS: dict[str, ArrayLike] = {"lean": np.linspace(0.0, 0.8, 41), "speed": np.li
 
 
 @dataclass(frozen=True, eq=False)
-class Atlas:
+class Atlas(Result):
     """Steady turns over a grid: `atlas["steer_torque"]` is an array (first axis, second axis), NaN where no turn exists.
 
     Columns are every state, velocity, input, output, contact force and energy, and the radius of each wheel's path.
@@ -57,7 +58,7 @@ class Atlas:
 
     def __getitem__(self, name: str) -> Array:
         if name not in self.columns:
-            raise KeyError(f"{self.model} has no {name!r} in this atlas{closest(name, list(self.columns))}")
+            raise UnknownNameError(f"{self.model} has no {name!r} in this atlas{closest(name, list(self.columns))}")
         return self.columns[name]
 
     @property
@@ -90,9 +91,18 @@ class Atlas:
             raise ModelError(f"{self.model} has no wheels with contact forces")
         return self.wheels
 
-    if TYPE_CHECKING:
+    def _table(self) -> Mapping[str, Any]:
+        a, b = np.meshgrid(self.first, self.second, indexing="ij")
+        others = {name: column.ravel() for name, column in self.columns.items() if name not in self.axes}
+        return {self.axes[0]: a.ravel(), self.axes[1]: b.ravel(), "unstable": self.unstable.ravel(), **others}
 
-        def plot(self, **options: Any) -> Any: ...
+    def _overview(self) -> Mapping[str, Any]:
+        low, high = ([float(f(self[name])) for name in self.held_by] for f in (np.nanmin, np.nanmax))
+        return {"held by": list(self.held_by), "least": low, "greatest": high}
+
+    def plot(self, **options: Any) -> Any:
+        """Four maps of the turns as a Matplotlib figure; see `draisine.view.plots.branches.atlas_figure`."""
+        return figure("plots.branches.atlas_figure", self, **options)
 
     def as_data(self) -> dict[str, Any]:
         """Plain numbers and texts, for JSON; None where no turn exists."""
@@ -137,7 +147,7 @@ def turning_atlas(
     free = tuple(name for name in hold if name in inputs)
     if tuple(hold) != HOLDING and len(free) < len(hold):
         missing = next(name for name in hold if name not in inputs)
-        raise ModelError(f"{e.name} has no input {missing!r} to hold a turn{closest(missing, inputs)}")
+        raise ArgumentError(f"{e.name} has no input {missing!r} to hold a turn{closest(missing, inputs)}")
     fixed = dict(fix or {})
     free = tuple(n for n in free if n not in (*grid.names, *fixed))
     base = _base(e, grid, fixed, free, near, parameters)
@@ -149,12 +159,12 @@ def turning_atlas(
 
 def _grid(e: Equations, axes: Mapping[str, ArrayLike]) -> Grid:
     if len(axes) != 2:
-        raise ModelError(f"{e.name}: an atlas has two axes, as in lean=np.linspace(0, 0.8, 60), speed=np.linspace(1, 10, 60)")
+        raise ArgumentError(f"{e.name}: an atlas has two axes, as in lean=np.linspace(0, 0.8, 60), speed=np.linspace(1, 10, 60)")
     values = []
     for name, given in axes.items():
         row = np.atleast_1d(np.asarray(given, dtype=float))
         if row.ndim != 1 or not np.isfinite(row).all() or (np.diff(row) <= 0).any():
-            raise ModelError(f"{e.name}: the values of {name!r} must be finite numbers in one row, each larger than the last")
+            raise ArgumentError(f"{e.name}: the values of {name!r} must be finite numbers in one row, each larger than the last")
         values.append(row)
     first, second = axes
     for name, other in ((first, second), (second, first)):
@@ -174,7 +184,7 @@ def _base(
     names = [p.name for p in e.parameters]
     one = float(grid.first[np.argmin(np.abs(grid.first))])
     count = len(grid.second)
-    problem: NoSteadyMotion | None = None
+    problem: SolverError | None = None
     for k in dict.fromkeys((count // 2, (3 * count) // 4, count - 1, count // 4, 0)):
         at = {grid.names[0]: one, grid.names[1]: float(grid.second[k])}
         given = {n: v for n, v in at.items() if n in names}
@@ -182,7 +192,7 @@ def _base(
         begin = None if near is None else {**near, **{n: v for n, v in wishes.items() if n not in {i.name for i in e.inputs}}}
         try:
             found = steady(e, wishes, free=free, near=begin, parameters={**(parameters or {}), **given})
-        except NoSteadyMotion as missing:
+        except SolverError as missing:
             problem = problem or missing
             continue
         return SteadyMotion(e, found.x, found.u, found.p, {**found.values, **given}, found.ignorable)

@@ -16,11 +16,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from draisine.bicycle.characteristic_polynomial import Pencil, TwoWheeler
+from draisine.errors import ArgumentError
 from draisine.expr.expression import closest
-from draisine.model.errors import ModelError
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.program.equations import Equations
+from draisine.results.base import Result
 from draisine.stability.critical import Critical
 from draisine.stability.linearization import equations_of
 from draisine.stability.modes import Modes, modes
@@ -51,7 +52,7 @@ class UncertainCritical:
 
 
 @dataclass(frozen=True, eq=False)
-class UncertainModes:
+class UncertainModes(Result):
     """Modes with standard deviations: of real parts in the real part, of imaginary parts in the imaginary part of `deviations`.
 
     At a double root the slope of an eigenvalue is infinite, and near it linear propagation says too much.
@@ -85,6 +86,12 @@ class UncertainModes:
             ]
             lines.append(f"{self.speeds[i]:>8.3g}  " + "  ".join(f"{cell:>30}" for cell in cells))
         return "\n".join([*lines, *map(str, self.critical), "errors of the parameters taken as independent"])
+
+    def _table(self) -> Mapping[str, Any]:
+        columns: dict[str, Any] = {"speed": self.speeds}
+        for name, value, deviation in zip(self.names, self.eigenvalues.T, self.deviations.T, strict=True):
+            columns |= {name: value, f"{name}.deviation": deviation}
+        return columns
 
     def as_data(self) -> dict[str, Any]:
         """Plain numbers and texts, for JSON."""
@@ -123,11 +130,11 @@ def uncertainty(
     known = [q.name for q in equations.parameters]
     for name, value in deviations.items():
         if name not in known:
-            raise ModelError(f"{equations.name} has no parameter {name!r} to be uncertain{closest(name, known)}")
+            raise ArgumentError(f"{equations.name} has no parameter {name!r} to be uncertain{closest(name, known)}")
         if not (np.isfinite(value) and value >= 0):
-            raise ModelError(f"the standard deviation of {name!r} is {value}; give a number that is not negative")
+            raise ArgumentError(f"the standard deviation of {name!r} is {value}; give a number that is not negative")
     if samples and samples < 10:
-        raise ModelError(f"samples={samples} are too few for a standard deviation; give at least 10, or 0 for none")
+        raise ArgumentError(f"samples={samples} are too few for a standard deviation; give at least 10, or 0 for none")
     nominal = modes(equations, {"speed": speeds}, parameters=parameters, states=("lean", "steer"))
     sigma = np.array([deviations.get(name, 0.0) for name in known])
     p = np.array([(parameters or {}).get(q.name, q.default) for q in equations.parameters])

@@ -14,7 +14,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.model.errors import ModelError
+from draisine.errors import ArgumentError, ModelError
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.program.equations import Equations
@@ -68,7 +68,9 @@ def canonical(
     equations = equations_of(model)
     names = [p.name for p in equations.parameters]
     if gravity not in names:
-        raise ModelError(f"{equations.name} has no parameter {gravity!r} for gravity; say which it is: canonical(…, gravity=…)")
+        raise ArgumentError(
+            f"{equations.name} has no parameter {gravity!r} for gravity; say which it is: canonical(…, gravity=…)"
+        )
     motions = [steady(equations, {speed: v, lean: 0.0, steer: 0.0}, near={speed: v}, parameters=parameters) for v in SPEEDS]
     mass, matrices = None, []
     for motion in motions:

@@ -16,7 +16,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.model.errors import ModelError
+from draisine.errors import ArgumentError, ModelError
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.program.equations import Equations
@@ -58,7 +58,7 @@ def _program(e: Equations, naming: Naming) -> Program:
         raise ModelError(f"{e.name}: its accelerations are solved for at run time, so its matrices have no closed form")
     names = [p.name for p in e.parameters]
     if naming.gravity not in names:
-        raise ModelError(f"{e.name} has no parameter {naming.gravity!r} for gravity; say which it is: gravity=…")
+        raise ArgumentError(f"{e.name} has no parameter {naming.gravity!r} for gravity; say which it is: gravity=…")
     upright = _Upright(e, naming)
     forces = _projected_forces(e, upright.deviations)
     at = names.index(naming.gravity)

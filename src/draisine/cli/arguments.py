@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
+from draisine.errors import ArgumentError
+
 if TYPE_CHECKING:
     from draisine.model.model import Model
     from draisine.program.equations import Equations
@@ -51,11 +53,11 @@ def wishes_of(extra: list[str]) -> dict[str, float]:
     while waiting:
         word = waiting.pop(0)
         if not word.startswith("--") or len(word) < 3:
-            raise ValueError(f"unexpected {word!r}; wishes for the start are written --name value")
+            raise ArgumentError(f"unexpected {word!r}; wishes for the start are written --name value")
         name, sign, value = word[2:].partition("=")
         if not sign:
             if not waiting:
-                raise ValueError(f"--{name} needs a number, e.g. --{name} 1.0")
+                raise ArgumentError(f"--{name} needs a number, e.g. --{name} 1.0")
             value = waiting.pop(0)
         wishes[name.replace("-", "_")] = _number(value, f"--{name}")
     return wishes
@@ -67,7 +69,7 @@ def pairs_of(texts: list[str], option: str) -> list[tuple[str, str]]:
     for text in texts:
         name, sign, value = text.partition("=")
         if not sign or not name or not value:
-            raise ValueError(f"{option} {text!r}: write NAME=VALUE")
+            raise ArgumentError(f"{option} {text!r}: write NAME=VALUE")
         pairs.append((name.strip().replace("-", "_"), value.strip()))
     return pairs
 
@@ -103,7 +105,7 @@ def sweep_of(text: str) -> tuple[str, Any]:
     except (ValueError, IndexError):
         count = 0
     if not sign or len(parts) > 3 or count < 2:
-        raise ValueError(f"--over {text!r}: write NAME=FROM:TO:COUNT, e.g. speed=0:10:200")
+        raise ArgumentError(f"--over {text!r}: write NAME=FROM:TO:COUNT, e.g. speed=0:10:200")
     return name.strip().replace("-", "_"), np.linspace(first, last, count)
 
 
@@ -119,7 +121,7 @@ def _number(text: str, option: str) -> float:
         try:
             return with_unit if with_unit is not None else evaluate_number(parse(text))
         except ValueError as problem:
-            raise ValueError(f"{option} {text!r}: {problem}; write a number, or one with a unit such as '5 deg'") from None
+            raise ArgumentError(f"{option} {text!r}: {problem}; write a number, or one with a unit such as '5 deg'") from None
 
 
 def _number_or_text(text: str) -> float | str:

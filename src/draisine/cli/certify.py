@@ -9,6 +9,7 @@ from draisine.cli.arguments import model_of
 from draisine.cli.exit_codes import DONE, ENDED_EARLY
 from draisine.cli.options import add_json, add_model
 from draisine.cli.terminal import print_json, say
+from draisine.errors import ArgumentError
 
 
 def add(commands: Any) -> None:
@@ -54,6 +55,6 @@ def _names(texts: list[str]) -> dict[str, str]:
     for text in (word for words in texts for word in words.split(",") if word.strip()):
         first, sign, second = (part.strip() for part in text.partition("="))
         if not (first and sign) or second == "-":
-            raise ValueError(f"--names {text!r}: write A=B, a name of the first description and one of the second")
+            raise ArgumentError(f"--names {text!r}: write A=B, a name of the first description and one of the second")
         found[first] = second
     return found

@@ -11,6 +11,7 @@ from draisine.cli.arguments import WISHES, motion_of, names_of, sweep_of
 from draisine.cli.exit_codes import DONE
 from draisine.cli.options import add_json, add_model, add_motion
 from draisine.cli.terminal import print_json, say
+from draisine.errors import ArgumentError
 
 Action = Callable[[argparse.Namespace, list[str]], int]
 
@@ -73,14 +74,14 @@ def _range(text: str, option: str) -> tuple[float, float]:
     try:
         low, high = (float(part) for part in parts)
     except ValueError:
-        raise ValueError(f"{option} {text!r}: write FROM:TO, e.g. 0:10") from None
+        raise ArgumentError(f"{option} {text!r}: write FROM:TO, e.g. 0:10") from None
     return low, high
 
 
 def _named_range(text: str, option: str) -> tuple[str, tuple[float, float]]:
     name, sign, limits = text.partition("=")
     if not sign:
-        raise ValueError(f"{option} {text!r}: write NAME=FROM:TO, e.g. lean=-1.2:1.2")
+        raise ArgumentError(f"{option} {text!r}: write NAME=FROM:TO, e.g. lean=-1.2:1.2")
     return _name(name), _range(limits, option)
 
 
@@ -97,12 +98,12 @@ def _values(texts: list[str], option: str) -> dict[str, float]:
         except ValueError:
             sign = ""
         if not sign:
-            raise ValueError(f"{option} {text!r}: write NAME=VALUE, e.g. speed=5")
+            raise ArgumentError(f"{option} {text!r}: write NAME=VALUE, e.g. speed=5")
     return found
 
 
 def run_continue(given: argparse.Namespace, extra: list[str]) -> int:
-    from draisine.view.drawn.steady import Branch, continuation
+    from draisine.stability.continuation.branch import Branch, continuation
 
     model, wishes, parameters = motion_of(given, extra)
     name, sign, limits = given.over.partition("=")
@@ -125,11 +126,11 @@ def run_continue(given: argparse.Namespace, extra: list[str]) -> int:
 
 
 def run_turns(given: argparse.Namespace, extra: list[str]) -> int:
-    from draisine.view.drawn.steady import hands_free_turns
+    from draisine.bicycle.hands_free_turns import hands_free_turns
 
     model, wishes, parameters = motion_of(given, extra)
     if wishes:
-        raise ValueError(f"draisine turns finds all families and takes no wishes; leave out --{next(iter(wishes))}")
+        raise ArgumentError(f"draisine turns finds all families and takes no wishes; leave out --{next(iter(wishes))}")
     _tell(given, hands_free_turns(model, speed=_range(given.speed, "--speed"), parameters=parameters), names_of(given.show))
     return DONE
 
@@ -150,8 +151,7 @@ def _tell(given: argparse.Namespace, branches: Mapping[str, Any], names: tuple[s
 
 
 def run_atlas(given: argparse.Namespace, extra: list[str]) -> int:
-    from draisine.bicycle.turning_atlas import HOLDING
-    from draisine.view.drawn.steady import turning_atlas
+    from draisine.bicycle.turning_atlas import HOLDING, turning_atlas
 
     model, wishes, parameters = motion_of(given, extra)
     hold = HOLDING if given.hold is None else names_of(given.hold)

@@ -38,8 +38,8 @@ def add(commands: Any) -> None:
 
 def run(given: argparse.Namespace, extra: list[str]) -> int:
     """Write the drawing, and say where."""
+    from draisine.view.drawing import draw
     from draisine.view.plots.figures import save_figure
-    from draisine.view.presentation import draw
 
     model, parameters = model_of(given.model), numbers_of(given.set, "--set")
     views = names_of(given.views) if given.views is not None else None

@@ -14,6 +14,7 @@ from draisine.cli.arguments import laws_of, model_of, names_of, numbers_of, wish
 from draisine.cli.exit_codes import DONE, INTERRUPTED
 from draisine.cli.options import add_json, add_model, seconds
 from draisine.cli.terminal import print_json, say
+from draisine.errors import ArgumentError
 
 if TYPE_CHECKING:
     from draisine.simulation.ensemble.progress import Progress
@@ -118,7 +119,7 @@ def values_of(text: str) -> tuple[str, Any]:
     except ValueError:
         sign = ""
     if not sign or not name.strip():
-        raise ValueError(f"--over {text!r}: write NAME=FROM:TO:COUNT, e.g. speed=3:8:60, or NAME=VALUE,VALUE,…")
+        raise ArgumentError(f"--over {text!r}: write NAME=FROM:TO:COUNT, e.g. speed=3:8:60, or NAME=VALUE,VALUE,…")
     return name.strip().replace("-", "_"), values
 
 
@@ -137,7 +138,7 @@ def distribution_of(text: str) -> tuple[str, Any]:
     except ValueError:
         match = None
     if not match or not name.strip():
-        raise ValueError(f"--sample {text!r}: write NAME=normal(MEAN,DEVIATION) or NAME=uniform(LOW,HIGH)")
+        raise ArgumentError(f"--sample {text!r}: write NAME=normal(MEAN,DEVIATION) or NAME=uniform(LOW,HIGH)")
     return name.strip().replace("-", "_"), (Normal if match[1] == "normal" else Uniform)(*numbers)
 
 
@@ -169,7 +170,7 @@ def _kept(given: argparse.Namespace) -> Sequence[Keep]:
         try:
             kept.append(Snapshots(*(float(word) for word in times)))
         except ValueError as problem:
-            raise ValueError(f"--snapshots {given.snapshots!r}: write times that increase, e.g. 0.5,1,2 ({problem})") from None
+            raise ArgumentError(f"--snapshots {given.snapshots!r}: write times that increase, e.g. 0.5,1,2 ({problem})") from None
     return [*kept, Extremes()] if given.extremes else kept
 
 
@@ -205,12 +206,12 @@ def _cluster(address: str | None) -> Iterator[Any]:
     if address is None:
         yield None
         return
-    from draisine.results.optional_packages import needed
+    from draisine.errors import needed
 
     distributed = needed("distributed", "an ensemble on many machines", "draisine[cluster]")
     try:
         client = distributed.Client(address, timeout=10)
     except (OSError, ValueError) as problem:
-        raise ValueError(f"--on {address!r}: no Dask scheduler answers there ({problem})") from None
+        raise ArgumentError(f"--on {address!r}: no Dask scheduler answers there ({problem})") from None
     with client:
         yield client

@@ -10,6 +10,7 @@ from draisine.cli.arguments import model_of, wishes_of
 from draisine.cli.exit_codes import DONE
 from draisine.cli.options import add_model
 from draisine.cli.terminal import print_json, print_written
+from draisine.errors import ArgumentError
 
 # Named here so that help need not load anything; a test compares.
 FORMATS = ("md", "latex", "html", "sympy", "pdf")
@@ -51,9 +52,9 @@ def run(given: argparse.Namespace, extra: list[str]) -> int:
         print_written(write_equations(model, given.out, given.format, at=wishes or None), given.json)
         return DONE
     if given.format == "pdf":
-        raise ValueError("a PDF is no text for a terminal: say where to write it, with --out FILE.pdf")
+        raise ArgumentError("a PDF is no text for a terminal: say where to write it, with --out FILE.pdf")
     if wishes:
-        raise ValueError(
+        raise ArgumentError(
             f"--{next(iter(wishes))} is for the picture, and only a file has one: say where to write it, with --out FILE"
         )
     from draisine.symbolic.rendering.document import document

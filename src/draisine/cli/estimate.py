@@ -11,6 +11,7 @@ from draisine.cli.arguments import model_of
 from draisine.cli.exit_codes import DONE
 from draisine.cli.options import add_json, seconds
 from draisine.cli.terminal import print_json, say
+from draisine.errors import ArgumentError
 
 STUDIES = Path(__file__).parents[1] / "gallery" / "data"
 
@@ -49,7 +50,6 @@ def known() -> list[str]:
 
 def run(given: argparse.Namespace, _: list[str]) -> int:
     """Read, fit, tell."""
-    import draisine.view.drawn.fits  # noqa: F401  # fits learn to draw themselves
     from draisine.estimation.study_file import method_of, read_study
 
     path = Path(given.study)
@@ -57,7 +57,7 @@ def run(given: argparse.Namespace, _: list[str]) -> int:
         if given.study not in known():
             from draisine.expr.expression import closest
 
-            raise ValueError(f"there is no study {given.study!r}{closest(given.study, known())}; or give a file (.toml)")
+            raise ArgumentError(f"there is no study {given.study!r}{closest(given.study, known())}; or give a file (.toml)")
         path = STUDIES / f"{given.study}.toml"
     study = read_study(path)
     asked = given.window is not None or given.intervals is not None

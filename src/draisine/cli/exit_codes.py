@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from draisine.errors import SimulationError, SolverError
+
 DONE, ENDED_EARLY, WRONG, INFEASIBLE, INTERRUPTED = 0, 1, 2, 3, 130
 EXIT_CODES = {
     DONE: "done",
@@ -11,3 +13,8 @@ EXIT_CODES = {
     INFEASIBLE: "the manoeuvre is infeasible; the conditions that fight are named (optimise)",
     INTERRUPTED: "interrupted from the keyboard; what was finished is kept",
 }
+
+
+def code_of(problem: Exception) -> int:
+    """The exit status for an error: a search without a solution has come to an end, all others tell what to correct."""
+    return ENDED_EARLY if isinstance(problem, SolverError | SimulationError) else WRONG

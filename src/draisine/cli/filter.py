@@ -11,6 +11,7 @@ from draisine.cli.arguments import model_of, pairs_of
 from draisine.cli.exit_codes import DONE
 from draisine.cli.options import add_json
 from draisine.cli.terminal import print_json
+from draisine.errors import ArgumentError
 
 if TYPE_CHECKING:
     from draisine.estimation.filters.study_file import FilterStudy
@@ -62,15 +63,13 @@ def run(given: argparse.Namespace, _: list[str]) -> int:
     """Read, filter, tell."""
     from dataclasses import replace
 
-    import draisine.view.drawn.filters  # noqa: F401  # filters learn to draw themselves
-
     study = _study(given.study)
     said = {"measured": given.measured, "spread": given.spread, "process": given.process, "start": given.start}
     said |= {"inputs": given.input, "parameters": given.set}
     study = study.with_more(**{name: _table(name, texts) for name, texts in said.items()})
     study = replace(study, smooth=study.smooth or given.smooth, show=tuple(given.show) or study.show)
     if not study.measured:
-        raise ValueError("--measured is missing: say what the columns measure, e.g. --measured gyro=roll_rate:0.1")
+        raise ArgumentError("--measured is missing: say what the columns measure, e.g. --measured gyro=roll_rate:0.1")
     found = study.run(model_of(study.model), given.data)
     names = study.show or found.quantities
     if given.json:

@@ -9,6 +9,7 @@ from draisine.cli.arguments import model_of, names_of, numbers_of, wishes_of
 from draisine.cli.exit_codes import DONE
 from draisine.cli.options import add_json, add_model, seconds
 from draisine.cli.terminal import print_json, say
+from draisine.errors import ArgumentError
 
 
 def add(commands: Any) -> None:
@@ -44,7 +45,7 @@ def run(given: argparse.Namespace, extra: list[str]) -> int:
 
     for option, texts, example in (("--weight", given.weight, "lean=10"), ("--effort", given.effort, "steer_torque=0.1")):
         if not texts:
-            raise ValueError(f"lqr: give at least one {option} NAME=VALUE, e.g. {option} {example}")
+            raise ArgumentError(f"lqr: give at least one {option} NAME=VALUE, e.g. {option} {example}")
     law = lqr(
         model_of(given.model),
         {**wishes_of(extra), **numbers_of(given.at, "--at")},

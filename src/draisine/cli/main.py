@@ -12,8 +12,9 @@ import sys
 from collections.abc import Sequence
 from io import TextIOWrapper
 
-from draisine.cli.exit_codes import DONE, INTERRUPTED, WRONG
+from draisine.cli.exit_codes import DONE, INTERRUPTED, code_of
 from draisine.cli.parser import COMMANDS, guesses, parser
+from draisine.errors import DraisineError
 
 # What is imported stays: looking for garbage among it as often as Python does by itself shows in a short process.
 SELDOM = (50_000, 20, 20)
@@ -45,11 +46,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # the reader of our output went away, as `| head` does; nothing is wrong
         sys.stderr.close()
         return DONE
-    except (ValueError, KeyError, OSError) as problem:
+    except (DraisineError, OSError) as problem:
         # what our own checks raise: the message names the thing and the cure
         logging.getLogger("draisine").debug("where it was raised", exc_info=True)
-        print(f"draisine: {problem.args[0] if isinstance(problem, KeyError) and problem.args else problem}", file=sys.stderr)
-        return WRONG
+        print(f"draisine: {problem}", file=sys.stderr)
+        return code_of(problem)
 
 
 def _speak() -> None:

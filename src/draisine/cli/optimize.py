@@ -13,6 +13,7 @@ from draisine.cli.arguments import model_of
 from draisine.cli.exit_codes import DONE, ENDED_EARLY, INFEASIBLE, INTERRUPTED
 from draisine.cli.options import add_json
 from draisine.cli.terminal import print_json, say
+from draisine.errors import ArgumentError
 
 if TYPE_CHECKING:
     from draisine.optimal.ipopt import Progress
@@ -69,7 +70,7 @@ def _solved(given: argparse.Namespace, progress: Progress) -> Solution:
         stated = read_statement(given.study, model_of)
         return (stated if given.intervals is None else stated.on(given.intervals)).solve(progress)
     if given.intervals is not None:
-        raise ValueError("--intervals: a study of the gallery has its own mesh; write its manoeuvre into a file to change it")
+        raise ArgumentError("--intervals: a study of the gallery has its own mesh; write its manoeuvre into a file to change it")
     from draisine import gallery
 
     with watched(progress):
@@ -82,10 +83,7 @@ def _written(given: argparse.Namespace, found: Solution) -> list[str]:
     if given.table is not None:
         found.feedforward.write(given.table, given.rate)
     if given.plot is not None:
-        from draisine.view.drawn.optimal import plot_solution
-        from draisine.view.plots.figures import save_figure
-
-        save_figure(plot_solution(found), given.plot)
+        found.plot().save(given.plot)
     return [str(path) for path in (given.out, given.table, given.plot) if path is not None]
 
 

@@ -10,6 +10,7 @@ from draisine.cli.arguments import WISHES, model_of, numbers_of, sweep_of, wishe
 from draisine.cli.exit_codes import DONE, ENDED_EARLY
 from draisine.cli.options import add_json, add_model, add_set, seconds
 from draisine.cli.terminal import print_json, stages, table
+from draisine.errors import ArgumentError, ToolError
 
 if TYPE_CHECKING:
     from draisine.view.report.report import Report
@@ -68,16 +69,16 @@ def run(given: argparse.Namespace, extra: list[str]) -> int:
 
 def _targets(given: argparse.Namespace) -> list[Path]:
     """Where to write, checked before the work."""
-    from draisine.view.report.printing import NoBrowser, browser
+    from draisine.view.report.printing import browser
 
     first = given.out if given.out is not None else Path(f"{Path(given.model).stem}.html")
     if first.suffix.lower() not in (".html", ".htm", ".pdf"):
-        raise ValueError(f"--out {str(first)!r}: a report is written as .html or .pdf")
+        raise ArgumentError(f"--out {str(first)!r}: a report is written as .html or .pdf")
     if not first.resolve().parent.is_dir():
-        raise ValueError(f"--out {str(first)!r}: there is no folder {str(first.parent)!r}")
+        raise ArgumentError(f"--out {str(first)!r}: there is no folder {str(first.parent)!r}")
     targets = [first, first.with_suffix(".pdf")] if given.pdf and first.suffix.lower() != ".pdf" else [first]
     if any(t.suffix.lower() == ".pdf" for t in targets) and browser() is None:
-        raise NoBrowser
+        raise ToolError
     return targets
 
 

@@ -10,6 +10,7 @@ from draisine.cli.arguments import laws_of, model_of, names_of, numbers_of, wish
 from draisine.cli.exit_codes import DONE, ENDED_EARLY, INTERRUPTED
 from draisine.cli.options import add_json, add_model, add_set, seconds
 from draisine.cli.terminal import bar, print_json, say
+from draisine.errors import ArgumentError
 
 if TYPE_CHECKING:
     from draisine.results.trajectory import Trajectory
@@ -119,7 +120,7 @@ def _check_targets(given: argparse.Namespace) -> None:
         if given.save is not None:
             check_target(given.save, film=True)
     if given.charts and given.save is None:
-        raise ValueError("--charts draws beside a film; name its file: --save ride.html")
+        raise ArgumentError("--charts draws beside a film; name its file: --save ride.html")
 
 
 def _method(given: argparse.Namespace) -> Any:

@@ -11,6 +11,7 @@ from draisine.cli.arguments import WISHES, motion_of, names_of, sweep_of
 from draisine.cli.exit_codes import DONE
 from draisine.cli.options import add_json, add_model, add_motion
 from draisine.cli.terminal import bar, print_json, say, table
+from draisine.errors import ArgumentError
 
 if TYPE_CHECKING:
     from draisine.model.model import Model
@@ -66,7 +67,7 @@ def _parser(commands: Any, name: str, action: Action, about: str, example: str) 
 def _modes(
     given: argparse.Namespace, model: Model | Equations, wishes: Mapping[str, float], parameters: Mapping[str, float]
 ) -> Modes:
-    from draisine.view.drawn.stability import modes
+    from draisine.stability.modes import modes
 
     name, values = sweep_of(given.over or _speeds(model))
     return modes(model, {name: values}, fixed=wishes, parameters=parameters, states=_told(given, model))
@@ -78,7 +79,7 @@ def _speeds(model: Model | Equations) -> str:
 
     e = equations_of(model)
     if "speed" not in {q.name for q in (*e.states, *e.outputs)}:
-        raise ValueError(f"{e.name} has no speed to sweep; say what is swept: --over NAME=FROM:TO:COUNT")
+        raise ArgumentError(f"{e.name} has no speed to sweep; say what is swept: --over NAME=FROM:TO:COUNT")
     return SPEEDS
 
 
@@ -157,7 +158,7 @@ def run_linearize(given: argparse.Namespace, extra: list[str]) -> int:
 
 
 def run_map(given: argparse.Namespace, extra: list[str]) -> int:
-    from draisine.view.drawn.stability import stability_map
+    from draisine.stability.stability_map import stability_map
 
     model, wishes, parameters = motion_of(given, extra)
     over = dict(sweep_of(text) for text in given.over)

@@ -73,7 +73,7 @@ def run(given: argparse.Namespace, _: list[str]) -> int:
 
 
 def _checked(path: Path, model: Model | Equations | None) -> bool:
-    from draisine.results.files import load
+    from draisine.results.load import load
     from draisine.studio.replay import replay
 
     told = replay(load(path), model)

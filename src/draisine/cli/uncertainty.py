@@ -10,6 +10,7 @@ from draisine.cli.arguments import sweep_of
 from draisine.cli.exit_codes import DONE
 from draisine.cli.options import add_json
 from draisine.cli.terminal import print_json, say
+from draisine.errors import ArgumentError
 
 
 def add(commands: Any) -> None:
@@ -35,7 +36,7 @@ def run(given: argparse.Namespace, _: list[str]) -> int:
 
     name, speeds = sweep_of(given.over)
     if name != "speed":
-        raise ValueError(f"--over {given.over!r}: what is swept here is speed, e.g. speed=0:10:101")
+        raise ArgumentError(f"--over {given.over!r}: what is swept here is speed, e.g. speed=0:10:101")
     bike = read_bicycle(given.file)
     found = bike.modes(speeds, samples=given.samples)
     if given.plot is not None:

@@ -22,6 +22,8 @@ from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
+from draisine.errors import CacheWarning
+
 LIMIT = 256 * 1024 * 1024  # bytes kept; the least recently used files go first
 SELDOM = 16  # one file in so many, by its name, has the store looked through: that takes longer than writing a file
 
@@ -29,10 +31,6 @@ _MAGIC = b"draisine object 1\n"
 _SUFFIX = ".object"
 _HALF_WRITTEN = ".part"
 _STALE_SECONDS = 3600.0  # a half-written file this old was left by a process that died
-
-
-class CacheWarning(RuntimeWarning):
-    """The cache of compiled code cannot be used as it stands; work goes on without it, only slower."""
 
 
 def cache_directory() -> Path:

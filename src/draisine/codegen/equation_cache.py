@@ -20,10 +20,11 @@ from typing import Any
 import numpy as np
 
 from draisine.codegen.cache import cached_object
+from draisine.errors import DataError
 from draisine.expr.expression import Expr
 from draisine.model.items import System
 from draisine.program.equations import Equations, Event, check_events
-from draisine.program.serialization import NotPortable, from_bytes, to_bytes
+from draisine.program.serialization import from_bytes, to_bytes
 
 _MAKERS = ("program", "model", "equations")  # folders whose source decides what the equations are
 _MOST = 200_000  # operations; writing down longer equations takes longer than it is worth
@@ -67,7 +68,7 @@ def _derived(system: System, laws: tuple[tuple[str, Expr], ...], events: tuple[E
         return made[0]
     try:
         found: Equations = from_bytes(stored)
-    except NotPortable:  # sound, yet not ours: made by sources that differ without a trace
+    except DataError:  # sound, yet not ours: made by sources that differ without a trace
         return make()
     return replace(found, with_independent=_later(make)) if found.alternates else found
 

@@ -9,6 +9,7 @@ import casadi as ca
 
 from draisine.codegen.jit.kernel import Kernel, compile
 from draisine.codegen.passes import ALL, Passes
+from draisine.errors import ArgumentError
 from draisine.program.program import Program
 from draisine.symbolic.sympy_bridge import to_sx
 
@@ -35,7 +36,7 @@ def compile_symbolic(
         column = ca.SX.sym(slot, len(members))
         for k, member in enumerate(members):
             if member in symbols:
-                raise ValueError(f"symbol {member} is twice among the arguments of {name!r}")
+                raise ArgumentError(f"symbol {member} is twice among the arguments of {name!r}")
             symbols[member] = column[k]
         inputs[slot] = (column, tuple(str(m) for m in members))
     return compile(Program.build(name, inputs, {"value": to_sx(matrix, symbols)}), passes=passes)
@@ -61,5 +62,5 @@ def _members(given: Any) -> list[Any]:
     members = list(given) if isinstance(given, Iterable | sympy.MatrixBase) else [given]
     for member in members:
         if not isinstance(member, sympy.Symbol | sympy.Function | sympy.Derivative | sympy.Indexed | MatrixElement):
-            raise TypeError(f"an argument must be a symbol or a group of symbols, got {member!r} ({type(member).__name__})")
+            raise ArgumentError(f"an argument must be a symbol or a group of symbols, got {member!r} ({type(member).__name__})")
     return members

@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 from draisine.control.path import OnPath, Wish, on_path
 from draisine.control.stable_inversion import Boundary, Mesh
 from draisine.control.zero_dynamics import Remaining
-from draisine.model.errors import ModelError
+from draisine.errors import ArgumentError, SolverError
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.model.quantities import Amount
@@ -89,7 +89,7 @@ def follow(
     The result's status says how it was found and, where the path cannot be followed, when and which control has lost its effect.
     """
     if not (math.isfinite(until) and until > 0):
-        raise ModelError(f"until: how long to follow the path, in seconds; it must be positive, got {until!r}")
+        raise ArgumentError(f"until: how long to follow the path, in seconds; it must be positive, got {until!r}")
     posed = on_path(model, path, controls, start=start, parameters=parameters, inputs=inputs, until=until)
     times = _times(samples, until)
     remaining = Remaining(posed.equations, posed.inputs, posed.p)
@@ -162,7 +162,7 @@ def _bounded(posed: OnPath, remaining: Remaining, until: float, times: Reals, wa
     least = 0.5 * math.log(RUNS_AWAY) / horizon
     boundary = Boundary(remaining, posed.x, (0.0, horizon), least)
     if not boundary.first.count:
-        raise ModelError(
+        raise ArgumentError(
             f"{posed.plant.name}: nothing grows on this path (largest rate {boundary.first.growth:.2g} 1/s), so that there is no "
             "boundary value problem to solve; leave solution out, or ask for Forward()"
         )
@@ -205,7 +205,7 @@ def _shot(posed: OnPath, choices: Choices, mesh: Mesh, times: Reals) -> tuple[Re
         evaluations += run.evaluations
         if run.status.kind in (Ending.EVENT, Ending.SINGULAR):
             cause = posed.weakest(run.final_time, run.final_state)
-            raise ModelError(f"{posed.plant.name}: the path cannot be followed beyond t = {run.final_time:.6g} s: {cause} there")
+            raise SolverError(f"{posed.plant.name}: the path cannot be followed beyond t = {run.final_time:.6g} s: {cause} there")
         if run.status.kind is Ending.FINISHED:
             defects[k] = (np.abs(run.states[-1] - mesh.states[k + 1]) / scale).max()
             states[inside] = run.states[: len(inside)]

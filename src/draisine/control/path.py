@@ -13,8 +13,8 @@ from draisine.control.plant import Plant, paths_of, stacked
 from draisine.control.relative_degree import POINTS, Degrees, Differentiation, Sample, moved
 from draisine.dynamics.derive import derive
 from draisine.dynamics.input_laws import with_laws
+from draisine.errors import ArgumentError
 from draisine.expr.expression import Expr
-from draisine.model.errors import ModelError
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.model.quantities import Amount, amount_in
@@ -120,7 +120,7 @@ def _parted(inputs: Mapping[str, Amount], controls: Sequence[str]) -> tuple[dict
     constants: dict[str, float] = {}
     for name, value in inputs.items():
         if name in controls:
-            raise ModelError(f"{name!r} is a control, to be found, and a law is given for it; leave out one of them")
+            raise ArgumentError(f"{name!r} is a control, to be found, and a law is given for it; leave out one of them")
         if isinstance(value, Expr | str):
             laws[name] = amount_in(value, None, f"law of input {name!r}")
         else:
@@ -154,7 +154,7 @@ def _check_start(posed: OnPath) -> None:
     e = posed.equations
     assert e.monitor is not None  # it is made with the equations
     if not float(e.monitor([0.0], posed.x, posed.inputs, posed.p)[0][0]) < 1e8:
-        raise ModelError(
+        raise ArgumentError(
             f"{e.name}: at the start {posed.weakest(0.0, posed.x)}; begin elsewhere, choose another control, or prescribe a "
             "quantity that the controls move in every position, such as where a wheel touches"
         )

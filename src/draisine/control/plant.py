@@ -8,8 +8,8 @@ from functools import cached_property
 
 import casadi as ca
 
+from draisine.errors import ArgumentError, ModelError
 from draisine.expr.expression import SX_FUNCTIONS, Expr, closest, evaluate
-from draisine.model.errors import ModelError
 from draisine.model.quantities import Amount, amount_in
 from draisine.program.equations import Equations, Quantity
 from draisine.program.linear_solve import Solved
@@ -31,9 +31,9 @@ class Plant:
         for name in self.controls:
             if name not in known:
                 hint = closest(name, known) if known else "; it has no inputs"
-                raise ModelError(f"{e.name}: the control {name!r} is not an input{hint}")
+                raise ArgumentError(f"{e.name}: the control {name!r} is not an input{hint}")
         if len(set(self.controls)) < len(self.controls):
-            raise ModelError(f"{e.name}: the controls are {', '.join(self.controls)}; name each of them once")
+            raise ArgumentError(f"{e.name}: the controls are {', '.join(self.controls)}; name each of them once")
 
     # ---------------------------------------------------------------- symbols
 
@@ -159,22 +159,22 @@ class Plant:
         found = self._value(where, _left_less_right(where, text))
         bound = [c for i, c in enumerate(self.controls) if ca.depends_on(found, self.u[i])]
         if bound:
-            raise ModelError(
+            raise ArgumentError(
                 f"{where} contains the control {bound[0]!r}, which is to be found; write the path in time, states and outputs"
             )
         if not ca.depends_on(found, self.x):
-            raise ModelError(f"{where} names no state and no output of {e.name}: nothing could follow it")
+            raise ArgumentError(f"{where} names no state and no output of {e.name}: nothing could follow it")
         return found
 
     def _value(self, where: str, expression: Expr) -> ca.SX:
         def look_up(word: str) -> ca.SX:
             if word in self.equations.force_outputs:
-                raise ModelError(
+                raise ArgumentError(
                     f"{where}: {word!r} depends on accelerations or forces; write the path in coordinates, velocities and "
                     "outputs of motion"
                 )
             if word not in self.values:
-                raise ModelError(f"{where}: nothing is called {word!r}{closest(word, self.values)}")
+                raise ArgumentError(f"{where}: nothing is called {word!r}{closest(word, self.values)}")
             return self.values[word]
 
         return ca.SX(evaluate(expression, look_up, SX_FUNCTIONS))
@@ -185,7 +185,7 @@ def _left_less_right(where: str, text: Amount) -> Expr:
         return amount_in(text, None, where)
     sides = text.split("=")
     if len(sides) != 2 or any(side[-1:] in "<>!" for side in sides[:-1]):
-        raise ModelError(f"{where} is {text!r}; write one equation, 'left = right', or an expression that shall be zero")
+        raise ArgumentError(f"{where} is {text!r}; write one equation, 'left = right', or an expression that shall be zero")
     left, right = (amount_in(side.strip(), None, where) for side in sides)
     return left - right
 
@@ -201,7 +201,7 @@ def stacked(parts: Sequence[ca.SX]) -> ca.SX:
 def paths_of(plant: Plant, path: Mapping[str, Amount]) -> dict[str, ca.SX]:
     """All path constraints in symbols; there must be as many as controls."""
     if len(path) != len(plant.controls) or not path:
-        raise ModelError(
+        raise ArgumentError(
             f"{plant.equations.name}: {len(path)} path constraints ({', '.join(path) or 'none'}) for {len(plant.controls)} "
             f"controls ({', '.join(plant.controls) or 'none'}); give one constraint for each control"
         )

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.control.plant import Plant, stacked
-from draisine.model.errors import ModelError
+from draisine.errors import ArgumentError, ModelError, SolverError
 
 Reals = NDArray[np.float64]
 
@@ -120,7 +120,7 @@ class Differentiation:
             while new := {i for i, j in zip(*moved_by, strict=True) if j in reached} - reached:
                 reached |= new
             if not reached & named:
-                raise ModelError(f"{plant.equations.name}: the control {name!r} has no effect on the path; name another one")
+                raise ArgumentError(f"{plant.equations.name}: the control {name!r} has no effect on the path; name another one")
 
     # ---------------------------------------------------------------- one round
 
@@ -167,7 +167,7 @@ class Differentiation:
         scaled = [v / columns / np.where(s > 0, s, 1.0)[:, None] for v, s in zip(self._values(slope), lengths, strict=True)]
         found = _dependent(scaled)
         if found and ca.depends_on(slope, plant.u):
-            raise ModelError(
+            raise ArgumentError(
                 f"{plant.equations.name}: the controls {', '.join(plant.controls)} do not act on "
                 f"{', '.join(r.name for r in last)} independently, and enter nonlinearly; choose other "
                 "controls, or make the rate of one of them the control"
@@ -250,7 +250,7 @@ def moved(plant: Plant, residual: ca.SX, near: Sequence[Sample]) -> list[Sample]
             parts = (part for part in HALVES if float(plain(sample.t, x - part * step, sample.inputs, sample.p)) < size)
             x = x - next(parts, 1.0) * step
     if not found:
-        raise ModelError(
+        raise SolverError(
             f"{plant.equations.name}: no state on the path was found near the start; begin closer to it, or see whether its "
             "constraints contradict each other or the system's own"
         )

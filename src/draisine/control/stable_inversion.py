@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.control.zero_dynamics import Parted, Remaining
-from draisine.model.errors import ModelError
+from draisine.errors import ModelError, SolverError
 
 Reals = NDArray[np.float64]
 
@@ -160,7 +160,7 @@ class Boundary:
     def _end(self, mesh: Mesh) -> Parted:
         found = self._remaining.parted(float(mesh.times[-1]), mesh.states[-1], self._least)
         if found.count != self.first.count:
-            raise ModelError(
+            raise SolverError(
                 f"{self._remaining.equations.name}: {self.first.count} directions of the remaining motion grow at the start of "
                 f"the path and {found.count} at its end; a bounded motion needs as many: end where it is as at the start"
             )

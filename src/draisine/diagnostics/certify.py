@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from draisine.dynamics.derive import derive
+from draisine.errors import ArgumentError
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.program.equations import Equations
@@ -33,7 +34,7 @@ def certify(
         from draisine.dynamics.verify.single_derivation import certify_one_road
 
         if names:
-            raise ValueError("names says what corresponds to what in two descriptions; give the second one: against=…")
+            raise ArgumentError("names says what corresponds to what in two descriptions; give the second one: against=…")
         return certify_one_road(model, states) if isinstance(model, Equations) else certify_roads(model, states)
     from draisine.diagnostics.comparison import compare_descriptions
 

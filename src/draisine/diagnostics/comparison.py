@@ -18,12 +18,11 @@ from numpy.typing import NDArray
 
 from draisine.dynamics.verify.agreement import AGREEMENT, Avoided, Certificate, Line, apart, worst_line
 from draisine.dynamics.verify.sample_states import Instant, Motion, Usual, random_instants, told_at
+from draisine.errors import ArgumentError, ModelError, StartError
 from draisine.expr.expression import closest
-from draisine.model.errors import ModelError
 from draisine.program.equations import Equations
 from draisine.simulation.initial.consistent_start import consistent_start
 from draisine.simulation.initial.problem import StartProblem
-from draisine.simulation.initial.result import InconsistentStart
 
 Reals = NDArray[np.float64]
 
@@ -95,11 +94,11 @@ class _Shared:
 def _complain(a: Equations, b: Equations, first: str, second: str, kinds: list[tuple[list[str], list[str]]]) -> NoReturn:
     for e, name, known in ((a, first, [n for ours, _ in kinds for n in ours]), (b, second, [n for _, t in kinds for n in t])):
         if name not in known:
-            raise ModelError(
+            raise ArgumentError(
                 f"names={{{first!r}: {second!r}}}: {e.name} has no coordinate, velocity, output, multiplier or input {name!r}"
                 f"{closest(name, known)}"
             )
-    raise ModelError(
+    raise ArgumentError(
         f"names={{{first!r}: {second!r}}}: in one description it is a quantity of motion, in the other a force or an input; name "
         "two of a kind"
     )
@@ -183,7 +182,7 @@ class _Comparison:
             ours = self.a.seen(instant)
             try:
                 matched.append((instant, self._matched(instant, ours)))
-            except InconsistentStart as problem:
+            except StartError as problem:
                 line = Line("states", np.inf, AGREEMENT, self._place(ours))
                 verdict = f"no state of {b.name} matches one of {a.name}: {problem}"
                 return Certificate(self.name, (a.name, b.name), 1, (line,), verdict, tuple(avoided), UNDECIDED)
@@ -215,7 +214,7 @@ class _Comparison:
     def _check_determined(self, other: Instant, wanted: list[str]) -> None:
         open_ = self.b.left_open(other, wanted)
         if open_:
-            raise ModelError(
+            raise ArgumentError(
                 f"the names that {self.a.e.name} and {self.b.e.name} share leave {', '.join(open_)} of the second open, so that "
                 "its states cannot be matched; give the first outputs of these names, or say what corresponds to what: "
                 "names={name in the first: name in the second}"

@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -36,18 +36,19 @@ from draisine.dynamics.dae.index_of import index_of, index_of_mechanism
 from draisine.dynamics.dae.index_report import IndexReport
 from draisine.dynamics.derive import derive
 from draisine.dynamics.formulation_choice import Augmented
-from draisine.model.errors import ModelError
+from draisine.errors import DraisineError
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.program.dae_residual import Implicit
 from draisine.program.equations import Equations
+from draisine.results.base import Result, figure
 from draisine.stability.linearization import Motion, linearize, motion_at
 
 Found = TypeVar("Found")
 
 
 @dataclass(frozen=True)
-class Diagnosis:
+class Diagnosis(Result):
     """What the doctor found. `print` it for people; `as_data()` is for programs.
 
     - `coordinates`, `velocities`: how many the description has. `freedoms_of_position` and `freedoms_of_velocity` are what the
@@ -90,9 +91,21 @@ class Diagnosis:
         """Heading → sentences."""
         return told(self)
 
-    if TYPE_CHECKING:  # attached by `draisine.view.drawn.judged`, since pictures are drawn elsewhere
+    def _table(self) -> Mapping[str, Any]:
+        counts = {
+            "coordinates": self.coordinates,
+            "velocities": self.velocities,
+            "constraints": len(self.constraints),
+            "independent ones": self.rank,
+            "freedoms of position": self.freedoms_of_position,
+            "freedoms of velocity": self.freedoms_of_velocity,
+        }
+        return {"what": list(counts), "count": list(counts.values())}
 
-        def plot(self, **options: Any) -> Any: ...
+    def plot(self, **options: Any) -> Any:
+        """Counts of what there is and what is left, and the growth under brackets; see `draisine.view.plots.verdicts`."""
+        counts = list(zip(*self._table().values(), strict=True))
+        return figure("plots.verdicts.freedoms", counts, self.growth.dimensions if self.growth is not None else (), **options)
 
     def as_data(self) -> dict[str, Any]:
         """Plain numbers, texts, lists and dicts, for JSON; what is infinite is None there."""
@@ -154,7 +167,7 @@ class _Notes:
         """A part of the diagnosis, or a note why there is none."""
         try:
             return look()
-        except ModelError as problem:
+        except DraisineError as problem:
             self.lines.append(f"{what} not looked at: {problem}")
         except np.linalg.LinAlgError:
             self.lines.append(f"{what} not looked at: masses and constraints do not determine the accelerations at the state")

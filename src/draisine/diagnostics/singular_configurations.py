@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from draisine.diagnostics.configuration_path import FARTHEST, Stop, Way
 from draisine.dynamics.constraints.constraint_manifold import Constrained
-from draisine.model.errors import ModelError
+from draisine.errors import SolverError
 from draisine.stability.deviations import deviations_of
 
 Array = NDArray[np.float64]
@@ -130,7 +130,7 @@ def freedoms_of_shape(patient: Constrained, measures: Measures, ignorable: Seque
         naming = deviations.choose(slopes)
         span = naming.span(slopes)[0][:count]
         names, columns = naming.names, span.T
-    except ModelError:  # names fail at the state: directions of the tangent space, by the coordinate that moves most
+    except SolverError:  # names fail at the state: directions of the tangent space, by the coordinate that moves most
         columns = _kernel(patient)
         names = tuple(e.coordinates[int(np.argmax(np.abs(c)))].name for c in columns)
     found = [

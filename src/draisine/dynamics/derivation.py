@@ -16,8 +16,8 @@ from draisine.dynamics.kinematics.vectors import ONE, UNIT, ZERO, dot, exact, mi
 from draisine.dynamics.linear_systems import solve_symmetric
 from draisine.dynamics.mechanism import Mechanism
 from draisine.dynamics.outputs import Report
+from draisine.errors import ModelError
 from draisine.expr.expression import Expr, closest, names
-from draisine.model.errors import ModelError
 from draisine.model.items import Ball, Float
 from draisine.program.equations import Event, Quantity
 from draisine.program.linear_solve import Solved

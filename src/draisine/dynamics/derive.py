@@ -19,8 +19,8 @@ from draisine.dynamics.mechanism import Mechanism
 from draisine.dynamics.recursive.formulation import Recursive as BodyByBody
 from draisine.dynamics.reduced.formulation import Formulation
 from draisine.dynamics.reduced.massless_velocities import check_masses
+from draisine.errors import ModelError
 from draisine.expr.expression import Expr
-from draisine.model.errors import ModelError
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.program.equations import Equations, Event, check_events

@@ -7,9 +7,8 @@ from functools import lru_cache
 
 from draisine.dynamics.augmented.second_order_system import Baumgarte
 from draisine.dynamics.mechanism import Mechanism
-from draisine.dynamics.recursive.elementary_frames import Unsuited
 from draisine.dynamics.recursive.formulation import Grown
-from draisine.model.errors import ModelError
+from draisine.errors import ModelError, Unsuited
 from draisine.program.linear_solve import Solver
 
 MANY_VELOCITIES = 12  # of a tree that is treated body by body where that can be done

@@ -14,8 +14,8 @@ import casadi as ca
 
 from draisine.dynamics.dae.hidden_constraints import completed
 from draisine.dynamics.dae.structure import moved_by_inputs, structure
+from draisine.errors import ModelError
 from draisine.expr.expression import SX_FUNCTIONS, Expr, closest, evaluate, parse
-from draisine.model.errors import ModelError
 from draisine.program.dae_residual import Implicit
 from draisine.program.equations import Equations, Event, check_events
 from draisine.program.linear_solve import Solved

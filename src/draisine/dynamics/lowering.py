@@ -10,10 +10,10 @@ from typing import NamedTuple
 import casadi as ca
 
 from draisine.dynamics.kinematics.vectors import ZERO, Mat, Vec, exact
+from draisine.errors import ArgumentError, ModelError
 from draisine.expr.expression import SX_FUNCTIONS, Expr, closest, evaluate, names
 from draisine.expr.tree import short
 from draisine.model.items import Coordinate, System
-from draisine.model.validate import ModelError
 
 Special = Callable[[tuple[Expr, ...]], ca.SX]
 
@@ -35,7 +35,7 @@ class Scope:
     def __post_init__(self) -> None:
         system = self.system
         if not isinstance(system, System):
-            raise TypeError(
+            raise ArgumentError(
                 f"a model is expected, got {short(repr(system))}; take one of the gallery, gallery.model('bicycle'), or of a "
                 "file, read_model('cart.toml')"
             )

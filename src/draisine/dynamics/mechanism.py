@@ -34,10 +34,10 @@ from draisine.dynamics.lowering import Scope
 from draisine.dynamics.recursive.repeated_links import Repeated
 from draisine.dynamics.reduced.independent_velocities import POOR, Judged, amplification, complements, judge, plan_blocks
 from draisine.dynamics.reduced.reduction import Elimination
+from draisine.errors import ModelError
 from draisine.expr.expression import closest
 from draisine.model.contact_laws import Rolling
 from draisine.model.items import Ball, Float, System, Tie
-from draisine.model.validate import ModelError
 from draisine.program.equations import Constraint, Kind, Quantity
 
 SAMPLES = 64  # configurations at which choices of independent velocities are judged

@@ -16,10 +16,10 @@ from draisine.dynamics.kinematics.inertia import mass_of
 from draisine.dynamics.kinematics.tree import Launch, Turn
 from draisine.dynamics.kinematics.twists import Pose, Twist
 from draisine.dynamics.kinematics.vectors import UNIT, ZERO, Mat, Vec, cross, dot, times
+from draisine.errors import ModelError
 from draisine.expr.expression import parse
 from draisine.expr.safe_functions import length
 from draisine.model.contact_laws import Rolling
-from draisine.model.errors import ModelError
 from draisine.model.items import KnifeEdge, Rotate
 from draisine.program.equations import Constraint, Event, Quantity
 from draisine.program.program import Program

@@ -7,23 +7,26 @@ measured about the prediction and of inputs about what they were found to be.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from draisine.errors import ArgumentError, UnknownNameError
 from draisine.estimation.experiment_data import Recording
 from draisine.estimation.losses import Loss
 from draisine.estimation.problem import Posed
 from draisine.estimation.solve import Outcome, Shooting, solve
 from draisine.expr.expression import closest
+from draisine.results.base import Result
 
 Reals = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class Bootstrap:
+class Bootstrap(Result):
     """Estimates from data drawn anew, (draws, unknowns)."""
 
     names: tuple[str, ...]
@@ -31,7 +34,7 @@ class Bootstrap:
 
     def _of(self, name: str) -> Reals:
         if name not in self.names:
-            raise KeyError(f"{name!r} was not looked for{closest(name, self.names)}")
+            raise UnknownNameError(f"{name!r} was not looked for{closest(name, self.names)}")
         return np.asarray(self.estimates[:, self.names.index(name)])
 
     def interval(self, name: str, level: float = 0.95) -> tuple[float, float]:
@@ -41,6 +44,13 @@ class Bootstrap:
 
     def deviation(self, name: str) -> float:
         return float(np.std(self._of(name), ddof=1))
+
+    def _table(self) -> Mapping[str, Any]:
+        return dict(zip(self.names, self.estimates.T, strict=True))
+
+    def __str__(self) -> str:
+        told = ", ".join(f"{name} ± {self.deviation(name):.3g}" for name in self.names)
+        return f"{len(self.estimates)} estimates from data drawn anew: {told}"
 
 
 def bootstrap(
@@ -56,10 +66,12 @@ def bootstrap(
 ) -> Bootstrap:
     """Draw residuals of every channel with replacement, `block` following ones at a time, and fit again from the estimate."""
     if count < 2 or block < 1:
-        raise ValueError(f"bootstrap: count must be two or more and block one or more, got {count} and {block}")
+        raise ArgumentError(f"bootstrap: count must be two or more and block one or more, got {count} and {block}")
     noisy = any(r.noisy for r in posed.recordings)
     if noisy and block > 1:
-        raise ValueError(f"bootstrap: where inputs are noisy no residuals are drawn, and none in blocks of {block}; leave it out")
+        raise ArgumentError(
+            f"bootstrap: where inputs are noisy no residuals are drawn, and none in blocks of {block}; leave it out"
+        )
     random = np.random.default_rng(seed)
     taken = posed.samples + len(best.prior) - best.freedom
     share = float(np.sqrt(posed.samples / max(posed.samples - taken, 1)))  # residuals of a fit are smaller than the noise

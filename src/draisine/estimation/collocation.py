@@ -21,9 +21,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.codegen.jit.kernel import Kernel, compile
+from draisine.errors import ArgumentError
 from draisine.estimation.experiment_data import Recording
 from draisine.estimation.window_layout import edges_of
-from draisine.model.errors import ModelError
 from draisine.program.dae_residual import Implicit
 from draisine.program.equations import Equations
 from draisine.program.program import Program
@@ -79,7 +79,7 @@ class Elements:
     def check(self, equations: Equations) -> None:
         """Algebraic unknowns need a scheme whose last node is the end, and whose first is not the beginning."""
         if isinstance(equations.dynamics, Implicit) and self.scheme != "radau":
-            raise ModelError(
+            raise ArgumentError(
                 f"{equations.name} is given as 0 = F(t, x, ẋ): of the schemes of collocation {self.scheme!r} does not serve; use "
                 "Collocation('radau', …)"
             )

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from draisine.estimation.fit import Fit
+from draisine.results.base import Result, figure
 
 Reals = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class Coverage:
+class Coverage(Result):
     """Over many data sets: estimates and standard deviations, (sets, names), and which intervals hold the truth."""
 
     names: tuple[str, ...]
@@ -44,6 +46,14 @@ class Coverage:
 
         low, high = binom.ppf([chance / 2, 1 - chance / 2], self.sets, self.level)
         return float(low) / self.sets, float(high) / self.sets
+
+    def _table(self) -> Mapping[str, Any]:
+        told = {"share": list(self.shares.values()), "bias": list(self.bias.values())}
+        return {"parameter": list(self.names), "truth": self.truth, **told}
+
+    def plot(self, **options: Any) -> Any:
+        """How often intervals hold the truth; see `draisine.view.plots.fits`."""
+        return figure("plots.fits.coverage_figure", list(self.shares.items()), self.level, self.limits(), **options)
 
     def __str__(self) -> str:
         width = max(len(n) for n in self.names)

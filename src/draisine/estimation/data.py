@@ -17,18 +17,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from draisine.errors import DataError, UnitError
 from draisine.expr.expression import closest
-from draisine.expr.units import Unit, UnitError, parse_unit
+from draisine.expr.units import Unit, parse_unit
 from draisine.results.trajectory import Trajectory
 
 Reals = NDArray[np.float64]
 
 TIMES = ("time", "t", "timestamp", "time_stamp", "datetime", "seconds")  # names under which time is looked for
 _HEADER = re.compile(r"^\s*(?P<name>.*?)\s*(?:\[(?P<square>[^\]]*)\]|\((?P<round>[^)]*)\))?\s*$")
-
-
-class DataError(ValueError):
-    """Something in the data is wrong; the message names the column and the cure."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -192,7 +189,8 @@ def _read_text(path: Path) -> Any:
     try:
         table = pandas.read_csv(path, comment="#", skipinitialspace=True, encoding="utf-8-sig", sep=None, engine="python")
     except UnicodeDecodeError:
-        raise DataError(f"{path.name}: not a text in UTF-8; save it in that encoding") from None
+        line = path.read_bytes().decode("utf-8", errors="replace").partition("\ufffd")[0].count("\n") + 1
+        raise DataError(f"{path}, line {line}: not a text in UTF-8; save it in that encoding") from None
     except (csv.Error, pandas.errors.ParserError, pandas.errors.EmptyDataError) as problem:
         raise DataError(
             f"{path.name}: no table of columns under a header ({problem}); write one such as 'time [s],lean [deg]', then rows of "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol
@@ -10,7 +10,9 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from draisine.errors import ArgumentError, UnknownNameError
 from draisine.estimation.identifiability import Telling
+from draisine.results.base import Result
 
 Reals = NDArray[np.float64]
 
@@ -60,14 +62,14 @@ class Instants:
 
     def __post_init__(self) -> None:
         if self.count < 1 or not self.first >= 0.0:
-            raise ValueError(f"Instants: one or more, the first at 0 s or later, got {self.count!r} from {self.first!r} s on")
+            raise ArgumentError(f"Instants: one or more, the first at 0 s or later, got {self.count!r} from {self.first!r} s on")
 
 
 # ------------------------------------------------------------------------------------------------------------- result
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Design:
+class Design(Result):
     """Experiments that tell most: what to choose in each, when to measure, and what to expect of the estimate.
 
     `chosen[0]["speed"]` is the choice for the first experiment; `deviation("trail")` the standard deviation to expect; `telling`
@@ -92,8 +94,12 @@ class Design:
     def deviation(self, name: str) -> float:
         """The standard deviation to expect of an unknown."""
         if name not in self.deviations:
-            raise KeyError(f"{name!r} is not among the unknowns {', '.join(self.deviations)}")
+            raise UnknownNameError(f"{name!r} is not among the unknowns {', '.join(self.deviations)}")
         return self.deviations[name]
+
+    def _table(self) -> Mapping[str, Any]:
+        deviations = list(self.deviations.values())
+        return {"unknown": list(self.deviations), "unit": list(self.units), "deviation": deviations}
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON takes it; None where nothing is told."""

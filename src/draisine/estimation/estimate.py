@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.estimation.data import DataError
+from draisine.errors import DataError
 from draisine.estimation.fit import Fit, Trial
 from draisine.estimation.identifiability import Telling
 from draisine.estimation.losses import Loss

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from draisine.dynamics.derive import derive
 from draisine.dynamics.input_laws import with_laws
+from draisine.errors import ArgumentError, SolverError
 from draisine.estimation.data import Experiment
 from draisine.estimation.design_criteria import Criterion, Design, Determinant, Instants, Variance
 from draisine.estimation.experiment_data import Recording
@@ -24,7 +25,6 @@ from draisine.estimation.problem import Posed, pose
 from draisine.estimation.single_shooting import SingleShooting, predict
 from draisine.expr.expression import Expr
 from draisine.expr.tree import names as names_in
-from draisine.model.errors import ModelError
 from draisine.model.items import Parameter, System
 from draisine.model.model import Model
 from draisine.model.quantities import amount_in
@@ -85,7 +85,7 @@ def design_experiment(
     wanted = criterion or (Variance(about) if about is not None else Determinant())
     aim = getattr(wanted, "of", None)
     if aim is not None and aim not in posed.names:
-        raise ModelError(f"{aim!r} shall be told best, but is not among the unknowns {', '.join(posed.names)}")
+        raise ArgumentError(f"{aim!r} shall be told best, but is not among the unknowns {', '.join(posed.names)}")
     search = _Search(posed, wanted, method or SingleShooting(), max(int(trials), 1), seed, progress)
     return search.run()
 
@@ -135,20 +135,20 @@ class _Asked:
 
     def check(self) -> None:
         if not (np.isfinite(self.until) and self.until > 0.0):
-            raise ValueError(f"until: how long an experiment takes, in seconds; it must be positive, got {self.until!r}")
+            raise ArgumentError(f"until: how long an experiment takes, in seconds; it must be positive, got {self.until!r}")
         if isinstance(self.unknown, str):
-            raise TypeError(f"unknown: give a list of names, e.g. ['{self.unknown}']")
+            raise ArgumentError(f"unknown: give a list of names, e.g. ['{self.unknown}']")
         if self.experiments < 1:
-            raise ValueError(f"experiments: one or more, got {self.experiments}")
+            raise ArgumentError(f"experiments: one or more, got {self.experiments}")
         for name, pair in self.choose.items():
             low, high = pair
             if not (np.isfinite(low) and np.isfinite(high) and low < high):
-                raise ModelError(f"choose: the range of {name!r} must be (low, high), got {pair!r}")
+                raise ArgumentError(f"choose: the range of {name!r} must be (low, high), got {pair!r}")
             if name in self.unknown or f"{START}{name}" in self.unknown:
-                raise ModelError(f"choose: {name!r} is unknown; it cannot be chosen")
+                raise ArgumentError(f"choose: {name!r} is unknown; it cannot be chosen")
         for name, size in self.priors.items():
             if name not in self.unknown or not size > 0.0:
-                raise ModelError(
+                raise ArgumentError(
                     f"priors: standard deviations of unknowns are wanted, by name and positive; got {name!r}: {size!r}"
                 )
 
@@ -156,7 +156,7 @@ class _Asked:
     def times(self) -> Reals:
         if isinstance(self.samples, Instants):
             if not self.samples.first < self.until:
-                raise ValueError(
+                raise ArgumentError(
                     f"samples: the first instant, {self.samples.first:g} s, must come before until = {self.until:g} s"
                 )
             return np.linspace(self.samples.first, self.until, max(self.samples.count, 2))
@@ -202,7 +202,7 @@ def _times(samples: Any, until: float) -> Reals:
         np.linspace(0.0, until, samples) if isinstance(samples, int) else np.sort(np.asarray(samples, dtype=float).reshape(-1))
     )
     if not len(times) or times[0] < 0.0 or times[-1] > until:
-        raise ValueError(f"samples: instants between 0 and until = {until:g} s, or how many, got {samples!r}")
+        raise ArgumentError(f"samples: instants between 0 and until = {until:g} s, or how many, got {samples!r}")
     return times
 
 
@@ -303,7 +303,7 @@ class _Search:
             best = self._improved([begun[i] for i in np.argsort(values)[:LOCAL] if values[i] < USELESS])
         telling = self.telling(best)
         if telling is None:
-            raise ModelError(f"{q.base.equations.name}: no design reaches its last sample; {self._trouble}")
+            raise SolverError(f"{q.base.equations.name}: no design reaches its last sample; {self._trouble}")
         settings = [q.settings(best[k * q.each : (k + 1) * q.each]) for k in range(q.experiments)]
         return Design(
             q.base.equations.name,

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from draisine.errors import ArgumentError, UnknownNameError
 from draisine.estimation.bootstrap import Bootstrap, bootstrap
 from draisine.estimation.identifiability import Telling
 from draisine.estimation.losses import Loss
@@ -18,6 +19,7 @@ from draisine.estimation.problem import Posed
 from draisine.estimation.profiles import Profile, profile
 from draisine.estimation.solve import Outcome, Shooting
 from draisine.expr.expression import closest
+from draisine.results.base import Result, figure
 
 Reals = NDArray[np.float64]
 
@@ -35,7 +37,7 @@ class Trial:
 
 
 @dataclass(frozen=True, eq=False)
-class Fit:
+class Fit(Result):
     """Parameters found in data: `fit["trail"]`, `fit.interval("trail")`, `print(fit)`.
 
     - `parameters`: all parameters of the model, for `simulate(…, parameters=fit.parameters)`.
@@ -68,7 +70,7 @@ class Fit:
 
     def _index(self, name: str) -> int:
         if name not in self.names:
-            raise KeyError(f"{name!r} was not looked for{closest(name, self.names)}")
+            raise UnknownNameError(f"{name!r} was not looked for{closest(name, self.names)}")
         return self.names.index(name)
 
     def __getitem__(self, name: str) -> float:
@@ -108,7 +110,7 @@ class Fit:
         from scipy.stats import norm, t
 
         if not 0.0 < level < 1.0:
-            raise ValueError(f"level: an interval holds the truth with a probability between 0 and 1, got {level!r}")
+            raise ArgumentError(f"level: an interval holds the truth with a probability between 0 and 1, got {level!r}")
         share = 0.5 + 0.5 * level
         return float(norm.ppf(share) if self.noise_given else t.ppf(share, max(self.outcome.freedom, 1)))
 
@@ -258,7 +260,22 @@ class Fit:
             "warnings": list(self.warnings),
         }
 
-    if TYPE_CHECKING:  # given by draisine.view.drawn
+    def _table(self) -> Mapping[str, Any]:
+        sides = [self.interval(name) for name in self.names]
+        values = {"value": [self[n] for n in self.names], "deviation": [self.deviations[n] for n in self.names]}
+        low, high = ([pair[k] for pair in sides] for k in (0, 1))
+        return {"unknown": list(self.names), "unit": list(self.posed.units), **values, "low": low, "high": high}
 
-        def plot(self, **options: Any) -> Any: ...
-        def plot_intervals(self, truth: dict[str, float] | None = None, **options: Any) -> Any: ...
+    def plot(self, **options: Any) -> Any:
+        """Measured and predicted channels over time, residuals beside them; see `draisine.view.plots.fits`."""
+        panels = [
+            (r.name, channel.column, channel.unit, r.times, r.values[:, i], predicted[:, i], residuals[:, i])
+            for r, predicted, residuals in zip(self.posed.recordings, self.outcome.predicted, self.residuals, strict=True)
+            for i, channel in enumerate(r.channels)
+        ]
+        return figure("plots.fits.measured_and_predicted", panels, **options)
+
+    def plot_intervals(self, truth: dict[str, float] | None = None, **options: Any) -> Any:
+        """95 % intervals of the unknowns, relative to their values; see `draisine.view.plots.fits`."""
+        rows = [(name, self[name], *self.interval(name)) for name in self.names]
+        return figure("plots.fits.intervals", rows, truth or {}, **options)

@@ -6,11 +6,15 @@ changes; data tell it to within 1/s. Where that is more than the unknowns themse
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from draisine.results.base import Result
 
 Reals = NDArray[np.float64]
 
@@ -36,7 +40,7 @@ class Combination:
 
 
 @dataclass(frozen=True, eq=False)
-class Telling:
+class Telling(Result):
     """What data tell about unknowns, at given values of these.
 
     - `deviations`: relative standard deviation of every unknown, whatever the others are; infinite where nothing is told.
@@ -104,6 +108,10 @@ class Telling:
     def well(self) -> tuple[str, ...]:
         """Unknowns that are told to within a tenth of their size, whatever the others are."""
         return tuple(n for n, d in self.deviations.items() if d <= WELL)
+
+    def _table(self) -> Mapping[str, Any]:
+        told = {"deviation": list(self.deviations.values()), "alone": list(self.alone.values())}
+        return {"unknown": list(self.names), **told}
 
     def __str__(self) -> str:
         width = max(len(n) for n in self.names)

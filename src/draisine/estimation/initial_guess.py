@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from draisine.errors import ArgumentError, SolverError
 from draisine.estimation.collocation import Elements
 from draisine.estimation.experiment_data import Recording
 from draisine.estimation.experiment_start import begun, start_problem
@@ -16,7 +17,6 @@ from draisine.estimation.tangent_coordinates import spread_of, steady_choice, ta
 from draisine.estimation.window_chain import Chain, white
 from draisine.estimation.window_layout import Layout
 from draisine.estimation.windows import Passage, Windows
-from draisine.model.errors import ModelError
 from draisine.simulation.methods.method import Method
 
 Reals = NDArray[np.float64]
@@ -44,7 +44,7 @@ class Cut:
 def chains_of(posed: Posed, cut: Cut, theta: Reals, sigmas: Reals) -> tuple[Chain, ...]:
     """Windows with first starts, from a pass that corrects the start of each window by what is measured in it."""
     if posed.starts:
-        raise ModelError(
+        raise ArgumentError(
             "unknown: with windows or collocation the start of every experiment is found anyway; leave "
             f"{', '.join(f'start.{s}' for s in posed.starts)} out"
         )
@@ -87,7 +87,7 @@ def _corrected(
     predicted = tangent.values(t, x[None], u, p)[0]
     passage = windows.passage(i, x, p)
     if passage is None:
-        raise ModelError(
+        raise SolverError(
             f"{windows.recording.name}: the window from {windows.begins[i]:g} s does not reach its end; shorten the windows, or "
             "guess the start and the unknowns better"
         )
@@ -112,7 +112,7 @@ def _carried(windows: Windows, i: int, x: Reals, p: Reals, passage: Passage) -> 
     t, u = windows.begins[i + 1 : i + 2], windows.inputs[i + 1 : i + 2]
     found = windows.tangent.settled(t, x[None], u, p, passage.end[None])
     if found is None:
-        raise ModelError(
+        raise SolverError(
             f"{windows.recording.name}: no state keeps the constraints at {windows.begins[i + 1]:g} s; shorten windows"
         )
     return np.asarray(found[0])

@@ -7,11 +7,11 @@ from typing import Any
 
 from draisine.control.design.closed_loop import with_expressions
 from draisine.dynamics.derive import derive
-from draisine.estimation.data import DataError, Experiment
+from draisine.errors import ArgumentError, DataError, UnitError
+from draisine.estimation.data import Experiment
 from draisine.expr.expression import Expr, closest
 from draisine.expr.tree import names as names_in
-from draisine.expr.units import UnitError, quantity, quantity_in
-from draisine.model.errors import ModelError
+from draisine.expr.units import quantity, quantity_in
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.model.quantities import amount_in
@@ -33,7 +33,7 @@ def with_laws_of(
     rest: dict[str, Any] = {}
     for name, what in inputs.items():
         if name not in units:
-            raise ModelError(f"inputs: {plain.name} has no input {name!r}{closest(name, list(units))}")
+            raise ArgumentError(f"inputs: {plain.name} has no input {name!r}{closest(name, list(units))}")
         if isinstance(what, str) and not any(what in e.columns for e in experiments):
             what = _said(name, what, units[name], plain, experiments)
         if isinstance(what, Expr):
@@ -51,7 +51,7 @@ def _said(name: str, text: str, unit: str, equations: Equations, experiments: Se
         try:
             constant = quantity_in(text, unit, f"input {name!r}")
         except UnitError as problem:
-            raise ModelError(str(problem)) from None
+            raise ArgumentError(str(problem)) from None
         if constant is not None:
             return constant
     groups = (equations.parameters, equations.coordinates, equations.velocities, equations.outputs, equations.inputs)
@@ -65,7 +65,7 @@ def _said(name: str, text: str, unit: str, equations: Equations, experiments: Se
     law = amount_in(text, None, f"law of input {name!r}")
     for used in sorted(set(names_in(law)) - known):
         if used in columns:
-            raise ModelError(
+            raise ArgumentError(
                 f"inputs: the law of {name!r} uses the column {used!r}; an input follows a law of the model's quantities, or a "
                 "column alone"
             )

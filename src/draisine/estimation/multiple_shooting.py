@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from draisine.errors import ArgumentError, SolverError
 from draisine.estimation.collocation import Collocating, Elements, mesh_of
 from draisine.estimation.initial_guess import Cut, chains_of
 from draisine.estimation.losses import Loss
@@ -21,7 +22,6 @@ from draisine.estimation.problem import Posed
 from draisine.estimation.window_chain import Chain, Noise, Shot, shoot, shot_of, white
 from draisine.estimation.window_layout import windows_of
 from draisine.estimation.windows import Passage
-from draisine.model.errors import ModelError
 from draisine.program.dae_residual import Implicit
 from draisine.program.equations import Equations
 from draisine.simulation.methods.dop853 import DOP853
@@ -56,7 +56,7 @@ class MultipleShooting:
 
     def __post_init__(self) -> None:
         if not self.window > 0.0:
-            raise ValueError(f"MultipleShooting: window is a time in seconds, got {self.window!r}")
+            raise ArgumentError(f"MultipleShooting: window is a time in seconds, got {self.window!r}")
 
     def cut(self, equations: Equations) -> Cut:
         """Windows of this length."""
@@ -145,7 +145,7 @@ def _begun(posed: Posed, theta: Reals, chains: Sequence[Chain], sigmas: Reals, t
     for chain in chains:
         found = chain.passages(p)
         if found is None:
-            raise ModelError(f"{chain.windows.recording.name}: a window does not reach its end; shorten the windows")
+            raise SolverError(f"{chain.windows.recording.name}: a window does not reach its end; shorten the windows")
         passages.append(found)
     gaps = (tolerance * _told_alone(chain, found, sigmas) for chain, found in zip(chains, passages, strict=True))
     return shot_of(posed, theta, chains, passages, Noise(sigmas, tuple(gaps)), loss)

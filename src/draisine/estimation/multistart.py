@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from draisine.errors import ArgumentError, ModelError, SolverError
 from draisine.estimation.fit import Trial
 from draisine.estimation.losses import Loss
 from draisine.estimation.problem import Posed
 from draisine.estimation.solve import Outcome, Progress, Shooting, solve
-from draisine.model.errors import ModelError
 from draisine.numerics.parallel.executor import spread
 from draisine.numerics.parallel.job import Errand
 
@@ -29,7 +29,7 @@ class MultiStart:
 
     def __post_init__(self) -> None:
         if self.count < 1:
-            raise ValueError(f"MultiStart: count is how many fits are made, one or more, got {self.count!r}")
+            raise ArgumentError(f"MultiStart: count is how many fits are made, one or more, got {self.count!r}")
 
     def begins(self, posed: Posed) -> list[Reals]:
         """Where the fits begin."""
@@ -37,7 +37,7 @@ class MultiStart:
         count = len(posed.unknowns)
         if not (np.isfinite(low[:count]).all() and np.isfinite(high[:count]).all()):
             loose = [u.name for u in posed.unknowns if not (np.isfinite(u.low) and np.isfinite(u.high))]
-            raise ModelError(
+            raise ArgumentError(
                 f"starts: points are drawn between sides, which {', '.join(loose)} do not have; write {{name: (low, high)}}"
             )
         random = np.random.default_rng(self.seed)
@@ -69,7 +69,7 @@ class _Fits:
         """What a fit found, or why it did not: a start from which the model does not reach the data is one trial lost."""
         try:
             return self.outcome(number)
-        except ModelError as problem:
+        except (ModelError, SolverError) as problem:
             return str(problem)
 
     def trial(self, number: int) -> Trial | str:
@@ -118,5 +118,5 @@ def best_of_several(
                 progress(f"start {len(told)} of {starts.count}: sum of squares {trial.squares:.6g}, best {best[0]:.6g}")
     if best is None:
         first = next(reason for _, reason in sorted(told.items()) if isinstance(reason, str))
-        raise ModelError(f"starts: none of {starts.count} reaches the data; the first: {first}")
+        raise SolverError(f"starts: none of {starts.count} reaches the data; the first: {first}")
     return kept or fits.outcome(best[1]), tuple(trial for _, trial in sorted(told.items()) if isinstance(trial, Trial))

@@ -11,14 +11,14 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.estimation.data import DataError, Experiment, experiments_of
+from draisine.errors import ArgumentError, DataError, UnitError
+from draisine.estimation.data import Experiment, experiments_of
 from draisine.estimation.experiment_data import Channel, Drive, Recording
 from draisine.estimation.input_laws import with_laws_of
 from draisine.estimation.interpolation import Linear, Smooth
 from draisine.estimation.measurement import measurable
 from draisine.expr.expression import SX_FUNCTIONS, Expr, closest, evaluate, parse
-from draisine.expr.units import UnitError, fits, quantity_in
-from draisine.model.errors import ModelError
+from draisine.expr.units import fits, quantity_in
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.program.equations import Equations
@@ -125,14 +125,14 @@ class Posed:
             if name in values:
                 return values[name]
             if name in on_the_way:
-                raise ModelError(f"relations: {' → '.join([*on_the_way, name])} goes round in a circle")
+                raise ArgumentError(f"relations: {' → '.join([*on_the_way, name])} goes round in a circle")
             if name in self.relations:
                 on_the_way.append(name)
                 values[name] = ca.SX(evaluate(self.relations[name], value, SX_FUNCTIONS))
                 on_the_way.pop()
                 return values[name]
             if name not in names:
-                raise ModelError(f"relations: {self.equations.name} has no parameter {name!r}{closest(name, names)}")
+                raise ArgumentError(f"relations: {self.equations.name} has no parameter {name!r}{closest(name, names)}")
             return ca.SX(float(self.fixed[names.index(name)]))
 
         told = ca.vertcat(*[value(n) for n in names])
@@ -184,7 +184,7 @@ def pose(
     for name in related:
         _place(name, names, "relations", equations.name)
     if isinstance(unknown, str):
-        raise TypeError(f"unknown: give a list of names, e.g. ['{unknown}']")
+        raise ArgumentError(f"unknown: give a list of names, e.g. ['{unknown}']")
     told = {n.removeprefix(START): v for n, v in (guess or {}).items() if n.startswith(START)}
     wishes = [{**w, **told} for w in _wishes(start, experiments)]
     recordings = tuple(recording_of(equations, e, measured, driving, w) for e, w in zip(experiments, wishes, strict=True))
@@ -198,13 +198,13 @@ def pose(
 def _finite(value: Any, what: str) -> float:
     number = float(value)
     if not np.isfinite(number):
-        raise ModelError(f"{what} is {number:g}; it must be a finite number")
+        raise ArgumentError(f"{what} is {number:g}; it must be a finite number")
     return number
 
 
 def _place(name: str, names: Sequence[str], where: str, model: str) -> int:
     if name not in names:
-        raise ModelError(f"{where}: {model} has no parameter {name!r}{closest(name, names)}")
+        raise ArgumentError(f"{where}: {model} has no parameter {name!r}{closest(name, names)}")
     return list(names).index(name)
 
 
@@ -226,7 +226,7 @@ def _unknowns(
     sides = dict(unknown) if isinstance(unknown, Mapping) else dict.fromkeys(unknown, None)
     for name in guess:
         if name not in sides:
-            raise ModelError(f"guess: {name!r} is not among the unknowns{closest(name, list(sides))}")
+            raise ArgumentError(f"guess: {name!r} is not among the unknowns{closest(name, list(sides))}")
     found: list[Unknown] = []
     starts: dict[str, tuple[float, float]] = {}
     for name, pair in sides.items():
@@ -237,15 +237,15 @@ def _unknowns(
             continue
         _place(name, [*names, *(f"{START}{w}" for w in recordings[0].wishes)], "unknown", equations.name)
         if name in related:
-            raise ModelError(f"unknown: {name!r} follows from a relation ({related[name]}); it cannot be found as well")
+            raise ArgumentError(f"unknown: {name!r} follows from a relation ({related[name]}); it cannot be found as well")
         value = float(guess.get(name, fixed[names.index(name)]))
         if not low <= value <= high:
             if name in guess:
-                raise ModelError(f"guess of {name!r} is {value:g}, outside of {low:g} … {high:g}")
+                raise ArgumentError(f"guess of {name!r} is {value:g}, outside of {low:g} … {high:g}")
             value = 0.5 * (low + high)
         found.append(Unknown(name, units[name], value, low, high))
     if not found and not starts:
-        raise ModelError("unknown: name at least one parameter that is to be found")
+        raise ArgumentError("unknown: name at least one parameter that is to be found")
     return tuple(found), starts
 
 
@@ -255,9 +255,9 @@ def _sides(name: str, pair: Any) -> tuple[float, float]:
     try:
         low, high = (float(side) for side in pair)
     except (TypeError, ValueError):
-        raise ModelError(f"unknown {name!r}: the sides must be two numbers, (low, high), got {pair!r}") from None
+        raise ArgumentError(f"unknown {name!r}: the sides must be two numbers, (low, high), got {pair!r}") from None
     if not low < high:
-        raise ModelError(f"unknown {name!r}: the sides must be (low, high), got ({low:g}, {high:g})")
+        raise ArgumentError(f"unknown {name!r}: the sides must be (low, high), got ({low:g}, {high:g})")
     return low, high
 
 
@@ -266,11 +266,11 @@ def _refuse_start(name: str, low: float, high: float, recordings: Sequence[Recor
     wish = name.removeprefix(START)
     for r in recordings:
         if wish not in r.wishes:
-            raise ModelError(
+            raise ArgumentError(
                 f"unknown {name!r}: the start of {r.name} does not mention {wish!r}; give a first guess, start={{{wish!r}: …}}"
             )
         if not low <= _value(r.wishes[wish]) <= high:
-            raise ModelError(
+            raise ArgumentError(
                 f"unknown {name!r}: {r.name} starts with {_value(r.wishes[wish]):g}, outside of {low:g} … {high:g}; start "
                 "between them"
             )
@@ -282,9 +282,9 @@ def _priors(
     known = [*(u.name for u in unknowns), *(f"{START}{s}" for s in starts)]
     for name, (mean, deviation) in priors.items():
         if name not in known:
-            raise ModelError(f"priors: {name!r} is not among the unknowns{closest(name, known)}")
+            raise ArgumentError(f"priors: {name!r} is not among the unknowns{closest(name, known)}")
         if not (np.isfinite(mean) and deviation > 0.0):
-            raise ModelError(
+            raise ArgumentError(
                 f"priors: of {name!r} a mean and a positive standard deviation are wanted, got ({mean:g}, {deviation:g})"
             )
     return {name: (float(mean), float(deviation)) for name, (mean, deviation) in priors.items()}
@@ -306,7 +306,7 @@ def recording_of(
     for column, what in told.items():
         quantity, sigma = what if isinstance(what, tuple) else (what, None)
         if quantity not in known:
-            raise ModelError(f"measured: {equations.name} has no quantity {quantity!r}{closest(quantity, list(known))}")
+            raise ArgumentError(f"measured: {equations.name} has no quantity {quantity!r}{closest(quantity, list(known))}")
         values = experiment.column(column)
         unit = known[quantity].unit
         _fitting(experiment, column, quantity, unit)
@@ -372,7 +372,7 @@ def _inputs(equations: Equations, experiment: Experiment, inputs: Mapping[str, A
         recorded[name] = Drive(what.column, _deviation(what.noise, units[name], what.column), what)
     noisy = [drive.column for drive in recorded.values() if drive.sigma is not None]
     if len(set(noisy)) < len(noisy):
-        raise ModelError(
+        raise ArgumentError(
             f"inputs: one column drives two inputs with noise ({', '.join(noisy)}); give the noise once, by one input"
         )
     return recorded, constants

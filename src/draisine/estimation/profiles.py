@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from draisine.errors import ArgumentError
 from draisine.estimation.losses import Loss
 from draisine.estimation.problem import Posed
 from draisine.estimation.solve import Outcome, Shooting, fixed_at, solve
+from draisine.results.base import Result, figure
 
 Reals = NDArray[np.float64]
 
@@ -20,7 +24,7 @@ LOOSE = 0.05  # of the quantile: a search that has come so near may end for lack
 
 
 @dataclass(frozen=True, eq=False)
-class Profile:
+class Profile(Result):
     """Values of an unknown and the root of the growth of the sum of squares there, signed; `low` and `high` bound the interval.
 
     A straight line says that linearisation serves; a bend shows by how much it does not.
@@ -36,6 +40,16 @@ class Profile:
     def interval(self) -> tuple[float, float]:
         return self.low, self.high
 
+    def _table(self) -> Mapping[str, Any]:
+        return {self.name: self.values, "root": self.roots}
+
+    def plot(self, **options: Any) -> Any:
+        """The root of the growth of the sum of squares along one unknown; see `draisine.view.plots.fits`."""
+        return figure("plots.fits.likelihood_profile", self.name, self.values, self.roots, self.low, self.high, **options)
+
+    def __str__(self) -> str:
+        return f"{self.name}: from {self.low:.6g} to {self.high:.6g} by the profile of its likelihood"
+
 
 def profile(
     posed: Posed,
@@ -49,7 +63,7 @@ def profile(
 ) -> Profile:
     """Search on both sides for where the root of the growth is the quantile."""
     if not np.isfinite(deviation):
-        raise ValueError(f"{name}: the data do not tell it, so that its likelihood has no sides")
+        raise ArgumentError(f"{name}: the data do not tell it, so that its likelihood has no sides")
     at = posed.names.index(name)
     points: dict[float, float] = {float(best.unknowns[at]): 0.0}
     sides = []

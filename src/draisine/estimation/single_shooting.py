@@ -8,15 +8,14 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from draisine.errors import ArgumentError, SolverError, StartError
 from draisine.estimation.experiment_start import begun, start_problem
 from draisine.estimation.measurement import observer
 from draisine.estimation.problem import Posed
-from draisine.model.errors import ModelError
 from draisine.program.dae_residual import Implicit
 from draisine.program.equations import Equations
 from draisine.program.variational import Direction
 from draisine.results.status import Ending
-from draisine.simulation.initial.result import InconsistentStart
 from draisine.simulation.methods.method import Method
 from draisine.simulation.sensitivity import VariedEquations, VariedRun, initial_slopes, integrate_varied, sizes_of
 
@@ -95,7 +94,7 @@ class Predictor:
         values, slopes = np.full(shape, np.nan), np.full((*shape, len(self._directions)), np.nan)
         try:
             begin = self._start(key, starts, p)
-        except InconsistentStart as problem:
+        except StartError as problem:
             return values, slopes, str(problem)
         run = integrate_varied(
             recording.moved_by(begin.equations),
@@ -157,7 +156,7 @@ def refuse_noisy_inputs(posed: Posed) -> None:
     """One run takes inputs as they were recorded: their noise would make gains too small, and intervals too narrow."""
     for recording in posed.recordings:
         for name, drive in recording.noisy:
-            raise ModelError(
+            raise ArgumentError(
                 f"{recording.name}: the column {drive.column!r} of the input {name!r} is said to be noisy, and one run from the "
                 "start would take it as it is; use method=MultipleShooting(window, known_start=True), or leave its noise out"
             )
@@ -168,7 +167,9 @@ def refuse_growth(posed: Posed, found: list[Predicted]) -> None:
     for recording, one in zip(posed.recordings, found, strict=True):
         cure = "use method=MultipleShooting(…), or guess the unknowns and the start better"
         if one.trouble:
-            raise ModelError(f"{recording.name}: from the guess, the model does not reach the last sample: {one.trouble}; {cure}")
+            raise SolverError(
+                f"{recording.name}: from the guess, the model does not reach the last sample: {one.trouble}; {cure}"
+            )
         by_start = np.abs(one.by[..., len(posed.unknowns) :])
         if by_start.size == 0:
             continue
@@ -177,7 +178,7 @@ def refuse_growth(posed: Posed, found: list[Predicted]) -> None:
         growth = np.where(early > 0.0, late / np.where(early > 0.0, early, 1.0), 0.0)
         worst = int(growth.argmax())
         if growth[worst] > GROWTH:
-            raise ModelError(
+            raise SolverError(
                 f"{recording.name}: changes of {posed.names[len(posed.unknowns) + worst]} grow {growth[worst]:.1g} times until "
                 f"the last sample; one run from the start cannot be fitted to data; {cure}"
             )

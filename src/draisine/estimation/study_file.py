@@ -20,12 +20,12 @@ Further tables: guess, parameters, relations, priors.
 
 from __future__ import annotations
 
-import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
+from draisine.errors import ArgumentError, DataError, UnitError
 from draisine.estimation.estimate import estimate
 from draisine.estimation.fit import Fit
 from draisine.estimation.interpolation import Smooth
@@ -36,11 +36,13 @@ from draisine.estimation.single_shooting import SingleShooting
 from draisine.estimation.solve import Progress, Shooting
 from draisine.expr.expression import closest
 from draisine.expr.units import Measured, quantity
-from draisine.model.errors import ModelError
+from draisine.model.toml_files import content_of, placed, read_text
 
 LOSSES: Mapping[str, type[Huber] | type[SoftL1] | type[Cauchy]] = {"huber": Huber, "soft_l1": SoftL1, "cauchy": Cauchy}
 TABLES = ("unknown", "measured", "inputs", "start", "guess", "parameters", "relations", "priors")
 WORDS = ("model", "window", "intervals", "loss", "starts", *TABLES)
+
+Made = TypeVar("Made")
 
 
 @dataclass(frozen=True)
@@ -63,38 +65,61 @@ class EstimationStudy:
 
 def read_study(path: str | Path) -> EstimationStudy:
     """Read an estimation from a TOML file."""
-    place = Path(path)
-    said = words_in(place, "an estimation", WORDS, ("unknown", "measured"))
-    if said.get("loss") is not None and said["loss"] not in LOSSES:
-        raise ModelError(f"{place.name}: loss {said['loss']!r} is none of {', '.join(LOSSES)}")
+    return from_file(path, lambda said: _study(said, Path(path).name))
+
+
+def _study(said: dict[str, Any], where: str) -> EstimationStudy:
+    check_words(said, "an estimation", WORDS, TABLES, ("unknown", "measured"))
+    if said.get("loss") is not None and said["loss"] not in tuple(LOSSES):
+        raise DataError(f"loss {said['loss']!r} is none of {', '.join(LOSSES)}")
     tables = {name: {k: _plain(v) for k, v in said[name].items()} for name in TABLES if name in said}
-    unknown = {k: tuple(v) if v else (float("-inf"), float("inf")) for k, v in tables.pop("unknown").items()}
     measured = tables.pop("measured")
     return EstimationStudy(
-        str(said["model"]),
-        unknown,
+        said["model"],
+        {name: _sides(name, both) for name, both in tables.pop("unknown").items()},
         {k: tuple(v) if isinstance(v, list) else v for k, v in measured.items()},
         {name: {k: input_of(v) for k, v in table.items()} for name, table in _amounts(tables).items()},
-        method_of(said.get("window"), said.get("intervals"), place.name),
+        method_of(said.get("window"), said.get("intervals"), where),
         LOSSES[said["loss"]]() if "loss" in said else None,
-        MultiStart(int(said["starts"])) if "starts" in said else None,
+        MultiStart(_whole("starts", said["starts"])) if "starts" in said else None,
     )
 
 
-def words_in(place: Path, what: str, words: Sequence[str], tables: Sequence[str]) -> dict[str, Any]:
-    """What a TOML file says, in words that are known; a model and these tables must be there."""
+def _sides(name: str, both: Any) -> tuple[Any, ...]:
+    if not isinstance(both, list) or len(both) not in (0, 2):
+        raise DataError(f"unknown {name!r}: write its sides, [low, high], or [] for none, got {both!r}")
+    return tuple(both) or (float("-inf"), float("inf"))
+
+
+def _whole(name: str, value: Any) -> int:
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise DataError(f"{name}: write a whole number, got {value!r}")
+    return value
+
+
+def from_file(path: str | Path, made: Callable[[dict[str, Any]], Made]) -> Made:
+    """What is made of the content of a TOML file; complaints name the file and the line."""
+    text = read_text(path, DataError)
+    content = content_of(text, str(path), DataError)
     try:
-        said = tomllib.loads(place.read_text(encoding="utf-8"))
-    except tomllib.TOMLDecodeError as problem:
-        raise ModelError(f"{place.name}: {problem}") from None
-    for word in said:
+        return made(content)
+    except (ArgumentError, DataError, UnitError) as problem:
+        raise DataError(placed(str(path), text, str(problem))) from None
+
+
+def check_words(said: Mapping[str, Any], what: str, words: Sequence[str], tables: Sequence[str], needed: Sequence[str]) -> None:
+    """Refuse a file with words that are not known, or without a model and the tables that are needed."""
+    for word, value in said.items():
         if word not in words:
-            raise ModelError(f"{place.name}: nothing is called {word!r} in {what}{closest(word, words)}")
-    for word in ("model", *tables):
+            raise DataError(f"nothing is called {word!r} in {what}{closest(word, words)}")
+        if word in tables and not isinstance(value, dict):
+            raise DataError(f"{word} must be a table, got {value!r}; write it under [{word}]")
+    for word in ("model", *needed):
         if not said.get(word):
-            needed = " and ".join(f"[{table}]" for table in tables)
-            raise ModelError(f"{place.name}: {word!r} is missing; {what} needs a model, {needed}")
-    return said
+            listed = " and ".join(f"[{table}]" for table in needed)
+            raise DataError(f"{word!r} is missing; {what} needs a model, {listed}")
+    if not isinstance(said["model"], str):
+        raise DataError(f"model must be a name in quotes, got {said['model']!r}")
 
 
 @dataclass(frozen=True)
@@ -109,10 +134,10 @@ class _Intervals:
 def method_of(window: Any, intervals: Any, where: str) -> Shooting:
     """The method that a window or a number of intervals means."""
     if window is not None and intervals is not None:
-        raise ModelError(f"{where}: window (multiple shooting) and intervals (collocation) are two methods; give one of them")
+        raise DataError(f"{where}: window (multiple shooting) and intervals (collocation) are two methods; give one of them")
     if intervals is not None:
         if not isinstance(intervals, int) or intervals < 1:
-            raise ModelError(f"{where}: intervals is how many there are, got {intervals!r}")
+            raise DataError(f"{where}: intervals is how many there are, got {intervals!r}")
         return _Intervals(intervals)
     return SingleShooting() if window is None else MultipleShooting(number_of(window))
 
@@ -122,8 +147,8 @@ def input_of(value: Any) -> Any:
     if not isinstance(value, list):
         return value
     words = [word for word in value[1:] if word != "smooth"]
-    if len(words) > 1:
-        raise ModelError(f"{value!r}: write [column, noise], or [column, noise, 'smooth']")
+    if len(words) > 1 or not value:
+        raise DataError(f"{value!r}: write [column, noise], or [column, noise, 'smooth']")
     return Smooth(str(value[0]), *words) if "smooth" in value[1:] else tuple(value)
 
 
@@ -145,6 +170,8 @@ def number_of(value: Any) -> float:
     if isinstance(value, str):
         found = Measured.read(value)
         if found is None:
-            raise ModelError(f"{value!r} is no amount; write a number, or a number with a unit")
+            raise DataError(f"{value!r} is no amount; write a number, or a number with a unit")
         return found
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        raise DataError(f"{value!r} is no amount; write a number, or a number with a unit")
     return float(value)

@@ -19,8 +19,8 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
+from draisine.errors import ArgumentError
 from draisine.estimation.measurement import observer
-from draisine.model.errors import ModelError
 from draisine.program.dae_residual import Implicit
 from draisine.program.equations import Equations
 from draisine.program.variational import Direction
@@ -163,7 +163,7 @@ def tangent_at(
     pushed = np.array([float(q.name in moving) for q in equations.inputs])
     kept = _matter(everything, x, u, p, quantities, pushed)
     if not kept:
-        raise ModelError(f"{equations.name}: {', '.join(quantities)} depend on no state; there is nothing to shoot at")
+        raise ArgumentError(f"{equations.name}: {', '.join(quantities)} depend on no state; there is nothing to shoot at")
     return replace(everything, names=tuple(n for n in naming.names if n in kept))
 
 
@@ -200,5 +200,5 @@ def spread_of(names: tuple[str, ...], values: Reals, given: Mapping[str, float])
     """How far starts of windows may lie from first guesses: what is given, else a fifth of a unit or half of the value."""
     for name in given:
         if name not in names:
-            raise ModelError(f"spread: {name!r} is not among the deviations that matter: {', '.join(names)}")
+            raise ArgumentError(f"spread: {name!r} is not among the deviations that matter: {', '.join(names)}")
     return np.array([given.get(n, max(0.2, 0.5 * abs(v))) for n, v in zip(names, values, strict=True)])

@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.estimation.data import DataError
+from draisine.errors import DataError
 from draisine.estimation.experiment_data import Recording
 from draisine.estimation.interpolation import Between, coefficients, places
 

@@ -23,6 +23,7 @@ from numbers import Real
 from types import MappingProxyType
 from typing import Any, TypeAlias, TypeVar
 
+from draisine.errors import ArgumentError, ExpressionError
 from draisine.expr.parser import MAX_LENGTH, parse
 from draisine.expr.tree import (
     FUNCTIONS,
@@ -31,7 +32,6 @@ from draisine.expr.tree import (
     OPERATORS,
     Call,
     Expr,
-    ExpressionError,
     Name,
     Number,
     calls,
@@ -44,7 +44,7 @@ from draisine.expr.tree import (
 # fmt: off
 __all__ = [
     "FLOAT_FUNCTIONS", "FUNCTIONS", "MAX_DEPTH", "MAX_LENGTH", "MAX_SIZE", "OPERATORS", "SX_FUNCTIONS",
-    "Call", "Expr", "ExprLike", "ExpressionError", "Name", "Number",
+    "Call", "Expr", "ExprLike", "Name", "Number",
     "abs", "acos", "as_expr", "asin", "atan", "atan2", "calls", "ceil", "clip", "closest", "cos", "cosh", "evaluate",
     "evaluate_number", "exp", "floor", "ge", "gt", "hypot", "is_name", "le", "log", "lt", "max", "min", "names", "parse", "pi",
     "sign", "sin", "sinh", "sqrt", "substitute", "tan", "tanh", "unknown_function", "walk", "where",
@@ -67,7 +67,7 @@ def as_expr(value: ExprLike) -> Expr:
         return parse(value)
     if isinstance(value, Real) and not isinstance(value, bool):
         return Number(value)
-    raise TypeError(f"{value!r} is no expression; give a number, a text such as '2*r', or an expression")
+    raise ArgumentError(f"{value!r} is no expression; give a number, a text such as '2*r', or an expression")
 
 
 def substitute(expr: Expr, mapping: Mapping[str, ExprLike]) -> Expr:
@@ -122,7 +122,7 @@ def evaluate(
                 raise unknown_function(part.function, [*functions, *special], expr)
             result = functions[part.function](*[value(a) for a in part.arguments])
         else:
-            raise TypeError(f"{part!r} is no expression; convert it with as_expr")
+            raise ArgumentError(f"{part!r} is no expression; convert it with as_expr")
         done[id(part)] = result
         return result
 

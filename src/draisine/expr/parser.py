@@ -9,7 +9,8 @@ import math
 import re
 from typing import NoReturn
 
-from draisine.expr.tree import COMPARE, DOTTED_NAME, INFIX, NEGATIVE, POWER, Call, Expr, ExpressionError, Name, Number, short
+from draisine.errors import ArgumentError, ExpressionError
+from draisine.expr.tree import COMPARE, DOTTED_NAME, INFIX, NEGATIVE, POWER, Call, Expr, Name, Number, short
 from draisine.records import dataclass
 
 MAX_LENGTH = 20_000  # characters of text
@@ -33,7 +34,7 @@ def parse(text: str) -> Expr:
     draisine.expr.tree.ExpressionError: expression 'a + * b': unexpected '*' at column 5
     """
     if not isinstance(text, str):
-        raise TypeError(f"parse reads text, got {text!r}")
+        raise ArgumentError(f"parse reads text, got {text!r}")
     if len(text) > MAX_LENGTH:
         raise ExpressionError(f"expression '{short(text)}' has {len(text)} characters; at most {MAX_LENGTH} are read")
     return _Parser(text).whole()

@@ -17,6 +17,8 @@ from typing import Any
 
 import casadi as ca
 
+from draisine.errors import ArgumentError
+
 TINY = 1e-100  # lengths below this count as zero; second derivatives, of order 1/length², then stay in range
 
 Scalar = Any  # SX, float or int
@@ -67,7 +69,7 @@ def root(x: Scalar, n: int = 2) -> ca.SX:
     -2.0
     """
     if n < 2:
-        raise ValueError(f"root of order {n}: the order must be a whole number of at least 2")
+        raise ArgumentError(f"root of order {n}: the order must be a whole number of at least 2")
     x = ca.SX(x)
     size = ca.fabs(x) if n % 2 else x
     nonzero = size > TINY
@@ -127,7 +129,7 @@ def smooth_where(x: Scalar, then: Scalar, otherwise: Scalar, width: Scalar) -> c
 def _column(vector: Vector) -> ca.SX:
     column = ca.vertcat(*vector) if isinstance(vector, Sequence) else ca.SX(vector)
     if column.shape[1] != 1:
-        raise ValueError(f"a vector must be one column, got {column.shape[0]} × {column.shape[1]}")
+        raise ArgumentError(f"a vector must be one column, got {column.shape[0]} × {column.shape[1]}")
     return ca.SX(column)
 
 

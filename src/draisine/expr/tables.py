@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from draisine.errors import ArgumentError, ModelError
 from draisine.records import dataclass
 
 if TYPE_CHECKING:
@@ -32,10 +33,6 @@ Array = NDArray[np.float64]
 
 _NAME = re.compile(r"(?!(?:null|jac|hess)$)[A-Za-z](?:_?[A-Za-z0-9])*_?")  # of a CasADi function
 _HIGHEST_CALL = 2  # derivatives up to this order in all are calls of further tables; beyond it CasADi differentiates the cells
-
-
-class TableError(ValueError):
-    """A table's numbers do not make a function."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,19 +59,19 @@ class Table:
 
     def __post_init__(self) -> None:
         if not _NAME.fullmatch(self.name):
-            raise TableError(f"table {self.name!r}: the name must be a letter followed by letters, digits and single underscores")
+            raise ModelError(f"table {self.name!r}: the name must be a letter followed by letters, digits and single underscores")
         self._check_choice("kind", self.kind, get_args(Kind))
         self._check_choice("outside", self.outside, get_args(Outside))
         axes = self.knots if isinstance(self.knots, Sequence) and any(np.ndim(k) for k in self.knots) else (self.knots,)
         knots = tuple(self._numbers("knots", axis) for axis in axes)
         values = self._numbers("values", self.values)
         if len(knots) not in (1, 2):
-            raise TableError(f"table {self.name!r}: {len(knots)} axes of knots given, one or two are possible")
+            raise ModelError(f"table {self.name!r}: {len(knots)} axes of knots given, one or two are possible")
         for which, axis in zip(("first ", "second "), knots, strict=False):
             self._check_axis(which if len(knots) == 2 else "", axis)
         shape = tuple(axis.size for axis in knots)
         if values.shape != shape:
-            raise TableError(f"table {self.name!r}: values have shape {values.shape}, the knots ask for {shape}")
+            raise ModelError(f"table {self.name!r}: values have shape {values.shape}, the knots ask for {shape}")
         object.__setattr__(self, "knots", knots)
         object.__setattr__(self, "values", values)
 
@@ -83,7 +80,7 @@ class Table:
         import casadi as ca
 
         if len(arguments) != len(self.knots):
-            raise TypeError(f"table {self.name!r} takes {len(self.knots)} arguments, got {len(arguments)}")
+            raise ArgumentError(f"table {self.name!r} takes {len(self.knots)} arguments, got {len(arguments)}")
         columns = [ca.densify(ca.SX(a)) for a in arguments]
         shape = max((c.shape for c in columns), key=lambda s: s[0] * s[1])
         columns = [c if c.shape == shape else ca.repmat(c, *shape) for c in columns]
@@ -93,7 +90,7 @@ class Table:
     def at(self, *points: ArrayLike, orders: tuple[int, ...] | None = None) -> Array:
         """The numbers themselves: value, or derivative of the given order in each variable, over arrays of points."""
         if len(points) != len(self.knots):
-            raise TypeError(f"table {self.name!r} takes {len(self.knots)} arguments, got {len(points)}")
+            raise ArgumentError(f"table {self.name!r} takes {len(self.knots)} arguments, got {len(points)}")
         cells = self._cells.derivative(orders or (0,) * len(self.knots))
         arrays = np.broadcast_arrays(*(np.asarray(p, dtype=float) for p in points))
         where = tuple(np.searchsorted(axis, p, side="right") for axis, p in zip(self.knots, arrays, strict=True))
@@ -133,28 +130,28 @@ class Table:
 
     def _check_choice(self, what: str, given: str, possible: Iterable[str]) -> None:
         if given not in possible:
-            raise TableError(f"table {self.name!r}: {what} {given!r} is unknown; choose one of {', '.join(map(repr, possible))}")
+            raise ModelError(f"table {self.name!r}: {what} {given!r} is unknown; choose one of {', '.join(map(repr, possible))}")
 
     def _numbers(self, what: str, given: Any) -> Array:
         try:
             array = np.array(given, dtype=float)
         except (TypeError, ValueError):
-            raise TableError(f"table {self.name!r}: {what} must be numbers, in rows of one length") from None
+            raise ModelError(f"table {self.name!r}: {what} must be numbers, in rows of one length") from None
         if not np.isfinite(array).all():
             where = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
-            raise TableError(f"table {self.name!r}: {what} must be finite, found {array[where]} at entry {where}")
+            raise ModelError(f"table {self.name!r}: {what} must be finite, found {array[where]} at entry {where}")
         array.flags.writeable = False
         return array
 
     def _check_axis(self, which: str, axis: Array) -> None:
         if axis.ndim != 1 or axis.size < 2:
-            raise TableError(
+            raise ModelError(
                 f"table {self.name!r}: the {which}knots must be a sequence of two numbers or more, got shape {axis.shape}"
             )
         steps = np.diff(axis)
         if not (steps > 0.0).all():
             k = int(np.argmax(steps <= 0.0))
-            raise TableError(
+            raise ModelError(
                 f"table {self.name!r}: the {which}knots must increase, but {axis[k]:g} is followed by {axis[k + 1]:g}; "
                 "sort them and remove repeated ones"
             )

@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from numbers import Real
 
+from draisine.errors import ArgumentError, ExpressionError
+
 MAX_DEPTH = 200  # levels of nesting; keeps every recursion here far from Python's own limit
 MAX_SIZE = 5_000  # numbers, names and calls in one expression, shared parts counted each time they occur
 
@@ -29,10 +31,6 @@ ARITY: dict[str, tuple[int, int | None]] = {
 }
 OPERATORS = frozenset({"add", "sub", "mul", "div", "pow", "neg", "lt", "le", "gt", "ge"})
 FUNCTIONS = frozenset(ARITY) - OPERATORS  # the functions every evaluator knows
-
-
-class ExpressionError(ValueError):
-    """A text that is no expression, or an expression that cannot be evaluated; the message says where and why."""
 
 
 class Expr:
@@ -133,7 +131,7 @@ class Call(Expr):
         arguments = tuple(self.arguments)
         for argument in arguments:
             if not isinstance(argument, Expr):
-                raise TypeError(f"{self.function}: argument {argument!r} is no expression; convert it with as_expr")
+                raise ArgumentError(f"{self.function}: argument {argument!r} is no expression; convert it with as_expr")
         _check_arity(self.function, len(arguments))
         depth = 1 + max((a.depth if isinstance(a, Call) else 0 for a in arguments), default=0)
         size = 1 + sum(a.size if isinstance(a, Call) else 1 for a in arguments)
@@ -243,7 +241,7 @@ def _text(expr: Expr) -> str:
     if isinstance(expr, Name):
         return expr.identifier
     if not isinstance(expr, Call):
-        raise TypeError(f"{type(expr).__name__} is no expression; use Number, Name or Call")
+        raise ArgumentError(f"{type(expr).__name__} is no expression; use Number, Name or Call")
     if expr.function in INFIX:
         sign, level = INFIX[expr.function]
         left, right = expr.arguments

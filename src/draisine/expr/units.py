@@ -19,15 +19,12 @@ from fractions import Fraction
 from functools import cache, lru_cache
 from typing import NoReturn
 
+from draisine.errors import UnitError
 from draisine.expr.expression import closest
 from draisine.records import dataclass
 
 MAX_LENGTH = 100  # characters of a unit
 MAX_POWER = 12
-
-
-class UnitError(ValueError):
-    """A text that is no unit, or a unit that does not fit; the message names the slot and a unit that would."""
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from draisine.errors import UnknownNameError
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -223,14 +225,16 @@ def solution(name: str) -> Solution:
         from draisine.expr.expression import closest
 
         study(name)  # who misspells is told
-        raise KeyError(f"the study {name!r} has no manoeuvre{closest(name, _SOLUTIONS)}; these have: {', '.join(_SOLUTIONS)}")
+        raise UnknownNameError(
+            f"the study {name!r} has no manoeuvre{closest(name, _SOLUTIONS)}; these have: {', '.join(_SOLUTIONS)}"
+        )
     found: Solution = getattr(import_module(f"draisine.gallery.entries.{_STUDIES[name]}"), _SOLUTIONS[name])()
     return found
 
 
 def _function(name: str, table: dict[str, str], kind: str) -> Any:
     if name not in table:
-        raise KeyError(f"the gallery has no {kind} {name!r}{_instead(name, table)}")
+        raise UnknownNameError(f"the gallery has no {kind} {name!r}{_instead(name, table)}")
     return getattr(import_module(f"draisine.gallery.entries.{table[name]}"), name)
 
 

@@ -21,9 +21,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
+from draisine.errors import ModelError
 from draisine.expr.expression import Expr, Name, Number, closest, names
 from draisine.model import constraints as ties
-from draisine.model.errors import ModelError
 from draisine.model.items import Body, Joint, Point, Tie
 from draisine.model.quantities import Amount, amount_in, expression_of
 from draisine.model.registry import Register, name_of

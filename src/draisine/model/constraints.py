@@ -11,9 +11,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
+from draisine.errors import ModelError
 from draisine.expr.expression import Call, Expr, Name, Number, closest, walk
-from draisine.model.errors import ModelError
 from draisine.model.items import Tie
+from draisine.model.quantities import named
 
 AXES = "xyz"
 LEVELS = ("position", "velocity")
@@ -49,7 +50,8 @@ def closed_slider(name: str, a: str, b: str, axis: str) -> Tie:
 
 def stretched(name: str, points: Sequence[str], length: Expr) -> Tie:
     """The way along the points has a fixed length: a rod between two, a cable over more."""
-    ways = [Call("distance", (Name(a), Name(b))) for a, b in pairwise(points)]
+    places = [named(point, f"tie {name!r}") for point in points]
+    ways = [Call("distance", pair) for pair in pairwise(places)]
     way: Expr = ways[0]
     for further in ways[1:]:
         way = way + further
@@ -109,11 +111,12 @@ NOTHING = Number(0.0)
 
 
 def _apart(name: str, a: str, b: str, axes: str) -> tuple[tuple[str, Expr], ...]:
-    return tuple((f"{name}_{axis}", Call(f"offset_{axis}", (Name(a), Name(b)))) for axis in axes)
+    both = named(a, f"tie {name!r}"), named(b, f"tie {name!r}")
+    return tuple((f"{name}_{axis}", Call(f"offset_{axis}", both)) for axis in axes)
 
 
 def _cosine(of_a: str, of_b: str, a: str, b: str) -> Expr:
-    return Call(f"cosine_{of_a}{of_b}", (Name(a), Name(b)))
+    return Call(f"cosine_{of_a}{of_b}", (named(a, "axes of a tie"), named(b, "axes of a tie")))
 
 
 def _turned(about: int, a: str, b: str) -> Expr:

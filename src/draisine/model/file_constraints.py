@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator
 from typing import Any
 
+from draisine.errors import ModelError
 from draisine.expr.expression import FUNCTIONS, OPERATORS, Call, Expr, Number, calls, names
 from draisine.model.constraints import LEVELS, pairs, stretch_of
-from draisine.model.errors import ModelError
 from draisine.model.file_entries import Entry
 from draisine.model.file_joints import plain
 from draisine.model.items import System, Tie

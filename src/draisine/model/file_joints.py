@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from draisine.errors import ModelError
 from draisine.expr.expression import Call, Expr, Name, Number, names
 from draisine.model import joints
-from draisine.model.errors import ModelError
 from draisine.model.file_entries import Amount, Entry
 from draisine.model.items import GROUND, Ball, Coordinate, Displacement, Float, Glide, Joint, Rotate, Translate
 from draisine.model.model import Model

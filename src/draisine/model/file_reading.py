@@ -8,10 +8,10 @@ from fractions import Fraction
 from functools import partial
 from typing import Any
 
+from draisine.errors import ModelError, UnitError
 from draisine.expr.tables import Table
-from draisine.expr.units import UnitError, parse_unit, si_text, unit_of
+from draisine.expr.units import parse_unit, si_text, unit_of
 from draisine.model.contact_laws import LAWS, ROLLING, TangentialLaw
-from draisine.model.errors import ModelError
 from draisine.model.file_constraints import read_tie
 from draisine.model.file_entries import Entry
 from draisine.model.file_joints import place_of, read_joint
@@ -119,7 +119,10 @@ def law_of(entry: Entry) -> TangentialLaw:
 def _add_surface_parameter(model: Model, name: str, value: Any, where: str) -> None:
     entry = Entry.of(where, value).only("unit", "default", "span")
     default = entry.number("default", "", 0.0)
-    low, high = entry.items("span", [default - 1.0, default + 1.0])
+    span = entry.items("span", [default - 1.0, default + 1.0])
+    if len(span) != 2 or not all(isinstance(side, int | float) and not isinstance(side, bool) for side in span):
+        raise ModelError(f"{where}: 'span' needs two numbers, the lowest and the highest value, got {span!r}")
+    low, high = span
     model.surface_parameter(name, entry.text("unit", "m"), default, low, high)
 
 
@@ -212,3 +215,4 @@ _SECTIONS: _Sections = {
     "outputs": ("output", _add_output),
     "watches": ("watch", _add_watch),
 }
+WORDS = {key: word for key, (word, _) in _SECTIONS.items()}  # what complaints call an item of a section

@@ -23,40 +23,19 @@ data: expressions go through a parser of our own, and nothing in a file can run.
 
 from __future__ import annotations
 
-import re
-import tomllib
 from pathlib import Path
 
-from draisine.expr.tables import TableError
-from draisine.model.errors import ModelError
-from draisine.model.file_reading import model_of
+from draisine.errors import ModelError
+from draisine.model.file_reading import WORDS, model_of
 from draisine.model.file_writing import text_of
 from draisine.model.items import System
 from draisine.model.model import Model
-
-MAX_BYTES = 10_000_000
-
-
-class ModelFileError(ModelError):
-    """A model file is wrong; the message names the file, the item and the cure."""
+from draisine.model.toml_files import content_of, placed, read_text
 
 
 def read_model(path: str | Path) -> Model:
-    """The model a TOML file describes, checked as a whole."""
-    path = Path(path)
-    try:
-        with path.open("rb") as file:
-            data = file.read(MAX_BYTES + 1)
-    except OSError as problem:
-        raise ModelFileError(f"{path}: cannot be read ({problem.strerror}); check the name and the permissions") from None
-    if len(data) > MAX_BYTES:
-        raise ModelFileError(f"{path}: larger than {MAX_BYTES // 1_000_000} MB, which no model file needs; is it the right file?")
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as problem:
-        line = data[: problem.start].count(b"\n") + 1
-        raise ModelFileError(f"{path}: not a text in UTF-8 (line {line}); save it in that encoding") from None
-    return from_toml(text, str(path), path.resolve().parent)
+    """The model a TOML file describes, checked as a whole. Whatever is wrong is a `ModelError` with the file and the line."""
+    return from_toml(read_text(path, ModelError), str(path), Path(path).resolve().parent)
 
 
 def write_model(model: Model | System, path: str | Path) -> None:
@@ -73,19 +52,11 @@ def from_toml(text: str, source: str = "model text", folder: str | Path = ".") -
     >>> print(m.freeze().bodies[0].mass)
     2000
     """
-    if len(text) > MAX_BYTES:
-        raise ModelFileError(f"{source}: larger than {MAX_BYTES // 1_000_000} MB, which no model needs")
-    try:
-        content = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as problem:
-        raise ModelFileError(f"{source}: {_toml_problem(str(problem), text)}") from None
-    except (RecursionError, ValueError) as problem:  # thousands of nested brackets; an integer of thousands of digits
-        reason = "brackets are nested too deeply" if isinstance(problem, RecursionError) else str(problem)
-        raise ModelFileError(f"{source}: not a model file: {reason}") from None
+    content = content_of(text, source, ModelError)
     try:
         return model_of(content, str(folder))
-    except (ModelError, TableError) as problem:
-        raise ModelFileError(f"{source}: {problem}") from None
+    except ModelError as problem:
+        raise ModelError(placed(source, text, str(problem), WORDS)) from None
 
 
 def to_toml(model: Model | System) -> str:
@@ -98,16 +69,3 @@ def to_toml(model: Model | System) -> str:
     """
     system = model.freeze() if isinstance(model, Model) else model
     return text_of(system)
-
-
-def _toml_problem(message: str, text: str) -> str:
-    twice = re.search(r"Cannot declare \((.*)\) twice", message)
-    place = re.search(r"line (\d+)", message)
-    quoted = text.splitlines()[int(place[1]) - 1].strip()[:60] if place and int(place[1]) <= len(text.splitlines()) else ""
-    shown = f" near '{quoted}'" if quoted else ""
-    if twice:
-        name = ".".join(re.findall(r"'([^']*)'", twice[1]))
-        return f"[{name}] is described twice{message[twice.end() :]}; names must differ: rename or remove one"
-    if "overwrite" in message or "Duplicate" in message or "mutate" in message:
-        return f"a name is given twice: {message}{shown}; names must differ: rename or remove one"
-    return f"not valid TOML: {message}{shown}; check quotes, brackets and equals signs there"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from draisine.errors import ModelError
 from draisine.expr.expression import Number
 from draisine.model import joints
-from draisine.model.errors import ModelError
 from draisine.model.items import GROUND, Body, Coordinate, Displacement, Joint, Rotate, Translate
 from draisine.model.quantities import Amount, amount_in
 from draisine.model.registry import Register, name_of, vector_of

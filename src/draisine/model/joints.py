@@ -9,13 +9,18 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from draisine.expr.expression import Expr, Name, Number
+from draisine.expr.expression import Expr, Number
 from draisine.model.items import Ball, Coordinate, Displacement, Float, Glide, Rotate, Translate
+from draisine.model.quantities import named
 
 AXES = ("x", "y", "z")
 RIGHT_ANGLE = math.pi / 2
 
 Chain = tuple[tuple[Displacement, ...], tuple[Coordinate, ...]]
+
+
+def _moved(coordinate: Coordinate) -> Expr:
+    return named(coordinate.name, "a coordinate of a joint")
 
 
 def angle(name: str, rate: str | None = None, default: float = 0.0, span: tuple[float, float] | None = None) -> Coordinate:
@@ -37,24 +42,24 @@ def along(axis: str, amount: Expr) -> Translate:
 
 
 def revolute(coordinate: Coordinate, axis: str) -> Chain:
-    return (Rotate(axis, Name(coordinate.name)),), (coordinate,)
+    return (Rotate(axis, _moved(coordinate)),), (coordinate,)
 
 
 def prismatic(coordinate: Coordinate, axis: str) -> Chain:
-    return (along(axis, Name(coordinate.name)),), (coordinate,)
+    return (along(axis, _moved(coordinate)),), (coordinate,)
 
 
 def cylindrical(turn: Coordinate, slide: Coordinate, axis: str) -> Chain:
-    return (Rotate(axis, Name(turn.name)), along(axis, Name(slide.name))), (turn, slide)
+    return (Rotate(axis, _moved(turn)), along(axis, _moved(slide))), (turn, slide)
 
 
 def screw(turn: Coordinate, axis: str, lead: Expr) -> Chain:
     """Advance by `lead` for each full turn."""
-    return (Rotate(axis, Name(turn.name)), along(axis, lead * Name(turn.name) / (2 * math.pi))), (turn,)
+    return (Rotate(axis, _moved(turn)), along(axis, lead * _moved(turn) / (2 * math.pi))), (turn,)
 
 
 def universal(first: Coordinate, second: Coordinate, axes: str) -> Chain:
-    return (Rotate(axes[0], Name(first.name)), Rotate(axes[1], Name(second.name))), (first, second)
+    return (Rotate(axes[0], _moved(first)), Rotate(axes[1], _moved(second))), (first, second)
 
 
 def glide(name: str) -> Chain:
@@ -67,13 +72,13 @@ def glide(name: str) -> Chain:
 
 def planar(x: Coordinate, y: Coordinate, turn: Coordinate) -> Chain:
     """Slide along x and y of a moving parent, turn about z."""
-    return (Translate((Name(x.name), Name(y.name), Number(0.0))), Rotate("z", Name(turn.name))), (x, y, turn)
+    return (Translate((_moved(x), _moved(y), Number(0.0))), Rotate("z", _moved(turn))), (x, y, turn)
 
 
 def euler(position: tuple[Coordinate, Coordinate, Coordinate], angles: tuple[Coordinate, ...], order: str) -> Chain:
     """Move freely by position and three elementary turns in the given order, e.g. "zxy" for heading, lean, pitch."""
-    shift = Translate(tuple(Name(c.name) for c in position))  # type: ignore[arg-type]
-    turns = tuple(Rotate(axis, Name(c.name)) for axis, c in zip(order, angles, strict=True))
+    shift = Translate(tuple(_moved(c) for c in position))  # type: ignore[arg-type]
+    turns = tuple(Rotate(axis, _moved(c)) for axis, c in zip(order, angles, strict=True))
     return (shift, *turns), (*position, *angles)
 
 

@@ -18,9 +18,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from draisine.expr.expression import Call, Expr, Name, Number
+from draisine.errors import ModelError, UnitError
+from draisine.expr.expression import Call, Expr, Number
 from draisine.expr.tables import Kind, Outside, Table
-from draisine.expr.units import UnitError, si_text, unit_of
+from draisine.expr.units import si_text, unit_of
 from draisine.model.constraint_builders import Tying
 from draisine.model.contact_laws import ROLLING, TangentialLaw
 from draisine.model.items import (
@@ -42,11 +43,11 @@ from draisine.model.items import (
     Wrench,
 )
 from draisine.model.joint_builders import Joining, Turns, turns_of
-from draisine.model.quantities import Amount, amount_in, expression_of
+from draisine.model.quantities import Amount, amount_in, expression_of, named
 from draisine.model.reference_body import referred_to
 from draisine.model.registry import KINDS, name_of, vector_of
 from draisine.model.shapes import Given, shapes_of
-from draisine.model.validate import ModelError, check_name, check_system
+from draisine.model.validate import check_name, check_system
 from draisine.records import dataclass
 
 
@@ -85,12 +86,12 @@ class Model(Joining, Tying):
         if not isinstance(value, Number):
             raise ModelError(f"parameter {name!r}: its default must be a number, got {default!r}")
         self._add("parameters", Parameter(name, value.value, unit, about))
-        return Name(name)
+        return named(name, "parameter")
 
     def input(self, name: str, unit: str = "", about: str = "") -> Expr:
         """A quantity given from outside at run time; zero unless somebody gives it."""
         self._add("inputs", Input(name, unit, about))
-        return Name(name)
+        return named(name, "input")
 
     def table(self, name: str, knots: Sequence[Any], values: Any, kind: Kind = "spline", outside: Outside = "slope") -> Table:
         """A tabulated function of one or two variables, to be called by name in expressions."""
@@ -214,7 +215,7 @@ class Model(Joining, Tying):
         """
         span = (default - 1.0 if low is None else low, default + 1.0 if high is None else high)
         self._add("surface_parameters", Coordinate(name, f"{name}_rate", unit, float(default), *map(float, span)))
-        return Name(name)
+        return named(name, "surface parameter")
 
     def touch(
         self,
@@ -306,7 +307,7 @@ class Model(Joining, Tying):
     def output(self, name: str, expression: Amount, unit: str = "", about: str = "") -> Expr:
         """A named quantity of states, inputs, parameters and measures (`lean(frame)`, `velocity_x(hub)`, …)."""
         self._add("outputs", Output(name, expression_of(expression), unit, about))
-        return Name(name)
+        return named(name, "output")
 
     def watch(self, name: str, expression: Amount, action: str = "stop", direction: int = 0, about: str = "") -> Watch:
         """An event that belongs to the model: the expression passes zero, and the run stops or records it."""

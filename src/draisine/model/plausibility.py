@@ -14,10 +14,10 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.expr.expression import Expr, ExpressionError, Number, evaluate, evaluate_number, names
+from draisine.errors import ExpressionError, ModelError
+from draisine.expr.expression import Expr, Number, evaluate, evaluate_number, names
 from draisine.expr.tables import Table
 from draisine.model.constraints import stretch_of
-from draisine.model.errors import ModelError
 from draisine.model.items import Body, System, Wheel
 from draisine.model.vocabulary import amounts
 from draisine.records import dataclass

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from draisine.expr.expression import Expr, ExpressionError, Number, as_expr
-from draisine.model.errors import ModelError
+from draisine.errors import ExpressionError, ModelError, UnitError
+from draisine.expr.expression import Expr, Name, Number, as_expr
 
 Amount = Expr | str | float | int
 
@@ -16,7 +16,7 @@ def amount_in(value: Amount, unit: str | None, where: str) -> Expr:
     A text such as "5 cm" is converted and must fit the slot's `unit` (None takes no unit); other texts are expressions,
     which are not checked for dimension.
     """
-    from draisine.expr.units import UnitError, quantity_in
+    from draisine.expr.units import quantity_in
 
     if isinstance(value, str):
         if unit is not None:
@@ -36,6 +36,14 @@ def amount_in(value: Amount, unit: str | None, where: str) -> Expr:
         raise ModelError(
             f"{where}: expected a number, a text such as '5 cm' or an expression, got {value!r} ({problem})"
         ) from None
+
+
+def named(name: str, where: str) -> Name:
+    """A name as an expression."""
+    try:
+        return Name(name)
+    except ExpressionError as problem:
+        raise ModelError(f"{where}: {problem}") from None
 
 
 def expression_of(value: Amount) -> Expr:

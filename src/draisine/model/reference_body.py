@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
+from draisine.errors import ModelError
 from draisine.model import joints
-from draisine.model.errors import ModelError
 from draisine.model.items import GROUND, Displacement, Float, Joint, Rotate, System, Translate
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from draisine.errors import ModelError
 from draisine.expr.expression import Call, Expr, Name
 from draisine.model.items import Vector
 from draisine.model.quantities import Amount, amount_in
-from draisine.model.validate import ModelError, check_name
+from draisine.model.validate import check_name
 
 KINDS = {
     "parameters": "a parameter",

@@ -21,8 +21,8 @@ from dataclasses import MISSING, fields
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from draisine.errors import ModelError
 from draisine.expr.expression import Expr, Number, evaluate_number, names
-from draisine.model.errors import ModelError
 from draisine.model.file_entries import Entry
 from draisine.model.quantities import amount_in
 from draisine.records import dataclass

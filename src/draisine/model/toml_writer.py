@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from draisine.errors import ArgumentError
+
 WIDTH = 110  # a list longer than this is wrapped
 
 _ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r", "\b": "\\b", "\f": "\\f"}
@@ -45,7 +47,7 @@ def inline(value: Any) -> str:
         return "{ " + ", ".join(f"{key} = {inline(item)}" for key, item in value.items()) + " }" if value else "{}"
     if isinstance(value, Sequence):
         return "[" + ", ".join(inline(item) for item in value) + "]"
-    raise TypeError(f"a model file cannot hold {value!r}")
+    raise ArgumentError(f"a model file cannot hold {value!r}")
 
 
 def lines(key: str, value: Any) -> list[str]:

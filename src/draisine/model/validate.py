@@ -8,17 +8,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 
+from draisine.errors import ModelError, UnitError
 from draisine.expr.expression import FUNCTIONS, OPERATORS, Call, Expr, closest, names, walk
-from draisine.expr.units import UnitError, parse_unit, si_text
+from draisine.expr.units import parse_unit, si_text
 from draisine.model.constraints import LEVELS, PAIRS, pairs
 from draisine.model.contact_laws import Rolling
-from draisine.model.errors import ModelError
 from draisine.model.items import GROUND, Ball, Float, Glide, Joint, Rotate, System, Tie, Translate, Wheel
 from draisine.model.plausibility import check_numbers
 from draisine.model.shapes import check_shapes
 from draisine.model.vocabulary import TIME, check_expressions
 
-__all__ = ["ModelError", "check_name", "check_numbers", "check_system"]
+__all__ = ["check_name", "check_numbers", "check_system"]
 
 AXES = ("x", "y", "z")
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")

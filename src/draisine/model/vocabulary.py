@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from graphlib import CycleError, TopologicalSorter
 
+from draisine.errors import ModelError
 from draisine.expr.expression import FUNCTIONS, OPERATORS, Call, Expr, Name, closest, names
 from draisine.model.constraints import stretch_of
-from draisine.model.errors import ModelError
 from draisine.model.items import GROUND, Rotate, System, Translate, Vector
 from draisine.records import dataclass
 

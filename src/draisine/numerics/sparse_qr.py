@@ -23,6 +23,7 @@ import numpy as np
 from numpy import conjugate
 from numpy.typing import ArrayLike, NDArray
 
+from draisine.errors import ArgumentError
 from draisine.records import dataclass
 
 if TYPE_CHECKING:
@@ -75,10 +76,10 @@ def analyse(rows: ArrayLike, columns: ArrayLike, size: int) -> Plan:
     row, column = (np.asarray(a, dtype=np.int64) for a in (rows, columns))
     pattern = ca.Sparsity.triplet(size, size, row.tolist(), column.tolist())
     if pattern.nnz() != row.size or not np.array_equal(pattern.row(), row):
-        raise ValueError("the places of the entries must be in column-major order, each of them once")
+        raise ArgumentError("the places of the entries must be in column-major order, each of them once")
     rank = ca.sprank(pattern)
     if rank < size:
-        raise ValueError(f"{size} equations determine {rank} unknowns at most: the pattern is singular, whatever its numbers")
+        raise ArgumentError(f"{size} equations determine {rank} unknowns at most: the pattern is singular, whatever its numbers")
     v, r, row_place, column_place = pattern.qr_sparse(True)
     return _laid_out(pattern, v, r, np.array(row_place), np.array(column_place))
 

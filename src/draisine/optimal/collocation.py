@@ -17,7 +17,7 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.model.errors import ModelError
+from draisine.errors import ArgumentError
 
 Reals = NDArray[np.float64]
 Places = NDArray[np.int64]
@@ -41,9 +41,9 @@ class Collocation:
 
     def __post_init__(self) -> None:
         if self.scheme not in get_args(Scheme):
-            raise ModelError(f"Collocation: scheme {self.scheme!r} is unknown; choose one of {', '.join(get_args(Scheme))}")
+            raise ArgumentError(f"Collocation: scheme {self.scheme!r} is unknown; choose one of {', '.join(get_args(Scheme))}")
         if not 1 <= self.degree <= 12:
-            raise ModelError(f"Collocation: degree counts points per interval, from 1 to 12, got {self.degree!r}")
+            raise ArgumentError(f"Collocation: degree counts points per interval, from 1 to 12, got {self.degree!r}")
         check_breaks("Collocation", self.intervals)
 
     @cached_property
@@ -67,11 +67,11 @@ class Collocation:
 def check_breaks(who: str, intervals: int | Sequence[float]) -> None:
     if isinstance(intervals, int):
         if intervals < 1:
-            raise ModelError(f"{who}: at least one interval is needed, got {intervals!r}")
+            raise ArgumentError(f"{who}: at least one interval is needed, got {intervals!r}")
         return
     breaks = np.asarray(intervals, dtype=float)
     if breaks.ndim != 1 or len(breaks) < 2 or breaks[0] != 0.0 or breaks[-1] != 1.0 or not (np.diff(breaks) > 0).all():
-        raise ModelError(f"{who}: intervals is a number, or the points between them, increasing from 0 to 1")
+        raise ArgumentError(f"{who}: intervals is a number, or the points between them, increasing from 0 to 1")
 
 
 def breaks_of(intervals: int | Sequence[float]) -> Reals:
@@ -213,7 +213,7 @@ def _local(breaks: Reals, simpson: bool, held: bool) -> Grid:
     for where, share in shares:
         np.add.at(weights, where, share * h)
     if held:
-        raise ModelError(
+        raise ArgumentError(
             "Collocation: controls held in each interval need scheme 'radau' or 'gauss', whose nodes lie in one interval"
         )
     nodes = np.arange(len(points))

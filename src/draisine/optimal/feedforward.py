@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from draisine.errors import ArgumentError, DataError, UnknownNameError
 from draisine.expr.expression import Expr, Name, Number, clip, closest, lt, where
-from draisine.model.errors import ModelError
 from draisine.results.files import replacing
 from draisine.simulation.sampled_control import Sampled
 
@@ -49,16 +49,16 @@ class Feedforward(Mapping[str, Expr]):
 
     def __post_init__(self) -> None:
         if len(self.breaks) != len(self.coefficients) + 1 or not (np.diff(self.breaks) > 0).all():
-            raise ModelError("Feedforward: the breaks must increase, and there must be one more of them than pieces")
+            raise ArgumentError("Feedforward: the breaks must increase, and there must be one more of them than pieces")
 
     # ---------------------------------------------------------------- a mapping
 
     def __getitem__(self, name: str) -> Expr:
         if name not in self.inputs:
-            raise KeyError(f"the table has no input {name!r}{closest(name, self.inputs)}")
+            raise UnknownNameError(f"the table has no input {name!r}{closest(name, self.inputs)}")
         breaks, parts = self._merged(self.inputs.index(name))
         if len(parts) > MOST_PIECES:
-            raise ModelError(
+            raise ArgumentError(
                 f"{name!r} has {len(parts)} pieces, and an expression takes {MOST_PIECES}; use control=table.sampled(rate), or a "
                 "coarser table"
             )
@@ -111,7 +111,7 @@ class Feedforward(Mapping[str, Expr]):
     def write(self, path: str | os.PathLike[str], rate: float = 100.0) -> None:
         """A CSV file with `rate` rows per second, the last one at the end."""
         if not (math.isfinite(rate) and rate > 0):
-            raise ModelError(f"Feedforward: rate is a positive number of rows per second, got {rate!r}")
+            raise ArgumentError(f"Feedforward: rate is a positive number of rows per second, got {rate!r}")
         span = float(self.breaks[-1] - self.breaks[0])
         times = self.breaks[0] + np.arange(math.ceil(span * rate - 1e-6)) / rate
         times = np.append(times, self.breaks[-1])
@@ -130,14 +130,15 @@ class Feedforward(Mapping[str, Expr]):
             numbers = []
             for number, row in enumerate(rows, 2):
                 if number > MOST_ROWS:
-                    raise ModelError(f"{source}: more than {MOST_ROWS} rows")
+                    raise DataError(f"{source}: more than {MOST_ROWS} rows")
                 numbers.append(_numbers(source, number, row, len(titles)))
         if len(titles) < 2 or not titles[0].startswith("time") or len(numbers) < 2:
-            raise ModelError(f"{source}: a table of inputs has 'time [s]' and an input on top, and two rows or more")
+            raise DataError(f"{source}: a table of inputs has 'time [s]' and an input on top, and two rows or more")
         named = [title.partition(" [") for title in titles[1:]]
         table = np.array(numbers)
-        if not (np.diff(table[:, 0]) > 0).all():
-            raise ModelError(f"{source}: the times must increase from row to row")
+        back = np.flatnonzero(np.diff(table[:, 0]) <= 0)
+        if back.size:
+            raise DataError(f"{source}, line {back[0] + 3}: the times must increase from row to row; sort the rows")
         slopes = np.diff(table[:, 1:], axis=0) / np.diff(table[:, 0])[:, None]
         units = {name.strip(): unit.rstrip("] ") for name, _, unit in named}
         return Feedforward(tuple(units), units, table[:, 0], np.stack([table[:-1, 1:], slopes], axis=1))
@@ -147,9 +148,9 @@ def feedforward(phases: Sequence[PhaseSolution]) -> Feedforward:
     """The controls of all phases, one after the other."""
     names = phases[0].phase.controls
     if any(p.phase.controls != names for p in phases):
-        raise ModelError("the phases have different controls; take solution.phases one by one")
+        raise ArgumentError("the phases have different controls; take solution.phases one by one")
     if not names:
-        raise ModelError(f"{phases[0].phase.equations.name}: the manoeuvre has no controls")
+        raise ArgumentError(f"{phases[0].phase.equations.name}: the manoeuvre has no controls")
     breaks, parts = [np.array([phases[0].begin])], []
     most = max(len(p.grid.control_local) for p in phases)
     for p in phases:
@@ -177,5 +178,5 @@ def _numbers(source: Path, number: int, row: list[str], count: int) -> list[floa
     except ValueError:
         values = []
     if len(values) != count or not all(math.isfinite(v) for v in values):
-        raise ModelError(f"{source}: row {number} should have {count} finite numbers")
+        raise DataError(f"{source}, line {number}: a row should have {count} finite numbers")
     return values

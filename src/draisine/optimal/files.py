@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.model.errors import ModelError
+from draisine.errors import ArgumentError
 from draisine.optimal.adjoint.method import Adjoint
 from draisine.optimal.collocation import Collocation
 from draisine.optimal.shooting import Shooting
@@ -43,7 +43,9 @@ def save(solution: Solution, path: str | os.PathLike[str]) -> None:
 
     target = Path(path)
     if target.suffix.lower() != ".nc":
-        raise ValueError(f"solutions are kept in NetCDF files (.nc), got {target.name!r}; solution.trajectory.save(…) has others")
+        raise ArgumentError(
+            f"solutions are kept in NetCDF files (.nc), got {target.name!r}; solution.trajectory.save(…) has others"
+        )
     answer = solution.answer
     told = {
         "digest": digest(solution.phases),
@@ -79,7 +81,9 @@ def _scheme(scheme: object) -> dict[str, Any]:
     for kind, made in SCHEMES.items():
         if isinstance(scheme, made):
             return {"kind": kind, **asdict(scheme)}
-    raise ModelError(f"solutions by {type(scheme).__name__} are not kept in files; solution.trajectory.save(…) keeps the motion")
+    raise ArgumentError(
+        f"solutions by {type(scheme).__name__} are not kept in files; solution.trajectory.save(…) keeps the motion"
+    )
 
 
 def _phase(found: PhaseSolution) -> Any:

@@ -11,13 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.control.plant import stacked
+from draisine.errors import ArgumentError
 from draisine.expr.expression import closest
-from draisine.model.errors import ModelError
 from draisine.optimal.collocation import Grid
-from draisine.optimal.phase import Phase, Values
+from draisine.optimal.phase import Phase, Values, algebraic_guess
 from draisine.optimal.solution import PhaseSolution, Solution
-from draisine.optimal.vocabulary import Vocabulary
-from draisine.program.linear_solve import Solved
 from draisine.results.trajectory import Trajectory
 
 Reals = NDArray[np.float64]
@@ -71,10 +69,10 @@ def guesses(given: Guess | None, phases: Sequence[Phase], grids: Sequence[Grid])
         each = given
     else:
         if len(phases) > 1 and not isinstance(given, Straight | Held | Shaken):
-            raise ModelError(f"guess: there are {len(phases)} phases; give one guess for each, as a list")
+            raise ArgumentError(f"guess: there are {len(phases)} phases; give one guess for each, as a list")
         each = [given] * len(phases)  # type: ignore[list-item]
     if len(each) != len(phases):
-        raise ModelError(f"guess: {len(each)} guesses for {len(phases)} phases")
+        raise ArgumentError(f"guess: {len(each)} guesses for {len(phases)} phases")
     made: list[Values] = []
     for one, phase, grid in zip(each, phases, grids, strict=True):
         begin = made[-1].begin + made[-1].duration if made else 0.0
@@ -191,7 +189,7 @@ def channel_of(run: Trajectory, name: str) -> Reals:
     for word in (name, f"coordinates.{name}", f"velocities.{name}", f"inputs.{name}"):
         if word in run:
             return run[word]
-    raise ModelError(f"the run of {run.model!r} has no {name!r}{closest(name, run.names())}")
+    raise ArgumentError(f"the run of {run.model!r} has no {name!r}{closest(name, run.names())}")
 
 
 def _channel(run: Trajectory, name: str, tau: Reals) -> Reals:
@@ -208,7 +206,7 @@ def _inputs(run: Trajectory, phase: Phase, tau: Reals) -> Reals:
 def _constant(given: Mapping[str, float], phase: Phase) -> Reals:
     for name in given:
         if name not in phase.controls:
-            raise ModelError(f"guess: {name!r} is not among the controls{closest(name, phase.controls)}")
+            raise ArgumentError(f"guess: {name!r} is not among the controls{closest(name, phase.controls)}")
     sides = [phase.limits.get(name, (-np.inf, np.inf)) for name in phase.controls]
     return np.array([np.clip(given.get(n, 0.0), *pair) for n, pair in zip(phase.controls, sides, strict=True)])
 
@@ -220,16 +218,3 @@ def _algebraic(phase: Phase, t: Reals, y: Reals, controls: Reals) -> Reals:
     x = np.zeros((len(t), len(phase.equations.states)))
     x[:, v.state_places] = y
     return algebraic_guess(v, t, x, inputs, phase.p)
-
-
-def algebraic_guess(v: Vocabulary, t: Reals, x: Reals, inputs: Reals, p: Reals) -> Reals:
-    """z at states x: solved for where the equations say how, otherwise the rates that the samples have, and what x says."""
-    dynamics = v.equations.dynamics
-    if not v.z.numel():
-        return np.zeros((len(t), 0))
-    if isinstance(dynamics, Solved):
-        found = [np.nan_to_num(dynamics.solution([a], b, c, p)) for a, b, c in zip(t, x, inputs, strict=True)]
-        return np.array(found).reshape(len(t), dynamics.size)
-    y = x[:, v.state_places]
-    rates = np.gradient(y, t, axis=0) if len(t) > 2 else np.zeros_like(y)
-    return np.hstack([rates, x[:, v.other_places]])

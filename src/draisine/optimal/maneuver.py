@@ -20,7 +20,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from draisine.model.errors import ModelError
+from draisine.errors import ArgumentError
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.model.quantities import Amount
@@ -127,17 +127,19 @@ class Manoeuvre:
     ) -> Manoeuvre:
         """What is to be small: "time", or the integral of an expression, an expression at the end, and time by its weight."""
         if what is not None and what != "time":
-            raise ModelError(f"minimise({what!r}): say minimise('time'), or minimise(integral=…, final=…, time=weight)")
+            raise ArgumentError(f"minimise({what!r}): say minimise('time'), or minimise(integral=…, final=…, time=weight)")
         weight = float(time) + (1.0 if what == "time" else 0.0)
         if integral is None and final is None and weight == 0.0:
-            raise ModelError("minimise(): say what; minimise('time'), or minimise(integral=…, final=…, time=weight)")
+            raise ArgumentError("minimise(): say what; minimise('time'), or minimise(integral=…, final=…, time=weight)")
         return replace(self, cost=Cost(integral, final, weight))
 
     def duration(self, least: float, most: float | None = None) -> Manoeuvre:
         """How long it takes: one number, or the shortest and the longest."""
         low, high = float(least), float(least if most is None else most)
         if not (0.0 < low <= high < math.inf):
-            raise ModelError(f"duration({least!r}, {most!r}): give a positive number of seconds, or the shortest and the longest")
+            raise ArgumentError(
+                f"duration({least!r}, {most!r}): give a positive number of seconds, or the shortest and the longest"
+            )
         return replace(self, times=(low, high))
 
     def optimise(self, **ranges: tuple[float, float]) -> Manoeuvre:
@@ -145,7 +147,7 @@ class Manoeuvre:
         for name, pair in ranges.items():
             low, high = _check_range(f"optimise({name}=…)", pair)
             if not (math.isfinite(low) and math.isfinite(high)):
-                raise ModelError(f"optimise({name}={pair!r}): both sides must be numbers")
+                raise ArgumentError(f"optimise({name}={pair!r}): both sides must be numbers")
         added = tuple((name, (float(a), float(b))) for name, (a, b) in ranges.items())
         return replace(self, unknown_parameters=(*self.unknown_parameters, *added))
 
@@ -204,7 +206,7 @@ class Manoeuvre:
         """
         if isinstance(method, Adjoint):
             if solver is not None or refine is not None:
-                raise ModelError("Adjoint: it takes no solver= and no refine=; say Adjoint(pieces, steps, descent=Descent(…))")
+                raise ArgumentError("Adjoint: it takes no solver= and no refine=; say Adjoint(pieces, steps, descent=Descent(…))")
             return solve_by_adjoint(self, method, guess=guess, progress=progress)
         return solve(self, method or Collocation(), guess=guess, solver=solver, refine=refine, progress=progress)
 
@@ -226,10 +228,10 @@ def _names(given: Sequence[str]) -> tuple[str, ...]:
 def _check_range(where: str, pair: object) -> tuple[float, float]:
     """Both sides as numbers, infinite where open."""
     if not isinstance(pair, tuple | list) or len(pair) != 2:
-        raise ModelError(f"{where}: give a pair (low, high), None for an open side, got {pair!r}")
+        raise ArgumentError(f"{where}: give a pair (low, high), None for an open side, got {pair!r}")
     low, high = (side if b is None else float(b) for b, side in zip(pair, (-math.inf, math.inf), strict=True))
     if not low <= high:
-        raise ModelError(f"{where}: {pair!r} has its low side above its high side")
+        raise ArgumentError(f"{where}: {pair!r} has its low side above its high side")
     return low, high
 
 
@@ -237,4 +239,4 @@ def _check_value(where: str, value: object) -> None:
     if isinstance(value, tuple | list):
         _check_range(where, value)
     elif not isinstance(value, int | float) or not math.isfinite(value):
-        raise ModelError(f"{where}: give a number or a pair (low, high), got {value!r}")
+        raise ArgumentError(f"{where}: give a number or a pair (low, high), got {value!r}")

@@ -17,9 +17,9 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
+from draisine.errors import ArgumentError
 from draisine.expr.expression import closest
 from draisine.expr.tables import Table
-from draisine.model.errors import ModelError
 from draisine.optimal.collocation import Collocation
 from draisine.optimal.guess import guesses
 from draisine.optimal.ipopt import Answer, Ipopt, Outcome, Search
@@ -93,7 +93,7 @@ class Predictive:
     def pace(self) -> Pace:
         """Of all searches but the first, which begins from nothing."""
         if len(self._spent) < 2:
-            raise ModelError("the controller has not been used yet; run simulate(…, control=controller.sampled) first")
+            raise ArgumentError("the controller has not been used yet; run simulate(…, control=controller.sampled) first")
         seconds, iterations, solved = zip(*self._spent[1:], strict=True)
         missed = len(solved) - sum(solved)
         mean = float(np.mean(iterations))
@@ -102,7 +102,7 @@ class Predictive:
     def plan(self) -> tuple[Reals, Reals, Reals]:
         """The last plan: times from now, kept states at the grid's points, and controls of the periods."""
         if self._plan is None:
-            raise ModelError("there is no plan yet")
+            raise ArgumentError("there is no plan yet")
         w, length = self._plan.w, self._plan.w[self._placed.length]
         return length * self._scheme.grid.points, w[self._placed.points], w[self._placed.controls]
 
@@ -182,7 +182,7 @@ def predictive(
     """
     periods = round(horizon * rate)
     if not (rate > 0 and periods >= 2 and abs(periods - horizon * rate) < 1e-6 * periods):
-        raise ModelError(
+        raise ArgumentError(
             f"predictive: a horizon of {horizon:g} s must be two periods of {1 / rate:g} s or more, a whole number of them"
         )
     scheme = Collocation("radau", degree, periods, held=True)
@@ -190,17 +190,19 @@ def predictive(
         phase = _following(subject, scheme, horizon, weights or {}, effort or {})
     else:
         if weights or effort:
-            raise ModelError("predictive: weights and effort belong to a solution that is followed; a manoeuvre has its own cost")
+            raise ArgumentError(
+                "predictive: weights and effort belong to a solution that is followed; a manoeuvre has its own cost"
+            )
         phase = _posed(subject, scheme, horizon)
     return Predictive(phase, scheme, float(rate), iterations)
 
 
 def _posed(stated: Manoeuvre, scheme: Collocation, horizon: float) -> Phase:
     if len(stated.phases) != 1:
-        raise ModelError(f"predictive: the manoeuvre has {len(stated.phases)} phases; give one")
+        raise ArgumentError(f"predictive: the manoeuvre has {len(stated.phases)} phases; give one")
     (phase,) = posed(stated.duration(horizon), [scheme])[1]
     if not phase.start_fixed or phase.unknown_parameters:
-        raise ModelError("predictive: the start is what is measured; leave out free=…, periodic(…) and optimise(…)")
+        raise ArgumentError("predictive: the start is what is measured; leave out free=…, periodic(…) and optimise(…)")
     return phase
 
 
@@ -210,14 +212,14 @@ def _following(
     """A phase whose cost is the distance from a solution's motion."""
     given, run = solution.manoeuvre, solution.trajectory
     if not weights:
-        raise ModelError("predictive: give weights={name: w} for what shall follow the solution")
+        raise ArgumentError("predictive: give weights={name: w} for what shall follow the solution")
     words = " + ".join(f"{float(w)!r}*({name})**2" for name, w in weights.items())
     plain = replace(given, ends=(), end_rates=(), period=None).minimise(integral=words)
     phase = _posed(plain.controls(*solution.only.phase.controls), scheme, horizon)
     v, table = phase.vocabulary, solution.feedforward
     for name in effort:
         if name not in phase.controls:
-            raise ModelError(f"{run.model}: {name!r} is not among the controls{closest(name, phase.controls)}")
+            raise ArgumentError(f"{run.model}: {name!r} is not among the controls{closest(name, phase.controls)}")
     kept = np.append(np.diff(run.time) > 0, True)
     times = run.time[kept]
     apart = [

@@ -12,19 +12,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from draisine.model.errors import ModelError
+from draisine.errors import ArgumentError
 from draisine.numerics.parallel.executor import spread
 from draisine.numerics.parallel.job import Errand
 from draisine.optimal.guess import Held, OneGuess, Shaken, Straight
 from draisine.optimal.ipopt import Outcome
 from draisine.optimal.restore import restored
 from draisine.optimal.stored_solution import Kept
+from draisine.results.base import Result
 
 if TYPE_CHECKING:
     from draisine.optimal.adjoint.method import Adjoint
@@ -56,7 +57,7 @@ class Attempt:
 
 
 @dataclass(frozen=True, eq=False)
-class Searches:
+class Searches(Result):
     """All attempts, the solved ones first and the lowest cost before all."""
 
     attempts: tuple[Attempt, ...]
@@ -81,6 +82,10 @@ class Searches:
     def leading_to(self, minimum: Attempt) -> tuple[int, ...]:
         """Numbers of the attempts that ended there."""
         return tuple(sorted(a.number for a in self.attempts if a.solved and self._same(a, minimum)))
+
+    def _table(self) -> Mapping[str, Any]:
+        of = self.attempts
+        return {"start": [a.number + 1 for a in of], "solved": [a.solved for a in of], "cost": [a.objective for a in of]}
 
     def __str__(self) -> str:
         minima = self.minima
@@ -136,7 +141,7 @@ def multistart(
     - `progress`: called with (how many are done, of how many, the attempt). An interruption keeps what there is.
     """
     if len(manoeuvre.phases) > 1:
-        raise ModelError(
+        raise ArgumentError(
             f"multistart: the manoeuvre has {len(manoeuvre.phases)} phases; start each of them from guesses of its own"
         )
     guesses = _guesses(manoeuvre, starts, seed)
@@ -185,10 +190,10 @@ def _guesses(manoeuvre: Manoeuvre, starts: int | Starts | Sequence[OneGuess], se
         starts = Starts(starts, seed=seed)
     if isinstance(starts, Starts):
         if starts.count < 1:
-            raise ModelError(f"multistart: at least one start is needed, got {starts.count!r}")
+            raise ArgumentError(f"multistart: at least one start is needed, got {starts.count!r}")
         own = starts.first.duration if isinstance(starts.first, Straight | Held) else None
         low, high = manoeuvre.times
         return starts.guesses(own if own is not None else float(np.sqrt(low * high)))
     if not starts:
-        raise ModelError("multistart: give at least one guess")
+        raise ArgumentError("multistart: give at least one guess")
     return list(starts)

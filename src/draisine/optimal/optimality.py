@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.control.plant import stacked
-from draisine.model.errors import ModelError
+from draisine.errors import ArgumentError, UnknownNameError
 from draisine.optimal.first_order_conditions import Kkt
 from draisine.optimal.phase import Phase
 
@@ -156,7 +156,7 @@ class Optimality:
             if each.name == name:
                 return each
         known = ", ".join(dict.fromkeys(s.name for s in self.switching)) or "none"
-        raise KeyError(f"{name!r} has no switching function; inputs between bounds: {known}")
+        raise UnknownNameError(f"{name!r} has no switching function; inputs between bounds: {known}")
 
     def as_data(self) -> dict[str, Any]:
         """Plain numbers and texts, for JSON."""
@@ -198,7 +198,7 @@ class Optimality:
 def optimality(solution: Solution) -> Optimality:
     """What is necessary for a minimum, along a solution: KKT, Hamiltonian, switching functions, what holds it back."""
     if solution.kkt is None or any(p.necessary is None for p in solution.phases):
-        raise ModelError("this solution has no multipliers: it was not found by collocation or shooting")
+        raise ArgumentError("this solution has no multipliers: it was not found by collocation or shooting")
     phases = list(enumerate(solution.phases))
     return Optimality(
         solution.phases[0].phase.equations.name,

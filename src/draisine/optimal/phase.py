@@ -16,6 +16,7 @@ from draisine.optimal.node_functions import Formula
 from draisine.optimal.vocabulary import Condition, Vocabulary
 from draisine.program.dae_residual import Implicit
 from draisine.program.equations import Equations
+from draisine.program.linear_solve import Solved
 
 Reals = NDArray[np.float64]
 
@@ -215,3 +216,16 @@ class Values:
     states: Reals  # (points, kept)
     algebraic: Reals  # (nodes, z)
     controls: Reals  # (controls, u)
+
+
+def algebraic_guess(v: Vocabulary, t: Reals, x: Reals, inputs: Reals, p: Reals) -> Reals:
+    """z at states x: solved for where the equations say how, otherwise the rates that the samples have, and what x says."""
+    dynamics = v.equations.dynamics
+    if not v.z.numel():
+        return np.zeros((len(t), 0))
+    if isinstance(dynamics, Solved):
+        found = [np.nan_to_num(dynamics.solution([a], b, c, p)) for a, b, c in zip(t, x, inputs, strict=True)]
+        return np.array(found).reshape(len(t), dynamics.size)
+    y = x[:, v.state_places]
+    rates = np.gradient(y, t, axis=0) if len(t) > 2 else np.zeros_like(y)
+    return np.hstack([rates, x[:, v.other_places]])

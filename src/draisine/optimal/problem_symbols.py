@@ -14,13 +14,12 @@ from numpy.typing import NDArray
 
 from draisine.control.plant import MOST_SOLVED, stacked
 from draisine.dynamics.derive import derive
+from draisine.errors import ArgumentError, ModelError, UnknownNameError
 from draisine.expr.expression import closest, names
-from draisine.model.errors import ModelError
 from draisine.model.model import Model
 from draisine.model.quantities import Amount, amount_in
 from draisine.optimal.end_conditions import End, reachable_end
-from draisine.optimal.guess import algebraic_guess
-from draisine.optimal.phase import Phase, evaluator, middle, needed_states
+from draisine.optimal.phase import Phase, algebraic_guess, evaluator, middle, needed_states
 from draisine.optimal.shooting import Shooting
 from draisine.optimal.vocabulary import Condition, Vocabulary
 from draisine.program.dae_residual import Implicit
@@ -50,7 +49,7 @@ def posed(manoeuvre: Manoeuvre, schemes: Sequence[object]) -> tuple[list[Poser],
         phases.insert(0, poser.phase(asked))
         asked = poser.asked_before(phases[0].kept)
     if all(p.integrand is None and p.final is None and p.time_weight == 0.0 for p in phases):
-        raise ModelError(
+        raise ArgumentError(
             f"{phases[-1].equations.name}: say what shall be small: .minimise('time') or .minimise(integral=…, final=…)"
         )
     return posers, tuple(phases)
@@ -93,10 +92,10 @@ class Poser:
         m, known = self.stated, [q.name for q in self.equations.inputs]
         for name in (*m.chosen_controls, *m.held_inputs):
             if name not in known:
-                raise ModelError(f"{self.equations.name} has no input {name!r}{closest(name, known)}")
+                raise ArgumentError(f"{self.equations.name} has no input {name!r}{closest(name, known)}")
         both = [name for name in m.chosen_controls if name in m.held_inputs]
         if both:
-            raise ModelError(
+            raise ArgumentError(
                 f"{self.equations.name}: {both[0]!r} is to be found, controls(…), and held at {m.held_inputs[both[0]]:g}, "
                 "inputs(…); leave out one of them"
             )
@@ -125,11 +124,11 @@ class Poser:
         known = {q.name for q in e.parameters}
         for name, _ in m.unknown_parameters:
             if name not in known:
-                raise ModelError(f"{e.name} has no parameter {name!r} to optimise{closest(name, known)}")
+                raise ArgumentError(f"{e.name} has no parameter {name!r} to optimise{closest(name, known)}")
         try:
             p = numbers("parameter", e.parameters, m.known_parameters)
-        except KeyError as problem:
-            raise ModelError(f"{e.name}: {problem.args[0]}") from None
+        except UnknownNameError as problem:
+            raise ArgumentError(f"{e.name}: {problem}") from None
         ranges = dict(m.unknown_parameters)
         for i, q in enumerate(e.parameters):
             if q.name in ranges:
@@ -147,7 +146,7 @@ class Poser:
         """All states of the equations, consistent with the wishes; a later phase of the same model begins like the first."""
         wishes = dict(self.stated.wishes)
         if self.before is not None and (wishes or self.stated.start_free or self.stated.period):
-            raise ModelError(
+            raise ArgumentError(
                 f"{self.equations.name}: a later phase begins where the one before it ends; leave out its start(…) and "
                 "periodic(…), and say then(…, joined=[…], jump={…}) for what is not continuous"
             )
@@ -192,7 +191,7 @@ class Poser:
             known = set(v.coordinates) | set(v.plant.values)
             for name in m.period.displaced:
                 if name not in known:
-                    raise ModelError(
+                    raise ArgumentError(
                         f"{self.equations.name}: periodic(displaced=…): nothing is called {name!r}{closest(name, known)}"
                     )
             extra = {q.name for q in self.equations.extra_states}
@@ -228,7 +227,7 @@ class Poser:
         loose, basis = independent_rows(self._slopes(list(self._free.values())), basis)
         for i, name in enumerate(self._free):
             if i not in loose:
-                raise ModelError(
+                raise ArgumentError(
                     f"{e.name}: {name!r} cannot be free at the start: constraints and other free quantities decide it"
                 )
         wished = {n: v.plant.values[n] for n in self.stated.wishes if n in v.plant.values and n not in self._free}
@@ -265,7 +264,9 @@ class Poser:
         for name, (low, high) in self._limits.items():
             if name not in plain:
                 if name in {q.name for q in e.parameters}:
-                    raise ModelError(f"{e.name}: bounds({name}=…) is a parameter; use optimise({name}=(low, high)) to choose it")
+                    raise ArgumentError(
+                        f"{e.name}: bounds({name}=…) is a parameter; use optimise({name}=(low, high)) to choose it"
+                    )
                 found.append(Condition(name, v.named(name, f"bounds({name}=…)"), low, high))
         return tuple(found)
 
@@ -304,7 +305,7 @@ class Poser:
         mine = set(self.vocabulary.state_names)
         for name in (*(joint.joined or ()), *joint.jump):
             if name not in mine:
-                raise ModelError(f"{self.equations.name}: then(…): it has no state {name!r}{closest(name, mine)}")
+                raise ArgumentError(f"{self.equations.name}: then(…): it has no state {name!r}{closest(name, mine)}")
         found = {}
         for name in kept:
             if name in joint.jump:
@@ -330,7 +331,7 @@ class Poser:
         if self.start_fixed:
             for name, (low, high) in plain.items():
                 if name in place and not low <= self._y[place[name]] <= high:
-                    raise ModelError(
+                    raise ArgumentError(
                         f"{self.equations.name}: it starts with {name} = {self._y[place[name]]:.6g}, outside its bounds "
                         f"({low:g}, {high:g})"
                     )

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.model.errors import ModelError
+from draisine.errors import ArgumentError, ModelError
 from draisine.optimal.collocation import Grid, breaks_of, check_breaks
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ class Shooting:
     def __post_init__(self) -> None:
         check_breaks("Shooting", self.intervals)
         if self.steps < 1:
-            raise ModelError(f"Shooting: at least one step per interval is needed, got {self.steps!r}")
+            raise ArgumentError(f"Shooting: at least one step per interval is needed, got {self.steps!r}")
 
     @property
     def order(self) -> int:

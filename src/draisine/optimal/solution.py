@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from draisine.errors import ArgumentError, UnknownNameError
 from draisine.expr.expression import closest
-from draisine.model.errors import ModelError
 from draisine.optimal.adjoint.method import Adjoint
 from draisine.optimal.collocation import Collocation, Grid
 from draisine.optimal.feedforward import Feedforward, feedforward
@@ -23,10 +23,13 @@ from draisine.optimal.optimality import Optimality, optimality
 from draisine.optimal.phase import Phase
 from draisine.optimal.shooting import Shooting
 from draisine.optimal.verification import Simulated, trajectory
+from draisine.results.base import Result, figure
 from draisine.results.status import Ending, Status
 from draisine.results.trajectory import Trajectory
 
 if TYPE_CHECKING:
+    import pandas
+
     from draisine.optimal.maneuver import Manoeuvre
 
 Reals = NDArray[np.float64]
@@ -79,7 +82,7 @@ class PhaseSolution:
     def input(self, name: str) -> Reals:
         """A control at `input_times`."""
         if name not in self.phase.controls:
-            raise KeyError(f"{name!r} is not among the controls{closest(name, self.phase.controls)}")
+            raise UnknownNameError(f"{name!r} is not among the controls{closest(name, self.phase.controls)}")
         return self.controls[:, self.phase.controls.index(name)]
 
     def _place(self, name: str) -> int:
@@ -90,7 +93,7 @@ class PhaseSolution:
                 if left
                 else f"is no state{closest(name, self.phase.kept)}"
             )
-            raise KeyError(f"{name!r} {why}")
+            raise UnknownNameError(f"{name!r} {why}")
         return self.phase.kept.index(name)
 
     def states_at(self, times: Reals) -> Reals:
@@ -103,7 +106,7 @@ class PhaseSolution:
 
 
 @dataclass(frozen=True, eq=False)
-class Solution:
+class Solution(Result):
     """The answer to a manoeuvre.
 
     `solution["lean"]` is a column of its `trajectory`, the motion simulated with the found control; `solution.phases` has the
@@ -166,9 +169,26 @@ class Solution:
         """The simulated motion as a film; see `Trajectory.animate`."""
         return self.trajectory.animate(**{"model": self.manoeuvre.model, **options})
 
-    if TYPE_CHECKING:  # attached by `draisine.view.drawn.optimal`, since optimal knows no pictures
+    def plot(self, *names: str, **options: Any) -> Any:
+        """Controls with their switching functions and the Hamiltonian; with names, those channels of the motion against time."""
+        if names:
+            return self.trajectory.plot(*names, **options)
+        told = self.optimality
+        units = {q.name: q.unit for p in self.phases for q in p.phase.equations.inputs}
+        return figure("plots.optimal.optimality_figure", told.switching, told.hamiltonian, units=units, **options)
 
-        def plot(self, *names: str, **options: Any) -> Any: ...
+    def to_pandas(self) -> pandas.DataFrame:
+        """The simulated motion; see `Trajectory.to_pandas`."""
+        return self.trajectory.to_pandas()
+
+    def _overview(self) -> Mapping[str, Any]:
+        return self.trajectory._overview()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # conditions and costs are expressions of CasADi's symbols: they are stated again from the manoeuvre
+        numbers = [{f.name: getattr(p, f.name) for f in fields(p) if f.name != "phase"} for p in self.phases]
+        rest = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in ("manoeuvre", "phases")}
+        return _stated_again, (self.manoeuvre, numbers, rest)
 
     # ---------------------------------------------------------------- the simulated motion
 
@@ -213,7 +233,7 @@ class Solution:
         """The motion simulated with the found control, with everything the model names."""
         models = {id(p.phase.equations) for p in self.phases}
         if len(models) > 1:
-            raise ModelError("the phases are of different models; take solution.trajectories")
+            raise ArgumentError("the phases are of different models; take solution.trajectories")
         return self._told(list(self.simulated), [p.phase for p in self.phases])
 
     @cached_property
@@ -240,11 +260,23 @@ class Solution:
     def only(self) -> PhaseSolution:
         """The phase of a manoeuvre that has one."""
         if len(self.phases) != 1:
-            raise ModelError(f"there are {len(self.phases)} phases; take one of solution.phases")
+            raise ArgumentError(f"there are {len(self.phases)} phases; take one of solution.phases")
         return self.phases[0]
 
     def costate(self, name: str) -> Reals:
         return self.only.costate(name)
 
+    def __str__(self) -> str:
+        return f"{self.phases[0].phase.equations.name}: {self.status.message}"
+
     def __repr__(self) -> str:
-        return f"<Solution of {self.phases[0].phase.equations.name}: {self.status.message}>"
+        return f"<Solution of {self}>"
+
+
+def _stated_again(manoeuvre: Manoeuvre, numbers: Sequence[Mapping[str, Any]], rest: Mapping[str, Any]) -> Solution:
+    """A solution from what its pickle holds."""
+    from draisine.optimal.problem_symbols import posed
+
+    _, stated = posed(manoeuvre, [each["scheme"] for each in numbers])
+    phases = tuple(PhaseSolution(phase=phase, **each) for phase, each in zip(stated, numbers, strict=True))
+    return Solution(manoeuvre=manoeuvre, phases=phases, **rest)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.model.errors import ModelError
+from draisine.errors import ArgumentError, DataError
 from draisine.optimal.collocation import Collocation
 from draisine.optimal.first_order_conditions import kkt, necessary
 from draisine.optimal.guess import Guess, Shaken, guesses
@@ -78,7 +78,7 @@ def restored_by_transcription(
     task = _Task(manoeuvre, posers, phases)
     made = task.transcribed(schemes, None)
     if not _alike(answer, made):
-        raise ModelError(
+        raise DataError(
             f"{phases[0].equations.name}: the stored answer has {len(answer.bound_multipliers)} unknowns and "
             f"{len(answer.row_multipliers)} conditions, this manoeuvre {made.large.unknowns} and {made.large.rows}; "
             "state the manoeuvre that was solved"
@@ -90,7 +90,7 @@ def _each(method: Transcription | Sequence[Transcription], count: int) -> list[T
     if isinstance(method, Collocation | Shooting):
         return [method] * count
     if len(method) != count:
-        raise ModelError(f"method: {len(method)} given for {count} phases; give one for all, or one for each")
+        raise ArgumentError(f"method: {len(method)} given for {count} phases; give one for all, or one for each")
     return list(method)
 
 

@@ -28,20 +28,18 @@ Further phases follow as [[then]]. Files are data: texts go through the parser o
 
 from __future__ import annotations
 
-import json
-import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from draisine.errors import ArgumentError, DataError, ModelError
 from draisine.expr.expression import evaluate_number, parse
 from draisine.expr.units import Measured
-from draisine.model.errors import ModelError
 from draisine.model.file_entries import Entry
-from draisine.model.files import MAX_BYTES
 from draisine.model.items import System
 from draisine.model.model import Model
+from draisine.model.toml_files import content_of, json_of, placed, read_text
 from draisine.optimal.collocation import Collocation
 from draisine.optimal.guess import Guess, Held, Shaken, Straight
 from draisine.optimal.ipopt import Ipopt, Progress
@@ -79,20 +77,15 @@ class Statement:
 
 def read_statement(path: str | Path, model: FindModel) -> Statement:
     """The manoeuvre that a file states; `model` finds models by name."""
-    source = Path(path)
-    with source.open("rb") as file:
-        data = file.read(MAX_BYTES + 1)
-    if len(data) > MAX_BYTES:
-        raise ModelError(f"{source}: larger than {MAX_BYTES // 1_000_000} MB, which no manoeuvre needs")
-    try:
-        text = data.decode("utf-8-sig")
-        content = json.loads(text) if source.suffix.lower() == ".json" else tomllib.loads(text)
-    except (ValueError, RecursionError) as problem:
-        raise ModelError(f"{source}: it cannot be read ({problem})") from None
+    source, text = Path(path), read_text(path, DataError)
+    if source.suffix.lower() == ".json":
+        content, lines = json_of(text, str(source), DataError), ""
+    else:
+        content, lines = content_of(text, str(source), DataError), text
     try:
         return statement_of(content, model)
-    except ModelError as problem:
-        raise ModelError(f"{source}: {problem}") from None
+    except (ModelError, ArgumentError, DataError) as problem:
+        raise DataError(placed(str(source), lines, str(problem))) from None
 
 
 def statement_of(content: Any, model: FindModel) -> Statement:
@@ -216,7 +209,7 @@ def _number(given: Entry, key: str) -> float:
 def _pair(given: Entry, key: str) -> tuple[float, float]:
     both = given.items(key)
     if len(both) != 2 or not all(isinstance(v, str | int | float) and not isinstance(v, bool) for v in both):
-        raise ModelError(f"{key} of {given.where}: give a low and a high side, such as [-5, 5] or [0, 'inf'], got {both!r}")
+        raise DataError(f"{key} of {given.where}: give a low and a high side, such as [-5, 5] or [0, 'inf'], got {both!r}")
     low, high = (_amount(v, f"{key} of {given.where}") for v in both)
     return low, high
 
@@ -233,11 +226,11 @@ def _amount(value: str | int | float, where: str) -> float:
     try:
         return evaluate_number(parse(value))
     except ValueError as problem:
-        raise ModelError(f"{where}: {value!r} is no number ({problem})") from None
+        raise DataError(f"{where}: {value!r} is no number ({problem})") from None
 
 
 def _whole(given: Entry, key: str, default: int) -> int:
     value = given.amount(key, default)
     if not isinstance(value, int):
-        raise ModelError(f"{key} of {given.where}: give a whole number, got {value!r}")
+        raise DataError(f"{key} of {given.where}: give a whole number, got {value!r}")
     return value

@@ -22,9 +22,9 @@ from numpy.typing import NDArray
 from draisine.control.design.closed_loop import Named, closed
 from draisine.control.design.feedback import Limits, sides_of
 from draisine.control.plant import Plant
+from draisine.errors import ArgumentError
 from draisine.expr.expression import Expr, Name, closest, evaluate_number, names, parse
 from draisine.expr.tables import Table
-from draisine.model.errors import ModelError
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.model.quantities import Amount
@@ -156,7 +156,7 @@ def tracking(
     into = [[q.name for q in e.inputs].index(name) for name in controls]
     a, b = a[:, place][:, :, place], b[:, place][:, :, into]
     if not (np.isfinite(a).all() and np.isfinite(b).all()):
-        raise ModelError(f"{e.name}: {', '.join(kept)} do not tell deviations all along this motion; weigh other quantities")
+        raise ArgumentError(f"{e.name}: {', '.join(kept)} do not tell deviations all along this motion; weigh other quantities")
     q = np.diag([float(weights.get(name, 0.0)) for name in kept])
     r = np.diag([float(effort[name]) for name in controls])
     gains = _riccati(along.times, a, b, q, r, solution.duration if beyond is None else float(beyond))
@@ -202,7 +202,7 @@ class _Along:
             return naming.matrices(self.slopes)
         except np.linalg.LinAlgError:
             name = self.deviations.equations.name
-            raise ModelError(f"{name}: {', '.join(naming.names)} do not tell deviations all along this motion") from None
+            raise ArgumentError(f"{name}: {', '.join(naming.names)} do not tell deviations all along this motion") from None
 
 
 def _needed(naming: Naming, a: Reals, weighed: tuple[str, ...]) -> tuple[str, ...]:
@@ -266,14 +266,14 @@ def _exponentials(matrices: Reals) -> Reals:
 
 def _check(e: Equations, controls: Sequence[str], weights: Mapping[str, float], effort: Mapping[str, float]) -> None:
     if not weights:
-        raise ModelError(f"{e.name}: nothing has a weight; give weights={{name: w}} for what shall be held")
+        raise ArgumentError(f"{e.name}: nothing has a weight; give weights={{name: w}} for what shall be held")
     for what, given in (("weight", weights), ("effort", effort)):
         for name, value in given.items():
             if not (np.isfinite(value) and value > 0):
-                raise ModelError(f"{e.name}: the {what} of {name!r} is {value!r}; it must be a positive number")
+                raise ArgumentError(f"{e.name}: the {what} of {name!r} is {value!r}; it must be a positive number")
     for name in effort:
         if name not in controls:
-            raise ModelError(f"{e.name}: {name!r} is not among the controls of the manoeuvre{closest(name, controls)}")
+            raise ArgumentError(f"{e.name}: {name!r} is not among the controls of the manoeuvre{closest(name, controls)}")
     missing = [name for name in controls if name not in effort]
     if missing:
-        raise ModelError(f"{e.name}: give the effort of {missing[0]!r} too: effort={{…, {missing[0]!r}: r}}")
+        raise ArgumentError(f"{e.name}: give the effort of {missing[0]!r} too: effort={{…, {missing[0]!r}: r}}")

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.control.plant import stacked
-from draisine.model.errors import ModelError
+from draisine.errors import ArgumentError
 from draisine.optimal.builder import Builder
 from draisine.optimal.collocation import Collocation, Grid
 from draisine.optimal.nlp import Large
@@ -168,7 +168,7 @@ def _ends(b: Builder, phase: Phase, scheme: Collocation | Shooting, points: Plac
     node = grid.end_node
     if node is None:
         if phase.ends_use:
-            raise ModelError(
+            raise ArgumentError(
                 f"{phase.equations.name}: a condition or cost at the end depends on controls or forces, which this scheme does "
                 "not have there; use Collocation('radau') or 'hermite-simpson'"
             )
@@ -198,7 +198,7 @@ def _join(b: Builder, one: Phase, other: Phase, first: Placed, second: Placed, t
         return
     inner = ca.vertcat(one.vocabulary.z, one.vocabulary.plant.u)
     if inner.numel() and ca.depends_on(stacked(list(joints.values())), inner):
-        raise ModelError(
+        raise ArgumentError(
             f"{other.equations.name}: a jump depends on controls or forces; write it in states and outputs of motion"
         )
     places = {name: i for i, name in enumerate(other.kept)}

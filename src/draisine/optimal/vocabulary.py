@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.control.plant import Plant, stacked
+from draisine.errors import ArgumentError
 from draisine.expr.expression import SX_FUNCTIONS, Call, Expr, closest, evaluate
-from draisine.model.errors import ModelError
 from draisine.model.quantities import Amount, amount_in
 from draisine.program.dae_residual import Implicit
 from draisine.program.equations import Equations
@@ -136,7 +136,7 @@ class Vocabulary:
         """The time derivative along the motion."""
         for held, what in ((self.plant.u, "a control"), (self.z, "an acceleration, a force or an algebraic unknown")):
             if held.numel() and ca.depends_on(expression, held):
-                raise ModelError(f"{where}: its rate would need the derivative of {what}, which the equations do not have")
+                raise ArgumentError(f"{where}: its rate would need the derivative of {what}, which the equations do not have")
         return ca.jtimes(expression, ca.vertcat(self.plant.t, self.y), ca.vertcat(1, self.rates))
 
     @cached_property
@@ -179,7 +179,7 @@ class Vocabulary:
             return self.plant.values[word]
         if word not in self._forces:
             known = [*self.plant.values, *self._forces]
-            raise ModelError(f"{self.equations.name}: {where}: nothing is called {word!r}{closest(word, known)}")
+            raise ArgumentError(f"{self.equations.name}: {where}: nothing is called {word!r}{closest(word, known)}")
         return self._forces[word]
 
     def value(self, text: Amount, where: str) -> ca.SX:
@@ -194,13 +194,13 @@ class Vocabulary:
         if isinstance(text, str) and "=" in text.replace("<=", "").replace(">=", ""):
             sides = text.replace("==", "=").split("=")
             if len(sides) != 2 or "<" in text or ">" in text:
-                raise ModelError(
+                raise ArgumentError(
                     f"{where}: {text!r} is no condition; write one relation, left <= right, left >= right or left = right"
                 )
             return Condition(name, self.value(sides[0].strip(), where) - self.value(sides[1].strip(), where), 0.0, 0.0)
         expression = amount_in(text, None, f"{self.equations.name}: {where}")
         if not isinstance(expression, Call) or expression.function not in ("lt", "le", "gt", "ge"):
-            raise ModelError(f"{where}: {text!r} is no condition; write left <= right, left >= right or left = right")
+            raise ArgumentError(f"{where}: {text!r} is no condition; write left <= right, left >= right or left = right")
         left, right = (self._evaluated(side, where) for side in expression.arguments)
         below = expression.function in ("lt", "le")
         return Condition(name, left - right, -math.inf if below else 0.0, 0.0 if below else math.inf)

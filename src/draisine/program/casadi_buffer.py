@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from draisine.errors import CompilationError
+
 if TYPE_CHECKING:
     import casadi as ca
 
@@ -42,5 +44,5 @@ def evaluate(
             buffer.set_res(place, matrix.ravel(order="F").data)
     run()
     if buffer.ret():
-        raise RuntimeError(f"{function.name()!r} could not be evaluated: CasADi's interpreter reports {buffer.ret()}")
+        raise CompilationError(f"{function.name()!r} could not be evaluated: CasADi's interpreter reports {buffer.ret()}")
     return taken

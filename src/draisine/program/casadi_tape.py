@@ -16,12 +16,9 @@ from types import MappingProxyType
 import casadi as ca
 import numpy as np
 
+from draisine.errors import ExpressionError
 from draisine.program import opcodes as op
 from draisine.program.tape import Callee, Instruction, Numbers, Tape
-
-
-class CalleeError(ValueError):
-    """A program calls something that has no scalar form."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +33,7 @@ class CasadiCode:
         if function.class_name() == "SXFunction":
             return _sx_tape(function)
         if function.class_name() != "MXFunction":
-            raise CalleeError(
+            raise ExpressionError(
                 f"the call of {function.name()!r} ({function.class_name()}) cannot be compiled: "
                 "use a `Table` or an SX function instead"
             )
@@ -79,7 +76,7 @@ def _sx_tape(function: ca.Function) -> Tape:
     for k in range(function.n_instructions()):
         theirs = function.instruction_id(k)
         if theirs not in numbers:
-            raise CalleeError(f"{function.name()!r} uses CasADi's operation {_name(theirs)}, which has no scalar form")
+            raise ExpressionError(f"{function.name()!r} uses CasADi's operation {_name(theirs)}, which has no scalar form")
         operation = numbers[theirs]
         constant = function.instruction_constant(k) if operation == op.CONST else None
         callee = None
@@ -97,7 +94,7 @@ def _scalar_tape(function: ca.Function) -> Tape:
         max(function.nnz_in(i) for i in range(function.n_in())) > 1
         or max(function.nnz_out(i) for i in range(function.n_out())) > 1
     ):
-        raise CalleeError(f"the call of {function.name()!r} cannot be compiled: it takes or gives vectors; {_cure(function)}")
+        raise ExpressionError(f"the call of {function.name()!r} cannot be compiled: it takes or gives vectors; {_cure(function)}")
     return tuple(_scalar_instruction(function, k) for k in range(function.n_instructions()))
 
 
@@ -106,7 +103,7 @@ def _scalar_instruction(function: ca.Function, k: int) -> Instruction:
     operation = _numbers().get(theirs)
     reads, writes = tuple(function.instruction_input(k)), tuple(function.instruction_output(k))
     if operation is None:
-        raise CalleeError(
+        raise ExpressionError(
             f"the call of {function.name()!r} cannot be compiled: it uses the operation {_name(theirs)}; {_cure(function)}"
         )
     if operation == op.CONST:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from draisine.errors import ArgumentError
 from draisine.program.program import Program, Slot
 from draisine.records import dataclass
 
@@ -45,16 +46,16 @@ class Implicit:
     def __post_init__(self) -> None:
         names = [slot.name for slot in self.residual.inputs]
         if names != ["t", "x", "xdot", "u", "p"]:
-            raise ValueError(f"{self.name!r}: a residual takes (t, x, xdot, u, p), got ({', '.join(names)})")
+            raise ArgumentError(f"{self.name!r}: a residual takes (t, x, xdot, u, p), got ({', '.join(names)})")
         unknowns, equations = self.residual.input("x").size, self.residual.output("residual").size
         if equations != unknowns:
-            raise ValueError(
+            raise ArgumentError(
                 f"{self.name!r} has {unknowns} unknowns and {equations} equations; give as many equations as there are unknowns"
             )
         if self.index and len(self.index) != unknowns:
-            raise ValueError(f"{self.name!r}: {len(self.index)} indices for {unknowns} unknowns")
+            raise ArgumentError(f"{self.name!r}: {len(self.index)} indices for {unknowns} unknowns")
         if self.orders and len(self.orders) != unknowns:
-            raise ValueError(f"{self.name!r}: {len(self.orders)} orders for {unknowns} unknowns")
+            raise ArgumentError(f"{self.name!r}: {len(self.orders)} orders for {unknowns} unknowns")
 
     @property
     def inputs(self) -> tuple[Slot, ...]:

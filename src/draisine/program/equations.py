@@ -14,6 +14,7 @@ from enum import StrEnum
 import numpy as np
 from numpy.typing import NDArray
 
+from draisine.errors import ArgumentError
 from draisine.program.dae_residual import Implicit
 from draisine.program.linear_solve import Solved
 from draisine.program.program import Program
@@ -65,7 +66,7 @@ def check_events(events: tuple[Event, ...]) -> None:
     """Refuse what is no event."""
     for event in events:
         if not isinstance(event, Event):
-            raise TypeError(f"events: {event!r} is no event; write Event('its name', 'an expression that passes zero')")
+            raise ArgumentError(f"events: {event!r} is no event; write Event('its name', 'an expression that passes zero')")
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,7 +137,7 @@ class Equations:
     def explicit(self) -> Program | Solved:
         """The dynamics as ẋ = f(t, x, u, p), for those who need it so."""
         if isinstance(self.dynamics, Implicit):
-            raise ValueError(
+            raise ArgumentError(
                 f"{self.name} is given as 0 = F(t, x, ẋ), and nobody has solved it for ẋ; run it by an implicit method, or "
                 "reduce its index first (reduce_index)"
             )

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from draisine.errors import ArgumentError
 from draisine.program import opcodes as op
 from draisine.program.arithmetic import Operations, complex_operations, operations_for
 from draisine.program.linear_solve import Solved
@@ -78,7 +79,7 @@ def complex_slopes(
 def _complex_solution(solved: Solved, points: Sequence[Any], count: int) -> list[Any]:
     """z of K z = r, one array over the directions for each entry."""
     if solved.further is not None:
-        raise ValueError(f"{solved.name!r} is a derivative already; take the complex step of what it is the derivative of")
+        raise ArgumentError(f"{solved.name!r} is a derivative already; take the complex step of what it is the derivative of")
     if solved.start is None:
         return _complex_round(solved, points, count)
     # from the real solution a few rounds bring the imaginary part, which follows in one
@@ -102,13 +103,13 @@ def _complex_round(solved: Solved, points: Sequence[Any], count: int) -> list[An
 def _columns(program: Program | Solved, arguments: Sequence[ArrayLike]) -> list[NDArray[Any]]:
     if len(arguments) != len(program.inputs):
         names = ", ".join(s.name for s in program.inputs)
-        raise TypeError(f"program {program.name!r} takes {len(program.inputs)} arguments ({names}), got {len(arguments)}")
+        raise ArgumentError(f"program {program.name!r} takes {len(program.inputs)} arguments ({names}), got {len(arguments)}")
     columns = []
     for slot, argument in zip(program.inputs, arguments, strict=True):
         array = np.asarray(argument)
         array = array if array.dtype.kind in "cO" else array.astype(float)
         if array.size != slot.size:
-            raise ValueError(f"program {program.name!r}: argument {slot.name!r} needs {slot.size} numbers, got {array.size}")
+            raise ArgumentError(f"program {program.name!r}: argument {slot.name!r} needs {slot.size} numbers, got {array.size}")
         columns.append(array.ravel(order="F"))
     return columns
 
@@ -139,6 +140,6 @@ def run_tape(
 
 def _call(callee: Callee, arguments: Sequence[Any], table: Operations) -> list[Any]:
     if callee.begins[-1] != len(arguments):
-        raise ValueError(f"the call of {callee.name!r} needs {callee.begins[-1]} numbers, got {len(arguments)}")
+        raise ArgumentError(f"the call of {callee.name!r} needs {callee.begins[-1]} numbers, got {len(arguments)}")
     inputs = [arguments[a:b] for a, b in pairwise(callee.begins)]
     return [value for column in run_tape(callee.tape, inputs, callee.gives, table) for value in column]

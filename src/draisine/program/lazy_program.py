@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from draisine.errors import ArgumentError
 from draisine.program.program import Program, Slot
 from draisine.records import dataclass
 
@@ -27,5 +28,5 @@ class Recipe:
         program = self.make()
         shapes = [slot.shape for slot in (*program.inputs, *program.outputs)]
         if shapes != [slot.shape for slot in (*self.inputs, *self.outputs)]:
-            raise ValueError(f"recipe {self.name!r}: the program made has other slots than were promised")
+            raise ArgumentError(f"recipe {self.name!r}: the program made has other slots than were promised")
         return program

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from draisine.errors import ArgumentError
 from draisine.program.program import Program, Slot
 from draisine.program.sparsity import Pattern
 from draisine.records import dataclass
@@ -85,7 +86,7 @@ class Solved:
         bent = ca.jacobian(side, z)
         curved = bool(bent.nnz()) and ca.depends_on(bent, z)
         if curved and start is None:
-            raise ValueError(f"{name!r}: its side is not linear in what is solved for; give a start for Newton's method")
+            raise ArgumentError(f"{name!r}: its side is not linear in what is solved for; give a start for Newton's method")
         if bent.nnz():  # without its linear part; where that is all, no unknown is left in it
             side = side - bent @ z if curved else ca.substitute(side, z, ca.SX.zeros(z.numel()))
             matrix = matrix - bent
@@ -101,22 +102,22 @@ class Solved:
         n = side.size
         if self.pattern is None:
             if matrix.shape != (n, n):
-                raise ValueError(
+                raise ArgumentError(
                     f"{self.name!r}: its matrix is {matrix.shape[0]} × {matrix.shape[1]} and its side has {n} entries"
                 )
         elif self.pattern.size != n or self.pattern.nnz() != matrix.size:
             rows = self.pattern.size
-            raise ValueError(
+            raise ArgumentError(
                 f"{self.name!r}: its pattern has {self.pattern.nnz()} places in {rows} × {rows}, its matrix {matrix.size} "
                 f"entries and its side {n}"
             )
         shapes = [slot.shape for slot in self.inputs]
         if self.start is not None and [s.shape for s in self.system.inputs] != [*shapes, (n, 1)]:
-            raise ValueError(f"{self.name!r}: with a start, its system must take the same arguments and the solution")
+            raise ArgumentError(f"{self.name!r}: with a start, its system must take the same arguments and the solution")
         if self.further is not None and [s.shape for s in self.further.inputs] != [*shapes, (n, 1)]:
-            raise ValueError(f"{self.name!r}: the program of further sides must take the same arguments and the solution")
+            raise ArgumentError(f"{self.name!r}: the program of further sides must take the same arguments and the solution")
         if [slot.shape for slot in self.after.inputs] != [*shapes, (n, self.sides)]:
-            raise ValueError(f"{self.name!r}: the program after the solution must take the same arguments and the solution")
+            raise ArgumentError(f"{self.name!r}: the program after the solution must take the same arguments and the solution")
 
     @property
     def inputs(self) -> tuple[Slot, ...]:
@@ -200,7 +201,7 @@ class Solved:
         import casadi as ca
 
         if self.iterates and z is None:
-            raise ValueError(f"{self.name!r} is not linear in what is solved for; its equations need z")
+            raise ArgumentError(f"{self.name!r} is not linear in what is solved for; its equations need z")
         given: list[ca.SX] = [*arguments, z] if self.iterates and z is not None else [*arguments]
         entries, side = self.system.function.call(given)
         return ca.SX(self.places.sparsity, ca.vec(entries)), side
@@ -257,7 +258,7 @@ class Solved:
         import casadi as ca
 
         if self.further is not None:
-            raise ValueError(f"{self.name!r} is a derivative already, and its solutions can be differentiated only once")
+            raise ArgumentError(f"{self.name!r} is a derivative already, and its solutions can be differentiated only once")
         arguments = self.symbols()
         z = ca.SX.sym("z", self.size)
         matrix, side = self.linear(arguments, z)

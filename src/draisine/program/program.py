@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from draisine.errors import ArgumentError, UnknownNameError
 from draisine.program import opcodes as op
 from draisine.program.casadi_buffer import evaluate
 from draisine.program.tape import Code, Tape
@@ -91,7 +92,7 @@ class Program:
                 dense = ca.densify(ca.SX(expression))
                 labels = tuple(labels)
                 if labels and len(labels) != dense.numel():
-                    raise ValueError(f"program {name!r}: slot {slot!r} has {dense.numel()} entries but {len(labels)} labels")
+                    raise ArgumentError(f"program {name!r}: slot {slot!r} has {dense.numel()} entries but {len(labels)} labels")
                 made.append(Slot(slot, dense.shape, labels, tuple(units.get(label, "") for label in labels)))
                 expressions.append(dense)
             return tuple(made), expressions
@@ -101,7 +102,7 @@ class Program:
         results = ca.cse(results) if results and not shared else results
         function = ca.Function(name, arguments, results, [s.name for s in ins], [s.name for s in outs])
         if function.has_free():
-            raise ValueError(f"program {name!r} uses symbols that are not among its inputs: {', '.join(function.get_free())}")
+            raise ArgumentError(f"program {name!r} uses symbols that are not among its inputs: {', '.join(function.get_free())}")
         return Program(name, ins, outs, CasadiCode(function))
 
     # ---------------------------------------------------------------- looking
@@ -156,11 +157,11 @@ class Program:
         """Run in CasADi's interpreter. Columns come back one-dimensional, matrices two-dimensional."""
         if len(arguments) != len(self.inputs):
             names = ", ".join(slot.name for slot in self.inputs)
-            raise TypeError(f"program {self.name!r} takes {len(self.inputs)} arguments ({names}), got {len(arguments)}")
+            raise ArgumentError(f"program {self.name!r} takes {len(self.inputs)} arguments ({names}), got {len(arguments)}")
         given = [np.asarray(argument, dtype=float) for argument in arguments]
         for slot, array in zip(self.inputs, given, strict=True):
             if array.size != slot.size:
-                raise ValueError(f"program {self.name!r}: argument {slot.name!r} needs {slot.size} numbers, got {array.size}")
+                raise ArgumentError(f"program {self.name!r}: argument {slot.name!r} needs {slot.size} numbers, got {array.size}")
         results = evaluate(self.function, given, (slot.shape for slot in self.outputs))
         return tuple(r[:, 0] if slot.shape[1] == 1 else r for slot, r in zip(self.outputs, results, strict=True))
 
@@ -184,7 +185,7 @@ def _named(slots: Sequence[Slot], name: str, complaint: str) -> Slot:
     for slot in slots:
         if slot.name == name:
             return slot
-    raise KeyError(f"{complaint} {name!r}; it has {', '.join(s.name for s in slots)}")
+    raise UnknownNameError(f"{complaint} {name!r}; it has {', '.join(s.name for s in slots)}")
 
 
 def _listing(program: Program) -> Iterator[str]:

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from draisine.errors import ArgumentError, DataError
 from draisine.program import opcodes as op
 from draisine.program.dae_residual import Implicit
 from draisine.program.equations import Constraint, Equations, Event, Kind, Quantity
@@ -40,10 +41,6 @@ _NOT_KEPT = frozenset({"with_independent", "seconds"})  # of equations: a functi
 _QUANTITIES = ("coordinates", "velocities", "inputs", "parameters", "multipliers", "outputs", "extra_states")
 _RECORDS: dict[str, type[Any]] = {**dict.fromkeys(_QUANTITIES, Quantity), "constraints": Constraint, "event_list": Event}
 _PROGRAMS = ("dynamics", "report", "motion", "project", "monitor", "events", "inverse_dynamics", "causes")
-
-
-class NotPortable(ValueError):
-    """Bytes that are no program: damaged, or of another kind."""
 
 
 def to_bytes(what: Portable, alternates: bool = False) -> bytes:
@@ -70,15 +67,15 @@ def to_bytes(what: Portable, alternates: bool = False) -> bytes:
 
 
 def from_bytes(data: bytes) -> Any:
-    """What `to_bytes` was given; `NotPortable` if the bytes are damaged or of another kind.
+    """What `to_bytes` was given; `DataError` if the bytes are damaged or of another kind.
 
     Programs have the same digest as those they were made from, so that compiled code is found again.
     """
     content = data[len(_HEAD) + _CHECK :]
     if not data.startswith(_HEAD):
-        raise NotPortable(f"these bytes are no program of this version of draisine; they begin with {data[: len(_HEAD)]!r}")
+        raise DataError(f"these bytes are no program of this version of draisine; they begin with {data[: len(_HEAD)]!r}")
     if data[len(_HEAD) : len(_HEAD) + _CHECK] != hashlib.sha256(content).digest():
-        raise NotPortable("these bytes are damaged: their checksum is another; send or store them anew")
+        raise DataError("these bytes are damaged: their checksum is another; send or store them anew")
     begin = _LENGTH + int.from_bytes(content[:_LENGTH], "little")
     try:
         header = json.loads(zlib.decompress(content[_LENGTH:begin]))
@@ -86,7 +83,7 @@ def from_bytes(data: bytes) -> Any:
         made = reader.any(header["what"])
         others = {tuple(choice): reader.any(equations) for choice, equations in header["others"]}
     except (KeyError, TypeError, ValueError, IndexError, zlib.error) as error:
-        raise NotPortable(f"these bytes have the right checksum but are no program: {error!r}") from error
+        raise DataError(f"these bytes have the right checksum but are no program: {error!r}") from error
     return _with_others(made, others) if others else made
 
 
@@ -132,7 +129,7 @@ class _Writer:
                 return {**made, "orders": what.orders, "known": known}
             case Equations():
                 return self.equations(what)
-        raise TypeError(f"{type(what).__name__} has no portable form; give a Program, Solved, Implicit or Equations")
+        raise ArgumentError(f"{type(what).__name__} has no portable form; give a Program, Solved, Implicit or Equations")
 
     def equations(self, e: Equations) -> dict[str, Any]:
         made: dict[str, Any] = {"kind": "equations"}
@@ -205,7 +202,7 @@ class StoredCode:
         try:
             return ca.Function.deserialize(text)
         except RuntimeError as error:
-            raise NotPortable(
+            raise DataError(
                 f"CasADi {ca.CasadiMeta.version()} cannot read this program, which another version wrote; use one version "
                 f"of CasADi on all machines ({str(error).strip().splitlines()[-1]})"
             ) from error
@@ -225,7 +222,7 @@ class _Reader:
     def __init__(self, content: bytes, begin: int, sizes: list[int], callees: list[dict[str, Any]]) -> None:
         ends = np.cumsum([begin, *sizes]).tolist()
         if ends[-1] != len(content):
-            raise ValueError(f"parts of {ends[-1]} bytes are announced, {len(content)} are there")
+            raise ArgumentError(f"parts of {ends[-1]} bytes are announced, {len(content)} are there")
         self._parts = [content[a:b] for a, b in pairwise(ends)]
         self._callees = callees
         self._known: dict[int, Callee] = {}
@@ -242,7 +239,7 @@ class _Reader:
                 return self.implicit(header)
             case {"kind": "equations"}:
                 return self.equations(header)
-        raise ValueError(f"nothing of the kind {header.get('kind')!r} is known")
+        raise ArgumentError(f"nothing of the kind {header.get('kind')!r} is known")
 
     def program(self, header: Mapping[str, Any]) -> Program:
         inputs, outputs = (

@@ -6,6 +6,7 @@ from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from draisine.errors import ArgumentError
 from draisine.records import dataclass
 
 if TYPE_CHECKING:
@@ -27,9 +28,9 @@ class Pattern:
     def __post_init__(self) -> None:
         places = list(zip(self.columns, self.rows, strict=True))
         if any(a >= b for a, b in pairwise(places)):
-            raise ValueError("the places of the entries must be in column-major order, each of them once")
+            raise ArgumentError("the places of the entries must be in column-major order, each of them once")
         if any(not 0 <= k < self.size for place in places for k in place):
-            raise ValueError(f"a place lies outside of the matrix of {self.size} rows and columns")
+            raise ArgumentError(f"a place lies outside of the matrix of {self.size} rows and columns")
 
     @staticmethod
     def dense(size: int) -> Pattern:
@@ -39,7 +40,7 @@ class Pattern:
     def of(sparsity: ca.Sparsity) -> Pattern:
         """From CasADi's."""
         if sparsity.size1() != sparsity.size2():
-            raise ValueError(f"a square matrix is wanted, its pattern has {sparsity.size1()} × {sparsity.size2()}")
+            raise ArgumentError(f"a square matrix is wanted, its pattern has {sparsity.size1()} × {sparsity.size2()}")
         rows, columns = sparsity.get_triplet()
         return Pattern(sparsity.size1(), tuple(rows), tuple(columns))
 

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from draisine.errors import ArgumentError
 from draisine.program import opcodes as op
 from draisine.program.arithmetic import Operations, real_operations
 from draisine.program.interpreter import run_tape
@@ -36,7 +37,9 @@ def along(program: Program, *arguments: NDArray[np.float64]) -> tuple[NDArray[np
     length = max(table.shape[1] for table in tables)
     for slot, table in zip(program.inputs, tables, strict=True):
         if table.shape[0] != slot.size and table.size:
-            raise ValueError(f"program {program.name!r}: argument {slot.name!r} needs {slot.size} series, got {table.shape[0]}")
+            raise ArgumentError(
+                f"program {program.name!r}: argument {slot.name!r} needs {slot.size} series, got {table.shape[0]}"
+            )
     inputs: list[Any] = [list(table) if slot.size else [] for slot, table in zip(program.inputs, tables, strict=True)]
     results = run_tape(program.tape, inputs, [slot.size for slot in program.outputs], series_operations())
     return tuple(

@@ -17,6 +17,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from draisine.errors import ArgumentError
 from draisine.program.dae_residual import Implicit
 from draisine.program.linear_solve import Solved
 from draisine.program.program import Program, Slot
@@ -146,7 +147,7 @@ def _differentiated(
         results = what.function.call(seeds.inner)
         return Program.build(name, seeds.arguments, _results(what, results, [seeds.of(r) for r in results], outputs, whole))
     if what.further is not None:
-        raise ValueError(f"{what.name!r} is a derivative already, and its solutions can be differentiated only once")
+        raise ArgumentError(f"{what.name!r} is a derivative already, and its solutions can be differentiated only once")
     z = ca.SX.sym("z", what.size)
     matrix, side = what.linear(seeds.inner, z)
     sides = seeds.of(side - matrix @ z)

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from draisine.errors import ArgumentError
 from draisine.records import dataclass
 from draisine.results.accuracy import NATIVE_LEVEL
 from draisine.results.channel import Channel, Group
@@ -56,7 +57,7 @@ class Block:
         values = np.asarray(self.values, dtype=np.float64)
         if values.ndim != 2 or values.shape[1] != len(self.channels):
             names = ", ".join(channel.name for channel in self.channels) or "none"
-            raise ValueError(f"a block needs one column for each of its channels ({names}), got shape {values.shape}")
+            raise ArgumentError(f"a block needs one column for each of its channels ({names}), got shape {values.shape}")
         object.__setattr__(self, "values", values)
         object.__setattr__(self, "channels", tuple(self.channels))
 
@@ -135,7 +136,7 @@ def assemble(
     """
     pieces = [piece for piece in pieces if np.size(piece.time)]
     if not pieces:
-        raise ValueError(f"the run of {model!r} has no samples: give at least the start")
+        raise ArgumentError(f"the run of {model!r} has no samples: give at least the start")
     originals = _ordered_channels(pieces)
     place = {channel: i for i, channel in enumerate(originals)}
     time = np.concatenate([np.asarray(piece.time, dtype=np.float64) for piece in pieces])
@@ -147,7 +148,7 @@ def assemble(
         for part in piece.blocks:
             if len(part.values) != stop - start:
                 names = ", ".join(channel.name for channel in part.channels)
-                raise ValueError(f"{stop - start} instants but {len(part.values)} rows of {names}")
+                raise ArgumentError(f"{stop - start} instants but {len(part.values)} rows of {names}")
             data[start:stop, [place[channel] for channel in part.channels]] = part.values
         segments.append(Segment(piece.mode, tuple(piece.independent), start, stop))
         start = stop
@@ -179,7 +180,9 @@ def _refuse_repeats(piece: Piece) -> None:
     seen: set[Channel] = set()
     for channel in (channel for part in piece.blocks for channel in part.channels):
         if channel in seen:
-            raise ValueError(f"{channel.name!r} is given twice among the {channel.group}; give each quantity a name of its own")
+            raise ArgumentError(
+                f"{channel.name!r} is given twice among the {channel.group}; give each quantity a name of its own"
+            )
         seen.add(channel)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
+from draisine.errors import ArgumentError
 from draisine.records import dataclass
 
 # "/" would open a group in NetCDF; the others would need quoting in CSV.
@@ -54,13 +55,15 @@ class Channel:
     def __post_init__(self) -> None:
         object.__setattr__(self, "group", as_group(self.group, of=str(self.name)))
         if not isinstance(self.name, str) or not self.name or self.name != self.name.strip():
-            raise ValueError(f"a channel needs a name without blanks around it, got {self.name!r}")
+            raise ArgumentError(f"a channel needs a name without blanks around it, got {self.name!r}")
         if not self.name.isprintable() or self.name.startswith("#") or _FORBIDDEN & set(self.name):
-            raise ValueError(
+            raise ArgumentError(
                 f'the channel name {self.name!r} cannot be stored: use printable characters other than / , " and no leading #'
             )
         if self.name == "time":
-            raise ValueError(f"a channel in {self.group} is called 'time', which is the name of the axis; give it another name")
+            raise ArgumentError(
+                f"a channel in {self.group} is called 'time', which is the name of the axis; give it another name"
+            )
 
     @property
     def label(self) -> str:
@@ -73,4 +76,4 @@ def as_group(given: str, of: str = "") -> Group:
         return Group(given)
     except ValueError:
         owner = f"channel {of!r} is in the " if of else ""
-        raise ValueError(f"{owner}unknown group {given!r}; groups are {', '.join(Group)}") from None
+        raise ArgumentError(f"{owner}unknown group {given!r}; groups are {', '.join(Group)}") from None

@@ -1,4 +1,4 @@
-"""Keep a trajectory in a file and get it back: NetCDF, Parquet or CSV by suffix.
+"""Trajectories written to files: NetCDF, Parquet or CSV by suffix; `load` reads them.
 
 All three give back the numbers to the last bit and everything the run had to say. Files are data: metadata is JSON, checked
 item by item; nothing in a file can run.
@@ -13,23 +13,18 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from draisine.results.channel import Group
+from draisine.errors import ArgumentError
 from draisine.results.formats import csv, netcdf, parquet
-from draisine.results.metadata import Malformed, rebuild
-from draisine.results.sensitivity import Sensitivity
-from draisine.results.trajectory import Trajectory
 
-MAX_NUMBERS = 2**28  # 2 GiB, about an hour of a bicycle at 1 kHz
+if TYPE_CHECKING:
+    from draisine.results.trajectory import Trajectory
 
 _FORMATS = {".nc": netcdf, ".parquet": parquet, ".csv": csv}
 FILMS = (".html", ".htm", ".gif", ".mp4", ".png")  # written by those who show runs; none can be read back
-
-
-class TrajectoryFileError(ValueError):
-    """A file that is not a trajectory or is damaged; the message names the file and the problem."""
 
 
 def save(run: Trajectory, path: str | os.PathLike[str]) -> None:
@@ -38,21 +33,9 @@ def save(run: Trajectory, path: str | os.PathLike[str]) -> None:
     The file appears complete or not at all: an interrupted save leaves what was there before.
     """
     target = Path(path)
-    form = _format(target, f"; films are {', '.join(FILMS)}")
+    form = format_of(target, f"; films are {', '.join(FILMS)}")
     with replacing(target) as draft:
         form.write(_unfolded(run), draft)
-
-
-def load(path: str | os.PathLike[str], *, limit: int = MAX_NUMBERS) -> Trajectory:
-    """Read a trajectory that `save` wrote; at most `limit` numbers, so that a forged file cannot take the memory."""
-    source = Path(path)
-    form = _format(source)
-    if not source.is_file():
-        raise FileNotFoundError(f"there is no trajectory file {str(source)!r}")
-    try:
-        return _folded(rebuild(*form.read(source, limit)))
-    except Malformed as problem:
-        raise TrajectoryFileError(f"{source}: {problem}") from None
 
 
 def _unfolded(run: Trajectory) -> Trajectory:
@@ -63,25 +46,12 @@ def _unfolded(run: Trajectory) -> Trajectory:
     return replace(run, channels=(*run.channels, *channels), data=np.hstack([run.data, table]), sensitivity=None)
 
 
-def _folded(run: Trajectory) -> Trajectory:
-    """The run as it was before its sensitivities were made columns."""
-    count = len(run.names(Group.SENSITIVITIES))
-    if not count:
-        return run
-    own, columns = run.channels[:-count], run.channels[-count:]
-    try:
-        sensitivity = Sensitivity.from_columns(run.time, own, columns, run.data[:, -count:])
-    except (KeyError, ValueError):
-        raise Malformed("its sensitivities do not belong to its channels") from None
-    return replace(run, channels=own, data=run.data[:, :-count], sensitivity=sensitivity)
-
-
 def check_target(path: str | os.PathLike[str], *, film: bool = False) -> None:
     """Refuse a path to which a trajectory, or a film of it, could not be written, before the work is done."""
     if not film:
-        _format(Path(path))
+        format_of(Path(path))
     elif Path(path).suffix.lower() not in FILMS:
-        raise ValueError(f"unknown kind of film {Path(path).name!r}: the suffix must be one of {', '.join(FILMS)}")
+        raise ArgumentError(f"unknown kind of film {Path(path).name!r}: the suffix must be one of {', '.join(FILMS)}")
     _check_place(Path(path).resolve())
 
 
@@ -111,9 +81,10 @@ def replacing(target: Path) -> Iterator[Path]:
         draft.unlink(missing_ok=True)
 
 
-def _format(path: Path, more: str = "") -> ModuleType:
+def format_of(path: Path, more: str = "") -> ModuleType:
+    """The module that writes and reads files of this suffix."""
     suffix = path.suffix.lower()
     if suffix not in _FORMATS:
         known = ".nc (NetCDF), .parquet and .csv"
-        raise ValueError(f"unknown kind of trajectory file {path.name!r}: the suffix {suffix!r} is none of {known}{more}")
+        raise ArgumentError(f"unknown kind of trajectory file {path.name!r}: the suffix {suffix!r} is none of {known}{more}")
     return _FORMATS[suffix]

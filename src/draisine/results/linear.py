@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from draisine.errors import ArgumentError, UnknownNameError, needed
+from draisine.results.base import Result, figure
 from draisine.results.controllability import Structure, complex_text, controllable, observable
-from draisine.results.optional_packages import needed
 
 Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class LinearModel:
+class LinearModel(Result):
     """Small deviations from a motion. All are deviations: of states, inputs and outputs.
 
     `at` holds the values of the motion itself; `left_out` says of each direction that is not among the states why not.
@@ -85,7 +86,9 @@ class LinearModel:
         for j in gone:
             felt = [self.states[i] for i in kept if abs(self.A[i, j]) > small]
             if felt:
-                raise ValueError(f"{self.model}: {felt[0]!r} depends on {self.states[j]!r}, which would be left out; keep it too")
+                raise ArgumentError(
+                    f"{self.model}: {felt[0]!r} depends on {self.states[j]!r}, which would be left out; keep it too"
+                )
         shown = [i for i, row in enumerate(self.C) if np.abs(row[gone]).max(initial=0.0) <= 1e-9]
         return self._part(kept, shown, {self.states[j]: "nothing among the rest depends on it" for j in gone})
 
@@ -168,12 +171,22 @@ class LinearModel:
 
     def _place(self, name: str, names: tuple[str, ...], kind: str) -> int:
         if name not in names:
-            raise KeyError(f"{self.model} has no {kind} {name!r}; it has {', '.join(names) or 'none'}")
+            raise UnknownNameError(f"{self.model} has no {kind} {name!r}; it has {', '.join(names) or 'none'}")
         return names.index(name)
 
-    if TYPE_CHECKING:  # attached by `draisine.view.drawn.linear`, since pictures are drawn elsewhere
+    def _table(self) -> Mapping[str, Any]:
+        """Rows are rates of states and outputs, columns states and inputs: the matrices A and B over C and D."""
+        every = np.block([[self.A, self.B], [self.C, self.D]])
+        names = [*(f"d {name}/dt" for name in self.states), *self.outputs]
+        return {"of": names, **dict(zip((*self.states, *self.inputs), every.T, strict=True))}
 
-        def plot(self, **options: Any) -> Any: ...
+    def plot(self, **options: Any) -> Any:
+        """Eigenvalues in the complex plane; see `draisine.view.plots.complex_plane`."""
+        return figure("plots.complex_plane.eigenvalue_plane", self.eigenvalues, **options)
+
+    def bode(self, input: str, outputs: str | Sequence[str], frequencies: ArrayLike | None = None, **options: Any) -> Any:
+        """Amplitude and phase of outputs for a sine at an input; see `draisine.view.plots.responses.bode`."""
+        return figure("plots.responses.bode", self, input, outputs, frequencies, **options)
 
     def as_data(self) -> dict[str, Any]:
         """Plain numbers and texts, for JSON."""

@@ -4,23 +4,18 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-import numpy as np
-from numpy.typing import NDArray
-
+from draisine.errors import ArgumentError, DataError
 from draisine.results.channel import Channel
-from draisine.results.status import Ending, Status
-from draisine.results.trajectory import Occurrence, Segment, Statistics, Trajectory
+
+if TYPE_CHECKING:
+    from draisine.results.trajectory import Trajectory
 
 FORMAT = 1
 MAX_CHARACTERS = 16 * 2**20  # of metadata; shapes for drawing are the only large part it can have
 
 T = TypeVar("T")
-
-
-class Malformed(ValueError):
-    """A file that is not what it should be; the reader of the file adds its name."""
 
 
 def describe(run: Trajectory) -> dict[str, Any]:
@@ -44,11 +39,11 @@ def encode(value: object, what: str = "metadata") -> str:
     try:
         text = json.dumps(value, ensure_ascii=False)
     except (TypeError, ValueError, RecursionError) as error:
-        raise TypeError(
+        raise ArgumentError(
             f"the {what} of the trajectory cannot be stored as JSON ({error}); use numbers, texts, lists and dicts"
         ) from None
     if len(text) > MAX_CHARACTERS:
-        raise ValueError(
+        raise ArgumentError(
             f"the {what} of the trajectory takes {len(text)} characters, more than {MAX_CHARACTERS}; keep meshes in a file"
         )
     return text
@@ -57,13 +52,13 @@ def encode(value: object, what: str = "metadata") -> str:
 def decode(text: object, what: str = "metadata") -> Any:
     """The value of a line of JSON from a file nobody vouches for."""
     if not isinstance(text, str):
-        raise Malformed(f"the {what} should be text, got {type(text).__name__}")
+        raise DataError(f"the {what} should be text, got {type(text).__name__}")
     if len(text) > MAX_CHARACTERS:
-        raise Malformed(f"the {what} has {len(text)} characters; at most {MAX_CHARACTERS} are read")
+        raise DataError(f"the {what} has {len(text)} characters; at most {MAX_CHARACTERS} are read")
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise Malformed(f"the {what} is not JSON ({error})") from None
+        raise DataError(f"the {what} is not JSON ({error})") from None
 
 
 def check_columns(metadata: Any, found: list[str]) -> None:
@@ -76,106 +71,70 @@ def check_columns(metadata: Any, found: list[str]) -> None:
     parts = [f"missing {', '.join(missing[:5])}"] * bool(missing) + [f"not in the metadata: {', '.join(strange[:5])}"] * bool(
         strange
     )
-    raise Malformed(f"the columns do not fit the metadata ({'; '.join(parts) or 'their order or number differs'})")
-
-
-def rebuild(metadata: Any, time: NDArray[np.float64], data: NDArray[np.float64]) -> Trajectory:
-    """The trajectory that `describe` and its numbers came from."""
-    statistics = _object(metadata, "statistics")
-    try:
-        return Trajectory(
-            model=_text(metadata, "model"),
-            time=time,
-            channels=channels_in(metadata),
-            data=data,
-            status=_status(_object(metadata, "status")),
-            segments=tuple(_segment(entry) for entry in _list(metadata, "segments")),
-            events=tuple(Occurrence(_text(e, "name"), _number(e, "time")) for e in _list(metadata, "events")),
-            statistics=Statistics(**{name: _whole(statistics, name) for name in asdict(Statistics())}),
-            seconds=_numbers(metadata, "seconds"),
-            parameters=_numbers(metadata, "parameters"),
-            scene=_object(metadata, "scene"),
-        )
-    except Malformed:
-        raise
-    except ValueError as error:  # what Trajectory itself refuses
-        raise Malformed(str(error)) from None
+    raise DataError(f"the columns do not fit the metadata ({'; '.join(parts) or 'their order or number differs'})")
 
 
 def check_format(metadata: Any) -> None:
     found = _entry(metadata, "draisine", (int,))
     if found != FORMAT:
-        raise Malformed(f"it has trajectory format {found}; this version of draisine reads format {FORMAT}")
+        raise DataError(f"it has trajectory format {found}; this version of draisine reads format {FORMAT}")
 
 
 def channels_in(metadata: Any) -> tuple[Channel, ...]:
     def channel(entry: Any) -> Channel:
-        name = _text(entry, "name")
-        rest = {key: _text(entry, key) for key in ("unit", "group", "about", "kind", "level") if key in entry}
+        name = text_at(entry, "name")
+        rest = {key: text_at(entry, key) for key in ("unit", "group", "about", "kind", "level") if key in entry}
         try:
             return Channel(name, **rest)  # type: ignore[arg-type]  # Channel turns the group's name into the group
         except ValueError as error:
-            raise Malformed(str(error)) from None
+            raise DataError(str(error)) from None
 
-    return tuple(channel(entry) for entry in _list(metadata, "channels"))
-
-
-def _status(entry: dict[str, Any]) -> Status:
-    warnings = tuple(_as(str, text, "a warning") for text in _list(entry, "warnings"))
-    kind = _text(entry, "kind")
-    if kind not in tuple(Ending):
-        raise Malformed(f"the status {_short(kind)} is unknown to this version of draisine")
-    return Status(Ending(kind), _text(entry, "message"), warnings)
-
-
-def _segment(entry: Any) -> Segment:
-    independent = tuple(_as(str, name, "an independent velocity") for name in _list(entry, "independent"))
-    return Segment(_text(entry, "mode"), independent, _whole(entry, "start"), _whole(entry, "stop"))
+    return tuple(channel(entry) for entry in list_at(metadata, "channels"))
 
 
 def _entry(where: Any, key: str, kinds: tuple[type, ...]) -> Any:
     if not isinstance(where, dict):
-        raise Malformed(f"the metadata should have an object with {key!r}, got {_short(where)}")
+        raise DataError(f"the metadata should have an object with {key!r}, got {shortened(where)}")
     if key not in where:
-        raise Malformed(f"the metadata lacks {key!r}")
+        raise DataError(f"the metadata lacks {key!r}")
     value = where[key]
     if not isinstance(value, kinds) or isinstance(value, bool):
         wanted = " or ".join(kind.__name__ for kind in kinds)
-        raise Malformed(f"{key!r} in the metadata should be {wanted}, got {_short(value)}")
+        raise DataError(f"{key!r} in the metadata should be {wanted}, got {shortened(value)}")
     return value
 
 
-def _text(where: Any, key: str) -> str:
+def text_at(where: Any, key: str) -> str:
     return str(_entry(where, key, (str,)))
 
 
-def _number(where: Any, key: str) -> float:
+def number_at(where: Any, key: str) -> float:
     return float(_entry(where, key, (int, float)))
 
 
-def _whole(where: Any, key: str) -> int:
+def integer_at(where: Any, key: str) -> int:
     return int(_entry(where, key, (int,)))
 
 
-def _list(where: Any, key: str) -> list[Any]:
+def list_at(where: Any, key: str) -> list[Any]:
     return list(_entry(where, key, (list,)))
 
 
-def _object(where: Any, key: str) -> dict[str, Any]:
+def object_at(where: Any, key: str) -> dict[str, Any]:
     return dict(_entry(where, key, (dict,)))
 
 
-def _numbers(where: Any, key: str) -> dict[str, float]:
-    table = _object(where, key)
-    return {name: _number(table, name) for name in table}
+def numbers_at(where: Any, key: str) -> dict[str, float]:
+    table = object_at(where, key)
+    return {name: number_at(table, name) for name in table}
 
 
-def _as(kind: type[T], value: Any, what: str) -> T:
+def checked(kind: type[T], value: Any, what: str) -> T:
     if not isinstance(value, kind):
-        raise Malformed(f"{what} in the metadata should be {kind.__name__}, got {_short(value)}")
+        raise DataError(f"{what} in the metadata should be {kind.__name__}, got {shortened(value)}")
     return value
 
 
-def _short(value: object) -> str:
+def shortened(value: object) -> str:
     text = repr(value)
     return text if len(text) <= 60 else text[:57] + "…"

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from draisine.errors import ArgumentError, UnknownNameError
 from draisine.records import dataclass
 from draisine.results.channel import Channel, Group
 
@@ -38,7 +39,7 @@ class Sensitivity:
     def __post_init__(self) -> None:
         wanted = (len(self.time), len(self.channels), len(self.by))
         if self.data.shape != wanted or len(self.by_units) != len(self.by):
-            raise ValueError(
+            raise ArgumentError(
                 f"sensitivities over instants, channels and what is varied are {wanted} numbers, got {self.data.shape}"
             )
 
@@ -50,13 +51,13 @@ class Sensitivity:
         for name, known, what in ((channel, self._place, "channel"), (by, self.by, "sensitivity by")):
             if name not in known:
                 some = ", ".join(list(known)[:12])
-                raise KeyError(f"there is no {what} {name!r}; there are {some}{', …' if len(known) > 12 else ''}")
+                raise UnknownNameError(f"there is no {what} {name!r}; there are {some}{', …' if len(known) > 12 else ''}")
         return self._place[channel], self.by.index(by)
 
     def __getitem__(self, key: tuple[str, str]) -> Array:
         """∂channel/∂θ at the samples."""
         if not isinstance(key, tuple) or len(key) != 2:
-            raise KeyError(
+            raise UnknownNameError(
                 f"ask for a channel and what it depends on, e.g. ['{self.channels[0].name}', '{self.by[0]}'], got {key!r}"
             )
         row, column = self._places(*key)
@@ -74,7 +75,7 @@ class Sensitivity:
 
     def to_xarray(self) -> xarray.DataArray:
         """A DataArray over `time`, `channel` and `by`."""
-        from draisine.results.optional_packages import needed
+        from draisine.errors import needed
 
         module: Any = needed("xarray", "sensitivities as xarray DataArray")
         coordinates = {"time": self.time, "channel": list(self._place), "by": list(self.by)}

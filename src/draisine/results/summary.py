@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import textwrap
+from typing import TYPE_CHECKING
 
 from draisine.results.channel import STATE_GROUPS, Group
-from draisine.results.trajectory import Trajectory
+
+if TYPE_CHECKING:
+    from draisine.results.trajectory import Trajectory
 
 _WIDTH = 100
 _MOST_VALUES = 12

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from draisine.results.optional_packages import needed
-from draisine.results.trajectory import Trajectory
+from draisine.errors import needed
 
 if TYPE_CHECKING:
     import pandas
     import xarray
+
+    from draisine.results.trajectory import Trajectory
 
 
 def to_xarray(run: Trajectory) -> xarray.Dataset:

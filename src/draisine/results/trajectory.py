@@ -15,11 +15,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from draisine.errors import ArgumentError, UnknownNameError
 from draisine.records import dataclass
 from draisine.results.accuracy import energy_balance, energy_scale, worst_residuals
+from draisine.results.base import Result, figure
 from draisine.results.channel import STATE_GROUPS, Channel, Group, as_group
+from draisine.results.files import FILMS, save
 from draisine.results.sensitivity import Sensitivity
 from draisine.results.status import Status
+from draisine.results.summary import headline, summary
+from draisine.results.tables import to_pandas, to_xarray
 
 if TYPE_CHECKING:
     import pandas
@@ -28,13 +33,6 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 KINETIC, POTENTIAL, TOTAL, WORK = "kinetic_energy", "potential_energy", "total_energy", "work"
-
-
-class UnknownChannel(KeyError):
-    """A name that the run does not have; the message offers the nearest ones."""
-
-    def __str__(self) -> str:  # KeyError would print the message in quotes
-        return str(self.args[0])
 
 
 class Occurrence(NamedTuple):
@@ -65,7 +63,7 @@ class Statistics:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Trajectory:
+class Trajectory(Result):
     """A run: samples of every named quantity, how it went, and what it was made of.
 
     `run["speed"]` is a column; `run.time` the instants; `run.final` the state and outputs at the end; `run.at(1.5)` the
@@ -103,24 +101,24 @@ class Trajectory:
 
     def _check(self) -> None:
         if self.time.ndim != 1 or self.time.size == 0:
-            raise ValueError(f"time must be a list of at least one instant, got shape {self.time.shape}")
+            raise ArgumentError(f"time must be a list of at least one instant, got shape {self.time.shape}")
         steps = np.diff(self.time)
         if not np.all(np.isfinite(self.time)) or not (np.all(steps >= 0) or np.all(steps <= 0)):
-            raise ValueError("time must be finite and must not turn back; sort the samples or split the run")
+            raise ArgumentError("time must be finite and must not turn back; sort the samples or split the run")
         if self.data.shape != (self.time.size, len(self.channels)):
-            raise ValueError(
+            raise ArgumentError(
                 f"the table must have one row per instant and one column per channel, "
                 f"{self.time.size} × {len(self.channels)}, got shape {self.data.shape}"
             )
         if len(self._column) != len(self.channels):
             names = [channel.name for channel in self.channels]
             twice = sorted({name for name in names if names.count(name) > 1})
-            raise ValueError(f"channel names must differ; these occur more than once: {', '.join(twice)}")
+            raise ArgumentError(f"channel names must differ; these occur more than once: {', '.join(twice)}")
         bounds = [0, *(segment.stop for segment in self.segments)]
         if bounds[-1] != self.time.size or any(
             segment.start != before or segment.stop < before for segment, before in zip(self.segments, bounds, strict=False)
         ):
-            raise ValueError(f"the segments must follow each other and cover all {self.time.size} samples")
+            raise ArgumentError(f"the segments must follow each other and cover all {self.time.size} samples")
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -151,7 +149,7 @@ class Trajectory:
         near = difflib.get_close_matches(str(name), self._column, n=4, cutoff=0.5)
         near += [other for other in self._column if str(name) in other and other not in near][:4]
         hint = f"did you mean {', '.join(near)}?" if near else "run.names() lists them all"
-        raise UnknownChannel(f"the run of {self.model!r} has no channel {name!r}; {hint}")
+        raise UnknownNameError(f"the run of {self.model!r} has no channel {name!r}; {hint}")
 
     def __contains__(self, name: object) -> bool:
         return name == "time" or name in self._column
@@ -215,7 +213,7 @@ class Trajectory:
         """Position and quaternion (scalar first, body to world) of a body at each sample, n × 7."""
         if body not in self.bodies:
             known = ", ".join(self.bodies) or "none: ask for poses when simulating"
-            raise UnknownChannel(f"the run of {self.model!r} has no poses of {body!r}; bodies with poses: {known}")
+            raise UnknownNameError(f"the run of {self.model!r} has no poses of {body!r}; bodies with poses: {known}")
         return self.data[:, [self._column[f"{body}.{part}"] for part in POSE_PARTS]]
 
     # values at an instant --------------------------------------------------------------------------------------------
@@ -241,7 +239,7 @@ class Trajectory:
         wanted = np.asarray(t, dtype=float)
         low, high = sorted((float(self.time[0]), float(self.time[-1])))
         if not np.all((wanted >= low) & (wanted <= high)):
-            raise ValueError(f"the run of {self.model!r} covers {low:g} s to {high:g} s; t = {wanted} is not inside")
+            raise ArgumentError(f"the run of {self.model!r} covers {low:g} s to {high:g} s; t = {wanted} is not inside")
         forward = 1.0 if self.time[-1] >= self.time[0] else -1.0
         before = np.searchsorted(forward * self.time, forward * wanted, side="right") - 1
         after = np.minimum(before + 1, self.time.size - 1)
@@ -302,43 +300,41 @@ class Trajectory:
 
     def to_xarray(self) -> xarray.Dataset:
         """A Dataset over `time`, each channel a variable with `units`, `long_name` and `group`."""
-        from draisine.results.tables import to_xarray
-
         return to_xarray(self)
 
     def to_pandas(self) -> pandas.DataFrame:
         """A DataFrame indexed by time, a column per channel; units in `frame.attrs["units"]`."""
-        from draisine.results.tables import to_pandas
-
         return to_pandas(self)
 
-    if TYPE_CHECKING:  # attached by `draisine.view.drawn.runs`, since results know no pictures
+    def plot(self, *names: str, **options: Any) -> Any:
+        """Named channels against time as a Matplotlib figure; see `draisine.view.plots.figures.plot`."""
+        return figure("plots.figures.plot", self, *names, **options)
 
-        def plot(self, *names: str, **options: Any) -> Any: ...
-
-        def animate(self, **options: Any) -> Any: ...
+    def animate(self, **options: Any) -> Any:
+        """The run as a moving picture; see `draisine.animate`."""
+        return figure("film.animate.animate", self, **options)
 
     def save(self, path: str | os.PathLike[str], **film: Any) -> None:
         """Write the run to `path`, by suffix: .nc (NetCDF), .parquet or .csv, from which `load` gives it back to the last bit;
         or as a film, .html, .gif, .mp4 or .png, with the options of `animate`: `run.save("ride.html", charts=["lean"])`."""
-        from draisine.results.files import FILMS, save
-
         if os.path.splitext(path)[1].lower() in FILMS:
             self.animate(**film, show=False).save(path)
         elif film:
-            raise TypeError(f"{', '.join(film)}: options of films ({', '.join(FILMS)}), but {os.fspath(path)!r} is none")
+            raise ArgumentError(f"{', '.join(film)}: options of films ({', '.join(FILMS)}), but {os.fspath(path)!r} is none")
         else:
             save(self, path)
 
     def summary(self) -> str:
         """A short text: what ran, how it ended, the outputs at the end, errors, cost."""
-        from draisine.results.summary import summary
-
         return summary(self)
 
-    def __repr__(self) -> str:
-        from draisine.results.summary import headline
+    def _overview(self) -> Mapping[str, Any]:
+        shown = [c for group in (Group.OUTPUTS, *STATE_GROUPS) for c in self.channels if c.group is group]
+        first, last, places = self.data[0], self.data[-1], [self._column[c.name] for c in shown]
+        names, units = [c.name for c in shown], [c.unit for c in shown]
+        return {"channel": names, "unit": units, "at the start": first[places], "at the end": last[places]}
 
+    def __repr__(self) -> str:
         return f"<Trajectory of {headline(self)}>"
 
 

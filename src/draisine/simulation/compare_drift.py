@@ -33,13 +33,14 @@ from draisine.dynamics.dae.stabilization.options import (
 )
 from draisine.dynamics.dae.stabilization.stabilized_equations import controlled
 from draisine.dynamics.formulation_choice import Reduced
-from draisine.model.errors import ModelError
+from draisine.errors import ArgumentError, ModelError, UnknownNameError
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.program.dae_residual import Implicit
 from draisine.program.equations import Equations, Kind
 from draisine.program.program import Program
 from draisine.results.accuracy import energy_balance, energy_scale
+from draisine.results.base import Result
 from draisine.simulation.methods.dop853 import DOP853
 from draisine.simulation.methods.method import Method
 from draisine.simulation.methods.radau import Radau
@@ -77,7 +78,7 @@ class DriftRow:
 
 
 @dataclass(frozen=True)
-class DriftTable:
+class DriftTable(Result):
     """Rows by name; `print` shows them."""
 
     title: str
@@ -87,7 +88,11 @@ class DriftTable:
         for row in self.rows:
             if row.name == name:
                 return row
-        raise KeyError(f"the table has no row {name!r}; it has {', '.join(row.name for row in self.rows)}")
+        raise UnknownNameError(f"the table has no row {name!r}; it has {', '.join(row.name for row in self.rows)}")
+
+    def _table(self) -> Mapping[str, Any]:
+        shown = ("name", "position", "velocity", "acceleration", "energy", "steps", "evaluations", "seconds", "remark", "refused")
+        return {key: [getattr(row, key) for row in self.rows] for key in shown}
 
     def as_data(self) -> dict[str, Any]:
         return {"title": self.title, "rows": [row.as_data() for row in self.rows]}
@@ -181,7 +186,7 @@ class _Case:
         try:
             first = run()
             runs = [run() for _ in range(REPEATS if first.clock.seconds["integrate"] < QUICK else 1)]  # all is compiled now
-        except ModelError as problem:
+        except (ModelError, ArgumentError) as problem:
             return DriftRow(name, refused=str(problem).removeprefix(f"{self.model.name}: "))
         again, seconds = runs[0], min(one.clock.seconds["integrate"] for one in runs)
         remark = f"step {drift.step:.3g} s" if isinstance(drift, Rattle | Symplectic) else ""

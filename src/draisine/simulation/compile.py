@@ -10,6 +10,7 @@ import numpy as np
 
 from draisine.codegen.jit.kernel import Kernel
 from draisine.codegen.passes import ALL, Passes
+from draisine.errors import ArgumentError
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.program.equations import Equations
@@ -49,7 +50,7 @@ def compile(
     from draisine.codegen.sympy_kernel import compile_symbolic
 
     if arguments is None:
-        raise TypeError("compile: say in which order the symbols are passed, e.g. compile(matrix, [x, y])")
+        raise ArgumentError("compile: say in which order the symbols are passed, e.g. compile(matrix, [x, y])")
     return compile_symbolic(what, arguments, name=name, passes=passes)
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from draisine.errors import StartError
 from draisine.program.dae_residual import Implicit
 from draisine.records import dataclass
 
@@ -86,7 +87,7 @@ class DerivativeArray:
         if np.max(left) <= FULFILLED:
             return
         involved = [self._called(int(row)) for row in np.flatnonzero(left > 0.2 * np.max(left))]
-        raise ValueError(
+        raise StartError(
             f"{self.form.name}: the start contradicts its constraints: no rates and multipliers fulfil "
             f"{' and '.join(involved[:5])}"
             f"{', …' if len(involved) > 5 else ''} together. Positions and velocities must fulfil the constraints and their "

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from draisine.codegen.jit.kernel import compile
+from draisine.errors import ArgumentError, SolverError
 from draisine.program.equations import Equations
 from draisine.program.linear_solve import Solved
 from draisine.simulation.named_values import numbers
@@ -41,7 +42,7 @@ class ConjugateGradients:
 
     def __post_init__(self) -> None:
         if not 0.0 < self.tolerance < 1.0:
-            raise ValueError(f"ConjugateGradients: tolerance must lie between 0 and 1, got {self.tolerance!r}")
+            raise ArgumentError(f"ConjugateGradients: tolerance must lie between 0 and 1, got {self.tolerance!r}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,7 +84,7 @@ class _Reactions:
     def __init__(self, equations: Equations) -> None:
         solved, self.n, self.m = equations.dynamics, len(equations.velocities), len(equations.multipliers)
         if not isinstance(solved, Solved) or solved.size != self.n + self.m or not self.m:
-            raise ValueError(
+            raise ArgumentError(
                 f"{equations.name}: its reactions are not solved for together with accelerations; read them from its report"
             )
         self.solved = solved
@@ -149,7 +150,7 @@ def conjugate_gradients(matrix: Map, side: Reals, x: Reals, prepared: Map, metho
         ahead = prepared(residual)
         size, before = float(residual @ ahead), size
         direction = ahead + (size / before) * direction
-    raise ArithmeticError(
+    raise SolverError(
         f"conjugate gradients did not reach {method.tolerance:g} in {count + 1} iterations: the constraints are close to "
         "dependent on each other; solve directly"
     )

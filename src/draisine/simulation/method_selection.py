@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from draisine.errors import ArgumentError
 from draisine.program.dae_residual import Implicit
 from draisine.program.equations import Equations
 from draisine.records import dataclass
@@ -34,7 +35,7 @@ def choose(method: Method | None, equations: Equations) -> Chosen:
     """The method for these equations; ValueError if the one asked for cannot solve them."""
     dynamics = equations.dynamics
     if method is not None and (isinstance(method, type) or not (hasattr(method, "scheme") or isinstance(method, Auto))):
-        raise TypeError(
+        raise ArgumentError(
             f"method={method!r} is no method; give an object such as DOP853(), RK4(step=0.01), Radau(), Gauss(), ESDIRK23(), "
             "CVODE(), IDA() or Auto()"
         )
@@ -51,13 +52,13 @@ def choose(method: Method | None, equations: Equations) -> Chosen:
 def _check_fit(method: SteppingMethod, system: str, dynamics: Implicit) -> None:
     name, index = type(method).__name__, max(dynamics.index, default=1)
     if not method.implicit:
-        raise ValueError(
+        raise ArgumentError(
             f"{system} is given as 0 = F(t, x, ẋ), {_makeup(dynamics)}; {name} needs ẋ = f. Methods that work are "
             f"{FOR_IMPLICIT[index]}"
         )
     highest = getattr(method, "highest_index", 3)
     if index > highest:
-        raise ValueError(
+        raise ArgumentError(
             f"{system} has unknowns of index {index}; {name} takes index {highest} at most. Radau takes index 3; or reduce the "
             "index first (reduce_index)"
         )
@@ -73,7 +74,7 @@ def check_tolerance(method: SteppingMethod, equations: Equations) -> None:
     count = np.asarray(getattr(method, "atol", 0.0)).size
     if count not in (1, len(equations.states)):
         names = ", ".join(q.name for q in equations.states)
-        raise ValueError(f"{equations.name}: atol has {count} numbers; give one, or one for each of {names}")
+        raise ArgumentError(f"{equations.name}: atol has {count} numbers; give one, or one for each of {names}")
 
 
 def projection_threshold(method: SteppingMethod) -> float:

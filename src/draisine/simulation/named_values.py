@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from draisine.errors import ArgumentError
 from draisine.program.equations import Quantity
 
 
@@ -58,18 +59,18 @@ def numbers(
                 raise unknown_name(what, name, place)
             number = number_in(value, quantities[place[name]].unit, f"{what} {name!r}")
             if number is None:
-                raise ValueError(f"{what} {name!r} must be {_told(quantities[place[name]])}, got {value!r}")
+                raise ArgumentError(f"{what} {name!r} must be {_told(quantities[place[name]])}, got {value!r}")
             values[place[name]] = number
     else:
         array = np.asarray(given, dtype=float).reshape(-1)
         if array.size != values.size:
-            raise ValueError(
+            raise ArgumentError(
                 f"{what}s: expected {values.size} numbers ({', '.join(q.name for q in quantities)}), got {array.size}"
             )
         values = array.copy()
     for quantity, value in zip(quantities, values, strict=True):
         if not np.isfinite(value):
-            raise ValueError(f"{what} {quantity.name!r} must be a finite number, got {float(value)!r}")
+            raise ArgumentError(f"{what} {quantity.name!r} must be a finite number, got {float(value)!r}")
     return values
 
 

@@ -1,7 +1,7 @@
 """RATTLE with fixed steps, on compiled kernels of one step.
 
-The kernels come from outside (`dynamics/dae/stabilization/hamiltonian.py` makes their programs): one solves for the velocities before
-and after the drift and for the tensions, to rounding, for a symplectic method is one only if its equations hold; the other
+The kernels come from outside (`dynamics/dae/stabilization/hamiltonian.py` makes their programs): one solves for the velocities
+before and after the drift and for the tensions, to rounding, for a symplectic method is one only if its equations hold; the other
 finishes the step. Steps are handed to the stepping loop with cubic polynomials, so that samples, events and records are those of
 all other methods.
 """

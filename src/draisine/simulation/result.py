@@ -9,6 +9,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from draisine.errors import ArgumentError
 from draisine.program.equations import Equations
 from draisine.records import dataclass
 from draisine.results.status import Status
@@ -68,7 +69,7 @@ class Run:
         """States at `times`, if one choice of velocities served throughout."""
         for a, b in pairwise(self.segments):
             if a.equations.independent != b.equations.independent:
-                raise ValueError(
+                raise ArgumentError(
                     f"the run changed its independent velocities from ({', '.join(a.equations.independent)}) to "
                     f"({', '.join(b.equations.independent)}), so its states have no common meaning; read each of run.segments"
                 )

@@ -16,6 +16,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from draisine.errors import ArgumentError
 from draisine.program.equations import Equations
 from draisine.results.status import Ending, Status
 from draisine.simulation.method_selection import Chosen, check_tolerance, choose, projection_threshold, title, watches_stiffness
@@ -70,11 +71,11 @@ def integrate(
     chosen = choose(method, root)
     x = np.asarray(x0, dtype=float).reshape(-1)
     if x.size != len(root.states):
-        raise ValueError(
+        raise ArgumentError(
             f"{root.name}: x0 needs {len(root.states)} numbers ({', '.join(q.name for q in root.states)}), got {x.size}"
         )
     if not (np.isfinite(start) and np.isfinite(until)):
-        raise ValueError(f"start and until must be finite times, got {start!r} and {until!r}")
+        raise ArgumentError(f"start and until must be finite times, got {start!r} and {until!r}")
     check_tolerance(chosen.method, root)
     driver = _Driver(
         choices,
@@ -99,10 +100,10 @@ def _check_samples(samples: ArrayLike | None, start: float, until: float) -> Rea
     order = "increase" if sign > 0 else "decrease, for the run goes backwards"
     gaps = np.flatnonzero(~(sign * np.diff(times) > 0.0))
     if gaps.size:
-        raise ValueError(f"samples must {order}; after t = {times[gaps[0]]:g} comes t = {times[gaps[0] + 1]:g}")
+        raise ArgumentError(f"samples must {order}; after t = {times[gaps[0]]:g} comes t = {times[gaps[0] + 1]:g}")
     outside = times[~((sign * (times - start) >= 0.0) & (sign * (until - times) >= 0.0))]
     if outside.size:
-        raise ValueError(f"samples must lie between start = {start:g} and until = {until:g}; t = {outside[0]:g} does not")
+        raise ArgumentError(f"samples must lie between start = {start:g} and until = {until:g}; t = {outside[0]:g} does not")
     return times
 
 

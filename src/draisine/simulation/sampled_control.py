@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from draisine.errors import SimulationError
 from draisine.program.equations import Equations
 from draisine.records import dataclass
 from draisine.simulation.methods.explicit_tableau import positive
@@ -125,10 +126,10 @@ def command_from(answer: Answer, names: Sequence[str], held: Reals) -> Reals:
     else:
         command = np.asarray(answer, dtype=float).reshape(-1)
         if command.size != len(names):
-            raise ValueError(f"the control gave {command.size} numbers for {len(names)} inputs ({', '.join(names)})")
+            raise SimulationError(f"the control gave {command.size} numbers for {len(names)} inputs ({', '.join(names)})")
     for name, value in zip(names, command, strict=True):
         if not np.isfinite(value):
-            raise ValueError(f"the control gave {value} for input {name!r}")
+            raise SimulationError(f"the control gave {value} for input {name!r}")
     return command
 
 

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from draisine.codegen.jit.kernel import Kernel, compile
+from draisine.errors import ArgumentError
 from draisine.program.dae_residual import Implicit
 from draisine.program.equations import Equations, Quantity
 from draisine.program.linear_solve import Solved
@@ -51,7 +52,7 @@ def directions_of(
 ) -> tuple[Direction, ...]:
     """What names mean: parameters, constant inputs, or wishes for the start, "start.lean", or "lean" where nothing else is it."""
     if isinstance(names, str):
-        raise TypeError(f"sensitivity: give a list of names, e.g. ['{names}']")
+        raise ArgumentError(f"sensitivity: give a list of names, e.g. ['{names}']")
     parameters, inputs = [p.name for p in equations.parameters], [u.name for u in equations.inputs]
     found = []
     for name in names:
@@ -60,7 +61,7 @@ def directions_of(
             found.append(Direction(name, "p", parameters.index(name)))
         elif name in inputs:
             if name in laws:
-                raise ValueError(f"sensitivity: the input {name!r} follows a law; ask for the parameters of the law instead")
+                raise ArgumentError(f"sensitivity: the input {name!r} follows a law; ask for the parameters of the law instead")
             found.append(Direction(name, "u", inputs.index(name)))
         elif wish in (wishes or {}):
             found.append(Direction(wish, "x"))
@@ -68,7 +69,7 @@ def directions_of(
             known = [*parameters, *inputs, *(f"{START}{w}" for w in wishes or ())]
             raise unknown_name(f"parameter, input or wish for the start of {equations.name}", name, known)
     if len(set(found)) < len(found):
-        raise ValueError(f"sensitivity: a name occurs twice among {', '.join(names)}")
+        raise ArgumentError(f"sensitivity: a name occurs twice among {', '.join(names)}")
     return tuple(found)
 
 
@@ -222,10 +223,10 @@ def integrate_varied(
     """Integrate from (x0, S0), S0 (states, directions), as `integrate` does; `sizes` of what is varied set tolerances of S."""
     x, s = np.asarray(x0, dtype=float), np.asarray(slopes0, dtype=float)
     if control is not None and not isinstance(control, Recorded):
-        raise ValueError("sensitivity: a control in Python cannot be differentiated; write it as an expression in inputs=…")
+        raise ArgumentError("sensitivity: a control in Python cannot be differentiated; write it as an expression in inputs=…")
     count = (len(equations.states), len(directions))
     if s.shape != count:
-        raise ValueError(f"{equations.name}: the derivatives at the start are {count[0]} × {count[1]} numbers, got {s.shape}")
+        raise ArgumentError(f"{equations.name}: the derivatives at the start are {count[0]} × {count[1]} numbers, got {s.shape}")
     scales = np.ones(count[1]) if sizes is None else np.asarray(sizes, dtype=float)
     run = integrate(
         _prepared(equations, tuple(directions)),

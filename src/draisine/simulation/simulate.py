@@ -9,15 +9,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from draisine.errors import ArgumentError
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.program.equations import Equations, Event
+from draisine.results.trajectory import Trajectory
 from draisine.simulation.initial.targets import Near
 from draisine.simulation.methods.method import Method
 from draisine.simulation.pipeline import compute
 from draisine.simulation.sampled_control import EveryStage, Sampled
 from draisine.simulation.trajectory_from_run import trajectory_of
-from draisine.view.drawn.runs import Trajectory
 
 if TYPE_CHECKING:
     from draisine.dynamics.dae.stabilization.options import Drift
@@ -91,11 +92,11 @@ def simulate(
 
 def _sample_times(samples: ArrayLike | int | None, until: float) -> np.ndarray:
     if not isinstance(until, int | float | np.number) or not np.isfinite(until) or until == 0:
-        raise ValueError(f"until: how long to move, in seconds; it must be finite and not zero, got {until!r}")
+        raise ArgumentError(f"until: how long to move, in seconds; it must be finite and not zero, got {until!r}")
     if samples is None:
         samples = int(min(max(abs(until) * SAMPLES_PER_SECOND, 200), MOST_SAMPLES)) + 1
     if isinstance(samples, int):
         if samples < 2:
-            raise ValueError(f"samples: at least 2 are needed (start and end), got {samples}")
+            raise ArgumentError(f"samples: at least 2 are needed (start and end), got {samples}")
         return np.linspace(0.0, until, samples)
     return np.asarray(samples, dtype=float)

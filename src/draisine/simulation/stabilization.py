@@ -11,6 +11,7 @@ from draisine.dynamics.dae.stabilization.stabilized_equations import controlled
 from draisine.dynamics.formulation_choice import Treatment
 from draisine.dynamics.lagrangian.energies import Energies, unknown_to_energies
 from draisine.dynamics.lagrangian.euler_angles import InAngles
+from draisine.errors import ArgumentError
 from draisine.expr.expression import Expr
 from draisine.model.items import System
 from draisine.model.model import Model
@@ -46,7 +47,7 @@ def held_equations(
 ) -> Held:
     """The equations of a run, with the drift control or the formulation asked for."""
     if drift is not None and formulation is not None:
-        raise ValueError(
+        raise ArgumentError(
             f"drift={drift!r} says how constraints are treated, and so does formulation={formulation!r}; give one of them"
         )
     described = model.freeze() if isinstance(model, Model) else model
@@ -92,4 +93,4 @@ def _same_place(
 def refuse_sensitivity(drift: Drift | None, held: Held) -> None:
     """Runs whose steps are not those of the differentiated equations have no exact sensitivities."""
     if held.invariants is not None or isinstance(drift, Rattle | Symplectic | GGL):
-        raise ValueError(f"sensitivity: runs with drift={drift!r} are not differentiated; leave drift out")
+        raise ArgumentError(f"sensitivity: runs with drift={drift!r} are not differentiated; leave drift out")

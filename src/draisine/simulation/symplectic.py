@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from draisine.codegen.jit.kernel import Kernel, compile
 from draisine.dynamics.dae.stabilization.hamiltonian import Momenta, in_momenta, rattle_step
 from draisine.dynamics.dae.stabilization.options import Rattle, Symplectic
-from draisine.model.errors import ModelError
+from draisine.errors import ArgumentError
 from draisine.program.equations import Equations
 from draisine.simulation.methods.gauss import Gauss
 from draisine.simulation.methods.method import Method
@@ -29,9 +29,9 @@ def refuse_company(drift: Rattle | Symplectic, method: Method | None, control: S
     """Symplectic runs have a method of their own, and take no control."""
     name = type(drift).__name__
     if method is not None:
-        raise ValueError(f"{name} is a method of its own, with steps of {drift.step:g} s; leave out method={method!r}")
+        raise ArgumentError(f"{name} is a method of its own, with steps of {drift.step:g} s; leave out method={method!r}")
     if control is not None:
-        raise ValueError(f"{name} is for conservative mechanisms, which no control moves; leave out control=…")
+        raise ArgumentError(f"{name} is for conservative mechanisms, which no control moves; leave out control=…")
 
 
 def symplectic_run(
@@ -48,7 +48,7 @@ def symplectic_run(
     name = type(drift).__name__
     if np.any(inputs != 0.0):
         pushed = equations.inputs[int(np.argmax(inputs != 0.0))].name
-        raise ModelError(f"{equations.name}: {name} is for conservative mechanisms, but the input {pushed!r} is not zero")
+        raise ArgumentError(f"{equations.name}: {name} is for conservative mechanisms, but the input {pushed!r} is not zero")
     if isinstance(drift, Symplectic):
         return _in_momenta(drift, equations, x0, until, parameters, samples, progress)
     choices, solve, finish = _rattle_kernels(equations)

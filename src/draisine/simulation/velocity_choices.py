@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from draisine.codegen.jit.kernel import Kernel, compile
 from draisine.codegen.jit.parameter_hoisting import HoistedKernel, compile_hoisted
+from draisine.errors import ArgumentError
 from draisine.program.dae_residual import Implicit
 from draisine.program.equations import Equations
 from draisine.records import dataclass
@@ -76,7 +77,7 @@ class Choices:
         """The equations of a choice."""
         if choice not in self.known:
             if self.root.with_independent is None:
-                raise ValueError(f"{self.root.name}: its velocities cannot be chosen anew, yet {', '.join(choice)} are wanted")
+                raise ArgumentError(f"{self.root.name}: its velocities cannot be chosen anew, yet {', '.join(choice)} are wanted")
             self.known[choice] = self.root.with_independent(choice)
         return self.known[choice]
 

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.dynamics.dae.as_dae import posed
-from draisine.model.errors import ModelError
+from draisine.errors import ModelError
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.program.dae_residual import Implicit

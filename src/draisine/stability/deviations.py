@@ -14,13 +14,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from typing import Any
 
 import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
+from draisine.errors import ArgumentError, SolverError
 from draisine.expr.expression import closest
-from draisine.model.errors import ModelError
 from draisine.program.equations import Equations
 from draisine.program.program import Program
 from draisine.stability.batch_evaluation import OverPoints, as_written
@@ -55,6 +56,9 @@ class Deviations:
         dynamics = equations.explicit
         self._t, self._x, self._u, self._p = dynamics.symbols()
         self.candidates = self._candidates()
+
+    def __reduce__(self) -> tuple[Any, ...]:  # symbols do not travel: they are made anew, once for all that share them
+        return deviations_of, (self.equations, self.asked)
 
     # ------------------------------------------------------------ quantities
 
@@ -94,7 +98,7 @@ class Deviations:
         known = {**outputs, **joints, **attitudes, **places, **speeds}
         for name in self.asked:
             if name not in known:
-                raise ModelError(f"{e.name} has no state or output of motion {name!r} to deviate{closest(name, list(known))}")
+                raise ArgumentError(f"{e.name} has no state or output of motion {name!r} to deviate{closest(name, list(known))}")
         return {**{name: known[name] for name in self.asked}, **joints, **attitudes, **places, **speeds}
 
     # ------------------------------------------------------------ derivatives
@@ -187,7 +191,7 @@ class Deviations:
             left -= basis.T @ (basis @ left)
             if size == 0.0 or float(np.linalg.norm(left)) <= LEAST * size:
                 if name in self.asked:
-                    raise ModelError(
+                    raise ArgumentError(
                         f"{self.equations.name}: {name!r} cannot be one of the deviations here: to first order the constraints "
                         f"and {', '.join(repr(list(self.candidates)[j]) for j in chosen) or 'nothing else'} determine it"
                     )
@@ -195,7 +199,7 @@ class Deviations:
             chosen.append(i)
             basis = np.vstack([basis, left / np.linalg.norm(left)])
         if len(chosen) < wanted:
-            raise ModelError(
+            raise SolverError(
                 f"{self.equations.name}: its coordinates and velocities name only {len(chosen)} of {wanted} directions at this "
                 "state; it is singular here"
             )

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.dynamics.derive import derive
-from draisine.model.errors import ModelError
+from draisine.errors import ArgumentError, SolverError
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.program.equations import Equations
@@ -74,9 +74,9 @@ def require_real(model: str, kind: str, name: str, value: object) -> None:
     """Numbers of motions are real and finite; `Near(value)` is a wish too."""
     number = getattr(value, "value", value)
     if isinstance(number, complex | np.complexfloating) or not np.isscalar(number) or isinstance(number, str):
-        raise ModelError(f"{model}: {kind} {name!r} is {number!r}; give a real number")
+        raise ArgumentError(f"{model}: {kind} {name!r} is {number!r}; give a real number")
     if not np.isfinite(number):
-        raise ModelError(f"{model}: {kind} {name!r} is {number!r}; give a finite number")
+        raise ArgumentError(f"{model}: {kind} {name!r} is {number!r}; give a finite number")
 
 
 def linearize(
@@ -101,7 +101,7 @@ def linearize(
     point = (0.0, motion.x[None], motion.u[None], motion.p[None])
     slopes = deviations.slopes(*point)
     if not all(np.isfinite(a).all() for a in (slopes.by_state, slopes.names, slopes.constraints)):
-        raise ModelError(f"{e.name}: its derivatives are not finite at this state; it is singular there, linearise beside it")
+        raise SolverError(f"{e.name}: its derivatives are not finite at this state; it is singular there, linearise beside it")
     naming = deviations.choose(slopes)
     _require_admissible(motion, deviations, slopes, naming)
     a, b = naming.matrices(slopes)
@@ -147,4 +147,4 @@ def _require_admissible(motion: Motion, deviations: Deviations, slopes: Slopes, 
     moved = [(s.name, a, b) for s, a, b in zip(e.states, motion.x, x, strict=True) if abs(a - b) > 1e-9]
     cure = ", ".join(f"{name} = {new:.6g} (not {old:.6g})" for name, old, new in moved[:6]) if np.isfinite(x).all() else ""
     nearest = f"; the nearest that keeps them has {cure}" if cure else ""
-    raise ModelError(f"{e.name}: the state to linearise about breaks its constraints: {told}{nearest}")
+    raise ArgumentError(f"{e.name}: the state to linearise about breaks its constraints: {told}{nearest}")

@@ -15,15 +15,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from draisine.model.errors import ModelError
+from draisine.errors import ArgumentError, SolverError
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.program.equations import Equations
+from draisine.results.base import Result, figure
 from draisine.stability.critical import Critical, critical_values
 from draisine.stability.steady_family import Family, sweep_values
 
@@ -34,7 +35,7 @@ REAL = 1e-9  # imaginary parts below this, in units of the largest eigenvalue, a
 
 
 @dataclass(frozen=True, eq=False)
-class Modes:
+class Modes(Result):
     """Eigenvalues of the essential deviations over a swept quantity.
 
     `eigenvalues` (points, modes) and `shapes` (points, states, modes) are followed by continuity, so that a column is one mode;
@@ -67,9 +68,26 @@ class Modes:
         """At which values every mode decays."""
         return np.asarray(np.nanmax(self.eigenvalues.real, axis=1) < 0)
 
-    if TYPE_CHECKING:  # attached by `draisine.view.drawn.stability`, since stability knows no pictures
+    @property
+    def unit(self) -> str:
+        """Of the swept quantity."""
+        e = self.family.equations
+        return next((q.unit for q in (*e.states, *e.outputs, *e.parameters, *e.inputs) if q.name == self.over), "")
 
-        def plot(self, **options: Any) -> Any: ...
+    def _table(self) -> Mapping[str, Any]:
+        return {self.over: self.values, **dict(zip(self.names, self.eigenvalues.T, strict=True))}
+
+    def summary(self) -> str:
+        """What was swept, and the critical values."""
+        first, last = self.values[0], self.values[-1]
+        head = f"modes of {self.family.equations.name}, {self.over} from {first:g} to {last:g} {self.unit}".rstrip()
+        return "\n".join([head, *(f"  {c.kind} at {c.value:.6g} {self.unit}".rstrip() for c in self.critical())])
+
+    def plot(self, **options: Any) -> Any:
+        """Eigenvalues against the swept quantity, critical values marked; see `draisine.view.plots.eigenvalues`."""
+        marks = [(c.kind, c.value) for c in self.critical()]
+        swept = (self.over, self.unit)
+        return figure("plots.eigenvalues.eigenvalues_against", self.values, self.eigenvalues, self.names, swept, marks, **options)
 
     def as_data(self) -> dict[str, Any]:
         """Plain numbers and texts, for JSON."""
@@ -122,7 +140,7 @@ def modes(
     """
     swept = {**(over or {}), **sweep}
     if len(swept) != 1:
-        raise ModelError(f"modes sweeps one quantity, as in modes(model, speed=np.linspace(0, 10, 200)); got {len(swept)}")
+        raise ArgumentError(f"modes sweeps one quantity, as in modes(model, speed=np.linspace(0, 10, 200)); got {len(swept)}")
     ((name, given),) = swept.items()
     values = sweep_values(name, given)
     middle = float(values[len(values) // 2])
@@ -139,7 +157,7 @@ def _warn_of_gaps(family: Family, name: str, values: Array, found: NDArray[np.bo
         places = ", ".join(f"{values[i]:.6g}" for i in missing[:3]) + (", …" if len(missing) > 3 else "")
         told = f"{model}: no steady motion at {name} = {places}: {family.why_missing(values[missing[:1]])}"
         if len(missing) == len(values):
-            raise ModelError(told)
+            raise SolverError(told)
         warnings.warn(f"{told}; their modes are NaN", stacklevel=3)
     if near := family.singular_at(values[:, None]):
         told = f"{model}: the sweep comes near to a singular configuration at {name} = {values[near[0]]:.6g}: {near[1]}"

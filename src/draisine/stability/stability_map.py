@@ -19,12 +19,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from draisine.model.errors import ModelError
+from draisine.errors import ArgumentError, ModelError
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.numerics.parallel.executor import spread
 from draisine.numerics.parallel.job import Errand
 from draisine.program.equations import Equations
+from draisine.results.base import Result, figure
 from draisine.stability.classification import CHUNK, PAIR, REAL, STABLE, UNDECIDED, Judging, Verdicts
 from draisine.stability.steady_family import sweep_values
 
@@ -47,7 +48,7 @@ _BICYCLE = ("stable", "capsize", "weave", "weave and capsize", "falls without os
 
 
 @dataclass(frozen=True, eq=False)
-class StabilityMap:
+class StabilityMap(Result):
     """Stability at pairs of values: arrays have one axis per quantity of `over`, in that order.
 
     - `unstable`: number of modes that grow; −1 where there is no steady motion;
@@ -85,7 +86,7 @@ class StabilityMap:
     def at(self, **place: float) -> str:
         """The kind at the grid point nearest to a pair of values, e.g. `at(speed=5.0, trail=0.08)`."""
         if set(place) != set(self.over):
-            raise ModelError(
+            raise ArgumentError(
                 f"a place on this map is told by {self.over[0]} and {self.over[1]}; got {', '.join(place) or 'nothing'}"
             )
         index = tuple(int(np.argmin(np.abs(self.values[name] - place[name]))) for name in self.over)
@@ -115,7 +116,7 @@ class StabilityMap:
 
     def to_xarray(self) -> xarray.Dataset:
         """A Dataset over the two quantities, with all arrays."""
-        from draisine.results.optional_packages import needed
+        from draisine.errors import needed
 
         arrays: dict[str, Any] = {"unstable": self.unstable, "kind": self.kind, "static": self.static, "dynamic": self.dynamic}
         if self.growth is not None:
@@ -128,9 +129,19 @@ class StabilityMap:
         made["kind"].attrs |= {"flag_values": list(range(len(self.kinds))), "flag_meanings": "; ".join(self.kinds)}
         return made
 
-    if TYPE_CHECKING:  # attached by `draisine.view.drawn.stability`, since stability knows no pictures
+    def _table(self) -> Mapping[str, Any]:
+        axes = np.meshgrid(*self.values.values(), indexing="ij")
+        places = {name: axis.ravel() for name, axis in zip(self.values, axes, strict=True)}
+        grown = {} if self.growth is None else {"growth": self.growth.ravel()}
+        return {**places, "kind": np.array(self.kinds)[self.kind.ravel()], "unstable": self.unstable.ravel(), **grown}
 
-        def plot(self, **options: Any) -> Any: ...
+    def _overview(self) -> Mapping[str, Any]:
+        return {"kind": list(self.share), "share of the map": list(self.share.values())}
+
+    def plot(self, **options: Any) -> Any:
+        """Regions by what grows in them, boundaries labelled; see `draisine.view.plots.maps`."""
+        regions = self.values, self.kind, self.kinds, self.boundaries
+        return figure("plots.maps.stability_regions", *regions, units=self.units, **options)
 
     def __str__(self) -> str:
         shares = ", ".join(f"{name} {share:.1%}" for name, share in self.share.items())
@@ -164,14 +175,14 @@ def stability_map(
     - `progress`: called with the share that is done. An interrupt (Ctrl-C) gives the map as far as it is.
     """
     if len(over) != 2:
-        raise ModelError(
+        raise ArgumentError(
             f"a stability map is over two quantities, as in {{'speed': (0, 10, 200), 'trail': (0, 0.2, 100)}}; got {len(over)}"
         )
     one, other = over
     values = {name: sweep_values(name, given) for name, given in over.items()}
     described = model.freeze() if isinstance(model, Model) else model
     if chunk < 1:
-        raise ValueError(f"chunk: at least one pair, got {chunk}")
+        raise ArgumentError(f"chunk: at least one pair, got {chunk}")
     judging = Judging(described, values, fixed, tuple(free), near, parameters, tuple(states), growth, chunk)
     family, shape = judging.family(), judging.shape
     found = Verdicts.empty(shape[0] * shape[1], growth)

@@ -12,18 +12,20 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import combinations
+from typing import Any
 
 import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
+from draisine.errors import ArgumentError, SolverError, UnknownNameError
 from draisine.expr.expression import closest
-from draisine.model.errors import ModelError
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.program.equations import Equations
 from draisine.program.linear_solve import Solved
 from draisine.program.program import Program
+from draisine.results.base import Result, Uncached
 from draisine.results.linear import LinearModel
 from draisine.stability.batch_evaluation import as_written
 from draisine.stability.deviations import Naming, deviations_of
@@ -38,7 +40,7 @@ LEAST_UNIT = 1e-3  # of an equation: rows that vanish on the constraints have ro
 
 
 @dataclass(frozen=True)
-class SteadyMotion(Motion):
+class SteadyMotion(Motion, Result):
     """A steady motion, with everything the model names at it: states, outputs, contact forces, inputs."""
 
     values: dict[str, float]
@@ -46,11 +48,22 @@ class SteadyMotion(Motion):
 
     def __getitem__(self, name: str) -> float:
         if name not in self.values:
-            raise KeyError(f"{self.equations.name} has no {name!r}{closest(name, list(self.values))}")
+            raise UnknownNameError(f"{self.equations.name} has no {name!r}{closest(name, list(self.values))}")
         return self.values[name]
 
     def linearize(self, states: Sequence[str] = ()) -> LinearModel:
         return linearize(self, states=states)
+
+    @property
+    def units(self) -> dict[str, str]:
+        """By name, of what has one."""
+        e = self.equations
+        named = {q.name: q.unit for q in (*e.coordinates, *e.velocities, *e.multipliers, *e.outputs, *e.inputs)}
+        return dict.fromkeys(("kinetic", "potential", "work"), "J") | named
+
+    def _table(self) -> Mapping[str, Any]:
+        units = self.units
+        return {"name": list(self.values), "value": list(self.values.values()), "unit": [units.get(n, "") for n in self.values]}
 
     def __repr__(self) -> str:
         return f"<SteadyMotion of {self.equations.name}; {self._running} may run on>"
@@ -58,8 +71,7 @@ class SteadyMotion(Motion):
     def __str__(self) -> str:
         """All that is named, with units, and what may run on."""
         e = self.equations
-        unit = dict.fromkeys(("kinetic", "potential", "work"), "J")
-        unit |= {q.name: q.unit for q in (*e.coordinates, *e.velocities, *e.multipliers, *e.outputs, *e.inputs)}
+        unit = self.units
         wide = max(len(name) for name in self.values)
         lines = [f"  {name:<{wide}}  {value:.9g} {unit.get(name, '')}".rstrip() for name, value in self.values.items()]
         return "\n".join([f"{e.name}: steady motion; {self._running} may run on", *lines])
@@ -112,7 +124,7 @@ def onto_constraints(equations: Equations, x: Array, u: Array, p: Array, rows: S
     return problem.solve(problem.pack(x, u, p), x, u, p)[0]
 
 
-class SteadyProblem:
+class SteadyProblem(Uncached):
     """F(y) = 0 for y = (x, unknowns solved for at run time, free inputs and parameters): constraints, rates, fixed quantities.
 
     Constraints may repeat each other (four wheels of a car on one plane). `rows` are those that span the others at an admissible
@@ -138,7 +150,7 @@ class SteadyProblem:
         for name in free:
             known = [*self._inputs, *self._parameters]
             if name not in known:
-                raise ModelError(f"{e.name} has no input or parameter {name!r} to leave free{closest(name, known)}")
+                raise ArgumentError(f"{e.name} has no input or parameter {name!r} to leave free{closest(name, known)}")
         self.free = tuple(free)
         self.deviations = deviations_of(
             e, tuple(n for n in (*self.essential, *fixed) if n not in (*self._inputs, *self._parameters))
@@ -247,7 +259,7 @@ class SteadyProblem:
         scale = max(1.0, float(np.abs(jacobian).max(initial=0.0)))
         worst = float(np.abs(residual).max(initial=0.0))
         if not worst <= 1e-9 * scale:
-            raise NoSteadyMotion(self.equations.name, self.fixed, self.unpack(y, x, u, p), worst, steady=self.rates)
+            raise _not_found(self.equations.name, self.fixed, self.unpack(y, x, u, p), worst, steady=self.rates)
         return self.unpack(y, x, u, p)
 
     def _least_change(self, jacobian: Array, residual: Array, y: Array) -> Array:
@@ -271,36 +283,22 @@ def _steady_program(
     return as_written(f"{equations.name}_steady", slots, {"residual": residual, "jacobian": jacobian})
 
 
-class NoSteadyMotion(ModelError):
-    """No steady motion has the fixed quantities; `nearest` holds (x, u, p) of the state at which the search ended, `exists` says
-    which motions do exist. These are looked for when somebody asks."""
-
-    def __init__(
-        self,
-        model: str,
-        fixed: Mapping[str, float],
-        nearest: tuple[Array, Array, Array],
-        residual: float,
-        others: Callable[[], Sequence[str]] = tuple,
-        *,
-        steady: bool = True,
-        singular: str = "",
-    ) -> None:
-        what = f"no steady motion with {_listed(fixed)} was found" if steady else "no state that keeps its constraints was found"
-        best = f"what should vanish is {residual:.2g} at the best"
-        best = best if np.isfinite(residual) else singular or "singular configuration"
-        super().__init__(f"{model}: {what} ({best})")
-        self.nearest = nearest
-        self.residual = residual
-        self._others = others
-
-    @cached_property
-    def exists(self) -> tuple[str, ...]:
-        return tuple(self._others())
-
-    def __str__(self) -> str:
-        cure = "fix fewer quantities, leave an input free to hold the motion, or start nearer to it"
-        return f"{super().__str__()}; " + (f"there is one {', or '.join(self.exists)}" if self.exists else cure)
+def _not_found(
+    model: str,
+    fixed: Mapping[str, float],
+    nearest: tuple[Array, Array, Array],
+    residual: float,
+    others: Callable[[], Sequence[str]] = tuple,
+    *,
+    steady: bool = True,
+    singular: str = "",
+) -> SolverError:
+    """No steady motion has the fixed quantities; `nearest` is (x, u, p) of the state at which the search ended."""
+    what = f"no steady motion with {_listed(fixed)} was found" if steady else "no state that keeps its constraints was found"
+    best = f"what should vanish is {residual:.2g} at the best"
+    best = best if np.isfinite(residual) else singular or "singular configuration"
+    cure = "fix fewer quantities, leave an input free to hold the motion, or start nearer to it"
+    return SolverError(f"{model}: {what} ({best})", nearest=nearest, residual=residual, cure=cure, others=others)
 
 
 def _listed(values: Mapping[str, float]) -> str:
@@ -348,13 +346,13 @@ def steady(
         found = Motion(equations, *problem.solve(problem.pack(motion.x, motion.u, motion.p), motion.x, motion.u, motion.p))
         # a push from one side leaves no heading alone: what runs on must not matter at the solution either
         if left and (change := _change_by_running(found, ignorable)) > STEADY:
-            raise NoSteadyMotion(equations.name, wished, (found.x, found.u, found.p), change)
+            raise _not_found(equations.name, wished, (found.x, found.u, found.p), change)
         return found.x, found.u, found.p
 
     try:
         x, u, p = solved(wishes, free)
-    except NoSteadyMotion as failure:
-        raise NoSteadyMotion(
+    except SolverError as failure:
+        raise _not_found(
             equations.name,
             wishes,
             failure.nearest,
@@ -391,7 +389,7 @@ def _others(
     for wished, freed, told in tries:
         try:
             values = named_values(equations, *solved(wished, freed))
-        except (ValueError, np.linalg.LinAlgError):
+        except (ValueError, SolverError, np.linalg.LinAlgError):
             continue  # this one does not exist either
         if all(name in values for name in told):
             given_up = [name for name in told if name in wishes]

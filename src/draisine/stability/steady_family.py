@@ -16,23 +16,23 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from draisine.errors import ArgumentError, SolverError
 from draisine.expr.expression import closest
-from draisine.model.errors import ModelError
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.program.equations import Equations
+from draisine.results.base import Uncached
 from draisine.stability.batch_evaluation import OverPoints, as_written
 from draisine.stability.deviations import Deviations, Naming, deviations_of
 from draisine.stability.linearization import equations_of, linearize
 from draisine.stability.reduced_linearization import EssentialMatrix, solved_at
 from draisine.stability.routh import characteristic
 from draisine.stability.steady import LEAST_UNIT, SteadyMotion, SteadyProblem, steady
-from draisine.stability.straight_running import StraightFamily
+from draisine.stability.straight_running import EXACT, StraightFamily
 
 Array = NDArray[np.float64]
 
 CHUNK = 65_536  # points whose matrices are in memory at once
-EXACT = 1e-10  # residual, in units of the Jacobian's entries, below which a predicted motion needs no correction
 ROUND_OFF = 1e-15  # the same, beyond which no correction helps
 
 
@@ -44,7 +44,7 @@ class Matrices:
     found: NDArray[np.bool_]
 
 
-class Family:
+class Family(Uncached):
     """Steady motions of a model as functions of varied quantities: wishes for the motion, inputs or parameters."""
 
     def __init__(
@@ -66,7 +66,7 @@ class Family:
         known = [*self._parameters, *self._inputs, *(q.name for q in (*e.states, *e.velocities)), *outputs]
         for name in vary:
             if name not in known:
-                raise ModelError(f"{e.name} has no parameter, input, state or output of motion {name!r}{closest(name, known)}")
+                raise ArgumentError(f"{e.name} has no parameter, input, state or output of motion {name!r}{closest(name, known)}")
         given = {n: v for n, v in vary.items() if n in self._parameters}
         wishes = {**(fixed or {}), **{n: v for n, v in vary.items() if n not in self._parameters}}
         self.base: SteadyMotion = steady(e, wishes, free=free, near=near, parameters={**(parameters or {}), **given})
@@ -261,7 +261,7 @@ class Family:
         y, found = self.motions(points)
         if not found[0]:
             given = ", ".join(f"{n} = {v:g}" for n, v in zip(self.vary, points[0], strict=True))
-            raise ModelError(f"{self.equations.name}: there is no steady motion at {given} to differentiate about")
+            raise SolverError(f"{self.equations.name}: there is no steady motion at {given} to differentiate about")
         arguments = self._arguments(y, points)
         (jacobian,) = self._newton(*arguments)[1]
         (by_parameter,) = self._by_parameters(*arguments)[0]
@@ -309,7 +309,7 @@ def sweep_values(name: str, given: ArrayLike | tuple[float, float, int]) -> Arra
     except (TypeError, ValueError):
         values = np.zeros((0, 0))
     if values.ndim != 1 or not len(values) or not np.isfinite(values).all():
-        raise ModelError(
+        raise ArgumentError(
             f"the values of {name!r} to sweep must be finite real numbers in one row, or (first, last, number of values); "
             f"got {given!r}"
         )

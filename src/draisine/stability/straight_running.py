@@ -28,6 +28,7 @@ Array = NDArray[np.float64]
 
 LARGEST = 50  # unknowns of a motion, beside what varies, beyond which nothing is written out
 FEW = 24  # points at which it is tried whether predictions are exact
+EXACT = 1e-10  # residual, in units of the Jacobian's entries, below which a predicted motion needs no correction
 NEARLY = 1e-13  # a number so near to a whole one is that number
 
 
@@ -114,8 +115,6 @@ class StraightFamily:
         return coefficients[..., 0], self._exact(coefficients, misfit)
 
     def _exact(self, values: Array, misfit: Array) -> NDArray[np.bool_]:
-        from draisine.stability.steady_family import EXACT
-
         return np.asarray((misfit[:, 0, 0] <= EXACT) & np.isfinite(values).all(axis=(1, 2)))
 
 

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.expr.expression import ExpressionError, Name, evaluate_number
+from draisine.errors import ExpressionError
+from draisine.expr.expression import Name, evaluate_number
 from draisine.model.items import System
 from draisine.program.equations import Equations
 from draisine.view.film.footage import Footage, Ground

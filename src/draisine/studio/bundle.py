@@ -13,7 +13,7 @@ from importlib.resources import files
 from typing import Any
 
 from draisine.dynamics.derive import derive
-from draisine.model.errors import ModelError
+from draisine.errors import ArgumentError, ModelError
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.program.equations import Equations
@@ -55,7 +55,7 @@ def bundle(model: Model | System | Equations | str, *, step: float | None = None
     `step` is the length of a step in seconds; by default two milliseconds, less where the equations are fast.
     """
     if step is not None and not 0 < step < float("inf"):
-        raise ValueError(f"step is the length of a step in seconds, a positive number; got {step!r}")
+        raise ArgumentError(f"step is the length of a step in seconds, a positive number; got {step!r}")
     name, about, described = _named(model)
     system = described.freeze() if isinstance(described, Model) else described if isinstance(described, System) else None
     equations = described if isinstance(described, Equations) else derive(described)

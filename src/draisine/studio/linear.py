@@ -9,10 +9,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from draisine.model.errors import ModelError
+from draisine.errors import DraisineError
 from draisine.program.equations import Equations
 from draisine.program.program import Program
-from draisine.simulation.initial.result import InconsistentStart
 from draisine.stability.steady_family import EXACT, Family
 
 SWEPT = "speed"
@@ -47,7 +46,7 @@ def straight_running(equations: Equations) -> Straight | None:
     try:
         family = Family(equations, {SWEPT: _TYPICAL, **p}, fixed=dict.fromkeys(told, 0.0), states=told)
         made = family.straight
-    except (ModelError, InconsistentStart, np.linalg.LinAlgError):
+    except (DraisineError, np.linalg.LinAlgError):
         return None
     if made is None or "lean" not in family.states or made.program.operations > MOST_OPERATIONS:
         return None

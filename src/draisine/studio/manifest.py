@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from draisine.model.errors import ModelError
+from draisine.errors import ModelError
 from draisine.model.items import System
 from draisine.program.equations import Equations
 from draisine.program.program import Program

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from draisine.errors import StartError
 from draisine.model.items import System
-from draisine.simulation.initial.result import InconsistentStart
 from draisine.view.film.footage import Footage
 from draisine.view.film.page import cast, floats
 
@@ -40,7 +40,7 @@ def morphs(
         other = replace(system, parameters=(*system.parameters[:place], changed, *system.parameters[place + 1 :]))
         try:
             told = _slopes(base, dressed(other), step, _SEEN * base.extent / (high - low)) if step else None
-        except InconsistentStart:
+        except StartError:
             continue
         if told is not None:
             found.append({"parameter": parameter.name, **told})

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from draisine.model.errors import ModelError
+from draisine.errors import ArgumentError
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.program.equations import Equations
@@ -48,7 +48,7 @@ def _preset(title: str, model: Model | System | Equations, own: set[str]) -> Pre
     values = {p.name: p.default for p in given}
     if set(values) != own:
         strange = sorted(set(values) ^ own)
-        raise ModelError(
+        raise ArgumentError(
             f"{title!r} cannot be compared: its parameters are not the model's ({', '.join(strange[:4])} in one only); "
             "take a model of the same description"
         )

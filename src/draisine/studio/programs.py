@@ -17,7 +17,7 @@ from draisine.codegen.export.languages.script import Script
 from draisine.codegen.export.source import source_text
 from draisine.dynamics.kinematics.body_poses import places
 from draisine.dynamics.lowering import Scope
-from draisine.model.errors import ModelError
+from draisine.errors import ModelError
 from draisine.model.items import System
 from draisine.model.vocabulary import amounts
 from draisine.program.dae_residual import Implicit

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from draisine.codegen.jit.kernel import Kernel
 from draisine.codegen.jit.kernel import compile as compile_program
 from draisine.dynamics.derive import derive
+from draisine.errors import ArgumentError
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.program.equations import Equations
@@ -61,7 +62,7 @@ def replay(ride: Trajectory, model: Model | System | Equations | None = None) ->
     equations = _equations(ride, model)
     x, u, p = _columns(ride, equations)
     if not (np.isfinite(x).all() and np.isfinite(u).all() and np.isfinite(p).all()):
-        raise ValueError(f"the ride of {ride.model!r} has states, inputs or parameters that are not finite")
+        raise ArgumentError(f"the ride of {ride.model!r} has states, inputs or parameters that are not finite")
     before = np.concatenate([np.arange(s.start, max(s.stop - 1, s.start)) for s in ride.segments]).astype(int)
     _check_times(ride, before, step)
     if not len(before):
@@ -79,10 +80,12 @@ def _step_of(ride: Trajectory) -> float:
     """The length of its steps, as its recorder says."""
     said: Any = ride.scene.get("studio")
     if not isinstance(said, dict):
-        raise ValueError(f"this run of {ride.model!r} was not recorded in the studio: it does not say by which steps it was made")
+        raise ArgumentError(
+            f"this run of {ride.model!r} was not recorded in the studio: it does not say by which steps it was made"
+        )
     step = said.get("step")
     if said.get("method") != "RK4" or not isinstance(step, int | float) or not 0 < step < math.inf:
-        raise ValueError(f"the ride of {ride.model!r} should say {{'method': 'RK4', 'step': seconds}}, got {said!r:.80}")
+        raise ArgumentError(f"the ride of {ride.model!r} should say {{'method': 'RK4', 'step': seconds}}, got {said!r:.80}")
     return float(step)
 
 
@@ -102,7 +105,7 @@ def _columns(ride: Trajectory, equations: Equations) -> tuple[Array, Array, Arra
 
     missing = [p.name for p in equations.parameters if p.name not in ride.parameters]
     if missing:
-        raise ValueError(f"the ride of {ride.model!r} does not tell the parameter {missing[0]!r}")
+        raise ArgumentError(f"the ride of {ride.model!r} does not tell the parameter {missing[0]!r}")
     p = np.array([ride.parameters[q.name] for q in equations.parameters])
     return table([s.name for s in equations.states]), table([i.name for i in equations.inputs]), p
 
@@ -112,7 +115,7 @@ def _check_times(ride: Trajectory, before: NDArray[np.int_], step: float) -> Non
     wrong = np.flatnonzero(np.abs(gaps - step) > 1e-9 * max(1.0, float(np.abs(ride.time).max())))
     if len(wrong):
         at = ride.time[before[wrong[0]]]
-        raise ValueError(
+        raise ArgumentError(
             f"the ride of {ride.model!r} says its steps are {step:g} s long, but after {at:g} s comes one of {gaps[wrong[0]]:g} s"
         )
 

@@ -12,6 +12,7 @@ from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 
+from draisine.errors import ArgumentError, ToolError
 from draisine.studio.page import Page
 
 HOST = "127.0.0.1"
@@ -25,12 +26,12 @@ class Server:
 
     def __init__(self, page: Page, port: int = 0) -> None:
         if not 0 <= port <= 65535:
-            raise ValueError(f"port must be from 0 (any that is free) to 65535, got {port}")
+            raise ArgumentError(f"port must be from 0 (any that is free) to 65535, got {port}")
         try:
             self._http = _Http((HOST, port), _Handler)
         except OSError as problem:
             why = problem.strerror or problem
-            raise OSError(f"cannot serve at {HOST}:{port} ({why}); name no port for one that is free") from None
+            raise ToolError(f"cannot serve at {HOST}:{port} ({why}); name no port for one that is free") from None
         self._http.page = page
         self._thread = threading.Thread(target=self._http.serve_forever, name="draisine-studio", daemon=True)
         self._thread.start()

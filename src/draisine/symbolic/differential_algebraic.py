@@ -26,7 +26,7 @@ import casadi as ca
 from draisine.dynamics.dae.hidden_constraints import completed
 from draisine.dynamics.dae.prolongation import entries, full_signature
 from draisine.dynamics.dae.signature_method import offsets
-from draisine.model.errors import ModelError
+from draisine.errors import ModelError
 from draisine.program.dae_residual import Implicit
 from draisine.program.equations import Equations
 from draisine.program.program import Program

@@ -17,7 +17,7 @@ from typing import Any
 
 import casadi as ca
 
-from draisine.model.errors import ModelError
+from draisine.errors import ModelError
 from draisine.program.equations import Equations
 from draisine.program.program import Program
 from draisine.symbolic.symbol_table import Alphabet, Surroundings

@@ -30,7 +30,7 @@ import casadi as ca
 import numpy as np
 
 from draisine.dynamics.augmented.second_order_system import Baumgarte, SecondOrder, augmented
-from draisine.model.errors import ModelError
+from draisine.errors import ArgumentError, ModelError
 from draisine.program.equations import Equations
 from draisine.symbolic.kane import Mechanics, State, second_order, states
 from draisine.symbolic.lagrangian import lagrangian
@@ -83,7 +83,7 @@ def from_sympy(
     elif isinstance(method, KanesMethod):
         mechanics = _from_kane(method, name)
     else:
-        raise ModelError(f"from_sympy takes a KanesMethod, a LagrangesMethod or a System, got {type(method).__name__}")
+        raise ArgumentError(f"from_sympy takes a KanesMethod, a LagrangesMethod or a System, got {type(method).__name__}")
     mechanics = replace(
         mechanics,
         configuration=_renamed(name, mechanics.configuration, names, [*mechanics.configuration, *mechanics.motion]),

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from draisine.dynamics.augmented.second_order_system import SecondOrder
 from draisine.dynamics.linear_systems import solve
-from draisine.model.errors import ModelError
+from draisine.errors import ModelError
 from draisine.program.equations import Quantity
 from draisine.symbolic.substitutions import Lexicon, plain
 

@@ -23,8 +23,8 @@ from typing import Any
 import casadi as ca
 
 from draisine.dynamics.augmented.second_order_system import Baumgarte, SecondOrder, augmented, euler_lagrange
+from draisine.errors import ModelError
 from draisine.expr.expression import closest
-from draisine.model.errors import ModelError
 from draisine.program.equations import Equations, Quantity
 from draisine.program.linear_solve import Solver
 from draisine.symbolic.sympy_input import Vocabulary, check_names, checked_start, checked_units, column, finite, formula, plain

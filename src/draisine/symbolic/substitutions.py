@@ -11,8 +11,8 @@ from typing import Any
 
 import casadi as ca
 
-from draisine.model.errors import ModelError
-from draisine.symbolic.sympy_bridge import UnsupportedExpression, to_sx
+from draisine.errors import ExpressionError, ModelError
+from draisine.symbolic.sympy_bridge import to_sx
 from draisine.symbolic.sympy_input import column, finite
 
 
@@ -99,7 +99,7 @@ class Lexicon:
                 self._known[leaf] = self._meet(leaf, what)
         try:
             return ca.vec(to_sx(matrix, self._known))
-        except UnsupportedExpression as problem:
+        except ExpressionError as problem:
             raise ModelError(f"{self.name}: {what}: {problem}") from None
 
     def scalar(self, expression: Any, what: str) -> ca.SX:

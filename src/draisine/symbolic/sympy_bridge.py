@@ -13,15 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 import casadi as ca
 
+from draisine.errors import ExpressionError
 from draisine.program import opcodes as op
 from draisine.program.program import Program, Slot
 
 if TYPE_CHECKING:
     import sympy
-
-
-class UnsupportedExpression(ValueError):
-    """An expression holds something that has no counterpart on the other side."""
 
 
 # ------------------------------------------------------------------------------------------------------ SymPy → CasADi
@@ -39,7 +36,7 @@ def to_sx(expression: Any, symbols: Mapping[Any, Any]) -> ca.SX:
     import sympy
 
     if isinstance(expression, str):
-        raise UnsupportedExpression(f"{expression!r} is text; give a SymPy expression, whose symbols are known")
+        raise ExpressionError(f"{expression!r} is text; give a SymPy expression, whose symbols are known")
     known: dict[Any, ca.SX] = {sympy.sympify(symbol, strict=True): ca.SX(value) for symbol, value in symbols.items()}
     if isinstance(expression, sympy.MatrixExpr):
         expression = expression.as_explicit()
@@ -83,7 +80,7 @@ def _node_to_sx(node: Any, known: Mapping[Any, ca.SX]) -> ca.SX:
     import sympy
 
     if node.is_Symbol:
-        raise UnsupportedExpression(f"symbol {node} is not among the arguments; add it to them or give it a value with subs()")
+        raise ExpressionError(f"symbol {node} is not among the arguments; add it to them or give it a value with subs()")
     if node in (sympy.true, sympy.false):
         return ca.SX(float(bool(node)))
     if not node.args and node.is_number:
@@ -97,7 +94,7 @@ def _node_to_sx(node: Any, known: Mapping[Any, ca.SX]) -> ca.SX:
     function = _from_sympy().get(node.func.__name__)
     if function is None or isinstance(node, sympy.Derivative):
         name = str(node) if isinstance(node, sympy.Derivative) or not node.args else node.func.__name__
-        raise UnsupportedExpression(
+        raise ExpressionError(
             f"{name} has no counterpart in a program; evaluate it, or make it an argument. Possible are: "
             + ", ".join(sorted(_from_sympy()))
         )
@@ -106,7 +103,7 @@ def _node_to_sx(node: Any, known: Mapping[Any, ca.SX]) -> ca.SX:
 
 def _number(node: Any) -> ca.SX:
     if not node.is_real:
-        raise UnsupportedExpression(f"the number {node} is not real")
+        raise ExpressionError(f"the number {node} is not real")
     return ca.SX(float(node))
 
 

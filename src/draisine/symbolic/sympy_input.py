@@ -7,10 +7,10 @@ from typing import Any
 
 import casadi as ca
 
+from draisine.errors import ExpressionError, ModelError, UnitError
 from draisine.expr.expression import closest
-from draisine.expr.units import UnitError, si_text
-from draisine.model.errors import ModelError
-from draisine.symbolic.sympy_bridge import UnsupportedExpression, to_sx
+from draisine.expr.units import si_text
+from draisine.symbolic.sympy_bridge import to_sx
 
 
 def plain(symbol: Any) -> str:
@@ -89,7 +89,7 @@ class Vocabulary:
         needed = [*used, *(d for d in expression.atoms(sympy.Derivative) if d in self._known)]
         try:
             return to_sx(expression, {symbol: self._known[symbol] for symbol in needed})
-        except UnsupportedExpression as problem:
+        except ExpressionError as problem:
             raise ModelError(f"{self._owner}: {what}: {problem}") from None
 
 

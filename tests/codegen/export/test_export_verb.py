@@ -9,7 +9,7 @@ import pytest
 
 import draisine as dr
 from draisine.cli.main import main
-from draisine.codegen.export.language import ExportError
+from draisine.errors import ExportError
 
 
 def test_files_of_a_model(tmp_path):

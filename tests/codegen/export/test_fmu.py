@@ -13,7 +13,7 @@ import pytest
 import draisine as dr
 from draisine.codegen.export.fmu import write_fmu
 from draisine.codegen.export.fmu_description import base_powers
-from draisine.codegen.export.language import ExportError
+from draisine.errors import ExportError
 
 START = {"speed": 4.6, "roll_rate": 0.5}
 

@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose
 
 import draisine as dr
 from draisine.codegen.export.casadi_and_jax import as_casadi, as_jax
-from draisine.codegen.export.language import ExportError
+from draisine.errors import ExportError
 
 PROGRAMS = [samples.sample, samples.tables, samples.calling, samples.solved, samples.several_sides]
 every_program = pytest.mark.parametrize("make", PROGRAMS, ids=lambda f: f.__name__)

@@ -10,8 +10,8 @@ import draisine as dr
 from draisine.cli.export import LANGUAGES as NAMED_LANGUAGES
 from draisine.cli.export import WHAT as NAMED_WHAT
 from draisine.codegen.export.exportable_programs import WHAT, items, per_second
-from draisine.codegen.export.language import ExportError
 from draisine.codegen.export.languages import LANGUAGES
+from draisine.errors import ExportError
 from draisine.symbolic.differential_algebraic import semi_explicit
 
 

@@ -9,7 +9,7 @@ import pytest
 import sympy as sp
 
 import draisine as dr
-from draisine import ModelError
+from draisine.errors import ArgumentError
 
 EXACT = dr.DOP853(rtol=1e-12, atol=1e-13)
 REFERENCE = {"upper": "0.5*sin(2*t)", "elbow": "1 + 0.3*cos(3*t)"}
@@ -108,17 +108,17 @@ def test_relative_degree_counts_the_chain():
 
 
 def test_bad_input_is_said(arm, bike):
-    with pytest.raises(ModelError, match=r"has 3 degrees of freedom, 3 controls .* and 1 references \(lean\)"):
+    with pytest.raises(ArgumentError, match=r"has 3 degrees of freedom, 3 controls .* and 1 references \(lean\)"):
         dr.computed_torque(bike, {"lean": "0"}, poles=-1.0)
-    with pytest.raises(ModelError, match="3 poles for 'upper', whose relative degree is 2"):
+    with pytest.raises(ArgumentError, match="3 poles for 'upper', whose relative degree is 2"):
         dr.computed_torque(arm, REFERENCE, poles=[-1, -2, -3])
-    with pytest.raises(ModelError, match="does not die away; give a negative real part"):
+    with pytest.raises(ArgumentError, match="does not die away; give a negative real part"):
         dr.computed_torque(arm, REFERENCE, poles=[1, -2])
-    with pytest.raises(ModelError, match="comes without its conjugate"):
+    with pytest.raises(ArgumentError, match="comes without its conjugate"):
         dr.computed_torque(arm, REFERENCE, poles=[-1 + 1j, -2])
-    with pytest.raises(ModelError, match="no poles are given for 'elbow'"):
+    with pytest.raises(ArgumentError, match="no poles are given for 'elbow'"):
         dr.computed_torque(arm, REFERENCE, poles={"upper": [-1, -2]})
-    with pytest.raises(ModelError, match="nothing is called 'uper'"):
+    with pytest.raises(ArgumentError, match="nothing is called 'uper'"):
         dr.feedback_linearisation(arm, {"uper": "0"}, controls=["elbow_torque"], poles=-1.0)
-    with pytest.raises(ModelError, match="'motor' is not an input"):
+    with pytest.raises(ArgumentError, match="'motor' is not an input"):
         dr.feedback_linearisation(arm, {"upper": "0"}, controls=["motor"], poles=-1.0)

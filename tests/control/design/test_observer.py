@@ -9,7 +9,7 @@ import pytest
 import scipy.linalg
 
 import draisine as dr
-from draisine import ModelError
+from draisine.errors import ArgumentError
 
 from .conftest import linear
 
@@ -88,7 +88,7 @@ def test_a_turn_s_pedalling_comes_with_its_law(bike):
     run = dr.simulate(both.on(bike), 1.0, start={"speed": 4.0, "lean": 0.1, "steer": turn["steer"]})
     np.testing.assert_allclose(run["pedal_torque"], turn["pedal_torque"], rtol=1e-12)
     held = dr.lqr(turn, weights={"lean": 10.0, "heading": 1.0}, effort={"steer_torque": 0.1})
-    with pytest.raises(ModelError, match="heading runs on in the motion"):
+    with pytest.raises(ArgumentError, match="heading runs on in the motion"):
         dr.observed(held, dr.kalman(held.linear, measured={"heading": 1e-4, "speed": 1e-3}, noise=NOISE | {"pedal_torque": 1.0}))
 
 
@@ -99,19 +99,19 @@ def test_what_is_told(observer, loop):
 
 
 def test_what_is_not_seen_is_named(straight, hold):
-    with pytest.raises(ModelError, match=r"does not show .*heading.*measure"):
+    with pytest.raises(ArgumentError, match=r"does not show .*heading.*measure"):
         dr.kalman(
             straight.keeping(("lean", "steer", "heading", "frame_wx", "steer_rate")), measured={"steer": 1.0}, noise={"push": 1.0}
         )
-    with pytest.raises(ModelError, match="no input or state 'wind'"):
+    with pytest.raises(ArgumentError, match="no input or state 'wind'"):
         dr.kalman(hold.linear, measured={"steer": 1.0}, noise={"wind": 1.0})
-    with pytest.raises(ModelError, match="noise of the measured 'steer' is 0"):
+    with pytest.raises(ArgumentError, match="noise of the measured 'steer' is 0"):
         dr.kalman(hold.linear, measured={"steer": 0.0}, noise={"push": 1.0})
-    with pytest.raises(ModelError, match="the law needs lean, frame_wx, which the observer does not estimate"):
+    with pytest.raises(ArgumentError, match="the law needs lean, frame_wx, which the observer does not estimate"):
         small = linear([[0.0, 1.0], [0.0, 0.0]], [[0.0], [1.0]], states=("steer", "steer_rate"))
         dr.observed(hold, dr.kalman(small, measured={"steer": 1.0}, noise={"u0": 1.0}))
 
 
 def test_an_input_set_twice_is_refused(bike, loop):
-    with pytest.raises(ModelError, match="'steer_torque' is set by the controller"):
+    with pytest.raises(ArgumentError, match="'steer_torque' is set by the controller"):
         loop.on(bike, inputs={"steer_torque": "1"})

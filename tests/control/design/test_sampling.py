@@ -10,8 +10,8 @@ import scipy.linalg
 import sympy as sp
 
 import draisine as dr
-from draisine import ModelError
 from draisine.control.design.discretization import gathered_noise, held, held_cost
+from draisine.errors import ArgumentError, SolverError
 
 from .conftest import linear
 
@@ -169,7 +169,7 @@ def test_noise_that_a_sensor_feels_itself():
     cross, total = b * 2.0, np.array([[2.3]])
     p = scipy.linalg.solve_continuous_are(a.T, mass.C.T, 2.0 * b @ b.T, total, s=cross)
     np.testing.assert_allclose(found.L, (p @ mass.C.T + cross) / 2.3, rtol=1e-9)
-    with pytest.raises(ModelError, match="'y0' feels white noise on 'u0' directly"):
+    with pytest.raises(ArgumentError, match="'y0' feels white noise on 'u0' directly"):
         dr.kalman(mass, measured={"y0": 0.3}, noise={"u0": 2.0}, period=0.1)
 
 
@@ -184,9 +184,9 @@ def test_what_does_not_fit_is_refused(bike, hold, asked, loop):
         (lambda: dr.observed(hold, loop.observer), "the law acts at every instant, the observer every 0.05 s"),
         (lambda: dr.lqr(hold.linear, weights=WEIGHTS, effort=EFFORT, period=0.0), "a positive number, got 0.0"),
     ):
-        with pytest.raises(ModelError, match=said):
+        with pytest.raises(ArgumentError, match=said):
             wrong()
     x, v, u = sp.symbols("x v u")
     swing = dr.first_order("swing", {x: v, v: u - 4 * x}, inputs=[u])
-    with pytest.raises(ModelError, match=r"asked every 1.5708 s, some mode is hardly reached.*another period"):
+    with pytest.raises(SolverError, match=r"asked every 1.5708 s, some mode is hardly reached.*another period"):
         dr.lqr(swing, weights={"x": 1.0}, effort={"u": 1.0}, period=np.pi / 2)  # each time after half a turn

@@ -9,8 +9,8 @@ import pytest
 from scipy.interpolate import CubicSpline
 
 import draisine as dr
-from draisine import ModelError
 from draisine.control.design.gain_schedule import spline
+from draisine.errors import ArgumentError
 from draisine.expr.expression import Name, evaluate_number
 
 SPEEDS = np.linspace(1.0, 6.0, 6)
@@ -65,14 +65,14 @@ def test_what_is_told(law):
 
 
 def test_nodes_must_increase_and_agree(bike, law):
-    with pytest.raises(ModelError, match="two or more increasing numbers"):
+    with pytest.raises(ArgumentError, match="two or more increasing numbers"):
         dr.schedule(lambda speed: law.nodes[0], over={"speed": [2.0, 2.0]})
-    with pytest.raises(ModelError, match="over one quantity, got speed, lean"):
+    with pytest.raises(ArgumentError, match="over one quantity, got speed, lean"):
         dr.schedule(lambda speed: law.nodes[0], over={"speed": [1.0], "lean": [2.0]})
 
     def changing(speed):
         more = {"heading": 1.0} if speed > 2.5 else {}
         return dr.lqr(bike, {"speed": speed}, weights={"lean": 1.0, **more}, effort={"steer_torque": 0.1})
 
-    with pytest.raises(ModelError, match=r"at speed = 3 the law is of .*heading.*name the same states"):
+    with pytest.raises(ArgumentError, match=r"at speed = 3 the law is of .*heading.*name the same states"):
         dr.schedule(changing, over={"speed": [2.0, 3.0]})

@@ -12,7 +12,7 @@ from sympy.physics.mechanics import dynamicsymbols
 
 import draisine as dr
 from draisine.dynamics.dae.derivative_array import DerivativeArray, Others
-from draisine.model.errors import ModelError
+from draisine.errors import ArgumentError, ModelError
 
 t = sp.Symbol("t")
 NOTHING = np.zeros(0)
@@ -198,5 +198,5 @@ def test_no_consistent_point_is_said():
     ],
 )
 def test_complaints(ask, said):
-    with pytest.raises(ModelError, match=said):
+    with pytest.raises(ArgumentError, match=said):
         ask()

@@ -9,7 +9,7 @@ from known_index import hessenberg, kronecker, pendulum, reissig
 from sympy.physics.mechanics import dynamicsymbols
 
 import draisine as dr
-from draisine.model.errors import ModelError
+from draisine.errors import ArgumentError, ModelError, SolverError
 from draisine.program.dae_residual import Implicit
 from draisine.program.linear_solve import Solved
 
@@ -205,7 +205,7 @@ def test_both_branches_of_a_singular_constraint():
 
 
 def test_complaints():
-    with pytest.raises(ModelError, match="keep names 'pul', which is not an unknown"):
+    with pytest.raises(ArgumentError, match="keep names 'pul', which is not an unknown"):
         dr.reduce_index(pendulum(), keep=["pul"])
-    with pytest.raises(ModelError, match="no solution was found with x = 2, y = 2"):
+    with pytest.raises(SolverError, match="no solution was found with x = 2, y = 2"):
         dr.reduce_index(pendulum(), at={"x": 2.0, "y": 2.0})

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from draisine.dynamics.dae.signature_method import ABSENT, coupled, offsets
-from draisine.model.errors import ModelError
+from draisine.errors import ModelError
 
 _ = ABSENT
 

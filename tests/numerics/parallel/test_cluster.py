@@ -16,8 +16,9 @@ import numpy as np
 import pytest
 
 import draisine as dr
+from draisine.errors import SimulationError
 from draisine.numerics.parallel.executor import spread
-from draisine.numerics.parallel.job import Errand, LostWork
+from draisine.numerics.parallel.job import Errand
 
 distributed = pytest.importorskip("distributed", reason="pip install 'draisine[cluster]'")
 
@@ -77,7 +78,7 @@ def test_the_work_of_a_killed_worker_is_done_by_others(client: Any, tmp_path: Pa
 def test_a_pool_of_processes_does_as_well(tmp_path: Path) -> None:
     with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
         assert dict(spread(Errand("pool", Squares(str(tmp_path))), range(9), pool)) == {k: k * k for k in range(9)}
-        with pytest.raises(LostWork, match=r"a process of the pool died while piece \d was under way.*Dask cluster"):
+        with pytest.raises(SimulationError, match=r"a process of the pool died while piece \d was under way.*Dask cluster"):
             list(spread(Errand("ends", EndsItsProcess()), range(3), pool))
 
 
@@ -137,7 +138,7 @@ def test_an_ensemble_is_the_same_though_a_worker_is_killed_in_the_middle(client:
     there = dr.ensemble(dr.gallery.bicycle(), **KNOCKS, **KEPT, on=client, progress=kill)
     assert killed and there.complete and len(there) == 600
     assert set(here.statuses) == {"EVENT", "FINISHED"}
-    assert there.frame().equals(here.frame())
+    assert there.to_pandas().equals(here.to_pandas())
     assert there.statistics == here.statistics
 
 
@@ -149,7 +150,7 @@ def test_an_ensemble_elsewhere_goes_into_folders_and_is_taken_up_again(client: A
     part = dr.ensemble(dr.gallery.bicycle(), **KNOCKS, **KEPT, on=client, out=tmp_path / "k.zarr", progress=impatient)
     assert not part.complete and len(part) == 200
     whole = dr.ensemble(dr.gallery.bicycle(), **KNOCKS, **KEPT, on=client, out=tmp_path / "k.zarr")
-    assert whole.complete and whole.frame().equals(here.frame())
+    assert whole.complete and whole.to_pandas().equals(here.to_pandas())
 
 
 def test_fits_from_several_starts_are_the_same_wherever_they_are_made(client: Any) -> None:

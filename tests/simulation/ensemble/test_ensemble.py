@@ -177,7 +177,9 @@ def test_values_that_make_no_sense_are_recorded_and_not_run(bicycle: dr.Model) -
     assert good["steer.end"][0] != good["steer.end"][1]
     for run, name in ((3, "iyy_rear_wheel"), (4, "trail")):
         told = WRONG[name][2]
-        with pytest.raises(dr.ModelError, match=f"none of the 1 runs make sense; {told.replace(f'run {run}', 'run 0')}"):
+        with pytest.raises(
+            dr.errors.ArgumentError, match=f"none of the 1 runs make sense; {told.replace(f'run {run}', 'run 0')}"
+        ):
             dr.ensemble(bicycle, samples={name: column[[run]] for name, column in samples.items()}, **problem)
 
 
@@ -240,10 +242,10 @@ def test_interrupted_and_resumed_is_the_same(oscillator: dr.Equations, tmp_path:
     seen.clear()
     resumed = dr.ensemble(oscillator, **problem, out=tmp_path / f"part{form}", progress=seen.append)
     assert resumed.complete and [p.done for p in seen] == [30, 40, 50] and seen[0].resumed == 20
-    assert resumed.frame().equals(whole.frame())
+    assert resumed.to_pandas().equals(whole.to_pandas())
     assert resumed.statistics == whole.statistics and resumed.statuses == whole.statuses
     in_memory = dr.ensemble(oscillator, **problem)
-    assert in_memory.frame().equals(whole.frame()) and in_memory.statistics == whole.statistics
+    assert in_memory.to_pandas().equals(whole.to_pandas()) and in_memory.statistics == whole.statistics
 
 
 @pytest.mark.parametrize("form", ["", ".zarr"])
@@ -317,5 +319,5 @@ def test_mistakes_are_named(oscillator: dr.Equations) -> None:
         dr.ensemble(oscillator, {"k": [1.0]}, until=1.0, keep=[dr.Snapshots(3.0)])
     with pytest.raises(ValueError, match="increase"):
         dr.Snapshots(2.0, 1.0)
-    with pytest.raises(dr.ModelError, match="mass of body 'frame' is -1"):
+    with pytest.raises(dr.errors.ModelError, match="mass of body 'frame' is -1"):
         dr.ensemble(dr.gallery.bicycle(), {"speed": [5.0]}, parameters={"m_frame": -1.0}, until=1.0)

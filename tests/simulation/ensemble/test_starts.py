@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 import draisine as dr
+from draisine.errors import StartError
 from draisine.simulation.ensemble import closest_start as closest
 from draisine.simulation.ensemble import rest_velocities as calming
 from draisine.simulation.ensemble import start_rows, starts
 from draisine.simulation.ensemble.starts import Asked, begin_all
 from draisine.simulation.initial.consistent_start import consistent_start
 from draisine.simulation.initial.problem import StartProblem
-from draisine.simulation.initial.result import InconsistentStart
 from draisine.simulation.stepper.native import call_kernel, integers_at, matrix_at, reals_at
 
 COUNT = 6
@@ -87,5 +87,5 @@ def test_lanes_without_a_start_leave_the_others_alone(bicycle: StartProblem) -> 
     assert np.flatnonzero(broken.settled).tolist() == [k for k in good if whole.settled[k]]
     np.testing.assert_array_equal(broken.q[good], whole.q[good])
     np.testing.assert_array_equal(broken.v[good], whole.v[good])
-    with pytest.raises(InconsistentStart):
+    with pytest.raises(StartError):
         consistent_start(bicycle, {"rear_wheel_contact_z": 3.0}, asked.parameters[2])

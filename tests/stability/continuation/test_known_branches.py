@@ -61,7 +61,7 @@ def test_switching_needs_a_branch_point(hoop, lowest):
     np.testing.assert_allclose(again["theta"], 0.0, atol=1e-12)
     plain = dr.continuation(hoop, "omega", between=(0.5, 3.0))
     with pytest.raises(
-        dr.ModelError, match=r"only at a branch point does another branch cross; this branch has no special point"
+        dr.errors.ArgumentError, match=r"only at a branch point does another branch cross; this branch has no special point"
     ):
         plain.switch()
 
@@ -142,13 +142,13 @@ def test_disc_in_circles():
 
 def test_surface_of_motions_is_no_branch():
     start = {"lean": 0.3, "heading_rate": -2.0, "spin": 4.0}
-    with pytest.raises(dr.ModelError, match=r"2 quantities can vary at once here .*heading_rate.*fix 1 more"):
+    with pytest.raises(dr.errors.ArgumentError, match=r"2 quantities can vary at once here .*heading_rate.*fix 1 more"):
         dr.continuation(dr.gallery.rolling_disk(), "lean", start=start)
 
 
 def test_isolated_motion_cannot_vary():
     e = dr.first_order("sink", {X: MU - X}, parameters={MU: 1.0})
-    with pytest.raises(dr.ModelError, match=r"stands alone, 'x' cannot vary; leave an input or parameter free"):
+    with pytest.raises(dr.errors.ArgumentError, match=r"stands alone, 'x' cannot vary; leave an input or parameter free"):
         dr.continuation(e, "x")
     free = dr.continuation(e, "x", free=("mu",), between=(0.0, 2.0))
     np.testing.assert_allclose(free["mu"], free["x"], atol=1e-14)
@@ -166,12 +166,12 @@ def test_isolated_motion_cannot_vary():
 )
 def test_wrong_questions_are_refused(options, told):
     e = dr.first_order("sink", {X: MU - X}, parameters={MU: 1.0}, start={X: 1.0})
-    with pytest.raises(dr.ModelError, match=told):
+    with pytest.raises(dr.errors.ArgumentError, match=told):
         dr.continuation(e, **options)
 
 
 def test_steps_must_make_sense():
-    with pytest.raises(dr.ModelError, match=r"0 < least ≤ first ≤ most"):
+    with pytest.raises(dr.errors.ArgumentError, match=r"0 < least ≤ first ≤ most"):
         dr.Steps(first=0.5, most=0.1)
 
 

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import draisine as dr
+from draisine.errors import ArgumentError, ModelError
 from draisine.expr.expression import evaluate_number
-from draisine.model.errors import ModelError
-from draisine.view.drawn.films import footage
+from draisine.view.film.animate import footage
 from draisine.view.film.footage import continuous, quaternions_of
 from draisine.view.film.page import as_script, film_data
 
@@ -171,7 +171,7 @@ def test_curved_ground_is_under_the_wheel():
 def test_runs_from_files_are_told_their_model(run, tmp_path):
     run.save(tmp_path / "ride.nc")
     again = dr.load(tmp_path / "ride.nc")
-    with pytest.raises(ModelError, match=r"does not know its description.*model=…"):
+    with pytest.raises(ArgumentError, match=r"does not know its description.*model=…"):
         again.save(tmp_path / "ride.html")
     again.save(tmp_path / "ride.html", model=dr.gallery.bicycle())
     assert (tmp_path / "ride.html").exists()
@@ -184,7 +184,7 @@ def test_refusals_name_the_thing(run, tmp_path):
         run.animate(layers=["force"], show=False)
     with pytest.raises(ModelError, match="typed as formulas and has no bodies to film"):
         dr.simulate(dr.gallery.van_der_pol(), 1.0).animate(show=False)
-    with pytest.raises(ModelError, match="has no coordinate 'crank_angle'"):
+    with pytest.raises(ArgumentError, match="has no coordinate 'crank_angle'"):
         run.animate(model=dr.gallery.four_bar(), show=False)
     with pytest.raises(TypeError, match="charts: options of films"):
         run.save(tmp_path / "ride.nc", charts=["lean"])

@@ -15,10 +15,10 @@ from draisine.codegen.export.casadi_and_jax import as_casadi, as_jax
 from draisine.codegen.export.exportable_programs import WHAT, items
 from draisine.codegen.export.fmu import write_fmu
 from draisine.codegen.export.header import Guide
-from draisine.codegen.export.language import ExportError
 from draisine.codegen.export.languages import LANGUAGES, language
 from draisine.codegen.export.names import letters
 from draisine.codegen.export.source import file_name, source_text
+from draisine.errors import ExportError
 from draisine.program.equations import Equations
 from draisine.program.linear_solve import Solved
 from draisine.program.program import Program
@@ -66,4 +66,4 @@ def write_system(
     return written
 
 
-__all__ = ["LANGUAGES", "WHAT", "ExportError", "Guide", "as_casadi", "as_jax", "write", "write_fmu", "write_system"]
+__all__ = ["LANGUAGES", "WHAT", "Guide", "as_casadi", "as_jax", "write", "write_fmu", "write_system"]

@@ -11,9 +11,10 @@ from typing import Any
 import casadi as ca
 
 from draisine.codegen.export.function_body import operation_names
-from draisine.codegen.export.language import Argument, ExportError, listed
+from draisine.codegen.export.language import Argument, listed
 from draisine.codegen.export.source import straight
 from draisine.codegen.jit.ssa import CALL, CONSTANT, FETCH, INPUT, NUMBERS, RESULT, SEARCH, Straight, straighten_callee
+from draisine.errors import ArgumentError, ExportError
 from draisine.program.linear_solve import WRITTEN, Solved
 from draisine.program.program import Program
 
@@ -57,11 +58,11 @@ def as_jax(program: Program | Solved) -> Callable[..., Any]:
         jnp = jax.numpy
         if len(arguments) != len(inputs):
             names = ", ".join(a.name for a in inputs)
-            raise TypeError(f"{program.name!r} takes {len(inputs)} arguments ({names}), got {len(arguments)}")
+            raise ArgumentError(f"{program.name!r} takes {len(inputs)} arguments ({names}), got {len(arguments)}")
         columns = [jnp.ravel(jnp.asarray(given, dtype=float), order="F") for given in arguments]
         for a, column in zip(inputs, columns, strict=True):
             if column.size != a.slot.size:
-                raise ValueError(f"{program.name!r}: argument {a.name!r} needs {a.slot.size} numbers, got {column.size}")
+                raise ArgumentError(f"{program.name!r}: argument {a.name!r} needs {a.slot.size} numbers, got {column.size}")
         values = _evaluate(unit, lambda slot, entry: columns[slot][entry])
         made: list[list[Any]] = [[0.0] * a.slot.size for a in outputs]
         for slot, entry, value in unit.results:

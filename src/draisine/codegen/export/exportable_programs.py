@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import casadi as ca
 
 from draisine.codegen.export.header import Guide
-from draisine.codegen.export.language import ExportError
+from draisine.errors import ExportError
 from draisine.program.dae_residual import Implicit
 from draisine.program.equations import Equations, Quantity
 from draisine.program.linear_solve import Solved

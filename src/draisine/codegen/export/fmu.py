@@ -22,10 +22,11 @@ from numpy.typing import ArrayLike
 
 from draisine.codegen.export.exportable_programs import items, per_second
 from draisine.codegen.export.fmu_description import Variable, build_description, model_description
-from draisine.codegen.export.language import Argument, ExportError
+from draisine.codegen.export.language import Argument
 from draisine.codegen.export.languages.c import C
 from draisine.codegen.export.names import Names, letters, plain
 from draisine.codegen.export.source import file_name, function_name, source_text
+from draisine.errors import ExportError
 from draisine.program.dae_residual import Implicit
 from draisine.program.equations import Equations, Quantity
 from draisine.program.linear_solve import Solved

@@ -80,10 +80,6 @@ class Source:
     defaults: tuple[tuple[Argument, NDArray[np.float64]], ...] = ()
 
 
-class ExportError(ValueError):
-    """A program cannot be written in the language asked for, or there is no such language; the message says what to do."""
-
-
 class Language(ABC):
     """A language's name, words and ways of writing."""
 

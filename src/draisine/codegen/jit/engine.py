@@ -16,6 +16,7 @@ from typing import Any
 
 import llvmlite.binding as llvm
 
+from draisine.errors import CompilationError
 from draisine.records import dataclass
 
 # What object code may call. The linker takes them from the process where it can, else from the C library.
@@ -24,10 +25,6 @@ MATHEMATICS = (
     *("exp", "expm1", "log", "log1p", "pow", "hypot", "erf", "fmod", "remainder", "floor", "ceil", "fmin", "fmax", "fma"),
 )
 MEMORY = ("malloc", "free")
-
-
-class CompilationError(RuntimeError):
-    """LLVM refused what it was given; this is a fault of the maker of the code, not of the user's model."""
 
 
 @dataclass(frozen=True, eq=False)

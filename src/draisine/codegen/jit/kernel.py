@@ -17,6 +17,7 @@ from draisine.codegen.cache import cached_object, host_key, stored_object
 from draisine.codegen.jit.engine import LoadedObject, compile_ir, load_object
 from draisine.codegen.jit.solvers import solvers
 from draisine.codegen.passes import ALL, Passes
+from draisine.errors import ArgumentError
 from draisine.program.lazy_program import Recipe
 from draisine.program.linear_solve import Solved
 from draisine.program.program import Program, Slot
@@ -120,11 +121,13 @@ class Kernel:
         batches = [self._batch(slot, a) for slot, a in zip(self.inputs, arguments, strict=True)]
         counts = {slot.name: len(b) for slot, b in zip(self.inputs, batches, strict=True) if b.ndim == 2}
         if not counts:
-            raise ValueError(f"kernel {self.program_name!r}: no argument has an axis of samples; call the kernel itself instead")
+            raise ArgumentError(
+                f"kernel {self.program_name!r}: no argument has an axis of samples; call the kernel itself instead"
+            )
         samples = next(iter(counts.values()))
         if len(set(counts.values())) > 1:
             listed = ", ".join(f"{name!r} {n}" for name, n in counts.items())
-            raise ValueError(f"kernel {self.program_name!r}: arguments differ in their number of samples ({listed})")
+            raise ArgumentError(f"kernel {self.program_name!r}: arguments differ in their number of samples ({listed})")
         taken = [np.empty((samples, slot.size)) for slot in self.outputs]
         steps = [b.strides[0] // 8 if b.ndim == 2 else 0 for b in batches]
         self._map(
@@ -135,14 +138,16 @@ class Kernel:
     def _check_count(self, arguments: Sequence[Any]) -> None:
         if len(arguments) != len(self.inputs):
             names = ", ".join(s.name for s in self.inputs)
-            raise TypeError(f"kernel {self.program_name!r} takes {len(self.inputs)} arguments ({names}), got {len(arguments)}")
+            raise ArgumentError(
+                f"kernel {self.program_name!r} takes {len(self.inputs)} arguments ({names}), got {len(arguments)}"
+            )
 
     def _numbers(self, slot: Slot, argument: ArrayLike) -> Array:
         try:
             return np.asarray(argument, dtype=float)
         except (TypeError, ValueError):
             kind = type(argument).__name__
-            raise TypeError(
+            raise ArgumentError(
                 f"kernel {self.program_name!r}: argument {slot.name!r} needs {slot.size} numbers, got {kind}"
             ) from None
 
@@ -150,7 +155,9 @@ class Kernel:
         """All numbers by columns; no copy if they lie so already."""
         array = self._numbers(slot, argument)
         if array.size != slot.size:
-            raise ValueError(f"kernel {self.program_name!r}: argument {slot.name!r} needs {slot.size} numbers, got {array.size}")
+            raise ArgumentError(
+                f"kernel {self.program_name!r}: argument {slot.name!r} needs {slot.size} numbers, got {array.size}"
+            )
         return array.ravel(order="F") if array.ndim != 1 or array.strides[0] != 8 else array
 
     def _batch(self, slot: Slot, argument: ArrayLike) -> Array:
@@ -164,7 +171,7 @@ class Kernel:
         if array.shape[1:] not in one_sample:
             shape = slot.shape if slot.shape[1] != 1 else (slot.size,)
             wanted = f"shape {shape}, or with an axis of samples before it"
-            raise ValueError(f"kernel {self.program_name!r}: argument {slot.name!r} needs {wanted}, got {array.shape}")
+            raise ArgumentError(f"kernel {self.program_name!r}: argument {slot.name!r} needs {wanted}, got {array.shape}")
         if array.ndim == 3:
             array = array.transpose(0, 2, 1).reshape(len(array), slot.size)
         ready = array.strides[1] == 8 and array.strides[0] % 8 == 0

@@ -18,8 +18,8 @@ import casadi as ca
 from draisine.control.plant import Plant, stacked
 from draisine.dynamics.derive import derive
 from draisine.dynamics.input_laws import with_laws
+from draisine.errors import ArgumentError, ModelError
 from draisine.expr.expression import SX_FUNCTIONS, Expr, Number, closest, evaluate
-from draisine.model.errors import ModelError
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.model.quantities import Amount, amount_in
@@ -44,7 +44,7 @@ class Named:
     def value(self, expression: Expr, what: str) -> ca.SX:
         def look_up(name: str) -> ca.SX:
             if name not in self.values:
-                raise ModelError(f"{self._model}: {what}: nothing is called {name!r}{closest(name, self.values)}")
+                raise ArgumentError(f"{self._model}: {what}: nothing is called {name!r}{closest(name, self.values)}")
             return self.values[name]
 
         return ca.SX(evaluate(expression, look_up, SX_FUNCTIONS))
@@ -109,7 +109,7 @@ def closed(model: Model | System | Equations, controller: Controller, inputs: Ma
     others = parted(inputs)
     both = [name for name in others if name in controller.controls]
     if both:
-        raise ModelError(f"{both[0]!r} is set by the controller, and a law is given for it; leave out one of them")
+        raise ArgumentError(f"{both[0]!r} is set by the controller, and a law is given for it; leave out one of them")
     return Closed(with_expressions(model, others), controller).equations()
 
 

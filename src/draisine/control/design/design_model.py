@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.control.design.feedback import STEADY
+from draisine.errors import ArgumentError, SolverError
 from draisine.expr.expression import closest
-from draisine.model.errors import ModelError
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.program.equations import Equations
@@ -20,14 +20,6 @@ from draisine.stability.linearization import Motion, linearize, motion_at
 
 Array = NDArray[np.float64]
 Subject = Model | System | Equations | Motion | LinearModel
-
-
-class NotStabilisable(ModelError):
-    """A mode that grows, or does not die away, and that no input given reaches; `mode` is what evolves by itself."""
-
-    def __init__(self, message: str, mode: Hidden) -> None:
-        super().__init__(message)
-        self.mode = mode
 
 
 def linear_model(
@@ -41,7 +33,7 @@ def linear_model(
     """The linear model of a motion, in full; deviations are told by `states`, or by what is `wanted`, as far as it may."""
     if isinstance(subject, LinearModel):
         if at or parameters or inputs or states:
-            raise ModelError(f"{subject.model}: a linear model has its motion and its states already; give at=… to linearize")
+            raise ArgumentError(f"{subject.model}: a linear model has its motion and its states already; give at=… to linearize")
         _known(subject, wanted)
         return subject
     motion = subject if isinstance(subject, Motion) else motion_at(subject, at, parameters, inputs)
@@ -56,7 +48,7 @@ def _known(linear: LinearModel, wanted: Sequence[str]) -> None:
     known = (*linear.states, *linear.outputs)
     for name in wanted:
         if name not in known:
-            raise ModelError(f"{linear.model} has no state or output of motion {name!r}{closest(name, known)}")
+            raise ArgumentError(f"{linear.model} has no state or output of motion {name!r}{closest(name, known)}")
 
 
 def _independent(linear: LinearModel, names: Sequence[str]) -> tuple[str, ...]:
@@ -82,7 +74,7 @@ def refuse_unsteady(part: LinearModel, idle: Mapping[str, str]) -> None:
         bad = [n for n in moving if np.abs(part.A[:, part.states.index(n)]).max(initial=0.0) > small]
     if bad:
         rates = ", ".join(f"{name} changes at {part.rates[name]:.4g} per second" for name in bad[:4])
-        raise ModelError(
+        raise ArgumentError(
             f"{part.model}: the motion to be held is not steady: {rates}; find a steady one near it with "
             "dr.steady(model, {…}, free=[inputs that may hold it]) and design on that"
         )
@@ -93,9 +85,9 @@ def controls_of(part: LinearModel, controls: Sequence[str]) -> tuple[list[int], 
     for name in controls:
         if name not in part.inputs:
             hint = closest(name, part.inputs) if part.inputs else "; it has no inputs"
-            raise ModelError(f"{part.model} has no input {name!r}{hint}")
+            raise ArgumentError(f"{part.model} has no input {name!r}{hint}")
     if not controls:
-        raise ModelError(f"{part.model}: no input is named that the law may set; it has {', '.join(part.inputs) or 'none'}")
+        raise ArgumentError(f"{part.model}: no input is named that the law may set; it has {', '.join(part.inputs) or 'none'}")
     into = [part.inputs.index(name) for name in controls]
     return into, part.B[:, into]
 
@@ -106,10 +98,10 @@ def stabilisable(part: LinearModel, controls: Sequence[str]) -> Structure:
     structure = part.controllability(tuple(controls))
     for mode in structure.hidden:
         if mode.unstable:
-            raise NotStabilisable(_not_stabilisable(part, controls, mode), mode)
+            raise SolverError(_not_stabilisable(part, controls, mode), mode=mode)
     if structure.rank == 0:
         cure = _others(part, controls, None)
-        raise ModelError(f"{part.model}: {', '.join(controls)} does nothing to {', '.join(part.states)} in this motion{cure}")
+        raise ArgumentError(f"{part.model}: {', '.join(controls)} does nothing to {', '.join(part.states)} in this motion{cure}")
     return structure
 
 

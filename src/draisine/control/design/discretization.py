@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.model.errors import ModelError
+from draisine.errors import ArgumentError
 
 Array = NDArray[np.float64]
 
@@ -20,7 +20,7 @@ SHORT = 0.5  # norm of F times the time up to which the exponential is taken at 
 def check_period(model: str, period: float) -> None:
     """Refuse what is no time between samples."""
     if not (np.isfinite(period) and period > 0.0):
-        raise ModelError(f"{model}: period is the time between samples in seconds, a positive number, got {period!r}")
+        raise ArgumentError(f"{model}: period is the time between samples in seconds, a positive number, got {period!r}")
 
 
 def held(a: Array, b: Array, period: float) -> tuple[Array, Array]:

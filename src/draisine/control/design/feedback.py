@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from draisine.control.design.closed_loop import parted, with_expressions
 from draisine.control.design.discretization import held, rates_of
+from draisine.errors import ArgumentError, UnknownNameError
 from draisine.expr.expression import Expr, Name, Number, atan2, clip, closest, cos, evaluate_number, names, parse, sin
-from draisine.model.errors import ModelError
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.model.quantities import Amount, amount_in
@@ -56,7 +56,7 @@ class Feedback(Mapping[str, Expr]):
 
     def __getitem__(self, name: str) -> Expr:
         if self.period is not None:
-            raise ModelError(
+            raise ArgumentError(
                 f"{self.model}: this law is made to be asked every {self.period:g} s and held in between: simulate(…, "
                 "control=law.sampled()); for one that acts at every instant leave period=… out"
             )
@@ -65,7 +65,7 @@ class Feedback(Mapping[str, Expr]):
     def command(self, name: str) -> Expr:
         """What the law asks of an input, whenever it is asked."""
         if name not in self.feedforward:
-            raise KeyError(f"the law sets no input {name!r}; it sets {', '.join(self.feedforward)}")
+            raise UnknownNameError(f"the law sets no input {name!r}; it sets {', '.join(self.feedforward)}")
         total: Expr | None = None
         for state, gain in self.gains.get(name, {}).items():
             if gain == Number(0.0):
@@ -113,7 +113,7 @@ class Feedback(Mapping[str, Expr]):
     def closed(self) -> LinearModel:
         """The linear model with the loop closed; what is left of the inputs drives it."""
         if self.period is not None:
-            raise ModelError(f"{self.model}: a law asked every {self.period:g} s has a `transition` from sample to sample")
+            raise ArgumentError(f"{self.model}: a law asked every {self.period:g} s has a `transition` from sample to sample")
         into = [self.linear.inputs.index(name) for name in self.gains]
         others = [j for j in range(len(self.linear.inputs)) if j not in into]
         part = self.linear
@@ -130,7 +130,7 @@ class Feedback(Mapping[str, Expr]):
     def transition(self) -> Array:
         """Of a law asked every `period`: deviations at a sample by those at the sample before, Φ − Γ K."""
         if self.period is None:
-            raise ModelError(f"{self.model}: the law acts at every instant; one for samples is made with period=…")
+            raise ArgumentError(f"{self.model}: the law acts at every instant; one for samples is made with period=…")
         into = [self.linear.inputs.index(name) for name in self.gains]
         onward, pushed = held(self.linear.A, self.linear.B[:, into], self.period)
         return np.asarray(onward - pushed @ self.K)
@@ -147,7 +147,7 @@ class Feedback(Mapping[str, Expr]):
         new = dict(self.reference)
         for name, value in reference.items():
             if name not in new:
-                raise ModelError(
+                raise ArgumentError(
                     f"{self.model}: {name!r} is not among the states of the law, which are {', '.join(new)}"
                     f"{closest(name, new)}; give it a weight, or name it in states=…"
                 )
@@ -160,7 +160,7 @@ class Feedback(Mapping[str, Expr]):
         for name, (low, high) in new.items():
             needed = self.feedforward[name]
             if isinstance(needed, Number) and not low <= needed.value <= high:
-                raise ModelError(
+                raise ArgumentError(
                     f"{self.model}: the motion itself needs {name} = {needed.value:.6g}, outside its limits ({low:g}, {high:g})"
                 )
         return replace(self, limits={**self.limits, **new})
@@ -179,7 +179,7 @@ class Feedback(Mapping[str, Expr]):
         right[n] = 1.0
         found, *_ = np.linalg.lstsq(matrix, right, rcond=1e-12)
         if np.abs(matrix @ found - right).max() > 1e-8:
-            raise ModelError(f"{self.model}: {', '.join(self.gains)} cannot make {name!r} swing at {rate:g} rad/s")
+            raise ArgumentError(f"{self.model}: {', '.join(self.gains)} cannot make {name!r} swing at {rate:g} rad/s")
         angle = Name("t") * float(rate) if phase is None else amount_in(phase, None, "phase")
         size = amount_in(amplitude, None, "amplitude")
 
@@ -299,10 +299,10 @@ def sides_of(model: str, limits: Limits, controls: Sequence[str]) -> dict[str, t
     found = {}
     for name, value in limits.items():
         if name not in controls:
-            raise ModelError(f"{model}: limits of {name!r}, which the law does not set; it sets {', '.join(controls)}")
+            raise ArgumentError(f"{model}: limits of {name!r}, which the law does not set; it sets {', '.join(controls)}")
         low, high = value if isinstance(value, tuple) else (-abs(value), abs(value))
         if not low < high:
-            raise ModelError(f"{model}: limits of {name!r} are ({low:g}, {high:g}); the first must be below the second")
+            raise ArgumentError(f"{model}: limits of {name!r} are ({low:g}, {high:g}); the first must be below the second")
         found[name] = (float(low), float(high))
     return found
 
@@ -311,10 +311,10 @@ def asked_at(model: str, period: float | None, rate: float | None) -> float:
     """How often per second a law is asked: as it was made for, or as it is said."""
     if period is None:
         if rate is None:
-            raise ModelError(f"{model}: how often shall the law be asked? Say law.sampled(rate=…), or design it with period=…")
+            raise ArgumentError(f"{model}: how often shall the law be asked? Say law.sampled(rate=…), or design it with period=…")
         return rate
     if rate is not None and not np.isclose(rate * period, 1.0, rtol=1e-9):
-        raise ModelError(
+        raise ArgumentError(
             f"{model}: the law is made to be asked every {period:g} s, not {rate:g} times per second; leave rate=… out"
         )
     return 1.0 / period
@@ -336,7 +336,7 @@ def _less(left: Expr, right: Expr) -> Expr:
 
 def _number(gain: Expr) -> float:
     if not isinstance(gain, Number):
-        raise TypeError(f"the gain {_short(gain)} is no number")
+        raise ArgumentError(f"the gain {_short(gain)} is no number")
     return gain.value
 
 

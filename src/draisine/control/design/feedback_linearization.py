@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 from draisine.control.design.closed_loop import closed, parted, with_expressions
 from draisine.control.path import OnPath, on_path
 from draisine.control.plant import Plant, stacked
+from draisine.errors import ArgumentError
 from draisine.expr.expression import Expr, Name
-from draisine.model.errors import ModelError
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.model.quantities import Amount, amount_in
@@ -146,12 +146,12 @@ def feedback_linearisation(
     path: dict[str, Amount] = {name: Name(name) - reference for name, reference in wanted.items()}
     posed = on_path(model, path, controls, start=dict(at or {}), parameters=parameters, inputs=inputs)
     if posed.found.combined:
-        raise ModelError(
+        raise ArgumentError(
             f"{posed.plant.name}: {'; '.join(posed.found.combined)}; no law without states of its own makes {', '.join(wanted)} "
             "linear: choose outputs that feel the controls differently, or make the rate of a control the control"
         )
     if not posed.solved:
-        raise ModelError(f"{posed.plant.name}: {', '.join(controls)} enter nonlinearly; make their rates the controls")
+        raise ArgumentError(f"{posed.plant.name}: {', '.join(controls)} enter nonlinearly; make their rates the controls")
     degrees = {name: posed.degrees[name] for name in wanted}
     law = Linearising(posed.plant.name, wanted, controls, degrees, _poles(posed.plant.name, poles, degrees), np.zeros(0, complex))
     plain = with_expressions(model, parted(inputs))
@@ -176,7 +176,7 @@ def computed_torque(
     names = tuple(controls) if controls is not None else tuple(q.name for q in plain.inputs if q.name not in (inputs or {}))
     freedoms = len(plain.independent) if plain.velocities else len(reference)
     if not len(names) == len(reference) == freedoms:
-        raise ModelError(
+        raise ArgumentError(
             f"{plain.name} has {freedoms} degrees of freedom, {len(names)} controls ({', '.join(names) or 'none'}) and "
             f"{len(reference)} references ({', '.join(reference) or 'none'}); computed torque needs as many of each: "
             "add inputs to the model, or hold some outputs with feedback_linearisation"
@@ -184,7 +184,7 @@ def computed_torque(
     law = feedback_linearisation(model, reference, controls=names, poles=poles, parameters=parameters, inputs=inputs)
     low = [name for name, degree in law.degrees.items() if degree != 2]
     if low:
-        raise ModelError(
+        raise ArgumentError(
             f"{plain.name}: the controls appear in {low[0]!r} after {law.degrees[low[0]]} differentiations, not two; computed "
             "torque is for coordinates"
         )
@@ -199,15 +199,17 @@ def _poles(model: str, poles: Poles, degrees: Mapping[str, int]) -> dict[str, tu
     for name, degree in degrees.items():
         given = poles.get(name) if isinstance(poles, Mapping) else poles
         if given is None:
-            raise ModelError(f"{model}: no poles are given for {name!r}; give {degree}")
+            raise ArgumentError(f"{model}: no poles are given for {name!r}; give {degree}")
         listed = (complex(given),) * degree if isinstance(given, int | float | complex) else tuple(complex(z) for z in given)
         if len(listed) != degree:
-            raise ModelError(f"{model}: {len(listed)} poles for {name!r}, whose relative degree is {degree}; give {degree}")
+            raise ArgumentError(f"{model}: {len(listed)} poles for {name!r}, whose relative degree is {degree}; give {degree}")
         for z in listed:
             if listed.count(z) != listed.count(z.conjugate()):
-                raise ModelError(f"{model}: the pole {complex_text(z)} of {name!r} comes without its conjugate; give both")
+                raise ArgumentError(f"{model}: the pole {complex_text(z)} of {name!r} comes without its conjugate; give both")
             if not z.real < 0:
-                raise ModelError(f"{model}: the pole {complex_text(z)} of {name!r} does not die away; give a negative real part")
+                raise ArgumentError(
+                    f"{model}: the pole {complex_text(z)} of {name!r} does not die away; give a negative real part"
+                )
         found[name] = listed
     return found
 
@@ -226,7 +228,7 @@ def _check_degrees(law: Linearising, plant: Plant, posed: OnPath) -> None:
             x = x0 + 0.05 * rng.uniform(-1, 1, len(x0)) * np.maximum(1.0, np.abs(x0))
             slope, value = (np.array(m.full()) for m in slopes(0.1, x, posed.inputs, posed.p))
             if np.abs(slope).max() > SEEN * max(1.0, float(np.abs(value).max())):
-                raise ModelError(
+                raise ArgumentError(
                     f"{law.model}: {name!r} feels the controls after {law.degrees[name]} differentiations on its reference, and "
                     "earlier beside it: its relative degree is not defined; choose another output"
                 )

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.control.design.feedback import Feedback
+from draisine.errors import ArgumentError
 from draisine.expr.expression import Expr, Name, Number, clip, lt, where
-from draisine.model.errors import ModelError
 
 Array = NDArray[np.float64]
 
@@ -29,19 +29,19 @@ def schedule(design: Callable[[float], Feedback], over: Mapping[str, Sequence[fl
     True
     """
     if len(over) != 1:
-        raise ModelError(f"a schedule is over one quantity, got {', '.join(over) or 'none'}: over={{'speed': [2, 3, 4]}}")
+        raise ArgumentError(f"a schedule is over one quantity, got {', '.join(over) or 'none'}: over={{'speed': [2, 3, 4]}}")
     ((name, given),) = over.items()
     knots = np.asarray(given, dtype=float)
     if knots.ndim != 1 or len(knots) < 2 or not np.all(np.diff(knots) > 0):
         shown = np.array2string(knots, threshold=6)
-        raise ModelError(f"the nodes of {name!r} must be two or more increasing numbers, got {shown}")
+        raise ArgumentError(f"the nodes of {name!r} must be two or more increasing numbers, got {shown}")
     nodes = tuple(design(float(value)) for value in knots)
     first = nodes[0]
     for node, value in zip(nodes, knots, strict=True):
         if node.period != first.period:
-            raise ModelError(f"{first.model}: at {name} = {value:g} the law is asked at another period than at {knots[0]:g}")
+            raise ArgumentError(f"{first.model}: at {name} = {value:g} the law is asked at another period than at {knots[0]:g}")
         if node.states != first.states or node.controls != first.controls:
-            raise ModelError(
+            raise ArgumentError(
                 f"{first.model}: at {name} = {value:g} the law is of {', '.join(node.states)}, at {knots[0]:g} of "
                 f"{', '.join(first.states)}; name the same states at every node: states=…"
             )
@@ -51,7 +51,9 @@ def schedule(design: Callable[[float], Feedback], over: Mapping[str, Sequence[fl
         if any(not isinstance(v, Number) for v in values):
             if all(v == values[0] for v in values):
                 return values[0]
-            raise ModelError(f"{first.model}: {what} moves in time, differently at every node; give references to the schedule")
+            raise ArgumentError(
+                f"{first.model}: {what} moves in time, differently at every node; give references to the schedule"
+            )
         return spline(inside, knots, np.array([v.value for v in values if isinstance(v, Number)]))
 
     gains = {u: {s: along([n.gains[u][s] for n in nodes], f"the gain of {s!r}") for s in first.states} for u in first.gains}

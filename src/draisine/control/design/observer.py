@@ -24,8 +24,8 @@ from draisine.control.design.digital_controller import Computer
 from draisine.control.design.discretization import check_period, gathered_noise, held, rates_of
 from draisine.control.design.feedback import STEADY, Feedback
 from draisine.control.plant import Plant
+from draisine.errors import ArgumentError
 from draisine.expr.expression import Expr, Name, closest
-from draisine.model.errors import ModelError
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.model.quantities import Amount
@@ -65,7 +65,7 @@ class Observer:
     def transition(self) -> Array:
         """Of an observer for samples: the error after a sample by that after the sample before, (1 − L C) Φ."""
         if self.period is None:
-            raise ModelError(f"{self.linear.model}: the observer acts at every instant; one for samples is made with period=…")
+            raise ArgumentError(f"{self.linear.model}: the observer acts at every instant; one for samples is made with period=…")
         onward, _ = held(self.linear.A, self.linear.B, self.period)
         return np.asarray((np.eye(len(onward)) - self.L @ self.rows) @ onward)
 
@@ -122,9 +122,11 @@ def kalman(
     for kind, values in (("noise of the measured", measured), ("noise of", noise)):
         for name, value in values.items():
             if not (np.isfinite(value) and value > 0):
-                raise ModelError(f"{part.model}: the {kind} {name!r} is {value:g}; it must be a positive number")
+                raise ArgumentError(f"{part.model}: the {kind} {name!r} is {value:g}; it must be a positive number")
     if not measured or not noise:
-        raise ModelError(f"{part.model}: give measured={{output: noise}} and noise={{input or state: intensity}}, one at least")
+        raise ArgumentError(
+            f"{part.model}: give measured={{output: noise}} and noise={{input or state: intensity}}, one at least"
+        )
     _refuse_unseen(part, tuple(measured))
     gain = _gain(part, measured, noise) if period is None else _sampled_gain(part, measured, noise, period)
     return Observer(part, tuple(measured), gain, part.observability(tuple(measured)), period)
@@ -148,7 +150,7 @@ def _sampled_gain(part: LinearModel, measured: Mapping[str, float], noise: Mappi
     for name, row in zip(measured, _felt_noise(part, measured, noise), strict=True):
         if row.any():
             source = list(noise)[int(np.argmax(np.abs(row)))]
-            raise ModelError(
+            raise ArgumentError(
                 f"{part.model}: {name!r} feels white noise on {source!r} directly, which has no value at the instant of a "
                 "sample; measure something else, or disturb a rate instead"
             )
@@ -180,14 +182,16 @@ def _disturbed(part: LinearModel, name: str) -> Array:
         return part.B[:, part.inputs.index(name)]
     if name in part.states:
         return np.eye(len(part.states))[part.states.index(name)]
-    raise ModelError(f"{part.model} has no input or state {name!r} to be disturbed{closest(name, (*part.inputs, *part.states))}")
+    raise ArgumentError(
+        f"{part.model} has no input or state {name!r} to be disturbed{closest(name, (*part.inputs, *part.states))}"
+    )
 
 
 def _refuse_unseen(part: LinearModel, measured: tuple[str, ...]) -> None:
     for mode in part.observability(measured).hidden:
         if mode.eigenvalue.real >= 0:
             most = next(iter(mode.combination))
-            raise ModelError(
+            raise ArgumentError(
                 f"{part.model}: {', '.join(measured)} does not show {mode}, which does not die away; measure {most!r} too, or "
                 "leave it out"
             )
@@ -247,7 +251,7 @@ class Observed:
         """The value of something measured in the motion that is held."""
         at = self.observer.linear.at
         if name not in at:
-            raise ModelError(
+            raise ArgumentError(
                 f"{self.law.model}: the value of {name!r} in the motion is not known; linearise a model, which tells it"
             )
         return float(at[name])
@@ -255,7 +259,7 @@ class Observed:
     def on(self, model: Model | System | Equations, inputs: Mapping[str, Amount] | None = None) -> Equations:
         """The model's nonlinear equations with law and observer compiled in; `inputs` are laws of other inputs."""
         if self.law.period is not None:
-            raise ModelError(
+            raise ArgumentError(
                 f"{self.law.model}: law and observer are made for samples every {self.law.period:g} s: simulate(…, "
                 "control=seen.sampled())"
             )
@@ -265,7 +269,7 @@ class Observed:
     def sampled(self) -> Sampled:
         """Law and observer in a computer, for `simulate(…, control=…)`; its `function` remembers what it has estimated."""
         if self.law.period is None:
-            raise ModelError(
+            raise ArgumentError(
                 f"{self.law.model}: law and observer act at every instant; design both with period=… for a computer that takes "
                 "samples"
             )
@@ -291,15 +295,15 @@ def observed(law: Feedback, observer: Observer) -> Observed:
     """
     if law.period != observer.period:
         kinds = ["at every instant" if h is None else f"every {h:g} s" for h in (law.period, observer.period)]
-        raise ModelError(f"{law.model}: the law acts {kinds[0]}, the observer {kinds[1]}; design both with one period=…")
+        raise ArgumentError(f"{law.model}: the law acts {kinds[0]}, the observer {kinds[1]}; design both with one period=…")
     missing = [s for s in law.states if s not in observer.linear.states]
     if missing:
-        raise ModelError(
+        raise ArgumentError(
             f"{law.model}: the law needs {', '.join(missing)}, which the observer does not estimate; design it on law.linear"
         )
     running = [s for s in observer.linear.states if abs(observer.linear.rates.get(s, 0.0)) > STEADY]
     if running:
-        raise ModelError(
+        raise ArgumentError(
             f"{law.model}: {', '.join(running)} runs on in the motion, and an observer estimates what stands still; give "
             "it no weight"
         )

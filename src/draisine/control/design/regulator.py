@@ -19,7 +19,7 @@ from draisine.control.design.design_model import Subject, controls_of, essential
 from draisine.control.design.discretization import check_period
 from draisine.control.design.feedback import Feedback, Limits, feedback
 from draisine.control.design.riccati import Quadratic
-from draisine.model.errors import ModelError
+from draisine.errors import ArgumentError, SolverError
 from draisine.model.quantities import Amount
 from draisine.results.controllability import Structure, complex_text, observable
 from draisine.results.linear import LinearModel, python_control
@@ -66,7 +66,7 @@ def lqr(
     _positive(linear, "weight", weights)
     _positive(linear, "effort", effort)
     if not weights:
-        raise ModelError(f"{linear.model}: nothing has a weight; give weights={{name: w}} for states or outputs to be held")
+        raise ArgumentError(f"{linear.model}: nothing has a weight; give weights={{name: w}} for states or outputs to be held")
     if period is not None:
         check_period(linear.model, period)
     part = essential_part(linear, tuple(weights))
@@ -126,7 +126,7 @@ def _quadratic(
         gain, other = asked.gains(reached, rest) if period is None else asked.held(period).sampled_gains(reached, rest)
     except np.linalg.LinAlgError as problem:
         often = "" if period is None else f"asked every {period:g} s, "
-        raise ModelError(
+        raise SolverError(
             f"{part.model}: the Riccati equation has no solution in double precision ({problem}): {often}some mode is hardly "
             "reached or hardly weighed; bring weights and efforts nearer to each other, leave slow states out"
             + ("" if period is None else ", or take another period")
@@ -142,7 +142,7 @@ def _refuse_unweighted(part: LinearModel, inner: Array, cost: Array, reached: Ar
             continue
         along = reached @ np.array([mode.combination.get(name, 0.0) for name in names])
         most = part.states[int(np.argmax(np.round(np.abs(along) / np.abs(along).max(), 9)))]
-        raise ModelError(
+        raise ArgumentError(
             f"{part.model}: no weight feels a deviation along {most!r} (eigenvalue {complex_text(mode.eigenvalue)}), which would "
             f"stay for ever; give weights={{…, {most!r}: w}}"
         )
@@ -152,27 +152,27 @@ def _positive(linear: LinearModel, what: str, values: Mapping[str, float]) -> No
     for name, value in values.items():
         if not (np.isfinite(value) and value > 0):
             cure = "leave it out to let it free" if what == "weight" else "a small one makes the input cheap"
-            raise ModelError(f"{linear.model}: the {what} of {name!r} is {value:g}; it must be a positive number ({cure})")
+            raise ArgumentError(f"{linear.model}: the {what} of {name!r} is {value:g}; it must be a positive number ({cure})")
 
 
 def _poles(part: LinearModel, poles: Sequence[complex], structure: Structure) -> list[complex]:
     wanted = [complex(z) for z in poles]
     if len(wanted) != structure.rank:
-        raise ModelError(
+        raise ArgumentError(
             f"{part.model}: {len(wanted)} poles are given for {structure.rank} directions that {', '.join(structure.names)} "
             f"reaches among {', '.join(part.states)}; give {structure.rank}"
         )
     waiting = [z for z in wanted if z.imag != 0]
     for z in waiting:
         if waiting.count(z) != waiting.count(z.conjugate()):
-            raise ModelError(f"{part.model}: the pole {complex_text(z)} comes without its conjugate; give both")
+            raise ArgumentError(f"{part.model}: the pole {complex_text(z)} comes without its conjugate; give both")
     return wanted
 
 
 def _several(control: object, part: LinearModel, inner: Array, into: Array, wanted: list[complex]) -> Array:
     most, rank = max(wanted.count(z) for z in wanted), int(np.linalg.matrix_rank(into))
     if most > rank:
-        raise ModelError(
+        raise ArgumentError(
             f"{part.model}: a pole is asked for {most} times, and {rank} controls can give it {rank} times; part them"
         )
     return np.asarray(control.place(inner, into, wanted))  # type: ignore[attr-defined]

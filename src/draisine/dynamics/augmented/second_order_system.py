@@ -16,7 +16,7 @@ import casadi as ca
 
 from draisine.dynamics.constraints.regularity import check_regular
 from draisine.dynamics.constraints.rows import reaction_unit
-from draisine.model.errors import ModelError
+from draisine.errors import ArgumentError, ModelError
 from draisine.program.equations import Constraint, Equations, Event, Kind, Quantity
 from draisine.program.linear_solve import Solved, Solver
 from draisine.program.program import Program
@@ -48,7 +48,7 @@ class Baumgarte:
         for name in ("alpha", "beta", "gamma"):
             value = getattr(self, name)
             if value is not None and not value > 0:
-                raise ValueError(f"Baumgarte: {name} must be positive for errors to die away, got {value!r}")
+                raise ArgumentError(f"Baumgarte: {name} must be positive for errors to die away, got {value!r}")
 
     def scaled(self, step: float | None = None) -> Baumgarte:
         """With every number in place; those that fit the step are rounded to two digits."""

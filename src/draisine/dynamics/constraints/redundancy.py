@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.model.errors import ModelError
+from draisine.errors import ModelError
 
 Reals = NDArray[np.float64]
 

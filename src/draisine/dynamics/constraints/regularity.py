@@ -14,7 +14,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.model.errors import ModelError
+from draisine.errors import ModelError
 
 if TYPE_CHECKING:
     from draisine.dynamics.augmented.second_order_system import SecondOrder

@@ -21,7 +21,7 @@ from draisine.dynamics.contact.rolling import EdgeContact, WheelContact, bias_of
 from draisine.dynamics.kinematics.measures import Measures
 from draisine.dynamics.kinematics.twists import Rates, Twist
 from draisine.dynamics.kinematics.vectors import ZERO, exact, is_zero
-from draisine.model.errors import ModelError
+from draisine.errors import ModelError
 from draisine.model.items import Tie
 from draisine.program.equations import Constraint, Kind, Quantity
 

@@ -15,8 +15,8 @@ import casadi as ca
 from draisine.dynamics.contact.ground import Surface
 from draisine.dynamics.kinematics.measures import Measures
 from draisine.dynamics.kinematics.vectors import AXIS, UNIT, Vec, cross, dot, is_zero, scale, sub, times
+from draisine.errors import ModelError
 from draisine.expr.expression import Call, Name
-from draisine.model.errors import ModelError
 from draisine.model.items import KnifeEdge, Tie
 
 

@@ -32,8 +32,8 @@ from draisine.dynamics.kinematics.vectors import (
     vanishes,
 )
 from draisine.dynamics.lowering import Scope
+from draisine.errors import ModelError
 from draisine.model.items import KnifeEdge, Wheel
-from draisine.model.validate import ModelError
 
 
 @dataclass(frozen=True)

@@ -23,10 +23,10 @@ from draisine.dynamics.contact.knife_edge_on_surface import Blade
 from draisine.dynamics.contact.surface_pair import ROWS, Meeting
 from draisine.dynamics.kinematics.measures import Measures
 from draisine.dynamics.kinematics.vectors import AXIS, UNIT, ZERO, Vec, add, cross, dot, is_zero, neg, scale, sub, times
+from draisine.errors import ModelError
 from draisine.expr.expression import Call, Expr, Name
 from draisine.expr.safe_functions import length
 from draisine.model.contact_laws import Rolling, TangentialLaw
-from draisine.model.errors import ModelError
 from draisine.model.items import Coordinate, Tie, Wheel
 
 

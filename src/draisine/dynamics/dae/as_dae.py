@@ -18,7 +18,7 @@ import numpy as np
 from draisine.dynamics.augmented.second_order_system import SecondOrder, with_reactions
 from draisine.dynamics.dae.hidden_constraints import solvable
 from draisine.dynamics.dae.second_order_form import MULTIPLIER, second_order
-from draisine.model.errors import ModelError
+from draisine.errors import ArgumentError
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.program.dae_residual import Implicit
@@ -44,9 +44,9 @@ def posed(system: SecondOrder | Equations | Model | System, index: int = 3, ggl:
     (['x', 'y', 'x_rate', 'y_rate', 'length_multiplier'], (1, 1, 2, 2, 3))
     """
     if index not in (1, 2, 3):
-        raise ModelError(f"a mechanism can be posed at index 1, 2 or 3, not {index!r}")
+        raise ArgumentError(f"a mechanism can be posed at index 1, 2 or 3, not {index!r}")
     if ggl and index == 1:
-        raise ModelError("the stabilised form of Gear, Gupta & Leimkuhler has index 2: leave index out, or ggl")
+        raise ArgumentError("the stabilised form of Gear, Gupta & Leimkuhler has index 2: leave index out, or ggl")
     mechanics, repeated = second_order(system)
     found = _Posed(mechanics, 2 if ggl else index, ggl).equations()
     if not repeated:

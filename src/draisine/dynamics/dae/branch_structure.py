@@ -19,8 +19,8 @@ from draisine.dynamics.dae.derivative_array import DerivativeArray, Others, Poin
 from draisine.dynamics.dae.prolongation import Prolongation
 from draisine.dynamics.dae.signature_method import ABSENT
 from draisine.dynamics.dae.structure import SINGULAR, Structure, structure
+from draisine.errors import ArgumentError
 from draisine.expr.expression import closest
-from draisine.model.errors import ModelError
 from draisine.program.dae_residual import Implicit
 from draisine.program.equations import Equations
 
@@ -80,12 +80,12 @@ def begin(equations: Equations, at: Mapping[str, float] | ArrayLike | None) -> t
     if isinstance(at, Mapping):
         for name, value in at.items():
             if name not in names:
-                raise ModelError(f"{equations.name} has no unknown {name!r}{closest(name, names)}")
+                raise ArgumentError(f"{equations.name} has no unknown {name!r}{closest(name, names)}")
             y[names.index(name)], held[names.index(name)] = float(value), True
     elif at is not None:
         y = np.array(at, dtype=float)
         if y.shape != (len(names),):
-            raise ModelError(f"{equations.name}: a point has {len(names)} numbers ({', '.join(names)}), got {y.size}")
+            raise ArgumentError(f"{equations.name}: a point has {len(names)} numbers ({', '.join(names)}), got {y.size}")
     return y, held
 
 

@@ -34,8 +34,8 @@ from draisine.dynamics.dae.signature_method import Offsets, offsets
 from draisine.dynamics.dae.structure import Structure, structure
 from draisine.dynamics.derive import derive
 from draisine.dynamics.formulation_choice import Augmented
+from draisine.errors import ArgumentError, ModelError
 from draisine.expr.expression import closest
-from draisine.model.errors import ModelError
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.program.dae_residual import Implicit
@@ -227,7 +227,7 @@ def _values(owner: str, kind: str, quantities: tuple[Quantity, ...], given: Mapp
     known = [q.name for q in quantities]
     for name in given or {}:
         if name not in known:
-            raise ModelError(f"{owner} has no {kind} {name!r}{closest(name, known)}")
+            raise ArgumentError(f"{owner} has no {kind} {name!r}{closest(name, known)}")
     return np.array([float((given or {}).get(q.name, q.default)) for q in quantities])
 
 

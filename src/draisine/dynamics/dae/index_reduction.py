@@ -22,8 +22,8 @@ from draisine.dynamics.dae.derivative_array import Others
 from draisine.dynamics.dae.reduced_system import Lowered
 from draisine.dynamics.dae.structure import DECEIVED, Structure, moved_by_inputs, structure
 from draisine.dynamics.input_laws import with_laws
+from draisine.errors import ArgumentError, ModelError, SolverError
 from draisine.expr.expression import Expr, closest
-from draisine.model.errors import ModelError
 from draisine.model.quantities import amount_in
 from draisine.program.dae_residual import Implicit
 from draisine.program.equations import Equations
@@ -86,7 +86,7 @@ def _on_branch(equations: Equations, dynamics: Implicit, at: Mapping[str, float]
     there = places(dynamics, closer(equations, y, others, held), others, held)
     if not there:
         said = ", ".join(f"{name} = {value:g}" for name, value in at.items())
-        raise ModelError(
+        raise SolverError(
             f"{equations.name}: no solution was found with {said}; give values of a point that fulfils the equations"
         )
     return structure_on(equations, there)
@@ -127,7 +127,7 @@ def _check_kept(equations: Equations, keep: Sequence[str]) -> None:
     known = [q.name for q in equations.coordinates]
     for name in keep:
         if name not in known:
-            raise ModelError(f"{equations.name}: keep names {name!r}, which is not an unknown{closest(name, known)}")
+            raise ArgumentError(f"{equations.name}: keep names {name!r}, which is not an unknown{closest(name, known)}")
 
 
 def _check_inputs(equations: Equations, shape: Structure) -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from draisine.dynamics.dae.differentiation_steps import Step
+from draisine.results.base import Result
 
 
 @dataclass(frozen=True)
@@ -30,7 +32,7 @@ class Progress:
 
 
 @dataclass(frozen=True)
-class IndexReport:
+class IndexReport(Result):
     """What the index of a system is, at a consistent point, and why.
 
     - `structural`: by the Σ-method, on the system as posed; `differential`: by ranks at `point`, None if none was found.
@@ -53,6 +55,9 @@ class IndexReport:
     point: dict[str, float]
     margin: tuple[float, float] | None
     sentences: tuple[str, ...]
+
+    def _table(self) -> Mapping[str, Any]:
+        return {"unknown": list(self.unknowns), "index": list(self.unknowns.values())}
 
     def as_data(self) -> dict[str, Any]:
         """Plain numbers, texts and lists, for JSON."""

@@ -27,7 +27,7 @@ from draisine.dynamics.dae.differentiation_steps import Step
 from draisine.dynamics.dae.index_report import IndexReport
 from draisine.dynamics.dae.prolongation import full_signature
 from draisine.dynamics.dae.signature_method import offsets
-from draisine.model.errors import ModelError
+from draisine.errors import ModelError
 from draisine.program.dae_residual import Implicit
 from draisine.program.equations import Equations, Quantity
 from draisine.program.linear_solve import Solved

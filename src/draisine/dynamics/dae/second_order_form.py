@@ -14,7 +14,7 @@ from draisine.dynamics.constraints.sample_configurations import onto_constraints
 from draisine.dynamics.formulation_choice import Augmented
 from draisine.dynamics.lagrangian.energies import Energies, unknown_to_energies
 from draisine.dynamics.mechanism import Mechanism
-from draisine.model.errors import ModelError
+from draisine.errors import ModelError
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.program.equations import Equations, Kind

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.model.errors import ModelError
+from draisine.errors import ModelError
 
 ABSENT = -np.inf
 _FORBIDDEN = -1e7  # stands for −∞ in the assignment, whose entries are small whole numbers

@@ -26,10 +26,10 @@ from draisine.dynamics.kinematics.vectors import (
 )
 from draisine.dynamics.lowering import Scope
 from draisine.dynamics.recursive.repeated_links import ONCE, Repeated
+from draisine.errors import ModelError
 from draisine.expr.expression import Expr, Name, closest
 from draisine.expr.safe_functions import length
 from draisine.model.items import GROUND, Ball, Float, Glide
-from draisine.model.validate import ModelError
 
 
 class Measures:

@@ -20,9 +20,9 @@ import numpy as np
 
 from draisine.dynamics.augmented.second_order_system import Baumgarte, SecondOrder, augmented
 from draisine.dynamics.lagrangian.contacts import Named, contact_constraints
+from draisine.errors import ModelError
 from draisine.expr.expression import SX_FUNCTIONS, Expr, evaluate, names
 from draisine.model.contact_laws import Rolling
-from draisine.model.errors import ModelError
 from draisine.model.items import GROUND, Ball, Float, Glide, Joint, KnifeEdge, Rotate, System, Translate, Wheel
 from draisine.model.model import Model
 from draisine.program.equations import Equations, Event, Quantity

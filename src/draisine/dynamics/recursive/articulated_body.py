@@ -19,18 +19,10 @@ from draisine.dynamics.kinematics.tree import Link
 from draisine.dynamics.kinematics.vectors import ONE, ZERO, Vec
 from draisine.dynamics.lowering import Scope
 from draisine.dynamics.recursive.contact_elimination import Holding, Local, Row, Solved, local_rows
-from draisine.dynamics.recursive.elementary_frames import (
-    AXIAL,
-    Freed,
-    Inert,
-    Station,
-    Unsuited,
-    Weightless,
-    inert_of,
-    stations_of,
-)
+from draisine.dynamics.recursive.elementary_frames import AXIAL, Freed, Inert, Station, inert_of, stations_of
 from draisine.dynamics.recursive.elimination import Eliminating, Pivot, per
 from draisine.dynamics.recursive.repeated_links import Repeated
+from draisine.errors import Unsuited, Weightless
 
 
 @dataclass

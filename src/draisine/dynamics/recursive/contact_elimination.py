@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from draisine.dynamics.contact.rolling import EdgeContact, WheelContact
 from draisine.dynamics.kinematics.twists import Twist
 from draisine.dynamics.kinematics.vectors import ONE, UNIT, ZERO, add, cross, dot
-from draisine.dynamics.recursive.elementary_frames import AXIAL, Freed, Unsuited, column, skew
+from draisine.dynamics.recursive.elementary_frames import AXIAL, Freed, column, skew
+from draisine.errors import Unsuited
 
 LEAST = 0.02  # the smallest coefficient over the samples, as a part of the largest, that a row is solved by
 

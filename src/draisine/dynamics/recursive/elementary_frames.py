@@ -16,20 +16,9 @@ from draisine.dynamics.kinematics.tree import Launch, Link, Shift, Spin3, Step
 from draisine.dynamics.kinematics.vectors import ONE, ZERO, Mat, Vec, is_zero, minus, mul, plus
 from draisine.dynamics.lowering import Scope
 from draisine.dynamics.recursive.repeated_links import Repeated
+from draisine.errors import Unsuited
 
 AXIAL = 6  # place of a rotor's absolute axial rate, after the six numbers of its frame
-
-
-class Unsuited(Exception):
-    """Why a mechanism cannot be treated body by body."""
-
-
-class Weightless(Exception):
-    """A velocity that moves no mass."""
-
-    def __init__(self, velocity: str) -> None:
-        super().__init__(velocity)
-        self.velocity = velocity
 
 
 @dataclass(frozen=True)

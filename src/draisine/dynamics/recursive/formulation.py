@@ -29,10 +29,9 @@ from draisine.dynamics.outputs import Report
 from draisine.dynamics.recursive.articulated_body import Accelerating, Node, hold, sprouted, velocities
 from draisine.dynamics.recursive.constraint_wrenches import Pulling
 from draisine.dynamics.recursive.contact_elimination import Holding, Local, in_reference
-from draisine.dynamics.recursive.elementary_frames import Unsuited, Weightless
 from draisine.dynamics.recursive.loop_closure import Coupled
+from draisine.errors import ModelError, Unsuited, Weightless
 from draisine.expr.expression import Expr
-from draisine.model.errors import ModelError
 from draisine.program.equations import Equations, Event, Kind, Quantity
 from draisine.program.program import Program
 

@@ -22,8 +22,8 @@ from draisine.dynamics.outputs import Report
 from draisine.dynamics.reduced.equations_of_motion import ReducedDynamics, reduced_dynamics
 from draisine.dynamics.reduced.independent_velocities import SWITCH, Judged
 from draisine.dynamics.reduced.reduction import Elimination, Reduction
+from draisine.errors import ModelError
 from draisine.expr.expression import Expr
-from draisine.model.errors import ModelError
 from draisine.program.equations import Equations, Event, Quantity
 from draisine.program.program import Program
 

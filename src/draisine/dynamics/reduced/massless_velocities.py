@@ -6,7 +6,7 @@ import casadi as ca
 import numpy as np
 
 from draisine.dynamics.reduced.formulation import Formulation
-from draisine.model.errors import ModelError
+from draisine.errors import ModelError
 
 _SAMPLES = 6
 _NOTHING = 1e-12  # eigenvalue of the mass matrix, scaled by its own diagonal, that counts as zero

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from draisine.results.base import Result, figure
 
 Reals = NDArray[np.float64]
 
@@ -42,7 +44,7 @@ class Avoided:
 
 
 @dataclass(frozen=True)
-class Certificate:
+class Certificate(Result):
     """The outcome of a certification: a small table, in words what disagrees with what, and what cannot be decided."""
 
     model: str
@@ -57,9 +59,12 @@ class Certificate:
     def passed(self) -> bool:
         return all(line.holds for line in self.lines)
 
-    if TYPE_CHECKING:  # attached by `draisine.view.drawn.judged`, since pictures are drawn elsewhere
+    def _table(self) -> Mapping[str, Any]:
+        return {key: [getattr(line, key) for line in self.lines] for key in ("what", "worst", "allowed", "holds")}
 
-        def plot(self, **options: Any) -> Any: ...
+    def plot(self, **options: Any) -> Any:
+        """Comparisons with their worst disagreements and what is allowed; see `draisine.view.plots.verdicts`."""
+        return figure("plots.verdicts.disagreements", [(x.what, x.worst, x.allowed) for x in self.lines], **options)
 
     def as_data(self) -> dict[str, Any]:
         lines = [{"what": x.what, "worst": x.worst, "allowed": x.allowed, "holds": x.holds, "where": x.where} for x in self.lines]

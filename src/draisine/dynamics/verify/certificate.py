@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from draisine.dynamics.verify.agreement import AGREEMENT, DIFFERENCES, Avoided, Certificate, Line, apart, worst_line
 from draisine.dynamics.verify.derivations import ENERGIES, FAMILIES, NEWTON_EULER, Answer, Roads, State
 from draisine.dynamics.verify.derivative_check import Slopes
+from draisine.errors import ArgumentError
 from draisine.model.items import System
 from draisine.model.model import Model
 
@@ -35,7 +36,7 @@ SHARED = "an error in the description itself, which all roads share; describe th
 def certify_roads(model: Model | System, states: int = 12, seed: int = 1817) -> Certificate:
     """Compare the derivations of one description at random admissible states."""
     if states < 1:
-        raise ValueError(f"states: at least one is needed to compare anything, got {states}")
+        raise ArgumentError(f"states: at least one is needed to compare anything, got {states}")
     roads = Roads(model.freeze() if isinstance(model, Model) else model)
     sampled, avoided = roads.sample(states, seed)
     return judge(roads, sampled, avoided)

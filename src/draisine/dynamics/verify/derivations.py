@@ -34,7 +34,7 @@ from draisine.dynamics.lagrangian.euler_angles import InAngles
 from draisine.dynamics.mechanism import Mechanism
 from draisine.dynamics.verify.agreement import Avoided
 from draisine.dynamics.verify.sample_states import Instant, Usual
-from draisine.model.errors import ModelError
+from draisine.errors import ModelError
 from draisine.model.items import Float, Glide, KnifeEdge, System, Wheel
 from draisine.program.equations import Equations
 from draisine.program.program import Program

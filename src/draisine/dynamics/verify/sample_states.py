@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.dynamics.verify.agreement import Avoided
-from draisine.model.errors import ModelError
+from draisine.errors import ArgumentError, ModelError
 from draisine.program.dae_residual import Implicit
 from draisine.program.equations import Equations
 from draisine.program.linear_solve import Solved
@@ -83,7 +83,7 @@ def told_at(e: Equations, instant: Instant) -> dict[str, Reals]:
 def random_instants(e: Equations, count: int, seed: int = 1817) -> tuple[list[Instant], list[Avoided]]:
     """Admissible states near the defaults, away from singular positions, and what is singular there."""
     if count < 1:
-        raise ValueError(f"states: at least one is needed to compare anything, got {count}")
+        raise ArgumentError(f"states: at least one is needed to compare anything, got {count}")
     rng, motion = np.random.default_rng(seed), Motion(e)
     drawn = [i for i in (_random_instant(motion, rng) for _ in range(max(2 * count, _FEWEST))) if i is not None]
     usual = Usual.of(e, drawn)

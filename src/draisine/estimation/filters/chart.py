@@ -22,8 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.codegen.jit.kernel import Kernel, compile
+from draisine.errors import SolverError
 from draisine.estimation.tangent_coordinates import named_deviations
-from draisine.model.errors import ModelError
 from draisine.program.dae_residual import Implicit
 from draisine.program.equations import Equations
 from draisine.program.program import Program
@@ -101,7 +101,7 @@ class Manifold:
         """The chart about a state on the constraints."""
         _, (gradient,) = self._constraints(t, x[None], u)
         if not np.isfinite(x).all() or not np.isfinite(gradient).all():
-            raise ModelError(
+            raise SolverError(
                 f"{self.equations.name}: the constraints are not finite at t = {t:g} s; the motion is singular there"
             )
         own, states = self._own, len(x)
@@ -121,7 +121,7 @@ class Manifold:
         told, factor = np.linalg.qr(tangent * counts[:, None])
         if np.abs(np.diag(factor)).min(initial=1.0) < DEPENDENT:
             free = ", ".join(q.name for q, c in zip(self.equations.coordinates, counts, strict=True) if not c)
-            raise ModelError(
+            raise SolverError(
                 f"{self.equations.name}: at t = {t:g} s the other unknowns do not tell {free}; the motion is singular there, or "
                 "not all of its constraints are known"
             )
@@ -146,7 +146,7 @@ class Manifold:
         worst = float(np.abs(residuals).max())
         if np.isfinite(worst) and worst < 100 * SETTLED:
             return y
-        raise ModelError(
+        raise SolverError(
             f"{self.equations.name}: at t = {chart.t:g} s the estimate is so uncertain that states within its spread cannot "
             "keep the constraints; give a smaller spread at the start, or less process noise"
         )

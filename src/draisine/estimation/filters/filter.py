@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from draisine.estimation.data import DataError, Experiment
+from draisine.errors import ArgumentError, DataError, ModelError, SolverError
+from draisine.estimation.data import Experiment
 from draisine.estimation.experiment_data import Recording
 from draisine.estimation.experiment_start import begun
 from draisine.estimation.filters.chart import Manifold, symmetric
@@ -23,7 +24,6 @@ from draisine.estimation.measurement import observer
 from draisine.estimation.problem import recording_of
 from draisine.estimation.tangent_coordinates import named_deviations
 from draisine.expr.expression import closest
-from draisine.model.errors import ModelError
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.program.equations import Equations
@@ -134,10 +134,10 @@ def _pose(
     around = {name: float(size) for name, size in (spread or {}).items()}
     for name, size in around.items():
         if not (np.isfinite(size) and size >= 0.0):
-            raise ModelError(f"spread: the standard deviation of {name!r} must be a number that is not negative, got {size!r}")
+            raise ArgumentError(f"spread: the standard deviation of {name!r} must be a number that is not negative, got {size!r}")
     made = Noise.of(found, process or {})
     if not made and not any(around.values()):
-        raise ModelError(
+        raise ArgumentError(
             "nothing is uncertain: with neither spread nor process noise the data have nothing to correct; say how uncertain the "
             "start is, e.g. spread={'lean': 0.1}"
         )
@@ -220,7 +220,7 @@ def _run(posed: _Posed, mover: Mover, method: Filter, smooth: bool, progress: Ca
         sample, there = _sample(posed, mover, k)
         found = method.correct(ahead.belief, sample, mover)
         if not np.isfinite(found.belief.covariance).all():
-            raise ModelError(
+            raise SolverError(
                 f"{posed.equations.name}: the covariance is not finite at t = {t:g} s; what is measured is singular there"
             )
         predicted.append(ahead)

@@ -5,19 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.estimation.data import DataError, Experiment
+from draisine.errors import ArgumentError, DataError
+from draisine.estimation.data import Experiment
 from draisine.estimation.filters.consistency import LEVEL, Consistency, Squares, judged
 from draisine.estimation.filters.methods import Belief
 from draisine.estimation.measurement import measurable, observer
 from draisine.expr.expression import closest
-from draisine.model.errors import ModelError
 from draisine.program.equations import Equations
 from draisine.results.assembly import assemble
+from draisine.results.base import Result, figure
 from draisine.results.status import Ending, Status
 from draisine.results.trajectory import Trajectory
 from draisine.simulation.reported_values import account
@@ -67,7 +68,7 @@ class Estimates:
         known = measurable(self.equations)
         for name in names:
             if name not in known:
-                raise ModelError(f"{self.equations.name} has no quantity {name!r}{closest(name, list(known))}")
+                raise ArgumentError(f"{self.equations.name} has no quantity {name!r}{closest(name, list(known))}")
         _, by_state, _ = observer(self.equations, tuple(names), ())(self.time, self.states, self.inputs, self.p)
         return by_state @ self._roots
 
@@ -100,7 +101,7 @@ class Estimates:
         weak = np.linalg.cond(_correlations(covariance)) > 1e12
         if weak.any():
             k = int(np.argmax(weak))
-            raise ModelError(
+            raise ArgumentError(
                 f"nees: at t = {self.time[k]:g} s {', '.join(names)} are not uncertain independently of each other; name fewer"
             )
         return np.asarray(np.einsum("ki,ki->k", errors, np.linalg.solve(covariance, errors[..., None])[..., 0]))
@@ -116,7 +117,7 @@ def _correlations(covariance: Reals) -> Reals:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Filtered:
+class Filtered(Result):
     """The result of `filter`.
 
     `filtered` knows samples up to each instant, `smoothed` all of them (None if not asked for); `result["lean"]` and
@@ -175,9 +176,23 @@ class Filtered:
         squares = self.best.nees(truth, names)
         return Squares.of(squares, np.full(len(squares), len(names)), level)
 
-    if TYPE_CHECKING:  # given by draisine.view.drawn
+    def _table(self) -> Mapping[str, Any]:
+        columns = {"time": self.time}
+        for name in self.quantities:
+            columns |= {name: self[name], f"{name}.deviation": self.deviation(name)}
+        return columns
 
-        def plot(self, *names: str, truth: Trajectory | None = None, **options: Any) -> Any: ...
+    def plot(self, *names: str, truth: Trajectory | None = None, **options: Any) -> Any:
+        """Estimates of named quantities with 95 % bands, filtered and smoothed; see `draisine.view.plots.confidence_bands`."""
+        known = measurable(self.filtered.equations)
+        kinds = [e for e in (self.filtered, self.smoothed) if e is not None]
+        columns = dict(zip(self.quantities, self.measured.T, strict=True))
+        panels = []
+        for name in names or self.quantities:
+            true = None if truth is None else (truth.time, truth[name])
+            unit = known[name].unit if name in known else ""
+            panels.append([(name, unit, e.time, e[name], e.deviation(name), e.kind, columns.get(name), true) for e in kinds])
+        return figure("plots.confidence_bands.bands", panels, **options)
 
     def to_dict(self) -> Mapping[str, Any]:
         """The verdict in numbers, as JSON takes it."""

@@ -13,6 +13,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from draisine.errors import ArgumentError
 from draisine.estimation.filters.chart import Chart, symmetric
 from draisine.estimation.filters.prediction import Mover
 
@@ -90,7 +91,7 @@ class Extended:
 
     def __post_init__(self) -> None:
         if self.rounds < 1:
-            raise ValueError(f"Extended: rounds must be 1 or more, got {self.rounds}")
+            raise ArgumentError(f"Extended: rounds must be 1 or more, got {self.rounds}")
 
     def predict(self, belief: Belief, until: float, mover: Mover) -> Predicted:
         passed = mover.passage(belief.chart, until)
@@ -132,7 +133,7 @@ class Unscented:
 
     def __post_init__(self) -> None:
         if not self.alpha > 0.0 or self.kappa < 0.0:
-            raise ValueError(
+            raise ArgumentError(
                 f"Unscented: alpha must be positive and kappa not negative, got alpha = {self.alpha}, kappa = {self.kappa}"
             )
 

@@ -18,10 +18,10 @@ from functools import cached_property, lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from draisine.errors import SolverError
 from draisine.estimation.experiment_data import Recording
 from draisine.estimation.filters.chart import Chart, Manifold, symmetric
 from draisine.estimation.filters.process_noise import Noise, counting
-from draisine.model.errors import ModelError
 from draisine.program.dae_residual import Implicit
 from draisine.program.equations import Equations
 from draisine.program.variational import Direction, split
@@ -138,7 +138,7 @@ class Mover:
 
     def _require(self, run: Run, t: float, until: float) -> None:
         if run.status.kind != Ending.FINISHED:
-            raise ModelError(
+            raise SolverError(
                 f"{self.equations.name}: from the estimate at t = {t:g} s the motion does not reach the sample at "
                 f"t = {until:g} s: {run.status}; start closer to the truth, or say how uncertain the start is (spread=…)"
             )
@@ -183,7 +183,7 @@ class Mover:
 
     def _halved(self, chart: Chart, until: float, depth: int) -> Passage:
         if depth == HALVINGS:
-            raise ModelError(
+            raise SolverError(
                 f"{self.equations.name}: between t = {chart.t:g} s and {until:g} s deviations change too fast to add up noise; "
                 "keep noise away from stiff parts of the model"
             )

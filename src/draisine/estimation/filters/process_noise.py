@@ -21,9 +21,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.codegen.jit.kernel import Kernel, compile
+from draisine.errors import ArgumentError, ModelError
 from draisine.estimation.tangent_coordinates import named_deviations
 from draisine.expr.expression import closest
-from draisine.model.errors import ModelError
 from draisine.program.dae_residual import Implicit
 from draisine.program.equations import Equations
 from draisine.program.variational import Direction, split, vary
@@ -62,17 +62,17 @@ class Noise:
         counts = dict(zip(states, counting(equations).tolist(), strict=True))
         for name, size in process.items():
             if name not in (*inputs, *states):
-                raise ModelError(
+                raise ArgumentError(
                     f"process: {equations.name} has no input or state {name!r}{closest(name, [*inputs, *states])}; of its "
                     f"velocities {', '.join(equations.independent) or 'none'} are states"
                 )
             if name not in inputs and not counts[name]:
                 moving = ", ".join(n for n, c in counts.items() if c)
-                raise ModelError(
+                raise ArgumentError(
                     f"process: {name!r} follows from the other states at every instant; put noise on inputs, or on {moving}"
                 )
             if not (np.isfinite(size) and size >= 0.0):
-                raise ModelError(f"process: the noise on {name!r} must be a number that is not negative, got {size!r}")
+                raise ArgumentError(f"process: the noise on {name!r} must be a number that is not negative, got {size!r}")
         on_inputs = tuple(n for n in process if n in inputs)
         on_states = tuple(n for n in process if n not in inputs)
         return Noise(equations, on_inputs, on_states, np.array([float(process[n]) for n in (*on_inputs, *on_states)]))

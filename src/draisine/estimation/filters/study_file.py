@@ -24,12 +24,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from draisine.errors import DataError
 from draisine.estimation.filters.filter import filter
 from draisine.estimation.filters.filter_result import Filtered
 from draisine.estimation.filters.methods import Extended, Filter, Unscented
-from draisine.estimation.study_file import input_of, number_of, words_in
+from draisine.estimation.study_file import check_words, from_file, input_of, number_of
 from draisine.expr.units import quantity
-from draisine.model.errors import ModelError
 
 METHODS: Mapping[str, type[Extended] | type[Unscented]] = {"extended": Extended, "unscented": Unscented}
 TABLES = ("measured", "spread", "process", "start", "inputs", "parameters")
@@ -62,6 +62,8 @@ class FilterStudy:
 def measured_by(column: str, value: Any) -> Any:
     """What a column measures: noise alone, where the quantity has its name, a quantity, or both."""
     if isinstance(value, list):
+        if not value:
+            raise DataError(f"{column!r}: write what it measures, [quantity, noise], got []")
         return (str(value[0]), value[1]) if len(value) > 1 else str(value[0])
     return (column, value) if isinstance(value, str) and quantity(value) is not None else value
 
@@ -72,12 +74,17 @@ def _read(name: str, table: Mapping[str, Any]) -> dict[str, Any]:
 
 def read_filter(path: str | Path) -> FilterStudy:
     """Read a filter from a TOML file."""
-    place = Path(path)
-    said = words_in(place, "a filter", WORDS, ("measured",))
-    method = str(said.get("method", "extended"))
-    if method not in METHODS:
-        raise ModelError(f"{place.name}: method {method!r} is none of {', '.join(METHODS)}")
-    made = FilterStudy(
-        str(said["model"]), {}, {}, METHODS[method](), bool(said.get("smooth", False)), tuple(said.get("show", ()))
-    )
+    return from_file(path, _filter)
+
+
+def _filter(said: dict[str, Any]) -> FilterStudy:
+    check_words(said, "a filter", WORDS, TABLES, ("measured",))
+    method, show, smooth = said.get("method", "extended"), said.get("show", []), said.get("smooth", False)
+    if method not in tuple(METHODS):
+        raise DataError(f"method {method!r} is none of {', '.join(METHODS)}")
+    if not isinstance(show, list) or not all(isinstance(name, str) for name in show):
+        raise DataError(f"show must be a list of names, got {show!r}")
+    if not isinstance(smooth, bool):
+        raise DataError(f"smooth is true or false, got {smooth!r}")
+    made = FilterStudy(said["model"], {}, {}, METHODS[method](), smooth, tuple(show))
     return made.with_more(**{name: said[name] for name in TABLES if name in said})

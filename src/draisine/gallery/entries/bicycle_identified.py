@@ -89,7 +89,7 @@ def bicycle_identified(until: float = 10.0, report: bool = True) -> Study:
     try:
         identify(data, method=dr.SingleShooting(), torque=AS_IT_IS)
         refused = ""
-    except dr.ModelError as problem:
+    except dr.errors.SolverError as problem:
         refused = str(problem)
     assert "fell_over" in refused and "use method=MultipleShooting" in refused
     fit = identify(data)

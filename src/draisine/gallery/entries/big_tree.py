@@ -21,7 +21,7 @@ SHRINKS = 0.8  # length of a branch, as a part of the one that bears it
 def big_tree(bodies: int = 7) -> Model:
     """A binary tree of branches on hinges with springs; every body's hinge turns about another axis than that of its parent."""
     if bodies < 1:
-        raise dr.ModelError(f"a tree needs a trunk, got {bodies} bodies")
+        raise dr.errors.ArgumentError(f"a tree needs a trunk, got {bodies} bodies")
     m = Model(f"tree_of_{bodies}", "branches on springy hinges")
     for k in range(bodies):
         level = (k + 1).bit_length() - 1

@@ -39,9 +39,9 @@ NOTES = (2.0 * math.pi, 8.986818915818128, 4.0 * math.pi)  # of a shallow cable 
 def hanging_rope(links: int = 5, length: float = 1.5) -> Model:
     """A rope of rods between two nails at one height, 1 m apart, in the shape of a V."""
     if links < 2:
-        raise dr.ModelError(f"a rope needs at least two links, got {links}")
+        raise dr.errors.ArgumentError(f"a rope needs at least two links, got {links}")
     if not length > 1.0:
-        raise dr.ModelError(f"a rope between nails 1 m apart must be longer than that, got {length} m")
+        raise dr.errors.ArgumentError(f"a rope between nails 1 m apart must be longer than that, got {length} m")
     m = Model(f"rope_of_{links}", "rods hinged in a vertical plane, held at both ends")
     whole = m.parameter("length", length, "m", "of the rope")
     mass = m.parameter("mass", 0.3, "kg", "of the rope")

@@ -148,7 +148,7 @@ def ladder_by_angles(cells: int = 5) -> dr.Equations:
 
 def _check(cells: int) -> None:
     if cells < 1:
-        raise dr.ModelError(f"a ladder needs at least one cell, got {cells}")
+        raise dr.errors.ArgumentError(f"a ladder needs at least one cell, got {cells}")
 
 
 def ladder_swings(until: float = 10.0, cells: int = 8) -> Study:

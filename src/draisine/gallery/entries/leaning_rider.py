@@ -131,7 +131,7 @@ def _eigenvalues(found: Any) -> Any:
     from draisine.view.plots.eigenvalues import eigenvalues_against
 
     marks = [(c.kind, c.value) for c in found.critical()]
-    return eigenvalues_against(found.values, found.eigenvalues, _worded(found), "speed [m/s]", marks)
+    return eigenvalues_against(found.values, found.eigenvalues, _worded(found), ("speed", "m/s"), marks)
 
 
 def _worded(found: Any) -> list[str]:

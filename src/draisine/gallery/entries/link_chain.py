@@ -59,7 +59,7 @@ def spatial_chain(links: int = 3) -> Model:
 
 def _hung(name: str, about: str, links: int) -> Model:
     if links < 1:
-        raise dr.ModelError(f"a chain needs at least one link, got {links}")
+        raise dr.errors.ArgumentError(f"a chain needs at least one link, got {links}")
     m = Model(name, about)
     m.parameter("m_link", 1.0, "kg", "of each link")
     m.parameter("l_link", 1.0, "m", "of each link")

@@ -117,7 +117,7 @@ def n_pendulum_by_angles(masses: int = 10) -> dr.Equations:
 
 def _check(masses: int) -> None:
     if masses < 1:
-        raise dr.ModelError(f"a pendulum needs at least one mass, got {masses}")
+        raise dr.errors.ArgumentError(f"a pendulum needs at least one mass, got {masses}")
 
 
 def _symbols(count: int) -> tuple[ca.SX, ca.SX, ca.SX]:

@@ -33,7 +33,7 @@ LENGTH, MASS, MOMENT = 0.1, 0.2, 0.0003  # of a link
 def snake_robot(links: int = 4) -> Model:
     """A snake of links with wheels in their middles, and a servo in every joint that follows a wave."""
     if links < 2:
-        raise dr.ModelError(f"a snake needs two links to bend, got {links}")
+        raise dr.errors.ArgumentError(f"a snake needs two links to bend, got {links}")
     m = Model(f"snake_of_{links}", "a snake robot on passive wheels")
     m.gravity(0)
     m.parameter("l_link", LENGTH, "m", "of each link")

@@ -25,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import draisine as dr
+from draisine.errors import ArgumentError
 from draisine.gallery.outcome import Study
 from draisine.model.model import Model
 
@@ -39,7 +40,7 @@ def trailers(count: int = 3) -> Model:
     Inputs: `push`, the force along the vehicle; `turn`, the moment that turns it.
     """
     if count < 0:
-        raise dr.ModelError(f"a vehicle has no {count} trailers")
+        raise dr.errors.ArgumentError(f"a vehicle has no {count} trailers")
     m = Model(f"train_of_{count}", "a vehicle with trailers, each on one axle")
     m.gravity(0)
     m.parameter("l_trailer", LENGTH, "m", "from hitch to axle, of each trailer")
@@ -65,7 +66,7 @@ def trailers(count: int = 3) -> Model:
 def in_a_circle(count: int, radius: float) -> dict[str, float]:
     """Angles of the hitches in a steady turn to the left of the vehicle's axle about a circle."""
     if radius**2 <= count * LENGTH**2:
-        raise ValueError(
+        raise ArgumentError(
             f"{count} trailers of {LENGTH:g} m need a circle of more than {np.sqrt(count) * LENGTH:.3g} m, got {radius:g} m"
         )
     radii = np.sqrt(radius**2 - LENGTH**2 * np.arange(1, count + 1))

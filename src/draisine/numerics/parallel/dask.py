@@ -13,7 +13,8 @@ from typing import Any, cast
 
 from distributed import Client, KilledWorker, WorkerPlugin, as_completed, get_worker
 
-from draisine.numerics.parallel.job import Errand, LostWork, begun
+from draisine.errors import SimulationError
+from draisine.numerics.parallel.job import Errand, begun
 
 RETRIES = 2  # of a piece whose worker reports an error of its own, such as a lost connection
 
@@ -76,7 +77,7 @@ def spread_over_workers(client: Client, errand: Errand, pieces: Sequence[int]) -
                 try:
                     result = future.result()
                 except KilledWorker as killed:
-                    raise LostWork(
+                    raise SimulationError(
                         f"piece {number} of {errand.key[:12]} was begun by several workers, and each of them died; "
                         f"their memory may be too small for it, or the piece itself ends the process ({killed})"
                     ) from killed

@@ -8,7 +8,8 @@ from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from concurrent.futures.process import BrokenProcessPool
 from typing import Any
 
-from draisine.numerics.parallel.job import Errand, LostWork, do_piece
+from draisine.errors import ArgumentError, SimulationError
+from draisine.numerics.parallel.job import Errand, do_piece
 
 
 def spread(errand: Errand, pieces: Sequence[int], on: Any) -> Iterator[tuple[int, Any]]:
@@ -23,7 +24,7 @@ def spread(errand: Errand, pieces: Sequence[int], on: Any) -> Iterator[tuple[int
         return spread_over_workers(on, errand, pieces)
     if isinstance(on, Executor):
         return _spread_over_pool(on, errand, pieces)
-    raise TypeError(
+    raise ArgumentError(
         f"on: a distributed.Client or an executor of concurrent.futures whose workers are processes, got {type(on).__name__}; "
         "leave it out to run on this machine's cores"
     )
@@ -49,7 +50,7 @@ def _spread_over_pool(pool: Executor, errand: Errand, pieces: Sequence[int]) -> 
                 try:
                     result = future.result()
                 except BrokenProcessPool as broken:
-                    raise LostWork(
+                    raise SimulationError(
                         f"a process of the pool died while piece {number} was under way, and such a pool does not recover; "
                         "make a new one and call again, or use a Dask cluster, which replaces workers"
                     ) from broken

@@ -11,10 +11,6 @@ from uuid import uuid4
 REMEMBERED = 4  # works that a process keeps begun: compiled kernels and their buffers
 
 
-class LostWork(RuntimeError):
-    """A piece of work that no process could finish."""
-
-
 class Work(Protocol):
     """Work in numbered pieces that do not depend on each other. It travels between processes: it consists of data."""
 

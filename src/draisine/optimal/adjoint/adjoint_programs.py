@@ -20,7 +20,7 @@ from functools import cached_property
 import casadi as ca
 
 from draisine.codegen.jit.kernel import Kernel, compile
-from draisine.model.errors import ModelError
+from draisine.errors import ModelError
 from draisine.optimal.vocabulary import Vocabulary
 from draisine.program.dae_residual import Implicit
 from draisine.program.linear_solve import Solved

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.control.plant import stacked
-from draisine.model.errors import ModelError
+from draisine.errors import ArgumentError
 from draisine.optimal.adjoint.adjoint_programs import Motion
 from draisine.optimal.adjoint.memory import Runner, Slopes
 from draisine.optimal.adjoint.method import MOST_STEPS, Adjoint
@@ -28,7 +28,7 @@ class Ends:
 
     def __post_init__(self) -> None:
         if self.phase.ends_use:
-            raise ModelError(
+            raise ArgumentError(
                 f"{self.phase.equations.name}: a condition or cost at the end depends on controls or forces, which jump there; "
                 "write it in states, or use Collocation('radau')"
             )

@@ -21,7 +21,7 @@ from functools import cached_property, lru_cache
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from draisine.model.errors import ModelError
+from draisine.errors import ArgumentError, SolverError
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.optimal.adjoint.functional import Functional
@@ -89,7 +89,7 @@ def gradient(
     functional = functional.settled(lasts, values, p)
     motion = functional.run(lasts, values, p)
     if motion is None:
-        raise ModelError(f"{poser.equations.name}: with these controls the motion does not stay finite until t = {lasts:g} s")
+        raise SolverError(f"{poser.equations.name}: with these controls the motion does not stay finite until t = {lasts:g} s")
     found = functional.slopes(motion, lasts, values, p, np.zeros(0))
     states, parameters = [q.name for q in poser.equations.states], [q.name for q in poser.equations.parameters]
     at_start = found.costates[0]
@@ -135,9 +135,9 @@ def _on_pieces(
     cost: Manoeuvre, controls: Mapping[str, ArrayLike], breaks: Sequence[float] | None, method: Adjoint | None
 ) -> Adjoint:
     if len(cost.phases) > 1:
-        raise ModelError(f"gradient: the manoeuvre has {len(cost.phases)} phases; take one of them")
+        raise ArgumentError(f"gradient: the manoeuvre has {len(cost.phases)} phases; take one of them")
     if not controls:
-        raise ModelError("gradient: give at least one control with its values")
+        raise ArgumentError("gradient: give at least one control with its values")
     count = max(np.size(value) for value in controls.values())
     return replace(method or Adjoint(), pieces=count if breaks is None else tuple(float(b) for b in breaks))
 
@@ -168,7 +168,7 @@ def _values(controls: Mapping[str, ArrayLike], functional: Functional) -> Reals:
     for name in functional.phase.controls:
         value = np.asarray(controls[name], dtype=float)
         if value.shape not in ((), (pieces,)):
-            raise ModelError(f"gradient: control {name!r} has {value.size} values for {pieces} pieces")
+            raise ArgumentError(f"gradient: control {name!r} has {value.size} values for {pieces} pieces")
         columns.append(np.broadcast_to(value, (pieces,)))
     return np.column_stack(columns)
 
@@ -176,8 +176,8 @@ def _values(controls: Mapping[str, ArrayLike], functional: Functional) -> Reals:
 def _duration(cost: Manoeuvre, given: float | None) -> float:
     low, high = cost.times
     if given is None and low < high:
-        raise ModelError("gradient: say how long it lasts, duration=…; the manoeuvre leaves it free")
+        raise ArgumentError("gradient: say how long it lasts, duration=…; the manoeuvre leaves it free")
     lasts = low if given is None else float(given)
     if not 0.0 < lasts < np.inf:
-        raise ModelError(f"gradient: duration is a positive number of seconds, got {given!r}")
+        raise ArgumentError(f"gradient: duration is a positive number of seconds, got {given!r}")
     return lasts

@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.model.errors import ModelError
+from draisine.errors import ArgumentError
 from draisine.optimal.collocation import Grid, breaks_of, check_breaks
 from draisine.optimal.shooting import Shooting
 from draisine.simulation.methods import dop853, rk4
@@ -37,10 +37,10 @@ class Descent:
 
     def __post_init__(self) -> None:
         if not (0.0 < self.tolerance < 1.0):
-            raise ModelError(f"Descent: tolerance must lie between 0 and 1, got {self.tolerance!r}")
+            raise ArgumentError(f"Descent: tolerance must lie between 0 and 1, got {self.tolerance!r}")
         for name in ("rounds", "iterations", "memory", "penalty"):
             if not getattr(self, name) > 0:
-                raise ModelError(f"Descent: {name} must be positive, got {getattr(self, name)!r}")
+                raise ArgumentError(f"Descent: {name} must be positive, got {getattr(self, name)!r}")
 
 
 @dataclass(frozen=True)
@@ -63,9 +63,9 @@ class Adjoint:
     def __post_init__(self) -> None:
         check_breaks("Adjoint", self.pieces)
         if self.steps is not None and self.steps < 1:
-            raise ModelError(f"Adjoint: at least one step per piece is needed, got {self.steps!r}")
+            raise ArgumentError(f"Adjoint: at least one step per piece is needed, got {self.steps!r}")
         if self.order not in SCHEMES:
-            raise ModelError(f"Adjoint: order is 4 or 8, got {self.order!r}")
+            raise ArgumentError(f"Adjoint: order is 4 or 8, got {self.order!r}")
 
     @property
     def breaks(self) -> Reals:

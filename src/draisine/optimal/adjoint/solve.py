@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.model.errors import ModelError
+from draisine.errors import ArgumentError, DataError, SolverError
 from draisine.optimal.adjoint.descent import Found, Search, Unknowns
 from draisine.optimal.adjoint.functional import Functional, apart
 from draisine.optimal.first_order_conditions import Kkt, Necessary
@@ -33,7 +33,7 @@ def solve_by_adjoint(
     """See `Manoeuvre.solve`. The guess gives controls and duration; the motion always is that of the equations."""
     began = time.perf_counter()
     if len(manoeuvre.phases) > 1:
-        raise ModelError(f"Adjoint: the manoeuvre has {len(manoeuvre.phases)} phases, and it knows one; use Collocation")
+        raise ArgumentError(f"Adjoint: the manoeuvre has {len(manoeuvre.phases)} phases, and it knows one; use Collocation")
     (poser,), (phase,) = posed(manoeuvre, [method])
     _check(poser, phase)
     seconds = {"pose": time.perf_counter() - began}
@@ -59,7 +59,7 @@ def restored_by_adjoint(manoeuvre: Manoeuvre, method: Adjoint, answer: Answer) -
     count = (len(method.breaks) - 1) * len(phase.controls)
     given, own = (len(answer.w), len(answer.row_multipliers)), (count + 1 + len(phase.unknown_parameters), len(phase.ends))
     if given != own:
-        raise ModelError(
+        raise DataError(
             f"{phase.equations.name}: the stored answer has {given[0]} unknowns and {given[1]} conditions, this manoeuvre "
             f"{own[0]} and {own[1]}; state the manoeuvre that was solved"
         )
@@ -77,12 +77,12 @@ def _check(poser: Poser, phase: Phase) -> None:
     """Refuse what only a transcription of states can hold."""
     name, why = phase.equations.name, "the adjoint road knows bounds of controls and conditions at the end; use Collocation"
     if not poser.start_fixed:
-        raise ModelError(f"{name}: the start is partly free, or depends on parameters to be found; {why}")
+        raise ArgumentError(f"{name}: the start is partly free, or depends on parameters to be found; {why}")
     if phase.returns:
-        raise ModelError(f"{name}: the motion is to be periodic; {why}")
+        raise ArgumentError(f"{name}: the motion is to be periodic; {why}")
     held = [c.name for c in phase.path] + [n for n in phase.limits if n not in phase.controls]
     if held:
-        raise ModelError(f"{name}: {', '.join(held)} must hold all the way; {why}")
+        raise ArgumentError(f"{name}: {', '.join(held)} must hold all the way; {why}")
 
 
 class _Telling:
@@ -126,7 +126,7 @@ class _Telling:
         f, phase, method = self._functional, self._phase, self._functional.method
         motion = f.run(self._duration, self._controls, self._p)
         if motion is None:
-            raise ModelError(
+            raise SolverError(
                 f"{phase.equations.name}: the motion does not stay finite; give another guess of controls and duration"
             )
         slopes = f.slopes(motion, self._duration, self._controls, self._p, self._found.multipliers)

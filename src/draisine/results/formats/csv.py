@@ -8,13 +8,16 @@ from __future__ import annotations
 
 from array import array
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.results.metadata import MAX_CHARACTERS, Malformed, check_columns, check_format, decode, describe, encode
-from draisine.results.trajectory import Trajectory
+from draisine.errors import DataError
+from draisine.results.metadata import MAX_CHARACTERS, check_columns, check_format, decode, describe, encode
+
+if TYPE_CHECKING:
+    from draisine.results.trajectory import Trajectory
 
 _LONGEST_NUMBER = 40  # characters; repr of a double needs 24
 _LONGEST_LINE = MAX_CHARACTERS + 100  # of the head: a key and its value
@@ -39,7 +42,7 @@ def read(path: Path, limit: int) -> tuple[Any, NDArray[np.float64], NDArray[np.f
             check_columns(metadata, names)
             table = _read_rows(file, names, limit, first_line=len(metadata) + 2)
     except UnicodeDecodeError as error:
-        raise Malformed(f"it is not text in UTF-8 ({error.reason} at byte {error.start})") from None
+        raise DataError(f"it is not text in UTF-8 ({error.reason} at byte {error.start})") from None
     return metadata, np.ascontiguousarray(table[:, 0]), table[:, 1:]
 
 
@@ -48,12 +51,12 @@ def _read_head(file: TextIO) -> tuple[dict[str, Any], str]:
     while True:
         line = file.readline(_LONGEST_LINE)
         if not line.endswith("\n"):
-            raise Malformed("it ends before the row of names" if len(line) < _LONGEST_LINE else "a line of its head is too long")
+            raise DataError("it ends before the row of names" if len(line) < _LONGEST_LINE else "a line of its head is too long")
         if not line.startswith("#"):
             return metadata, line.rstrip("\n")
         key, colon, text = line[1:].partition(":")
         if not colon:
-            raise Malformed(f"a line of its head is not '# key: value': {line[:40].rstrip()!r}")
+            raise DataError(f"a line of its head is not '# key: value': {line[:40].rstrip()!r}")
         metadata[key.strip()] = decode(text.strip(), key.strip())
 
 
@@ -65,19 +68,19 @@ def _read_rows(file: TextIO, names: list[str], limit: int, first_line: int) -> N
         if not line.strip():
             break
         if not line.endswith("\n"):
-            raise Malformed(f"line {number} is {'cut off' if len(line) < longest else 'too long'}")
+            raise DataError(f"line {number} is {'cut off' if len(line) < longest else 'too long'}")
         fields = line.split(",")
         if len(fields) != len(names):
-            raise Malformed(f"line {number} has {len(fields)} numbers, expected {len(names)}")
+            raise DataError(f"line {number} has {len(fields)} numbers, expected {len(names)}")
         try:
             numbers.extend(map(float, fields))
         except ValueError:
-            raise Malformed(f"line {number} has no number under {_culprit(fields, names)}") from None
+            raise DataError(f"line {number} has no number under {_culprit(fields, names)}") from None
         if len(numbers) > limit:
-            raise Malformed(f"it holds more than {limit} numbers; pass a larger limit to load it")
+            raise DataError(f"it holds more than {limit} numbers; pass a larger limit to load it")
         number += 1
     if file.read(1):
-        raise Malformed(f"text follows the blank line {number}")
+        raise DataError(f"text follows the blank line {number}")
     return np.frombuffer(numbers, dtype=np.float64).reshape(-1, len(names)) if numbers else np.empty((0, len(names)))
 
 

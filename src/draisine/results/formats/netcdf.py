@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.results.metadata import Malformed, channels_in, check_columns, check_format, decode, describe, encode
-from draisine.results.optional_packages import needed
-from draisine.results.trajectory import Trajectory
+from draisine.errors import ArgumentError, DataError, DependencyError, needed
+from draisine.results.metadata import channels_in, check_columns, check_format, decode, describe, encode
+
+if TYPE_CHECKING:
+    from draisine.results.trajectory import Trajectory
 
 # A variable, since HDF5 attributes end at 64 KiB. The leading underscore keeps it apart from channels.
 _METADATA = "_draisine"
@@ -23,14 +25,16 @@ def engine(purpose: str) -> Literal["h5netcdf", "netcdf4"]:
         return "h5netcdf"
     if find_spec("netCDF4"):
         return "netcdf4"
-    raise ImportError(f"{purpose} needs h5netcdf with h5py; install them: pip install h5netcdf h5py (or use .parquet or .csv)")
+    raise DependencyError(
+        f"{purpose} needs h5netcdf with h5py; install them: pip install h5netcdf h5py (or use .parquet or .csv)"
+    )
 
 
 def write(run: Trajectory, path: Path) -> None:
     needed("xarray", "saving .nc")
     library = engine("saving .nc")
     if _METADATA in run:
-        raise ValueError(
+        raise ArgumentError(
             f"a channel is called {_METADATA!r}, which .nc files use for metadata; rename it or save as .parquet or .csv"
         )
     dataset = run.to_xarray().assign({_METADATA: ((), encode(describe(run)))})
@@ -46,16 +50,16 @@ def read(path: Path, limit: int) -> tuple[Any, NDArray[np.float64], NDArray[np.f
         # without indexes nothing is read before the sizes are checked
         with xarray.open_dataset(path, engine=library, decode_cf=False, create_default_indexes=False) as dataset:
             return _read_open(dataset, limit)
-    except (Malformed, MemoryError):
+    except (DataError, MemoryError):
         raise
     except Exception as error:  # the HDF5 libraries raise every type there is on a damaged file
         reason = (str(error).splitlines() or [""])[0][:200] or type(error).__name__
-        raise Malformed(f"it is not a readable NetCDF file ({reason})") from None
+        raise DataError(f"it is not a readable NetCDF file ({reason})") from None
 
 
 def _read_open(dataset: Any, limit: int) -> tuple[Any, NDArray[np.float64], NDArray[np.float64]]:
     if _METADATA not in dataset.variables or dataset.variables[_METADATA].ndim != 0:
-        raise Malformed("it is a NetCDF file but holds no draisine trajectory")
+        raise DataError("it is a NetCDF file but holds no draisine trajectory")
     text = dataset.variables[_METADATA].values.item()
     metadata = decode(text.decode("utf-8", errors="replace") if isinstance(text, bytes) else text)
     check_format(metadata)
@@ -64,10 +68,10 @@ def _read_open(dataset: Any, limit: int) -> tuple[Any, NDArray[np.float64], NDAr
     check_columns(metadata, ["time", *(name for name in names if name in dataset.variables)])
     wrong = [n for n in ("time", *names) if dataset[n].dims != ("time",) or dataset[n].dtype != np.float64]
     if wrong:
-        raise Malformed(f"the variable {wrong[0]!r} should hold 64-bit floats along time")
+        raise DataError(f"the variable {wrong[0]!r} should hold 64-bit floats along time")
     total = int(dataset.sizes["time"]) * (len(names) + 1)
     if total > limit:
-        raise Malformed(f"it holds {total} numbers, more than {limit}; pass a larger limit to load it")
+        raise DataError(f"it holds {total} numbers, more than {limit}; pass a larger limit to load it")
     data = np.empty((dataset.sizes["time"], len(names)))
     for i, name in enumerate(names):
         data[:, i] = dataset[name].values

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.results.metadata import MAX_CHARACTERS, Malformed, check_columns, check_format, decode, describe, encode
-from draisine.results.optional_packages import needed
-from draisine.results.trajectory import Trajectory
+from draisine.errors import DataError, needed
+from draisine.results.metadata import MAX_CHARACTERS, check_columns, check_format, decode, describe, encode
+
+if TYPE_CHECKING:
+    from draisine.results.trajectory import Trajectory
 
 _KEY = b"draisine"
 
@@ -34,28 +36,28 @@ def read(path: Path, limit: int) -> tuple[Any, NDArray[np.float64], NDArray[np.f
         with parquet.ParquetFile(path) as file:
             return _read_open(file, arrow, limit)
     except (arrow.ArrowException, OSError) as error:
-        raise Malformed(f"it is not a readable Parquet file ({_first_line(error)})") from None
+        raise DataError(f"it is not a readable Parquet file ({_first_line(error)})") from None
 
 
 def _read_open(file: Any, arrow: Any, limit: int) -> tuple[Any, NDArray[np.float64], NDArray[np.float64]]:
     schema = file.schema_arrow
     raw = (schema.metadata or {}).get(_KEY)
     if raw is None:
-        raise Malformed("it is a Parquet file but holds no draisine trajectory")
+        raise DataError("it is a Parquet file but holds no draisine trajectory")
     if len(raw) > 4 * MAX_CHARACTERS:
-        raise Malformed(f"its metadata has {len(raw)} bytes, too many to read")
+        raise DataError(f"its metadata has {len(raw)} bytes, too many to read")
     metadata = decode(raw.decode("utf-8", errors="replace"))
     check_format(metadata)
     check_columns(metadata, list(schema.names))
     wrong = [field.name for field in schema if field.type != arrow.float64()]
     if wrong:
-        raise Malformed(f"the column {wrong[0]!r} should hold 64-bit floats")
+        raise DataError(f"the column {wrong[0]!r} should hold 64-bit floats")
     rows, columns = file.metadata.num_rows, len(schema.names)
     if rows * columns > limit:
-        raise Malformed(f"it holds {rows * columns} numbers, more than {limit}; pass a larger limit to load it")
+        raise DataError(f"it holds {rows * columns} numbers, more than {limit}; pass a larger limit to load it")
     table = file.read()
     if any(column.null_count for column in table.columns):
-        raise Malformed("it has missing values")
+        raise DataError("it has missing values")
     data = np.empty((table.num_rows, columns))
     for i, column in enumerate(table.columns):
         data[:, i] = column.to_numpy()

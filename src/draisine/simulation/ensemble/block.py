@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from draisine.codegen.jit.kernel import Kernel
 from draisine.codegen.simd.vector_kernel import WideKernel
+from draisine.errors import StartError
 from draisine.program.equations import Equations
 from draisine.results.status import Ending
 from draisine.simulation.ensemble.batch import BEGINS, GOES_ON, LEFT_OUT
@@ -28,7 +29,6 @@ from draisine.simulation.ensemble.starts import Asked, Begun, begin_all
 from draisine.simulation.ensemble.validity import BAD_VALUES
 from draisine.simulation.initial.consistent_start import consistent_start
 from draisine.simulation.initial.problem import StartProblem
-from draisine.simulation.initial.result import InconsistentStart
 from draisine.simulation.initial.targets import Near
 from draisine.simulation.method_selection import Chosen
 from draisine.simulation.methods.method import Method
@@ -247,7 +247,7 @@ class Worker:
         into.values[lane] = np.nan
         try:
             begin = consistent_start(s.starts, wishes, p, inputs=u)
-        except InconsistentStart:
+        except StartError:
             into.status[lane], into.ended[lane] = NO_START, 0.0
             return
         extra = begin.x[len(begin.x) - len(e.extra_states) :]

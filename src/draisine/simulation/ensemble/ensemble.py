@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from draisine.model.errors import ModelError
+from draisine.errors import ArgumentError
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.model.quantities import Amount
@@ -81,11 +81,11 @@ def ensemble(
     [0.540302, -0.416147]
     """
     if not (np.isfinite(until) and until > 0):
-        raise ValueError(f"until: how long each run lasts, in seconds; it must be positive and finite, got {until!r}")
+        raise ArgumentError(f"until: how long each run lasts, in seconds; it must be positive and finite, got {until!r}")
     if method is not None and tolerance is not None:
-        raise ValueError("tolerance stands for DOP853 with this tolerance; give it, or a method, not both")
+        raise ArgumentError("tolerance stands for DOP853 with this tolerance; give it, or a method, not both")
     if chunk < 1:
-        raise ValueError(f"chunk: at least one run, got {chunk}")
+        raise ArgumentError(f"chunk: at least one run, got {chunk}")
     if tolerance is not None:
         method = DOP853(rtol=tolerance, atol=tolerance)
     lanes = _lanes(over, samples, runs, seed)
@@ -100,10 +100,10 @@ def ensemble(
 
 def _lanes(over: Mapping[str, Any] | None, samples: Any, runs: int | None, seed: int) -> LaneValues:
     if (over is None) == (samples is None):
-        raise ValueError("give what the runs differ in: over={name: values} for all combinations, or samples={name: column}")
+        raise ArgumentError("give what the runs differ in: over={name: values} for all combinations, or samples={name: column}")
     if over is not None:
         if runs is not None:
-            raise ValueError("runs says how many are drawn of samples=…; with over=… the combinations decide")
+            raise ArgumentError("runs says how many are drawn of samples=…; with over=… the combinations decide")
         return Grid.of(over)
     return Drawn.of(samples, runs, seed)
 
@@ -159,7 +159,7 @@ class _Conductor:
         task = self._task
         if set(tally.statuses) == {BAD_VALUES}:
             name, count = task.posed.equations.name, tally.statuses[BAD_VALUES]
-            raise ModelError(f"{name}: the values of none of the {count:,} runs make sense; {tally.complaint}")
+            raise ArgumentError(f"{name}: the values of none of the {count:,} runs make sense; {tally.complaint}")
         names = task.column_names()
         parts = [self._parts[chunk] for chunk in sorted(self._parts)]
         columns = joined(parts) if parts else {name: np.zeros(0) for name in names}

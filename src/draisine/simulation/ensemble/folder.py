@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from draisine.errors import DataError
 from draisine.simulation.ensemble.chunks import Chunks, Column
 from draisine.simulation.ensemble.parquet_chunks import ParquetChunks
 from draisine.simulation.ensemble.statistics import Tally
@@ -35,15 +36,15 @@ class Folder:
         folder = Folder(path, zarr if path.suffix == SUFFIX else ParquetChunks(path))
         there = folder.chunks.manifest()
         if there is None and strange:
-            raise ValueError(f"{path} is not empty and holds no ensemble (there is {strange[0]}); give an empty or new folder")
+            raise DataError(f"{path} is not empty and holds no ensemble (there is {strange[0]}); give an empty or new folder")
         if there is None:
             folder.chunks.begin({"format": FORMAT, "fingerprint": fingerprint, "about": dict(about)})
         elif there.get("format") != FORMAT:
-            raise ValueError(f"{path} holds an ensemble of another version of draisine; give another folder, or remove this one")
+            raise DataError(f"{path} holds an ensemble of another version of draisine; give another folder, or remove this one")
         elif there.get("fingerprint") != fingerprint:
             differing = [key for key, value in about.items() if there.get("about", {}).get(key) != value]
             what = f"they differ in {', '.join(differing)}" if differing else "the equations differ"
-            raise ValueError(f"{path} holds the ensemble of another problem ({what}); give another folder, or remove this one")
+            raise DataError(f"{path} holds the ensemble of another problem ({what}); give another folder, or remove this one")
         return folder
 
     def has(self, chunk: int) -> bool:

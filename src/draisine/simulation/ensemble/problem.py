@@ -11,6 +11,7 @@ import numpy as np
 
 from draisine.dynamics.derive import derive
 from draisine.dynamics.input_laws import with_laws
+from draisine.errors import ArgumentError
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.model.quantities import Amount, laws_and_constants
@@ -114,7 +115,7 @@ def pose(
     for name, (home, own) in homes.items():
         twice = own in wishes if home == "start" else fixed.get(own) == home
         if twice:
-            raise ValueError(f"{name!r} is given for all runs and for each of them; leave one of these out")
+            raise ArgumentError(f"{name!r} is given for all runs and for each of them; leave one of these out")
     _check_wishes(equations, starts, start)
     near = {name: float(value.value) for name, value in start.items() if isinstance(value, Near)}
     u, p = numbers("input", equations.inputs, constants), numbers("parameter", equations.parameters, parameters)
@@ -145,6 +146,6 @@ def _home(e: Equations, starts: StartProblem, name: str) -> tuple[str, str]:
 def _check_wishes(e: Equations, starts: StartProblem, wishes: Mapping[str, Any] | Sequence[str]) -> None:
     for name in wishes:
         if name in e.force_outputs:
-            raise ValueError(f"{e.name}: {name!r} depends on accelerations or forces and cannot be wished for at the start")
+            raise ArgumentError(f"{e.name}: {name!r} depends on accelerations or forces and cannot be wished for at the start")
         if name not in starts.homes:
             raise unknown_name(f"coordinate, velocity or output of {e.name}", name, starts.homes)

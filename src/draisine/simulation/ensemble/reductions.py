@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from draisine.errors import ArgumentError
+
 if TYPE_CHECKING:
     from draisine.simulation.ensemble.block import Finished
 
@@ -49,12 +51,12 @@ class Snapshots:
     def __init__(self, *at: float) -> None:
         object.__setattr__(self, "at", tuple(float(t) for t in at))
         if not self.at or any(b <= a for a, b in zip(self.at, self.at[1:], strict=False)):
-            raise ValueError(f"Snapshots: give times that increase, e.g. Snapshots(0.5, 1.0, 2.0); got {self.at}")
+            raise ArgumentError(f"Snapshots: give times that increase, e.g. Snapshots(0.5, 1.0, 2.0); got {self.at}")
 
     def times(self, until: float) -> Reals:
         beyond = [t for t in self.at if not 0.0 <= t <= until]
         if beyond:
-            raise ValueError(f"Snapshots: t = {beyond[0]:g} does not lie between 0 and until = {until:g}")
+            raise ArgumentError(f"Snapshots: t = {beyond[0]:g} does not lie between 0 and until = {until:g}")
         return np.array(self.at)
 
     def columns(
@@ -76,7 +78,7 @@ class Extremes:
 
     def __post_init__(self) -> None:
         if self.parts < 1:
-            raise ValueError(f"Extremes: at least one part is needed, got {self.parts}")
+            raise ArgumentError(f"Extremes: at least one part is needed, got {self.parts}")
 
     def times(self, until: float) -> Reals:
         return np.linspace(0.0, until, self.parts + 1)

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.results.optional_packages import needed
+from draisine.errors import ArgumentError
+from draisine.results.base import Result, figure
 from draisine.simulation.ensemble.folder import Folder
 from draisine.simulation.ensemble.statistics import Moments, Tally
 from draisine.simulation.named_values import unknown_name
 
+SHOWN = 4  # columns drawn when none are named
+
 
 @dataclass(frozen=True, eq=False)
-class Ensemble:
+class Ensemble(Result):
     """Many runs, one row each, and their statistics.
 
     Columns: `run`, what the runs differ in by its name, `status`, `event` and `reason` as texts, `ended` (the time reached),
@@ -47,7 +51,9 @@ class Ensemble:
     def grid(self, name: str) -> NDArray[Any]:
         """A column in the shape of the grid: one axis for each name of `over`."""
         if not self.complete:
-            raise ValueError(f"the ensemble of {self.name} was interrupted after {len(self)} runs: it fills no grid; resume it")
+            raise ArgumentError(
+                f"the ensemble of {self.name} was interrupted after {len(self)} runs: it fills no grid; resume it"
+            )
         return self[name].reshape(self.shape)
 
     @property
@@ -65,18 +71,38 @@ class Ensemble:
         """Count, mean, deviation, least and greatest of each column of numbers, runs that gave none (NaN) left out."""
         return dict(self.tally.moments)
 
-    def frame(self) -> Any:
-        """All columns as a pandas DataFrame."""
-        pandas = needed("pandas", "an ensemble as a DataFrame")
-        return pandas.DataFrame({name: self[name] for name in self.names})
+    def _table(self) -> Mapping[str, Any]:
+        return {name: self[name] for name in self.names}
+
+    def _overview(self) -> Mapping[str, Any]:
+        of = self.statistics
+        told = {key: [getattr(m, key) for m in of.values()] for key in ("count", "mean", "deviation", "least", "greatest")}
+        return {"column": list(of), **told}
 
     def survived(self) -> NDArray[np.bool_]:
         """Which runs reached their end."""
         return np.asarray(self["status"] == "FINISHED")
 
-    if TYPE_CHECKING:  # attached by `draisine.view.drawn.ensembles`, since pictures are drawn elsewhere
+    def plot(self, *names: str, **options: Any) -> Any:
+        """How runs ended over two quantities; with names, or where they differ in fewer, columns of numbers.
 
-        def plot(self, *names: str, **options: Any) -> Any: ...
+        See `draisine.view.plots.ensembles`.
+        """
+        varied = [name for name in self.varied if name in self.names]
+        if len(varied) >= 2 and not names:
+            axes = {name: (self._unit(name), self[name]) for name in varied}
+            return figure("plots.ensembles.endings", axes, self["status"], **options)
+        kept = [n for n in self.statistics if n not in (*self.varied, "run", "steps") and self.statistics[n].count]
+        ends = [n for n in kept if n.endswith(".end")]
+        columns = {name: (self._unit(name), self[name]) for name in (names or (ends or kept)[:SHOWN])}
+        if not columns:
+            columns = {"ended": ("s", self["ended"])}
+        over = (varied[0], self._unit(varied[0]), self[varied[0]]) if len(varied) == 1 else None
+        return figure("plots.ensembles.outcomes", over, columns, **options)
+
+    def _unit(self, column: str) -> str:
+        name = column.partition(".")[0].partition("@")[0]
+        return self.units.get(column, self.units.get(name, "s" if column == "ended" or column.endswith(".first") else ""))
 
     def __str__(self) -> str:
         ends = ", ".join(f"{count:,} {status}" for status, count in self.statuses.items())

@@ -10,6 +10,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from draisine.errors import ArgumentError
+
 Reals = NDArray[np.float64]
 
 PAGE = 1024  # lanes whose random numbers are drawn together; their numbers depend on seed, name and page alone
@@ -30,7 +32,7 @@ class Uniform:
 
     def __post_init__(self) -> None:
         if not self.low < self.high:
-            raise ValueError(f"Uniform: low must be below high, got {self.low!r} and {self.high!r}")
+            raise ArgumentError(f"Uniform: low must be below high, got {self.low!r} and {self.high!r}")
 
     def draw(self, random: np.random.Generator, count: int) -> Reals:
         return random.uniform(self.low, self.high, count)
@@ -45,7 +47,7 @@ class Normal:
 
     def __post_init__(self) -> None:
         if not self.deviation > 0:
-            raise ValueError(f"Normal: the deviation must be positive, got {self.deviation!r}")
+            raise ArgumentError(f"Normal: the deviation must be positive, got {self.deviation!r}")
 
     def draw(self, random: np.random.Generator, count: int) -> Reals:
         return random.normal(self.mean, self.deviation, count)
@@ -116,12 +118,12 @@ class Drawn:
         lengths = {name: len(column) for name, column in columns.items()}
         if len({*lengths.values(), *([runs] if runs is not None else [])}) > 1:
             listed = ", ".join(f"{name!r} has {n}" for name, n in lengths.items())
-            raise ValueError(f"samples: all columns need as many numbers as there are runs; {listed}; runs = {runs}")
+            raise ArgumentError(f"samples: all columns need as many numbers as there are runs; {listed}; runs = {runs}")
         if not lengths and runs is None:
-            raise ValueError("samples: say how many to draw, e.g. runs=1000")
+            raise ArgumentError("samples: say how many to draw, e.g. runs=1000")
         count = next(iter(lengths.values())) if lengths else int(runs or 0)
         if count < 1:
-            raise ValueError(f"samples: at least one run is needed, got {count}")
+            raise ArgumentError(f"samples: at least one run is needed, got {count}")
         return Drawn(count, columns, drawn, seed)
 
     @property
@@ -158,7 +160,7 @@ def _axis(name: str, given: ArrayLike | tuple[float, float, int]) -> Reals:
 def _column(name: str, given: Any) -> Reals:
     column = np.asarray(given, dtype=float)
     if column.ndim > 1 or not column.size:
-        raise ValueError(f"{name!r}: give a list of numbers, one per run, or (first, last, count); got shape {column.shape}")
+        raise ArgumentError(f"{name!r}: give a list of numbers, one per run, or (first, last, count); got shape {column.shape}")
     return np.atleast_1d(column)
 
 

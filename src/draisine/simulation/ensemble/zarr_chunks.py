@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from draisine.results.optional_packages import needed
+from draisine.errors import needed
 from draisine.simulation.ensemble.chunks import Column
 from draisine.simulation.ensemble.statistics import Tally
 

@@ -10,12 +10,13 @@ from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 
+from draisine.errors import StartError
 from draisine.records import dataclass
 from draisine.simulation.initial.descent import Missing, descend
 from draisine.simulation.initial.levels import Stage
 from draisine.simulation.initial.newton import restore
 from draisine.simulation.initial.residual_system import FULFILLED, Level, Point
-from draisine.simulation.initial.result import Conflict, InconsistentStart
+from draisine.simulation.initial.result import Conflict
 from draisine.simulation.initial.search import Found, aside, find, walk
 
 DECIDED = 1e-6  # a row whose slope along the others' solutions is below this part of it says nothing new
@@ -36,7 +37,7 @@ class Nearest:
     alone: bool  # whether all others leave no choice
 
 
-def explain(stage: Stage, failed: Found) -> InconsistentStart:
+def explain(stage: Stage, failed: Found) -> StartError:
     """The error that says why a stage has no solution."""
     point = failed.point
     leftover = {
@@ -57,7 +58,7 @@ def explain(stage: Stage, failed: Found) -> InconsistentStart:
     else:
         conflict = Conflict.WISHES_CONTRADICT
     message = _message(stage, conflict, wishes, constraints, options)
-    return InconsistentStart(message, conflict, stage.name, wishes, constraints, {n.wish: n.value for n in options}, leftover)
+    return StartError(message, conflict, stage.name, wishes, constraints, {n.wish: n.value for n in options}, leftover)
 
 
 # ------------------------------------------------------------------------------------------------ what conflicts
@@ -198,7 +199,7 @@ def _listed(words: Sequence[str]) -> str:
     return " and ".join([", ".join(words[:-1]), words[-1]]) if len(words) > 1 else "".join(words)
 
 
-def _cannot_stand(stage: Stage, leftover: Mapping[str, float]) -> InconsistentStart:
+def _cannot_stand(stage: Stage, leftover: Mapping[str, float]) -> StartError:
     """The error for constraints that have no solution without any wish."""
     level = stage.level(())
     begin, end = level.at(level.origin), find(level).point
@@ -217,4 +218,4 @@ def _cannot_stand(stage: Stage, leftover: Mapping[str, float]) -> InconsistentSt
             "begin from defaults that come closer"
         )
     conflict = Conflict.MODEL_CANNOT_STAND
-    return InconsistentStart(f"{name}: {conflict}: {said}", conflict, stage.name, (), constraints, {}, leftover)
+    return StartError(f"{name}: {conflict}: {said}", conflict, stage.name, (), constraints, {}, leftover)

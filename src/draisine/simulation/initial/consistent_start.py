@@ -45,7 +45,7 @@ def consistent_start(
     - Outputs wished for are equations, solved to rounding.
     - All else moves as little as possible from its default, or from the `Near(value)` given for it.
 
-    Where there is no start, `InconsistentStart` says which wishes conflict, with what, and which values would do. A
+    Where there is no start, `draisine.errors.StartError` says which wishes conflict, with what, and which values would do. A
     `StartProblem` in place of the equations is worth keeping: its programs are compiled once.
 
     >>> import draisine as dr

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import field
 from enum import StrEnum
 from functools import cached_property
@@ -194,31 +194,3 @@ class Conflict(StrEnum):
     WISHES_CONTRADICT = "wishes contradict each other"
     TOO_MANY_WISHES = "too many wishes"  # what is wished for is decided already by other wishes
     MODEL_CANNOT_STAND = "model cannot stand at all"  # its constraints have no solution without any wish
-
-
-class InconsistentStart(ValueError):
-    """No start fulfils all constraints and wishes.
-
-    - `conflict`: of which kind; `level`: "position" or "velocity".
-    - `wishes`: those that cannot be together, none of which could be spared; `constraints`: those that they meet.
-    - `nearest`: for wishes by name, the value closest to the one wished for that would do if that wish alone were changed.
-    - `leftover`: residuals by name where the search came to its end.
-    """
-
-    def __init__(
-        self,
-        message: str,
-        conflict: Conflict,
-        level: str,
-        wishes: tuple[str, ...],
-        constraints: tuple[str, ...],
-        nearest: Mapping[str, float],
-        leftover: Mapping[str, float],
-    ) -> None:
-        super().__init__(message)
-        self.conflict = conflict
-        self.level = level
-        self.wishes = wishes
-        self.constraints = constraints
-        self.nearest = dict(nearest)
-        self.leftover = dict(leftover)

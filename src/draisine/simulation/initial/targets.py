@@ -7,6 +7,7 @@ from dataclasses import field
 
 import numpy as np
 
+from draisine.errors import ArgumentError
 from draisine.program.equations import Equations
 from draisine.records import dataclass
 from draisine.simulation.named_values import number_in, unknown_name
@@ -39,7 +40,7 @@ def sorted_wishes(e: Equations, homes: Mapping[str, str], wishes: Mapping[str, f
     for name, wish in wishes.items():
         value = _number(e, name, wish.value if isinstance(wish, Near) else wish)
         if name in e.force_outputs:
-            raise ValueError(
+            raise ArgumentError(
                 f"{e.name}: {name!r} depends on accelerations or forces and cannot be wished for at the start; wish for "
                 "coordinates, velocities or outputs that depend on these alone"
             )
@@ -48,7 +49,7 @@ def sorted_wishes(e: Equations, homes: Mapping[str, str], wishes: Mapping[str, f
             raise unknown_name(f"coordinate, velocity or output of {e.name}", name, homes)
         if isinstance(wish, Near):
             if home not in ("coordinates", "velocities"):
-                raise ValueError(
+                raise ArgumentError(
                     f"{e.name}: {name!r} is neither a coordinate nor a velocity and cannot be begun near {value:g}; wish for "
                     f"{name} = {value:g} itself, or begin near coordinates that give it"
                 )
@@ -71,5 +72,5 @@ def _number(e: Equations, name: str, value: object) -> float:
     number = number_in(value, units[name], f"{e.name}: the start's {name}") if name in units else number_in(value)
     if number is None or not np.isfinite(number):
         unit = f" in {units[name]}" if units.get(name) else ""
-        raise ValueError(f"{e.name}: the start wishes {name} = {value!r}; give a finite number{unit}")
+        raise ArgumentError(f"{e.name}: the start wishes {name} = {value!r}; give a finite number{unit}")
     return number

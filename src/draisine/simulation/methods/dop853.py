@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from draisine.errors import ArgumentError
 from draisine.records import dataclass
 from draisine.simulation.methods.explicit_tableau import Array, Scheme, positive
 
@@ -160,7 +161,7 @@ class DOP853:
     def __post_init__(self) -> None:
         positive("DOP853", "rtol", self.rtol)
         if self.rtol < 1e-14:
-            raise ValueError(f"DOP853: rtol = {self.rtol:g} is below what double precision can hold; use 1e-14 or more")
+            raise ArgumentError(f"DOP853: rtol = {self.rtol:g} is below what double precision can hold; use 1e-14 or more")
         for value in np.atleast_1d(np.asarray(self.atol, dtype=float)):
             positive("DOP853", "atol", float(value))
         for name in ("first_step", "max_step"):

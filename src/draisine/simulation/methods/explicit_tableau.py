@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from draisine.errors import ArgumentError
 from draisine.records import dataclass
 
 if TYPE_CHECKING:
@@ -76,4 +77,4 @@ class SteppingMethod(Protocol):
 def positive(method: str, name: str, value: float) -> None:
     """Refuse a setting that is not a positive finite number."""
     if not (value > 0.0 and math.isfinite(value)):
-        raise ValueError(f"{method}: {name} must be a positive number, got {value!r}")
+        raise ArgumentError(f"{method}: {name} must be a positive number, got {value!r}")

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 
+from draisine.errors import ArgumentError
 from draisine.simulation.methods.collocation import collocation_scheme, gauss_nodes
 from draisine.simulation.methods.implicit_tableau import ImplicitScheme
 from draisine.simulation.methods.settings import check_settings
@@ -48,7 +49,7 @@ class Gauss:
     def __post_init__(self) -> None:
         check_settings(self)
         if self.stages not in STAGES:
-            raise ValueError(f"Gauss: stages must be 1, 2 or 3, got {self.stages!r}")
+            raise ArgumentError(f"Gauss: stages must be 1, 2 or 3, got {self.stages!r}")
 
     @property
     def order(self) -> int:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cache
 
+from draisine.errors import ArgumentError
 from draisine.records import dataclass
 from draisine.simulation.methods.collocation import collocation_scheme, radau_nodes
 from draisine.simulation.methods.implicit_tableau import ImplicitScheme
@@ -49,7 +50,7 @@ class Radau:
     def __post_init__(self) -> None:
         check_settings(self)
         if self.stages not in STAGES:
-            raise ValueError(f"Radau: stages must be 1, 3 or 5, got {self.stages!r}")
+            raise ArgumentError(f"Radau: stages must be 1, 3 or 5, got {self.stages!r}")
 
     @property
     def order(self) -> int:

@@ -7,6 +7,7 @@ from typing import Protocol
 
 import numpy as np
 
+from draisine.errors import ArgumentError
 from draisine.simulation.methods.explicit_tableau import positive
 
 
@@ -30,7 +31,7 @@ def check_settings(method: Settings) -> None:
     name = type(method).__name__
     positive(name, "rtol", method.rtol)
     if method.rtol < 1e-14:
-        raise ValueError(f"{name}: rtol = {method.rtol:g} is below what double precision can hold; use 1e-14 or more")
+        raise ArgumentError(f"{name}: rtol = {method.rtol:g} is below what double precision can hold; use 1e-14 or more")
     for value in np.atleast_1d(np.asarray(method.atol, dtype=float)):
         positive(name, "atol", float(value))
     for setting in ("step", "first_step", "max_step"):

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from draisine.errors import ArgumentError
 from draisine.records import dataclass
 from draisine.simulation.methods.explicit_tableau import Scheme
 from draisine.simulation.methods.settings import check_settings
@@ -81,4 +82,4 @@ class IDA:
 
 def _check_order(method: str, order: int) -> None:
     if order not in range(1, 6):
-        raise ValueError(f"{method}: max_order must be a whole number from 1 to 5, got {order!r}")
+        raise ArgumentError(f"{method}: max_order must be a whole number from 1 to 5, got {order!r}")

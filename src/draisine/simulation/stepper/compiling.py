@@ -16,6 +16,7 @@ from types import ModuleType
 from typing import Any
 
 from draisine.codegen.jit.engine import compile_ir
+from draisine.errors import CompilationError
 from draisine.numerics import sparse_qr
 from draisine.simulation.stepper import dae_residuals as residuals
 from draisine.simulation.stepper import error_estimates as estimates
@@ -209,7 +210,7 @@ def _check(text: str) -> None:
     needed |= set(re.findall(r"^@(\S+) = external ", text, re.MULTILINE))
     strange = {name for name in needed if not name.startswith("llvm.")} - ALLOWED
     if strange:
-        raise RuntimeError(
+        raise CompilationError(
             f"the compiled stepping loop needs {', '.join(sorted(strange))} at run time; an operation in it can raise an "
             "exception or allocate memory. Write it without."
         )

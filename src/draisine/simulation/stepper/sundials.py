@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.codegen.jit.kernel import Kernel, compile
+from draisine.errors import DependencyError
 from draisine.simulation.methods.implicit_tableau import nested_basis
 from draisine.simulation.methods.sundials import CVODE, IDA
 from draisine.simulation.stepper import layout
@@ -32,15 +33,11 @@ RESTART = 30.0
 TOO_MUCH_ACCURACY, ERROR_FAILURES, CONVERGENCE_FAILURES, SETUP_FAILED, SOLVE_FAILED = -2, -3, -4, -6, -7
 
 
-class NotInstalled(ImportError):
-    """The package that a method needs is not there."""
-
-
 def _solvers() -> Any:
     try:
         import sksundae
     except ImportError:
-        raise NotInstalled(
+        raise DependencyError(
             "CVODE and IDA need the package scikit-sundae, which is not installed: pip install 'draisine[sundials]'. Radau "
             "solves the same problems and is always there"
         ) from None

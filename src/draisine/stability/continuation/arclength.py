@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.model.errors import ModelError
+from draisine.errors import ArgumentError
 from draisine.stability.continuation.curve import Curve, Place
 
 Array = NDArray[np.float64]
@@ -31,7 +31,7 @@ class Steps:
 
     def __post_init__(self) -> None:
         if not (0 < self.least <= self.first <= self.most < np.inf and self.count >= 1 and self.share > 0):
-            raise ModelError(
+            raise ArgumentError(
                 f"steps must fulfil 0 < least ≤ first ≤ most, count ≥ 1 and share > 0; got least = {self.least:g}, "
                 f"first = {self.first:g}, most = {self.most:g}, count = {self.count}, share = {self.share:g}"
             )

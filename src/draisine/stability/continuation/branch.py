@@ -14,16 +14,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from draisine.errors import ArgumentError, SolverError, UnknownNameError
 from draisine.expr.expression import closest
-from draisine.model.errors import ModelError
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.program.equations import Equations
+from draisine.results.base import Result, figure
 from draisine.stability.continuation.arclength import Bound, Steps, Walk, follow
 from draisine.stability.continuation.branch_stability import Complex, eigenvalues, matrices, neutral_count, unstable_count
 from draisine.stability.continuation.curve import Place
@@ -35,7 +37,7 @@ from draisine.stability.singularity_message import what_is_singular
 from draisine.stability.steady import SteadyMotion
 
 if TYPE_CHECKING:
-    import pandas
+    pass
 
 Array = NDArray[np.float64]
 
@@ -65,7 +67,7 @@ class Special:
 
 
 @dataclass(frozen=True, eq=False)
-class Branch:
+class Branch(Result):
     """Steady motions along a curve, in order.
 
     `branch["lean"]` is a column: any state, velocity, input, output, contact force or multiplier, energy, parameter that varies,
@@ -92,7 +94,7 @@ class Branch:
 
     def __getitem__(self, name: str) -> Array:
         if name not in self.columns:
-            raise KeyError(f"{self.model} has no {name!r} along this branch{closest(name, list(self.columns))}")
+            raise UnknownNameError(f"{self.model} has no {name!r} along this branch{closest(name, list(self.columns))}")
         return self.columns[name]
 
     @property
@@ -109,19 +111,19 @@ class Branch:
         choice = point if point is not None else next(iter(self.points(BRANCH_POINT)), None)
         if choice is None or choice.kind != BRANCH_POINT or self._other is None:
             have = ", ".join(f"{p.kind} at {p.over} = {p.value:.6g}" for p in self.special) or "no special point"
-            raise ModelError(f"{self.model}: only at a branch point does another branch cross; this branch has {have}")
+            raise ArgumentError(f"{self.model}: only at a branch point does another branch cross; this branch has {have}")
         return self._other(choice)
 
-    def to_pandas(self) -> pandas.DataFrame:
-        """A table with a row for each point, and the number of modes that grow."""
-        from draisine.results.optional_packages import needed
+    def _table(self) -> Mapping[str, Any]:
+        """A row for each point, and the number of modes that grow."""
+        return {**self.columns, "unstable": self.unstable}
 
-        table: pandas.DataFrame = needed("pandas", "tables").DataFrame({**self.columns, "unstable": self.unstable})
-        return table
+    def _overview(self) -> Mapping[str, Any]:
+        return {"special point": [s.kind for s in self.special], self.over: [s.value for s in self.special]}
 
-    if TYPE_CHECKING:
-
-        def plot(self, *names: str, **options: Any) -> Any: ...
+    def plot(self, *names: str, **options: Any) -> Any:
+        """Named quantities along the branch as a Matplotlib figure; see `draisine.view.plots.branches.branch_figure`."""
+        return figure("plots.branches.branch_figure", {self.model: self}, *names, **options)
 
     def as_data(self) -> dict[str, Any]:
         """Plain numbers and texts, for JSON."""
@@ -192,12 +194,22 @@ class _Following:
         progress: Callable[[int], None] | None,
     ) -> None:
         self.question, self.steps, self.progress, self._asked = question, steps, progress, dict(bounds)
-        self.setting = Setting(question, begin)
-        self.bounds = tuple(
+        self._begin = begin
+
+    @cached_property
+    def setting(self) -> Setting:
+        return Setting(self.question, self._begin)
+
+    @cached_property
+    def bounds(self) -> tuple[Bound, ...]:
+        return tuple(
             Bound(name, *limits, self.setting.reader(name))
-            for name, limits in {question.over: question.between, **bounds}.items()
+            for name, limits in {self.question.over: self.question.between, **self._asked}.items()
             if np.isfinite(limits).any()
         )
+
+    def __reduce__(self) -> tuple[Any, ...]:  # travels with its branch, as the question; compiled programs are made anew
+        return _Following, (self.question, self._begin, self._asked, self.steps, None)
 
     def branch(self) -> Branch:
         curve = self.setting.curve
@@ -205,10 +217,10 @@ class _Following:
         gradient = curve.slopes(y)[2]
         first = curve.correct(y, _forward(curve.slopes(y)[1], gradient))
         if first is None:
-            raise ModelError(f"{self.question.equations.name}: the first steady motion is singular; start beside it")
+            raise SolverError(f"{self.question.equations.name}: the first steady motion is singular; start beside it")
         for bound in self.bounds:
             if bound.passed(first.y) is not None:
-                raise ModelError(
+                raise ArgumentError(
                     f"{self.question.equations.name}: the branch would begin outside its bounds, at {bound.name} = "
                     f"{bound.value(first.y):g}; {bound.name} is to stay between {bound.low:g} and {bound.high:g}"
                 )

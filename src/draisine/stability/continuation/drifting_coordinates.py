@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 import numpy as np
 
-from draisine.model.errors import ModelError
+from draisine.errors import ModelError, SolverError
 from draisine.stability.linearization import Motion
 from draisine.stability.steady import SteadyMotion, ignorable_names
 
@@ -25,6 +25,6 @@ def running_on(begin: SteadyMotion, varied: Collection[str]) -> tuple[str, ...]:
     p = np.where(parameters, begin.p + APART * np.where(begin.p == 0.0, 1.0, begin.p), begin.p)
     try:
         still = ignorable_names(e, Motion(e, begin.x, u, p))
-    except ModelError:  # such values have no motion nearby, so that they tell nothing
+    except (ModelError, SolverError):  # such values have no motion nearby, so that they tell nothing
         return begin.ignorable
     return tuple(name for name in begin.ignorable if name in still)

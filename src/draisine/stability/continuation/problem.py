@@ -9,8 +9,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from draisine.errors import ArgumentError, SolverError
 from draisine.expr.expression import closest
-from draisine.model.errors import ModelError
 from draisine.program.equations import Equations
 from draisine.program.program import Program
 from draisine.stability.continuation.curve import Curve, rank_of
@@ -18,7 +18,7 @@ from draisine.stability.continuation.drifting_coordinates import running_on
 from draisine.stability.continuation.evaluation import Evaluation, columns_of
 from draisine.stability.deviations import deviations_of
 from draisine.stability.linearization import Motion
-from draisine.stability.steady import NoSteadyMotion, SteadyMotion, SteadyProblem, named_values, steady
+from draisine.stability.steady import SteadyMotion, SteadyProblem, named_values, steady
 
 Array = NDArray[np.float64]
 Range = tuple[float, float]
@@ -42,17 +42,17 @@ class Question:
         known = [*self.inputs, *self.all_parameters, *(q.name for q in e.states), *self.outputs]
         for name in (self.over, *self.fixed):
             if name in e.force_outputs:
-                raise ModelError(
+                raise ArgumentError(
                     f"{e.name}: {name!r} needs accelerations and cannot be fixed or varied; bound it (bounds={{…}}) or read "
                     "it from the branch"
                 )
             if name not in known:
-                raise ModelError(f"{e.name} has no parameter, input, state or output of motion {name!r}{closest(name, known)}")
+                raise ArgumentError(f"{e.name} has no parameter, input, state or output of motion {name!r}{closest(name, known)}")
         if self.over in self.fixed:
-            raise ModelError(f"{e.name}: {self.over!r} is what varies along the branch; leave it out of what is fixed")
+            raise ArgumentError(f"{e.name}: {self.over!r} is what varies along the branch; leave it out of what is fixed")
         low, high = self.between
         if not low < high:
-            raise ModelError(f"{e.name}: {self.over!r} is to stay between {low:g} and {high:g}; give the lower number first")
+            raise ArgumentError(f"{e.name}: {self.over!r} is to stay between {low:g} and {high:g}; give the lower number first")
 
     @property
     def inputs(self) -> list[str]:
@@ -86,11 +86,11 @@ class Question:
         tries: list[tuple[dict[str, float], tuple[str, ...]]] = [({**fixed, **own}, self.free), (fixed, self.free)]
         if self.over in (*self.inputs, *self.all_parameters):
             tries.append((fixed, (*self.free, self.over)))
-        problem: NoSteadyMotion | None = None
+        problem: SolverError | None = None
         for wishes, free in tries:
             try:
                 return steady(self.equations, wishes, free=free, near=near, parameters=parameters, inputs=inputs)
-            except NoSteadyMotion as missing:
+            except SolverError as missing:
                 problem = problem or missing
         assert problem is not None
         raise problem
@@ -145,14 +145,14 @@ class Setting:
         _, jacobian, _ = curve.slopes(self.y)
         left = curve.unknowns - rank_of(jacobian)
         if left == 0:
-            raise ModelError(
+            raise ArgumentError(
                 f"{e.name}: this steady motion stands alone, {self.question.over!r} cannot vary; leave an input or parameter "
                 "free, or fix fewer quantities"
             )
         if left > 1 and self._left_nearby() > 1:
             null = np.linalg.svd(jacobian)[2][-left:]
             moving = [n for n, share in zip(self._names(), np.linalg.norm(null, axis=0), strict=True) if share > 0.05]
-            raise ModelError(
+            raise ArgumentError(
                 f"{e.name}: {left} quantities can vary at once here ({', '.join(moving)} with them), so that steady motions are "
                 f"no single branch; fix {left - 1} more (fix={{…}}) or leave fewer free"
             )
@@ -207,5 +207,5 @@ class Setting:
             return self.watched
         known = self.motion(self.y).values
         if name not in known:
-            raise ModelError(f"{self.question.equations.name} has no {name!r} to bound{closest(name, list(known))}")
+            raise ArgumentError(f"{self.question.equations.name} has no {name!r} to bound{closest(name, list(known))}")
         return lambda y: self.motion(y).values[name]

@@ -6,17 +6,18 @@ All derivatives, that by the parameter too, are exact: tangents are the null vec
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from draisine.errors import ArgumentError, ModelError, SolverError
 from draisine.expr.expression import closest
-from draisine.model.errors import ModelError
+from draisine.results.base import Result, figure
 from draisine.stability.periodic.cycle import Cycle, made
-from draisine.stability.periodic.shooting import NoCycle, Shot, closed, shot
+from draisine.stability.periodic.shooting import Shot, closed, shot
 
 Array = NDArray[np.float64]
 
@@ -25,9 +26,11 @@ SHORTEST = 1e-3  # part of the first step below which the way is given up
 ROUNDS = 8
 BEND = 0.8  # least cosine between the tangents before and after a step
 
+SHOWN = 2  # quantities that are drawn besides the period, when none are named
+
 
 @dataclass(frozen=True, eq=False)
-class CycleBranch:
+class CycleBranch(Result):
     """Periodic motions along a parameter, in the order of the way."""
 
     parameter: str
@@ -61,9 +64,18 @@ class CycleBranch:
                 found.append(float(values[i] + (before + after) ** 2 / (8 * (before - after))))
         return tuple(found)
 
-    if TYPE_CHECKING:  # attached by `draisine.view.drawn.cycles`, since pictures are drawn elsewhere
+    def _table(self) -> Mapping[str, Any]:
+        return {self.parameter: self.values, "period": self.periods, "stable": list(self.stable)}
 
-        def plot(self, *names: str, **options: Any) -> Any: ...
+    def plot(self, *names: str, **options: Any) -> Any:
+        """Period and amplitudes along the parameter; see `draisine.view.plots.periodic`."""
+        e, ignorable = self.cycles[0].equations, self.cycles[0].ignorable
+        units = {q.name: q.unit for q in (*e.states, *e.outputs, *e.parameters)}
+        chosen = names or [c.name for c in e.coordinates if c.name not in ignorable][:SHOWN]
+        told = {"period": ("s", self.periods)}
+        told |= {f"amplitude of {name}": (units.get(name, ""), self.amplitudes(name)) for name in chosen}
+        over = (self.parameter, units.get(self.parameter, ""))
+        return figure("plots.periodic.family_figure", over, self.values, self.stable, told, **options)
 
     def __str__(self) -> str:
         first, last = self.values[0], self.values[-1]
@@ -82,10 +94,10 @@ def follow_cycle(
     """
     known = [q.name for q in cycle.equations.parameters]
     if parameter not in known:
-        raise ModelError(f"{cycle.equations.name} has no parameter {parameter!r} to follow{closest(parameter, known)}")
+        raise ArgumentError(f"{cycle.equations.name} has no parameter {parameter!r} to follow{closest(parameter, known)}")
     size = abs(to - cycle.parameters[parameter])
     if size == 0.0:
-        raise ModelError(f"{cycle.equations.name}: {parameter} = {to:g} already; follow the motion to another value")
+        raise ArgumentError(f"{cycle.equations.name}: {parameter} = {to:g} already; follow the motion to another value")
     flow = replace(cycle.shot.flow, parameter=parameter, size=size)
     begun = cycle.shot
     nodes = [flow.node(begun.time(i), node.x, begun.p) for i, node in enumerate(begun.nodes)]
@@ -157,7 +169,7 @@ class _Walk:
                 predicted = self.now.taken(self._length * self._tangent)
                 found = closed(predicted, 1e-8, ROUNDS, row, np.zeros(1))
                 tangent = self._along(found, self._tangent)
-            except (NoCycle, ModelError):
+            except (ModelError, SolverError):
                 self._length /= 2
                 continue
             if float((self._weights**2 * tangent) @ self._tangent) < BEND:

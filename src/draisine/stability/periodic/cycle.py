@@ -18,13 +18,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.model.errors import ModelError
+from draisine.errors import ArgumentError, SolverError
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.program.equations import Equations
 from draisine.program.linear_solve import Solved
 from draisine.program.program import Program
 from draisine.results.assembly import assemble
+from draisine.results.base import Result, figure
 from draisine.results.status import Ending
 from draisine.results.trajectory import Trajectory
 from draisine.simulation.methods.method import Method
@@ -38,6 +39,9 @@ from draisine.stability.periodic.flow import FINE, Flow, projected, well_told
 from draisine.stability.periodic.shooting import PERIOD, Conditions, Shot, closed, locates, shot
 from draisine.stability.steady import ignorable_at
 
+if TYPE_CHECKING:
+    import pandas
+
 Array = NDArray[np.float64]
 
 LOOKS = 5  # states along the first guess at which it is seen which coordinates do not matter
@@ -49,7 +53,7 @@ STILL = 1e-4  # a motion that moves less than this part of what it began with ha
 
 
 @dataclass(frozen=True, eq=False)
-class Cycle:
+class Cycle(Result):
     """A periodic motion, found by shooting, with what becomes of deviations from it."""
 
     shot: Shot
@@ -123,9 +127,17 @@ class Cycle:
         values = self._fine[name][:-1]
         return 0.5 * (_peak(values) + _peak(-values))
 
-    if TYPE_CHECKING:  # attached by `draisine.view.drawn.cycles`, since pictures are drawn elsewhere
+    def _overview(self) -> Mapping[str, Any]:
+        sizes = np.abs(self.multipliers)
+        return {"Floquet multiplier": self.multipliers, "modulus": sizes, "exponent": self.exponents}
 
-        def plot(self, *names: str, **options: Any) -> Any: ...
+    def to_pandas(self) -> pandas.DataFrame:
+        """One period; see `Trajectory.to_pandas`."""
+        return self.trajectory.to_pandas()
+
+    def plot(self, *names: str, **options: Any) -> Any:
+        """One period, and the Floquet multipliers; see `draisine.view.plots.periodic`."""
+        return figure("plots.periodic.cycle_figure", self.trajectory, self.multipliers, names, **options)
 
     def as_data(self) -> dict[str, Any]:
         """Plain numbers and texts, for JSON."""
@@ -190,27 +202,27 @@ def limit_cycle(
     dynamics = e.explicit
     driven = _depends_on_time(dynamics) if forced is None else forced
     if driven and period is None:
-        raise ModelError(f"{e.name} depends on time, so that its period is that of what drives it: give period=…")
+        raise ArgumentError(f"{e.name} depends on time, so that its period is that of what drives it: give period=…")
     x = motion.x
     if settle > 0.0:
         x, found = _settled(e, x, u, p, settle, method)
         period = found if period is None else period
     if period is None or not (np.isfinite(period) and period > 0.0):
-        raise ModelError(f"{e.name}: give a guess for the period, or seconds in which to settle; got period={period!r}")
+        raise ArgumentError(f"{e.name}: give a guess for the period, or seconds in which to settle; got period={period!r}")
     fixed = dict(fix or {})
     asked = tuple(dict.fromkeys((*states, *(name for name in fixed if name != PERIOD))))
     guess = _integrated(e, x, u, p, period, max(4 * nodes, 32) + 1, method)
     flow, ignorable = _flow(e, guess, u, p, asked, method)
     for name in asked:
         if name not in flow.names:
-            raise ModelError(f"{e.name}: nothing depends on {name!r}, so that it need not return and cannot be fixed")
+            raise ArgumentError(f"{e.name}: nothing depends on {name!r}, so that it need not return and cannot be fixed")
     grown = np.zeros(len(flow.names))
     for name, value in (advance or {}).items():
         if name not in flow.names:
-            raise ModelError(f"{e.name}: {name!r} is none of the deviations that must return ({', '.join(flow.names)})")
+            raise ArgumentError(f"{e.name}: {name!r} is none of the deviations that must return ({', '.join(flow.names)})")
         grown[flow.names.index(name)] = value
     if PERIOD in fixed and driven:
-        raise ModelError(f"{e.name} depends on time: its period is what was given and cannot be fixed besides")
+        raise ArgumentError(f"{e.name} depends on time: its period is what was given and cannot be fixed besides")
     places = np.linspace(0, len(guess) - 1, nodes + 1).round().astype(int)[:-1]
     begun = [flow.node(period * i / nodes, projected(e, 0.0, guess[k], u, p), p) for i, k in enumerate(places)]
     conditions = Conditions(not driven, fixed, grown, locates(flow, fixed, begun[0]))
@@ -222,7 +234,7 @@ def made(found: Shot, ignorable: tuple[str, ...]) -> Cycle:
     flow = found.flow
     rate = found.nodes[0].rates if found.conditions.autonomous else None
     if rate is not None and float(np.linalg.norm(rate / flow.scales)) * found.period < STILL:
-        raise ModelError(f"{flow.equations.name}: the search ended in a motion at rest; start farther away from it")
+        raise SolverError(f"{flow.equations.name}: the search ended in a motion at rest; start farther away from it")
     return Cycle(found, floquet(found.monodromy, found.period, rate, flow.scales), ignorable)
 
 
@@ -262,7 +274,7 @@ def _flow(
 def _integrated(e: Equations, x: Array, u: Array, p: Array, until: float, samples: int, method: Method) -> Array:
     run = integrate(e, x, until, parameters=p, inputs=u, method=method, samples=np.linspace(0.0, until, samples))
     if run.status.kind != Ending.FINISHED:
-        raise ModelError(f"{e.name}: the first guess does not move on for {until:g} s: {run.status}")
+        raise SolverError(f"{e.name}: the first guess does not move on for {until:g} s: {run.status}")
     return run.states
 
 

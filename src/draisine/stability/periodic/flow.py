@@ -15,7 +15,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.model.errors import ModelError
+from draisine.errors import SolverError, UnknownNameError
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.program.equations import Equations
@@ -90,7 +90,7 @@ class Flow:
         """What is known at a state without moving on."""
         slopes = deviations_of(self.equations, self.asked).slopes(t, x[None], self.u[None], p[None])
         if not all(np.isfinite(a).all() for a in (slopes.by_state, slopes.names, slopes.constraints)):
-            raise ModelError(
+            raise SolverError(
                 f"{self.equations.name}: its derivatives are not finite at t = {t:g} s; the motion is singular there"
             )
         chosen = [self.naming.chosen[i] for i in self._kept]
@@ -126,7 +126,7 @@ class Flow:
             samples=[t + duration],
         ).run
         if run.status.kind != Ending.FINISHED:
-            raise ModelError(f"{self.equations.name}: the motion ends before its period is over: {run.status}")
+            raise SolverError(f"{self.equations.name}: the motion ends before its period is over: {run.status}")
         n, count = len(node.x), len(self._directions)
         end = run.final_state[:n]
         carried = run.final_state[n:].reshape(count, n).T[: self._own]
@@ -215,7 +215,7 @@ class Transition:
         places = []
         for name in key:
             if name not in self.names:
-                raise KeyError(f"{self.model} has no deviation {name!r} here; it has {', '.join(self.names)}")
+                raise UnknownNameError(f"{self.model} has no deviation {name!r} here; it has {', '.join(self.names)}")
             places.append(self.names.index(name))
         return float(self.matrix[places[0], places[1]])
 

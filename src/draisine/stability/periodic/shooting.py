@@ -18,7 +18,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.model.errors import ModelError
+from draisine.errors import ModelError, SolverError
 from draisine.stability.periodic.flow import Flow, Node, Passage
 
 Array = NDArray[np.float64]
@@ -175,14 +175,6 @@ def locates(flow: Flow, fixed: Mapping[str, float], first: Node) -> bool:
     return bool(np.abs(rate[held]).max(initial=0.0) > TRANSVERSAL * float(np.linalg.norm(rate)))
 
 
-class NoCycle(ModelError):
-    """No periodic motion was found; `nearest` is where the search ended."""
-
-    def __init__(self, text: str, nearest: Shot) -> None:
-        super().__init__(text)
-        self.nearest = nearest
-
-
 def closed(begin: Shot, accuracy: float, rounds: int, further: Array | None = None, target: Array | None = None) -> Shot:
     """Newton's method until the motion closes to `accuracy` of its size, or to what integration leaves.
 
@@ -199,7 +191,7 @@ def closed(begin: Shot, accuracy: float, rounds: int, further: Array | None = No
         while True:
             try:
                 trial = now.taken(part * step)
-            except ModelError:
+            except (ModelError, SolverError):
                 trial = None
             if trial is not None and (trial.error < now.error or trial.error <= accuracy):
                 break
@@ -207,11 +199,11 @@ def closed(begin: Shot, accuracy: float, rounds: int, further: Array | None = No
             if part < SMALLEST:
                 if now.error <= 1e2 * accuracy:
                     return now
-                raise NoCycle(_failure(now), now)
+                raise SolverError(_failure(now), nearest=now)
         now, way = trial, way + part * step
     if now.error <= accuracy:
         return now
-    raise NoCycle(_failure(now), now)
+    raise SolverError(_failure(now), nearest=now)
 
 
 def _failure(now: Shot) -> str:

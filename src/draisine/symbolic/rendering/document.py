@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import Any
 
 from draisine.dynamics.derive import derive
-from draisine.model.errors import ModelError
+from draisine.errors import ModelError
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.program.equations import Equations

@@ -10,6 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import ClassVar
 
+from draisine.errors import ArgumentError
 from draisine.expr.expression import Call, Expr, Name, Number
 from draisine.symbolic.rendering.symbol_names import latex_name
 
@@ -71,7 +72,7 @@ def _written(expression: Expr, hand: Hand) -> tuple[str, int]:
     if isinstance(expression, Name):
         return hand.name(expression.identifier), ATOM
     if not isinstance(expression, Call):
-        raise TypeError(f"{type(expression).__name__} is no expression; use Number, Name or Call")
+        raise ArgumentError(f"{type(expression).__name__} is no expression; use Number, Name or Call")
     function, arguments = expression.function, expression.arguments
 
     def part(argument: Expr, least: int) -> str:

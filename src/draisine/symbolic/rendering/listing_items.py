@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from draisine.errors import ArgumentError
 from draisine.expr.expression import FLOAT_FUNCTIONS, Expr, evaluate, names
 
 Functions = Mapping[str, Callable[..., float]]
@@ -85,7 +86,7 @@ def _solve(section: Section, known: Mapping[str, float], functions: Functions) -
     nothing = {**known, **dict.fromkeys(unknowns, 0.0)}
     matrix = np.zeros((len(unknowns), len(unknowns)))
     if len(section.balances) != len(unknowns):
-        raise ValueError(
+        raise ArgumentError(
             f"{section.title!r}: {len(section.balances)} equations cannot be solved for {len(unknowns)} unknowns "
             f"({', '.join(unknowns)})"
         )

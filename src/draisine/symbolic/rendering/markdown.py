@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from draisine.errors import DataError
 from draisine.expr.expression import parse
 from draisine.symbolic.rendering.document import Document
 from draisine.symbolic.rendering.listing_items import Assignment, Balance, Section, unknowns_of
@@ -63,7 +64,7 @@ def read_markdown(text: str, arguments: Sequence[str] = ()) -> list[Section]:
         elif inside in (FENCE, SOLVED):
             left, sign, rest = line.partition(" = ")
             if not sign:
-                raise ValueError(f"a line of the listing reads 'name = formula', got {line!r}")
+                raise DataError(f"a line of the listing reads 'name = formula', got {line!r}")
             right, _, meaning = rest.partition("  # ")
             lines.append((left.strip(), right, meaning.strip()))
     return found

@@ -14,8 +14,8 @@ from typing import Any
 
 import casadi as ca
 
+from draisine.errors import ModelError
 from draisine.expr.expression import Call, Expr, Name, Number
-from draisine.model.errors import ModelError
 from draisine.program import opcodes as op
 from draisine.program.program import Program
 from draisine.symbolic.rendering.listing_items import Assignment

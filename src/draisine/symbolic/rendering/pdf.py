@@ -7,6 +7,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
+from draisine.errors import ToolError
 from draisine.symbolic.rendering.document import Document
 from draisine.symbolic.rendering.latex import latex
 
@@ -20,15 +21,11 @@ ENGINES = {
 SECONDS = 300
 
 
-class NoEngine(OSError):
-    """There is no LaTeX here; the message says what to do."""
-
-
 def typeset(doc: Document) -> bytes:
     """The document as PDF."""
     engine = next((name for name in ENGINES if shutil.which(name)), None)
     if engine is None:
-        raise NoEngine(
+        raise ToolError(
             f"a PDF needs LaTeX, and none of {', '.join(ENGINES)} is installed; install one (on Debian and Ubuntu: apt install "
             "texlive-latex-base), or take --format html: one file with the same contents, which any browser prints to PDF"
         )
@@ -48,8 +45,8 @@ def _run(engine: str, source: Path) -> None:
     try:
         done = subprocess.run(command, cwd=source.parent, capture_output=True, timeout=SECONDS, stdin=subprocess.DEVNULL)
     except subprocess.TimeoutExpired:
-        raise OSError(f"{engine} took longer than {SECONDS} s; take --format latex and see what it does") from None
+        raise ToolError(f"{engine} took longer than {SECONDS} s; take --format latex and see what it does") from None
     if done.returncode:
         said = (done.stdout + done.stderr).decode(errors="replace").splitlines()
         errors = [line for line in said if line.startswith(("!", "error", "l."))] or said[-5:]
-        raise OSError(f"{engine} failed: {' '.join(errors[:4])}; take --format latex to see the source")
+        raise ToolError(f"{engine} failed: {' '.join(errors[:4])}; take --format latex to see the source")

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from draisine.model.errors import ModelError
+from draisine.errors import ArgumentError, ModelError
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.symbolic.rendering.matrix_programs import Matrices, written_out
@@ -64,7 +64,7 @@ def symbolic(model: Model | System, limit: int | None = LIMIT) -> SymbolicEquati
     (Matrix([[l**2*m]]), Matrix([[g*l*m*sin(theta)]]))
     """
     if not isinstance(model, Model | System):
-        raise TypeError(
+        raise ArgumentError(
             f"symbolic takes a Model, got {type(model).__name__}; equations that were typed by hand are in symbols already"
         )
     return SymbolicEquations(Matrices(model.freeze() if isinstance(model, Model) else model), limit)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from draisine.errors import ArgumentError, ToolError
 from draisine.results.files import replacing
 from draisine.view.film.gif import write_gif
 from draisine.view.plots.labels import with_unit, words
@@ -31,7 +32,9 @@ def write(film: Animation, target: Path) -> None:
     """Write the film by its suffix; see `Animation.save`."""
     suffix = target.suffix.lower()
     if suffix == ".mp4" and shutil.which("ffmpeg") is None:
-        raise OSError("writing .mp4 needs the program ffmpeg, which is not installed; install it, or save as .gif, .png or .html")
+        raise ToolError(
+            "writing .mp4 needs the program ffmpeg, which is not installed; install it, or save as .gif, .png or .html"
+        )
     {".gif": _gif, ".mp4": _mp4, ".png": _sequence}[suffix](film, target)
 
 
@@ -40,7 +43,7 @@ def picture(film: Animation, time: float, *, width: float = PAGE) -> Figure:
     take = film.takes[0]
     low, high = sorted((float(take.times[0]), float(take.times[-1])))
     if not low <= time <= high:
-        raise ValueError(f"the film of {film.title!r} covers {low:g} s to {high:g} s; {time:g} s is not inside")
+        raise ArgumentError(f"the film of {film.title!r} covers {low:g} s to {high:g} s; {time:g} s is not inside")
     return _figure(film, int(np.argmin(np.abs(take.times - time))), width)
 
 
@@ -126,4 +129,4 @@ def _mp4(film: Animation, target: Path) -> None:
                 ["ffmpeg", *given, "-movflags", "+faststart", str(draft)], capture_output=True, text=True, check=False
             )
             if done.returncode:
-                raise OSError(f"ffmpeg could not write {target.name!r}: {done.stderr.strip()[-400:]}")
+                raise ToolError(f"ffmpeg could not write {target.name!r}: {done.stderr.strip()[-400:]}")

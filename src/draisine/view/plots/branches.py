@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from draisine.errors import ArgumentError
 from draisine.view.plots.labels import with_unit, words
 from draisine.view.plots.style import COLOURS, FAINT, INK, PAGE, style
 
@@ -98,7 +99,7 @@ def branch_figure(
     Lines are full where no mode grows and dashed where one does; `values` writes what varies beside special points.
     """
     if not branches:
-        raise ValueError("there is no branch to draw")
+        raise ArgumentError("there is no branch to draw")
     one = next(iter(branches.values()))
     across = against or one.over
     shown = names or tuple(n for n in ("lean", "steer") if n in one.columns) or _most_telling(one)

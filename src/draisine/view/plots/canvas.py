@@ -12,6 +12,7 @@ from pathlib import Path
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from draisine.errors import ArgumentError
 from draisine.results.files import replacing
 from draisine.view.plots.style import style
 
@@ -48,6 +49,6 @@ def write(figure: Figure, path: str | os.PathLike[str]) -> None:
     target = Path(path)
     suffix = target.suffix.lower()
     if suffix not in _METADATA:
-        raise ValueError(f"unknown kind of figure file {target.name!r}: the suffix {suffix!r} is none of .png, .svg and .pdf")
+        raise ArgumentError(f"unknown kind of figure file {target.name!r}: the suffix {suffix!r} is none of .png, .svg and .pdf")
     with replacing(target) as draft, style():
         figure.savefig(draft, format=suffix[1:], metadata=_METADATA[suffix])

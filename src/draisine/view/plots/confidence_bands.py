@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,8 +17,7 @@ Reals = NDArray[np.float64]
 WIDE = 1.96  # standard deviations on either side: 95 % of a normal distribution
 
 
-@dataclass(frozen=True, eq=False)
-class Band:
+class Band(NamedTuple):
     """One quantity: its estimates and their standard deviations, and where known what was measured, and the truth."""
 
     name: str
@@ -32,12 +30,13 @@ class Band:
     truth: tuple[Reals, Reals] | None = None  # its own instants, and values
 
 
-def bands(panels: Sequence[Sequence[Band]], width: float = PAGE) -> Any:
+def bands(panels: Sequence[Sequence[tuple[Any, ...]]], width: float = PAGE) -> Any:
     """Panels below each other, each with the estimates of one quantity, 95 % bands, data as dots and the truth in black."""
     with style():
         drawing = Drawing(figsize=(width, 0.3 * width * len(panels)), layout="constrained")
         axes = drawing.subplots(len(panels), 1, squeeze=False, sharex=True)[:, 0]
-        for axis, panel in zip(axes, panels, strict=True):
+        for axis, given in zip(axes, panels, strict=True):
+            panel = [Band(*each) for each in given]
             first = panel[0]
             if first.measured is not None:
                 axis.plot(first.time, first.measured, ".", ms=2, color="0.6", label="measured")

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from draisine.errors import ArgumentError
 from draisine.results.trajectory import Trajectory
 from draisine.view.plots.labels import label_values, legend_above, mark_events, set_calm_limits, set_time_axis
 from draisine.view.plots.style import COLOURS, PAGE, style
@@ -68,7 +69,7 @@ def friction_needed(run: Trajectory, *, width: float = PAGE) -> Figure:
 def _names(run: Trajectory, suffix: str) -> list[str]:
     names = [name for name in run.names() if name.endswith(suffix)]
     if not names:
-        raise ValueError(f"the run of {run.model!r} has no wheels to draw: no channel ends in {suffix}")
+        raise ArgumentError(f"the run of {run.model!r} has no wheels to draw: no channel ends in {suffix}")
     return names
 
 

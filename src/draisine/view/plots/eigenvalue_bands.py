@@ -25,7 +25,7 @@ def eigenvalue_bands(
     width: float = PAGE,
 ) -> Figure:
     """The figure of `eigenvalues_against`, each curve with its band, each critical speed (what, value, deviation) as a strip."""
-    drawing = eigenvalues_against(speeds, eigenvalues, names, "speed [m/s]", width=width)
+    drawing = eigenvalues_against(speeds, eigenvalues, names, ("speed", "m/s"), width=width)
     axes = drawing.axes[0]
     low, high = axes.get_ylim()
     modes = list(dict.fromkeys(name.rstrip("*") for name in names))

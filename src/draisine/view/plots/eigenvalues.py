@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from draisine.view.plots.labels import with_unit, words
 from draisine.view.plots.style import COLOURS, PAGE, style
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ def eigenvalues_against(
     values: NDArray[np.float64],
     eigenvalues: NDArray[np.complex128],
     names: Sequence[str],
-    over: str,
+    over: tuple[str, str],
     critical: Sequence[tuple[str, float]] = (),
     *,
     width: float = PAGE,
@@ -43,7 +44,7 @@ def eigenvalues_against(
             low = (place, 0.02)
             axes.annotate(kind, low, xycoords=("data", "axes fraction"), rotation=90, va="bottom", ha="right", fontsize=8)
         axes.axhline(0.0, color="0.3", lw=0.8)
-        axes.set_xlabel(over)
+        axes.set_xlabel(with_unit(words(over[0]), over[1]))
         axes.set_ylabel("eigenvalue [1/s]")
         axes.margins(x=0)
         axes.set_ylim(*_window(eigenvalues))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from draisine.errors import ArgumentError
 from draisine.results.trajectory import KINETIC, POTENTIAL, TOTAL, WORK, Trajectory
 from draisine.view.plots.labels import label_values, legend_above, mark_events, set_calm_limits, set_time_axis
 from draisine.view.plots.style import COLOURS, PAGE, style
@@ -30,7 +31,7 @@ def energy(run: Trajectory, *, width: float = PAGE) -> Figure:
     """
     balance, scale = run.energy_balance, run.energy_scale
     if balance is None or scale is None:
-        raise ValueError(f"the run of {run.model!r} has no energy: it is not a mechanical system")
+        raise ArgumentError(f"the run of {run.model!r} has no energy: it is not a mechanical system")
     with style():
         from draisine.view.plots.canvas import panels
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from draisine.errors import ArgumentError
 from draisine.results.channel import Group
 from draisine.results.trajectory import Trajectory
 from draisine.view.plots.labels import (
@@ -76,7 +77,7 @@ def _default_names(run: Trajectory) -> tuple[str, ...]:
     states = run.names(Group.COORDINATES) + run.names(Group.VELOCITIES)
     names = run.names(Group.OUTPUTS) or states or run.names()
     if not names:
-        raise ValueError(f"the run of {run.model!r} has no channels to plot")
+        raise ArgumentError(f"the run of {run.model!r} has no channels to plot")
     return names
 
 
@@ -85,7 +86,7 @@ def _by_unit(run: Trajectory, names: Sequence[str]) -> list[list[str]]:
     groups: dict[tuple[str, bool], list[str]] = {}
     strange = [name for name in names if not isinstance(name, str)]
     if strange:
-        raise TypeError(f"names are given one by one, plot(run, 'speed', 'lean'); got {strange[0]!r}")
+        raise ArgumentError(f"names are given one by one, plot(run, 'speed', 'lean'); got {strange[0]!r}")
     for name in dict.fromkeys(names):
         channel = run.channel(name)
         groups.setdefault((channel.unit, channel.group is Group.RESIDUALS), []).append(name)

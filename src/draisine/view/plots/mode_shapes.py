@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from draisine.errors import ArgumentError
 from draisine.view.plots.style import COLOURS, COLUMN, style
 from draisine.view.scene.scene import Poses, Scene
 
@@ -75,9 +76,9 @@ def film(
     """Write the frames as a moving picture that repeats (.gif), shown over so many seconds; complete or not at all."""
     target = Path(path)
     if target.suffix.lower() != ".gif":
-        raise ValueError(f"unknown kind of film {target.name!r}: the suffix must be .gif")
+        raise ArgumentError(f"unknown kind of film {target.name!r}: the suffix must be .gif")
     if not frames:
-        raise ValueError("a film needs at least one frame")
+        raise ArgumentError("a film needs at least one frame")
     from draisine.view.film.gif import write_gif
     from draisine.view.scene.sketch import sketch
 

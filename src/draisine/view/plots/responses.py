@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from draisine.errors import ArgumentError
 from draisine.results.linear import LinearModel, python_control
 from draisine.view.plots.labels import legend_above, words
 from draisine.view.plots.style import COLOURS, INK, PAGE, style
@@ -106,7 +107,7 @@ def _frequencies(linear: LinearModel, frequencies: ArrayLike | None) -> NDArray[
     if frequencies is not None:
         omega = np.asarray(frequencies, dtype=float)
         if omega.ndim != 1 or len(omega) < 2 or not np.all(omega > 0):
-            raise ValueError(f"frequencies must be two or more positive numbers in rad/s, got {frequencies!r}")
+            raise ArgumentError(f"frequencies must be two or more positive numbers in rad/s, got {frequencies!r}")
         return omega
     sizes = np.abs(linear.eigenvalues)
     own = sizes[sizes > 1e-6 * max(float(sizes.max(initial=0.0)), 1e-300)]

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from draisine.results.optional_packages import needed
+from draisine.errors import needed
 
 # Widths in inches: one column of a two-column journal, and the full text width.
 COLUMN, PAGE = 3.5, 7.2

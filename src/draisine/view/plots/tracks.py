@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from draisine.errors import ArgumentError, UnknownNameError
 from draisine.results.trajectory import Trajectory
 from draisine.view.plots.labels import legend_above, words
 from draisine.view.plots.style import COLOURS, INK, PAGE, style
@@ -32,7 +33,9 @@ def path(run: Trajectory, points: Sequence[str] | None = None, *, snapshots: flo
     evenly spaced at constant speed.
     """
     if snapshots is not None and not snapshots > 0:
-        raise ValueError(f"snapshots is the time between two drawings of the vehicle in seconds, got {snapshots}; None for none")
+        raise ArgumentError(
+            f"snapshots is the time between two drawings of the vehicle in seconds, got {snapshots}; None for none"
+        )
     tracks = _tracks(run, points)
     with style():
         from draisine.view.plots.canvas import panels
@@ -60,7 +63,7 @@ def _tracks(run: Trajectory, points: Sequence[str] | None) -> dict[str, NDArray[
     visible = {stem: track[np.isfinite(track).all(axis=1)] for stem, track in found.items()}
     empty = [stem for stem, track in visible.items() if not len(track)]
     if empty:
-        raise ValueError(f"the point {empty[0]!r} of {run.model!r} has no finite position to draw")
+        raise ArgumentError(f"the point {empty[0]!r} of {run.model!r} has no finite position to draw")
     return visible
 
 
@@ -73,7 +76,7 @@ def _stem(run: Trajectory, point: str) -> str:
         if all(name in run for name in _axes_of(stem)):
             return stem
     known = ", ".join(_candidates(run)) or "none"
-    raise KeyError(f"the run of {run.model!r} has no {point}_x and {point}_y to draw; points it has: {known}")
+    raise UnknownNameError(f"the run of {run.model!r} has no {point}_x and {point}_y to draw; points it has: {known}")
 
 
 def _candidates(run: Trajectory) -> list[str]:
@@ -87,7 +90,7 @@ def _all_points(run: Trajectory) -> list[str]:
         return contacts or candidates
     if "x" in run and "y" in run:
         return [""]
-    raise ValueError(f"the run of {run.model!r} has no points to draw: no pair of channels ends in _x and _y")
+    raise ArgumentError(f"the run of {run.model!r} has no points to draw: no pair of channels ends in _x and _y")
 
 
 def _colours(count: int) -> list[str]:

@@ -99,7 +99,7 @@ def _size(subject: Subject) -> dict[str, str]:
 
 
 def _picture(subject: Subject, system: System) -> list[str]:
-    from draisine.view.presentation import draw
+    from draisine.view.drawing import draw
 
     return figure(
         draw(system, subject.wanted.start or None) if not _moving(subject) else draw(system),

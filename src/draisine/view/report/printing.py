@@ -8,18 +8,10 @@ import subprocess
 import tempfile
 from pathlib import Path
 
+from draisine.errors import ToolError
+
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "microsoft-edge")
 _PATIENCE = 180  # seconds
-
-
-class NoBrowser(OSError):
-    """There is no browser that prints."""
-
-    def __str__(self) -> str:  # OSError with one argument prints it as it is
-        return (
-            "printing a PDF needs Chromium (or Chrome), which was not found on the path; install it (apt-get install chromium, "
-            "brew install chromium, winget install chromium), or open the HTML page in any browser and print it to a file"
-        )
 
 
 def browser() -> str | None:
@@ -31,7 +23,10 @@ def as_pdf(page: str) -> bytes:
     """The page as a browser prints it."""
     program = browser()
     if program is None:
-        raise NoBrowser
+        raise ToolError(
+            "printing a PDF needs Chromium (or Chrome), which was not found on the path; install it (apt-get install chromium, "
+            "brew install chromium, winget install chromium), or open the HTML page in any browser and print it to a file"
+        )
     with tempfile.TemporaryDirectory(prefix="draisine-") as folder:
         source, target = Path(folder) / "page.html", Path(folder) / "page.pdf"
         source.write_text(page, encoding="utf-8")
@@ -41,5 +36,5 @@ def as_pdf(page: str) -> bytes:
             command.append("--no-sandbox")  # Chromium refuses to run as root otherwise; the page is our own
         done = subprocess.run([*command, source.as_uri()], capture_output=True, text=True, check=False, timeout=_PATIENCE)
         if not target.exists():
-            raise OSError(f"{Path(program).name} printed nothing: {done.stderr.strip()[-400:] or f'status {done.returncode}'}")
+            raise ToolError(f"{Path(program).name} printed nothing: {done.stderr.strip()[-400:] or f'status {done.returncode}'}")
         return target.read_bytes()

@@ -10,6 +10,7 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
+from draisine.errors import ArgumentError
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.program.equations import Equations
@@ -72,7 +73,7 @@ class Report:
 
             content = as_pdf(self.html(on_paper=True))
         else:
-            raise ValueError(f"unknown kind of report {target.name!r}: the suffix {suffix!r} is neither .html nor .pdf")
+            raise ArgumentError(f"unknown kind of report {target.name!r}: the suffix {suffix!r} is neither .html nor .pdf")
         with replacing(target) as draft:
             draft.write_bytes(content)
 
@@ -122,10 +123,10 @@ def report(
     from draisine.stability.steady_family import sweep_values
 
     if not until > 0:
-        raise ValueError(f"until is how long the sample ride lasts in seconds, got {until}")
+        raise ArgumentError(f"until is how long the sample ride lasts in seconds, got {until}")
     swept = {name: sweep_values(name, values) for name, values in (over or {}).items()}
     if len(swept) > 1:
-        raise ValueError(f"over is one quantity with its values, e.g. {{'speed': np.linspace(0, 10, 101)}}; got {len(swept)}")
+        raise ArgumentError(f"over is one quantity with its values, e.g. {{'speed': np.linspace(0, 10, 101)}}; got {len(swept)}")
     subject = Subject.of(model, parameters, Wanted(dict(start or {}), float(until), swept, film, called))
     return _Writer(subject, f"draisine {__version__}", progress).report()
 

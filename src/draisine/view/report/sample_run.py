@@ -7,10 +7,10 @@ from functools import cached_property
 
 import numpy as np
 
+from draisine.errors import StartError
 from draisine.program.dae_residual import Implicit
 from draisine.results.channel import Group
 from draisine.results.trajectory import Trajectory
-from draisine.simulation.initial.result import InconsistentStart
 from draisine.view.plots.labels import words
 from draisine.view.report.chapter import Told
 from draisine.view.report.markup import counted, figure, number, paragraph, say, table
@@ -45,7 +45,7 @@ class Riding:
             self.start, self.why = start, why
             try:
                 found = self._simulated()
-            except InconsistentStart as refused:
+            except StartError as refused:
                 problem = refused
                 continue
             if _moves(found) and (why != _PUSHED or _moves(found, Group.VELOCITIES)):
@@ -116,7 +116,7 @@ def ride(riding: Riding) -> Told:
 
 def film(riding: Riding) -> list[str]:
     """The ride as a film that plays inside the page, folded away until it is asked for."""
-    from draisine.view.drawn.films import animate
+    from draisine.view.film.animate import animate
 
     run = riding.run
     charts = [name for name in _TELLING if name in run and float(np.ptp(run[name])) > _STILL][:3]

@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.model.errors import ModelError
+from draisine.errors import DraisineError
 from draisine.program.dae_residual import Implicit
 from draisine.results.linear import LinearModel
 from draisine.stability.critical import Critical
@@ -44,12 +44,12 @@ class Lasting:
             if first.eigenvalues.shape[1] and not _told(first):
                 wider = (self._modes("speed", factor * SPEEDS) for factor in _WIDER)
                 return next((found for found in wider if _told(found)), first)
-        except (ModelError, ValueError, np.linalg.LinAlgError) as problem:
+        except (DraisineError, np.linalg.LinAlgError) as problem:
             return str(problem)
         return first
 
     def _modes(self, name: str, values: np.ndarray) -> Modes:
-        from draisine.view.drawn.stability import modes
+        from draisine.stability.modes import modes
 
         return modes(self.subject.model, {name: values}, states=self.subject.told_by)
 
@@ -154,7 +154,7 @@ def _at_rest(subject: Subject) -> Told | Absent:
         if isinstance(subject.equations.dynamics, Implicit):
             model = reduce_index(subject.equations)
         found = steady(model).linearize(subject.told_by).essential()
-    except (ModelError, ValueError, np.linalg.LinAlgError) as problem:
+    except (DraisineError, np.linalg.LinAlgError) as problem:
         return Absent(
             f"No steady motion was found near the start, about which small deviations could be told. {_sentence(problem)}"
         )

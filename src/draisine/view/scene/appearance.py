@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from draisine.errors import ArgumentError
 from draisine.view.plots.style import body_colours
 from draisine.view.scene import bicycle_frames as cycles
 from draisine.view.scene.scene import (
@@ -52,7 +53,7 @@ def dressed(
     own |= {body: list(solids) for body, solids in (given or {}).items()}
     unknown = [body for body in own if body not in (*scene.bodies, "ground")]
     if unknown:
-        raise ValueError(f"shapes are given for {unknown[0]!r}, but {scene.name!r} has the bodies {', '.join(scene.bodies)}")
+        raise ArgumentError(f"shapes are given for {unknown[0]!r}, but {scene.name!r} has the bodies {', '.join(scene.bodies)}")
     return [*(s for solids in own.values() for s in solids), *_Tailor(scene, poses, spans or {}, set(own) - {"ground"}).solids()]
 
 

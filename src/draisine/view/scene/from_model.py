@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from draisine.expr.expression import Call, Expr, ExpressionError, Name, evaluate_number, names, walk
+from draisine.errors import ExpressionError
+from draisine.expr.expression import Call, Expr, Name, evaluate_number, names, walk
 from draisine.expr.tables import Table
 from draisine.model import items
 from draisine.model.constraints import pairs

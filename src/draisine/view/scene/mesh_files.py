@@ -16,16 +16,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from draisine.errors import ArgumentError, DataError
 from draisine.view.scene.scene import Array
 from draisine.view.scene.solids import Indices, Mesh
 
 MAX_BYTES = 64 * 2**20
 MAX_TRIANGLES = 200_000  # more than a film can carry
 _DEPTH = 64  # of nodes inside nodes
-
-
-class MeshFileError(ValueError):
-    """A file that holds no mesh that can be drawn; the message names the file and the problem."""
 
 
 def read_mesh(
@@ -45,37 +42,37 @@ def read_mesh(
     source = Path(path)
     reader = _READERS.get(source.suffix.lower())
     if reader is None:
-        raise MeshFileError(f"{source.name!r}: the suffix must be one of {', '.join(_READERS)}")
+        raise DataError(f"{source.name!r}: the suffix must be one of {', '.join(_READERS)}")
     if not source.is_file():
         raise FileNotFoundError(f"there is no mesh file {str(source)!r}")
     if source.stat().st_size > MAX_BYTES:
-        raise MeshFileError(f"{source}: it has {source.stat().st_size} bytes; at most {MAX_BYTES} are read. Simplify the mesh")
+        raise DataError(f"{source}: it has {source.stat().st_size} bytes; at most {MAX_BYTES} are read. Simplify the mesh")
     try:
         vertices, triangles = reader(source.read_bytes())
         _check(vertices, triangles)
-    except MeshFileError as problem:
-        raise MeshFileError(f"{source}: {problem}") from None
+    except DataError as problem:
+        raise DataError(f"{source}: {problem}") from None
     except (ValueError, KeyError, IndexError, TypeError, RecursionError, OverflowError, struct.error) as problem:
-        raise MeshFileError(f"{source}: it is not a readable {source.suffix} file ({problem})") from None
+        raise DataError(f"{source}: it is not a readable {source.suffix} file ({problem})") from None
     turned = vertices if rotation is None else vertices @ _rotation(rotation).T
     return Mesh(body, np.asarray(at, dtype=float) + scale * turned, triangles, colour)
 
 
 def _check(vertices: Array, triangles: Indices) -> None:
     if not len(triangles):
-        raise MeshFileError("it has no triangles")
+        raise DataError("it has no triangles")
     if len(triangles) > MAX_TRIANGLES:
-        raise MeshFileError(f"it has {len(triangles)} triangles; at most {MAX_TRIANGLES} can be drawn. Simplify the mesh")
+        raise DataError(f"it has {len(triangles)} triangles; at most {MAX_TRIANGLES} can be drawn. Simplify the mesh")
     if not np.isfinite(vertices).all():
-        raise MeshFileError("some coordinates are not finite")
+        raise DataError("some coordinates are not finite")
     if triangles.min() < 0 or triangles.max() >= len(vertices):
-        raise MeshFileError("some triangles name points that it does not have")
+        raise DataError("some triangles name points that it does not have")
 
 
 def _rotation(given: ArrayLike) -> Array:
     matrix = np.asarray(given, dtype=float)
     if matrix.shape != (3, 3) or not np.allclose(matrix @ matrix.T, np.eye(3), atol=1e-9):
-        raise ValueError("rotation must be a 3 × 3 matrix of orthonormal rows, from the file's axes to the body's")
+        raise ArgumentError("rotation must be a 3 × 3 matrix of orthonormal rows, from the file's axes to the body's")
     return matrix
 
 
@@ -92,11 +89,11 @@ def _stl(data: bytes) -> tuple[Array, Indices]:
             return _merged(facets["at"].reshape(-1, 3).astype(float))
     text = data.decode("ascii", errors="replace")
     if not text.lstrip().startswith("solid"):
-        raise MeshFileError("it is neither a binary STL (its length does not fit its number of facets) nor a text one")
+        raise DataError("it is neither a binary STL (its length does not fit its number of facets) nor a text one")
     words = [line.split() for line in text.splitlines()]
     points = np.array([[float(w) for w in line[1:4]] for line in words if line[:1] == ["vertex"]])
     if not points.size or points.shape[1:] != (3,) or len(points) % 3:
-        raise MeshFileError("its facets do not have three points of three numbers each")
+        raise DataError("its facets do not have three points of three numbers each")
     return _merged(points)
 
 
@@ -116,12 +113,12 @@ def _obj(data: bytes) -> tuple[Array, Indices]:
         words = line.split()
         if words[:1] == ["v"]:
             if len(words) < 4:
-                raise MeshFileError(f"line {number}: a point needs three numbers")
+                raise DataError(f"line {number}: a point needs three numbers")
             vertices.append([float(word) for word in words[1:4]])
         elif words[:1] == ["f"]:
             corners = [_obj_index(word, len(vertices), number) for word in words[1:]]
             if len(corners) < 3:
-                raise MeshFileError(f"line {number}: a face needs three points")
+                raise DataError(f"line {number}: a face needs three points")
             triangles += [(corners[0], corners[k], corners[k + 1]) for k in range(1, len(corners) - 1)]
     return np.array(vertices).reshape(-1, 3), np.array(triangles, dtype=np.int64).reshape(-1, 3)
 
@@ -131,7 +128,7 @@ def _obj_index(word: str, count: int, line: int) -> int:
     given = int(word.split("/")[0])
     found = given - 1 if given > 0 else count + given
     if given == 0 or not 0 <= found < count:
-        raise MeshFileError(f"line {line}: a face names point {given}, but there are {count} so far")
+        raise DataError(f"line {line}: a face names point {given}, but there are {count} so far")
     return found
 
 
@@ -144,7 +141,7 @@ _WIDTHS = {"SCALAR": 1, "VEC3": 3}
 def _glb(data: bytes) -> tuple[Array, Indices]:
     magic, version, length = struct.unpack_from("<4sII", data)
     if magic != b"glTF" or version != 2 or length > len(data):
-        raise MeshFileError("it is no binary glTF of version 2")
+        raise DataError("it is no binary glTF of version 2")
     chunks: dict[bytes, bytes] = {}
     place = 12
     while place + 8 <= length:
@@ -152,7 +149,7 @@ def _glb(data: bytes) -> tuple[Array, Indices]:
         chunks.setdefault(kind, data[place + 8 : place + 8 + size])
         place += 8 + size
     if b"JSON" not in chunks:
-        raise MeshFileError("it has no description")
+        raise DataError("it has no description")
     return _scene(json.loads(chunks[b"JSON"]), chunks.get(b"BIN\0"))
 
 
@@ -169,7 +166,7 @@ def _scene(tree: Mapping[str, Any], binary: bytes | None) -> tuple[Array, Indice
 
     def visit(k: int, above: Array, depth: int) -> None:
         if depth > _DEPTH or sum(len(t) for t in triangles) > MAX_TRIANGLES:
-            raise MeshFileError("its nodes are nested too deeply, or repeat too much")
+            raise DataError("its nodes are nested too deeply, or repeat too much")
         node = nodes[_place(k, nodes)]
         here = above @ _transform(node)
         for primitive in tree["meshes"][_place(node["mesh"], tree["meshes"])]["primitives"] if "mesh" in node else ():
@@ -185,13 +182,13 @@ def _scene(tree: Mapping[str, Any], binary: bytes | None) -> tuple[Array, Indice
     for root in roots:
         visit(root, np.eye(4), 0)
     if not triangles:
-        raise MeshFileError("it has no triangles")
+        raise DataError("it has no triangles")
     return np.concatenate(vertices), np.concatenate(triangles)
 
 
 def _place(k: Any, entries: list[Any]) -> int:
     if not isinstance(k, int) or not 0 <= k < len(entries):
-        raise MeshFileError(f"it names entry {k!r} of {len(entries)}")
+        raise DataError(f"it names entry {k!r} of {len(entries)}")
     return k
 
 
@@ -199,21 +196,21 @@ def _buffer(entry: Mapping[str, Any], binary: bytes | None) -> bytes:
     uri = entry.get("uri")
     if uri is None:
         if binary is None:
-            raise MeshFileError("its numbers are missing")
+            raise DataError("its numbers are missing")
         return binary
     head, comma, body = str(uri).partition(",")
     if not head.startswith("data:") or not head.endswith(";base64") or not comma:
-        raise MeshFileError("its numbers are in another file, which is not opened; save it as .glb, or with the data inside")
+        raise DataError("its numbers are in another file, which is not opened; save it as .glb, or with the data inside")
     try:
         return base64.b64decode(body, validate=True)
     except binascii.Error as problem:
-        raise MeshFileError(f"its numbers are no base64 ({problem})") from None
+        raise DataError(f"its numbers are no base64 ({problem})") from None
 
 
 def _accessor(tree: Mapping[str, Any], buffers: list[bytes], k: int) -> Any:
     accessor = tree["accessors"][_place(k, tree["accessors"])]
     if "sparse" in accessor or "bufferView" not in accessor:
-        raise MeshFileError("it has sparse numbers, which are not read")
+        raise DataError("it has sparse numbers, which are not read")
     view = tree["bufferViews"][_place(accessor["bufferView"], tree["bufferViews"])]
     kind, width, count = np.dtype(_KINDS[accessor["componentType"]]), _WIDTHS[accessor["type"]], int(accessor["count"])
     start = int(view.get("byteOffset", 0)) + int(accessor.get("byteOffset", 0))
@@ -224,7 +221,7 @@ def _accessor(tree: Mapping[str, Any], buffers: list[bytes], k: int) -> Any:
         or stride < kind.itemsize * width
         or start + stride * (count - 1) + kind.itemsize * width > len(data)
     ):
-        raise MeshFileError("it names numbers beyond its end")
+        raise DataError("it names numbers beyond its end")
     rows = np.ndarray((count, width), kind, data, start, (stride, kind.itemsize))
     return rows if width > 1 else rows[:, 0]
 

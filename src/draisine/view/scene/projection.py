@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from draisine.errors import ArgumentError
 from draisine.view.scene.scene import Array, Hinge, Poses, Scene
 
 _AROUND = 0.12  # of its size: ground seen around a mechanism
@@ -61,7 +62,7 @@ def chosen(names: Sequence[str]) -> list[View]:
     unknown = [name for name in names if name not in VIEWS]
     if unknown or not names:
         given = f"there is no view {unknown[0]!r}" if unknown else "no view was named"
-        raise ValueError(f"{given}; choose from {', '.join(VIEWS)}")
+        raise ArgumentError(f"{given}; choose from {', '.join(VIEWS)}")
     return [VIEWS[name] for name in names]
 
 

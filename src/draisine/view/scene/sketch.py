@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from draisine.errors import ArgumentError
 from draisine.view.plots.style import PAGE, style
 from draisine.view.scene.projection import View, chosen, ground_patch, telling
 from draisine.view.scene.scene import Array, Poses, Scene
@@ -40,7 +41,7 @@ def sketch(
     scene = scene.fitted(poses)
     points = scene.points(poses)
     if not len(points):
-        raise ValueError(f"{scene.name!r} has nothing to draw: it has no bodies")
+        raise ArgumentError(f"{scene.name!r} has nothing to draw: it has no bodies")
     looks = chosen(views) if views is not None else telling(scene, poses)
     points = points if holding is None else holding
     patch = ground_patch(scene, points)

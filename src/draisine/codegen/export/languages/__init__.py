@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from draisine.codegen.export.language import ExportError, Language
+from draisine.codegen.export.language import Language
 from draisine.codegen.export.languages.c import C
 from draisine.codegen.export.languages.fortran import Fortran
 from draisine.codegen.export.languages.javascript import JavaScript
@@ -11,6 +11,7 @@ from draisine.codegen.export.languages.octave import Octave
 from draisine.codegen.export.languages.python import Python
 from draisine.codegen.export.languages.rust import Rust
 from draisine.codegen.export.languages.script import Script
+from draisine.errors import ExportError
 
 LANGUAGES: dict[str, Language] = {
     made.key: made for made in (C(), Fortran(), Julia(), Octave(), JavaScript(), Script(), Rust(), Python())

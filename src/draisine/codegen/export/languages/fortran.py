@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
-from draisine.codegen.export.language import ARITHMETIC, Argument, Body, ExportError, Language, Source, joined, listed, rows
+from draisine.codegen.export.language import ARITHMETIC, Argument, Body, Language, Source, joined, listed, rows
+from draisine.errors import ExportError
 
 _SAME = listed("sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh exp log sqrt erf")
 _LONGEST_LINE = 124  # before the indentation of the module; the standard allows 132

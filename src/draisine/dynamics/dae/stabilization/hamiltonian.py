@@ -19,7 +19,7 @@ import casadi as ca
 import numpy as np
 
 from draisine.dynamics.dae.stabilization.unreduced import Opened, program_at
-from draisine.model.errors import ModelError
+from draisine.errors import ModelError
 from draisine.program.equations import Equations, Quantity
 from draisine.program.linear_solve import Slots, Solved
 from draisine.program.program import Program

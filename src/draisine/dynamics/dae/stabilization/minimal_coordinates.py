@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.dynamics.dae.stabilization.unreduced import Opened, at_state, program_at, solved_at
-from draisine.model.errors import ModelError
+from draisine.errors import ModelError
 from draisine.program.equations import Equations
 from draisine.program.linear_solve import Slots, Solved
 from draisine.program.program import Program

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from draisine.dynamics.augmented.second_order_system import Baumgarte
 from draisine.dynamics.formulation_choice import Augmented, Recursive, Reduced
+from draisine.errors import ArgumentError
 
 
 @dataclass(frozen=True)
@@ -58,9 +59,9 @@ class InvariantStabilisation:
     def __post_init__(self) -> None:
         object.__setattr__(self, "invariants", _texts("InvariantStabilisation", self.invariants))
         if not self.invariants:
-            raise ValueError("InvariantStabilisation: name what stays as it is, e.g. invariants=('energy',)")
+            raise ArgumentError("InvariantStabilisation: name what stays as it is, e.g. invariants=('energy',)")
         if not 0 < self.gamma < 2:
-            raise ValueError(f"InvariantStabilisation: errors shrink for gamma between 0 and 2 only, got {self.gamma!r}")
+            raise ArgumentError(f"InvariantStabilisation: errors shrink for gamma between 0 and 2 only, got {self.gamma!r}")
 
 
 @dataclass(frozen=True)
@@ -72,7 +73,7 @@ class Minimal:
 
     def __post_init__(self) -> None:
         if not 1 <= self.iterations <= 10:
-            raise ValueError(f"Minimal: 1 to 10 iterations of Newton's method at an evaluation, got {self.iterations!r}")
+            raise ArgumentError(f"Minimal: 1 to 10 iterations of Newton's method at an evaluation, got {self.iterations!r}")
 
 
 @dataclass(frozen=True)
@@ -105,7 +106,7 @@ class Symplectic:
     def __post_init__(self) -> None:
         _check_step("Symplectic", self.step)
         if self.order not in (2, 4, 6):
-            raise ValueError(f"Symplectic: Gauss–Legendre is there of order 2, 4 and 6, not {self.order!r}")
+            raise ArgumentError(f"Symplectic: Gauss–Legendre is there of order 2, 4 and 6, not {self.order!r}")
 
 
 Drift = (
@@ -126,17 +127,17 @@ Drift = (
 
 def _check_limit(owner: str, limit: float | None) -> None:
     if limit is not None and not limit > 0:
-        raise ValueError(f"{owner}: limit is the residual above which a state is moved, a positive number; got {limit!r}")
+        raise ArgumentError(f"{owner}: limit is the residual above which a state is moved, a positive number; got {limit!r}")
 
 
 def _check_step(owner: str, step: float) -> None:
     if not 0 < step < float("inf"):
-        raise ValueError(f"{owner}: step must be a positive number of seconds, got {step!r}")
+        raise ArgumentError(f"{owner}: step must be a positive number of seconds, got {step!r}")
 
 
 def _texts(owner: str, given: str | Sequence[str]) -> tuple[str, ...]:
     """Names as a tuple; a single one may come as it is."""
     names = (given,) if isinstance(given, str) else tuple(given)
     if not all(isinstance(name, str) and name for name in names):
-        raise ValueError(f"{owner}: invariants are given by name, got {given!r}")
+        raise ArgumentError(f"{owner}: invariants are given by name, got {given!r}")
     return names

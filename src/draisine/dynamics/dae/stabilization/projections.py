@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from draisine.dynamics.dae.stabilization.options import InvariantStabilisation, Projection, VelocityProjection
 from draisine.dynamics.dae.stabilization.unreduced import Opened, at_state, program_at
 from draisine.dynamics.input_laws import StateScope
+from draisine.errors import ModelError
 from draisine.expr.expression import parse
-from draisine.model.errors import ModelError
 from draisine.program.equations import Equations, Quantity
 from draisine.program.linear_solve import Slots, Solved
 from draisine.program.program import Program

@@ -26,8 +26,8 @@ from draisine.dynamics.dae.stabilization.projections import Held, projected, sta
 from draisine.dynamics.derive import derive
 from draisine.dynamics.formulation_choice import Augmented, Recursive, Reduced
 from draisine.dynamics.input_laws import with_laws
+from draisine.errors import ArgumentError, ModelError
 from draisine.expr.expression import Expr
-from draisine.model.errors import ModelError
 from draisine.model.items import System
 from draisine.program.equations import Equations, Event
 
@@ -50,7 +50,7 @@ def controlled(
     """The equations of a run with the drift control asked for. Methods of their own (`Rattle`, `Symplectic`) take equations in
     which nothing is eliminated."""
     if not isinstance(drift, Drift):
-        raise TypeError(f"drift={drift!r} is no drift control; give an object, one of {', '.join(_names())}")
+        raise ArgumentError(f"drift={drift!r} is no drift control; give an object, one of {', '.join(_names())}")
     return _controlled(model, drift, tuple(sorted((laws or {}).items())), tuple(events), work)
 
 

@@ -12,7 +12,7 @@ from functools import cached_property
 import casadi as ca
 import numpy as np
 
-from draisine.model.errors import ModelError
+from draisine.errors import ModelError
 from draisine.program.equations import Equations, Kind
 from draisine.program.linear_solve import Slots, Solved
 from draisine.program.program import Program

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from draisine.errors import ArgumentError
 from draisine.expr.expression import closest
-from draisine.model.errors import ModelError
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.stability.modes import Modes
-from draisine.view.presentation import posing
+from draisine.view.drawing import posing
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -81,7 +81,7 @@ def animate_mode(
     from draisine.view.plots.mode_shapes import film
 
     if not (math.isfinite(amplitude) and amplitude > 0 and frames >= 2):
-        raise ModelError(f"amplitude={amplitude} and frames={frames}: give a positive amplitude and at least two frames")
+        raise ArgumentError(f"amplitude={amplitude} and frames={frames}: give a positive amplitude and at least two frames")
     i = _point(found, at)
     j = _column(found, i, name)
     wishes = _displacements(found, i, j, amplitude, frames)
@@ -99,7 +99,7 @@ def _displacements(found: Modes, i: int, j: int, amplitude: float, frames: int) 
     shape = found.shapes[i, told, j]
     size = float(np.abs(shape).max(initial=0.0))
     if size == 0.0:
-        raise ModelError(f"{e.name}: in this mode velocities alone deviate; there is no displacement to show")
+        raise ArgumentError(f"{e.name}: in this mode velocities alone deviate; there is no displacement to show")
     angles = np.arange(frames) * 2 * np.pi / frames
     # the largest coordinate begins at its extreme
     leading = shape[int(np.argmax(np.abs(shape)))]
@@ -113,7 +113,7 @@ def _point(found: Modes, at: float) -> int:
     """The nearest swept point that has a steady motion."""
     low, high = float(found.values.min()), float(found.values.max())
     if not low - 1e-9 <= at <= high + 1e-9:
-        raise ModelError(f"{found.over} = {at:g} is outside of the sweep, which goes from {low:g} to {high:g}")
+        raise ArgumentError(f"{found.over} = {at:g} is outside of the sweep, which goes from {low:g} to {high:g}")
     good = np.flatnonzero(np.isfinite(found.eigenvalues[:, 0]))
     return int(good[np.argmin(np.abs(found.values[good] - at))])
 
@@ -123,5 +123,5 @@ def _column(found: Modes, i: int, name: str) -> int:
     same = [j for j, other in enumerate(found.names) if other.rstrip("*") == name.rstrip("*")]
     if not same:
         plain = list(dict.fromkeys(n.rstrip("*") for n in found.names))
-        raise ModelError(f"there is no mode {name!r}{closest(name, plain)}; there are {', '.join(plain)}")
+        raise ArgumentError(f"there is no mode {name!r}{closest(name, plain)}; there are {', '.join(plain)}")
     return max(same, key=lambda j: float(found.eigenvalues[i, j].imag))

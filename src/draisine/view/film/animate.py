@@ -11,8 +11,8 @@ import numpy as np
 from draisine.codegen.jit.kernel import Kernel
 from draisine.codegen.jit.kernel import compile as compile_program
 from draisine.dynamics.kinematics.body_poses import places
+from draisine.errors import ArgumentError, ModelError
 from draisine.expr.expression import evaluate_number
-from draisine.model.errors import ModelError
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.program.equations import Equations
@@ -59,9 +59,9 @@ def animate(
     """
     unknown = [name for name in layers if name not in LAYERS]
     if unknown:
-        raise ValueError(f"there is no layer {unknown[0]!r} to show; choose from {', '.join(LAYERS)}")
+        raise ArgumentError(f"there is no layer {unknown[0]!r} to show; choose from {', '.join(LAYERS)}")
     if not rate > 0:
-        raise ValueError(f"rate is the number of instants kept for each second, got {rate}")
+        raise ArgumentError(f"rate is the number of instants kept for each second, got {rate}")
     others = ghosts if isinstance(ghosts, Mapping) else {_label(other, k): other for k, other in enumerate(ghosts)}
     takes = [footage(run, model, charts, shapes, rate)]
     for label, other in others.items():
@@ -102,7 +102,7 @@ def _check_bodies(shapes: Mapping[str, Sequence[Solid]]) -> None:
     for body, solids in shapes.items():
         strange = [solid.body for solid in solids if solid.body != body]
         if strange:
-            raise ValueError(
+            raise ArgumentError(
                 f"shapes: a solid of body {strange[0]!r} is given for {body!r}; it is drawn in the axes of its own body"
             )
 
@@ -118,7 +118,7 @@ def _description(run: Trajectory, model: Model | System | None) -> System:
             f"{run.model!r} was typed as formulas and has no bodies to film; describe it as a Model with bodies and joints, "
             "or draw its channels: run.plot(…)"
         )
-    raise ModelError(f"this run of {run.model!r} does not know its description, as runs from files do not; give it: model=…")
+    raise ArgumentError(f"this run of {run.model!r} does not know its description, as runs from files do not; give it: model=…")
 
 
 @lru_cache(maxsize=32)
@@ -133,7 +133,7 @@ def _poses(run: Trajectory, system: System, times: Array) -> dict[str, Array]:
     wanted = {slot.name: slot for slot in kernel.inputs}
     missing = [name for name in wanted["q"].labels if name not in values]
     if missing:
-        raise ModelError(
+        raise ArgumentError(
             f"the run of {run.model!r} has no coordinate {missing[0]!r}, which says where the bodies of {system.name!r} are; "
             "it was made of another description, or with coordinates of its own"
         )

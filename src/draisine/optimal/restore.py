@@ -1,0 +1,79 @@
+"""A solution from a file or another process, made whole again: the manoeuvre is posed and simulated, nothing is searched for."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from draisine.errors import DataError
+from draisine.optimal.adjoint.method import Adjoint, Descent
+from draisine.optimal.adjoint.solve import restored_by_adjoint
+from draisine.optimal.files import ARRAYS, GROUP, SCHEMES, Reals, digest
+from draisine.optimal.ipopt import Answer, Outcome
+from draisine.optimal.solve import restored_by_transcription
+from draisine.optimal.stored_solution import Kept
+from draisine.results.formats import netcdf
+from draisine.results.load import MAX_NUMBERS
+from draisine.results.metadata import decode
+
+if TYPE_CHECKING:
+    from draisine.optimal.maneuver import Manoeuvre
+    from draisine.optimal.solution import Solution
+
+
+def load(manoeuvre: Manoeuvre, path: str | os.PathLike[str], limit: int = MAX_NUMBERS) -> Solution:
+    """The solution of this manoeuvre that `save` wrote."""
+    import xarray
+
+    source = Path(path)
+    if not source.is_file():
+        raise FileNotFoundError(f"there is no file {str(source)!r}")
+    try:
+        with xarray.open_dataset(source, group=GROUP, engine=netcdf.engine("loading .nc"), decode_cf=False) as dataset:
+            sizes = [int(dataset[n].size) for n in ARRAYS]
+            if sum(sizes) > limit:
+                raise DataError(f"it holds {sum(sizes)} numbers, more than {limit}")
+            arrays = [np.array(dataset[n].values, dtype=float).ravel() for n in ARRAYS]
+            told = decode(dataset["told"].values.item())
+        kept = _told(told, arrays)
+    except (DataError, TypeError, ValueError) as problem:
+        raise DataError(f"{source}: {problem}") from None
+    except (OSError, KeyError) as problem:
+        raise DataError(f"{source}: it holds no solution of a manoeuvre ({str(problem).splitlines()[0][:120]})") from None
+    if len(kept.schemes) != len(manoeuvre.phases):
+        raise DataError(f"{source}: it holds {len(kept.schemes)} phases, the manoeuvre has {len(manoeuvre.phases)}")
+    found = restored(kept, manoeuvre)
+    if told.get("digest") != digest(found.phases):
+        raise DataError(
+            f"{source}: its model, conditions or costs are not those of this manoeuvre; state the manoeuvre that was solved"
+        )
+    return found
+
+
+def restored(kept: Kept, manoeuvre: Manoeuvre) -> Solution:
+    """The solution of a manoeuvre from what the solver answered, simulated again."""
+    if isinstance(kept.schemes[0], Adjoint):
+        return restored_by_adjoint(manoeuvre, kept.schemes[0], kept.answer)
+    schemes = [s for s in kept.schemes if not isinstance(s, Adjoint)]
+    return restored_by_transcription(manoeuvre, schemes, kept.answer, kept.fighting, kept.rounds)
+
+
+def _told(told: Any, arrays: list[Reals]) -> Kept:
+    if not isinstance(told, dict) or not isinstance(told.get("schemes"), list):
+        raise DataError("what it tells of its solution is damaged")
+    schemes = []
+    for each in told["schemes"]:
+        kind = each.get("kind")
+        given: dict[str, Any] = {n: tuple(v) if isinstance(v, list) else v for n, v in each.items() if n != "kind"}
+        if kind not in SCHEMES:
+            raise DataError(f"its method {kind!r} is unknown")
+        if isinstance(given.get("descent"), dict):
+            given["descent"] = Descent(**given["descent"])
+        schemes.append(SCHEMES[kind](**given))  # checked by the scheme itself
+    objective, violation, stationarity = (float(told[name]) for name in ("objective", "violation", "stationarity"))
+    words = Outcome(told["outcome"]), str(told["said"]), int(told["iterations"])
+    answer = Answer(arrays[0], arrays[1], arrays[2], objective, *words, violation, stationarity, {})
+    return Kept(tuple(schemes), answer, tuple(str(f) for f in told["fighting"]), int(told["rounds"]))

@@ -1,0 +1,120 @@
+"""The base of all results: a summary, a table for pandas and notebooks, files, and the way to figures of `draisine.view`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from functools import cached_property
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from draisine.errors import ArgumentError, needed
+
+if TYPE_CHECKING:
+    import pandas
+
+FIGURES = (".png", ".svg", ".pdf")
+TABLES = (".csv", ".parquet", ".json")
+SHOWN = 12  # rows of a table in a notebook; the others are counted
+
+
+def figure(drawing: str, /, *what: Any, **options: Any) -> Any:
+    """Call a function of `draisine.view`, such as "periodic.cycle_figure".
+
+    This is the only way from results to pictures. It is taken when somebody looks: nothing that computes loads Matplotlib.
+    """
+    module, _, function = drawing.rpartition(".")
+    return getattr(import_module(f"draisine.view.{module}"), function)(*what, **options)
+
+
+class Uncached:
+    """What pickles without what its cached properties found, which is found again where it is needed.
+
+    Those may be compiled code, symbols of CasADi, or large.
+    """
+
+    def __getstate__(self) -> dict[str, Any]:
+        kind = type(self)
+        return {name: value for name, value in vars(self).items() if not isinstance(getattr(kind, name, None), cached_property)}
+
+
+class Result(Uncached):
+    """What a verb gives back. Subclasses say their `_table`, and have a `plot` where there is something to look at."""
+
+    def _table(self) -> Mapping[str, Any]:
+        """Columns by name, all of one length."""
+        raise NotImplementedError(f"{type(self).__name__} has no table")
+
+    def summary(self) -> str:
+        """The result in words."""
+        return str(self)
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """The table of the result as a DataFrame; units by column, where they are known, in `.attrs["units"]`."""
+        table: pandas.DataFrame = needed("pandas", "to_pandas()").DataFrame(dict(self._table()))
+        units = getattr(self, "units", {})
+        table.attrs["units"] = {name: units[name] for name in table.columns if isinstance(units, dict) and name in units}
+        return table
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the result, by suffix: the table as .csv, .parquet or .json, the figure as .png, .svg or .pdf."""
+        suffix = os.path.splitext(path)[1].lower()
+        drawn = getattr(self, "plot", None)
+        if suffix in FIGURES and drawn is not None:
+            drawn().save(path)
+        elif suffix in TABLES:
+            _write(self.to_pandas(), path, suffix)
+        else:
+            known = ", ".join((*TABLES, *FIGURES) if drawn is not None else TABLES)
+            raise ArgumentError(f"{type(self).__name__} cannot be saved as {os.fspath(path)!r}: the suffix is none of {known}")
+
+    def _overview(self) -> Mapping[str, Any]:
+        """The table that notebooks show, where it is another one than `_table`."""
+        return self._table()
+
+    def _repr_html_(self) -> str:
+        said = repr(self)
+        return html_table(said[1:-1] if said[0] == "<" else self.summary().partition("\n")[0], self._overview())
+
+
+def html_table(caption: str, columns: Mapping[str, Any]) -> str:
+    """Columns as an HTML table, its first rows at most.
+
+    >>> html_table("two rows", {"name": ["a", "b"], "value": [1.0, 2.5]})
+    '<table><caption>two rows</caption><thead><tr><th>name</th><th>value</th></tr></thead>...
+    """
+    from html import escape
+
+    rows = list(zip(*columns.values(), strict=True))
+    head = "".join(f"<th>{escape(str(name))}</th>" for name in columns)
+    body = "".join("<tr>" + "".join(f"<td>{escape(_cell(value))}</td>" for value in row) + "</tr>" for row in rows[:SHOWN])
+    if len(rows) > SHOWN:
+        body += f'<tr><td colspan="{len(columns)}">… {len(rows) - SHOWN} more</td></tr>'
+    return f"<table><caption>{escape(caption)}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, bool | np.bool_ | str) or value is None:
+        return str(value) if value is not None else ""
+    if isinstance(value, complex | np.complexfloating):
+        return f"{value.real:.6g}{value.imag:+.6g}i" if value.imag else f"{value.real:.6g}"
+    return f"{value:.6g}" if isinstance(value, float | np.floating) else str(value)
+
+
+def _write(table: pandas.DataFrame, path: str | os.PathLike[str], suffix: str) -> None:
+    # real and imaginary parts: no format of tables knows complex numbers
+    plain = table.copy()
+    for name in [column for column in table.columns if np.iscomplexobj(table[column])]:
+        place = plain.columns.get_loc(name)
+        plain = plain.drop(columns=name)
+        plain.insert(place, f"{name}.re", table[name].to_numpy().real)
+        plain.insert(place + 1, f"{name}.im", table[name].to_numpy().imag)
+    if suffix == ".csv":
+        plain.to_csv(path, index=False)
+    elif suffix == ".json":
+        plain.to_json(path, orient="records", double_precision=15)
+    else:
+        needed("pyarrow", "writing .parquet")
+        plain.to_parquet(path, index=False)
