@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
-_CODE_VERSION = 10  # raise it when `llvm` generates other code for the same program
+_CODE_VERSION = 11  # raise it when `llvm` generates other code for the same program
 
 _ARRAY, _DOUBLE, _ONE = np.ndarray, np.dtype(np.float64), (1,)
 _RUN = ctypes.CFUNCTYPE(None, ctypes.c_void_p)

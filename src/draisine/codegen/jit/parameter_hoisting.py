@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 PARAMETERS = "p"  # the slot by which a program is split
 PROLOGUE, PROLOGUE_MAP, COUNT = "prologue", "prologue_map", "hoisted_count"
 
-_CODE_VERSION = 5  # raise it when other code is generated for the same program
+_CODE_VERSION = 6  # raise it when other code is generated for the same program
 _COUNT = ctypes.CFUNCTYPE(ctypes.c_int64)
 _MAP = ctypes.CFUNCTYPE(None, ctypes.c_int64, *[ctypes.c_void_p] * 4)
 
