@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from draisine.expr.expression import Expr, Number, closest
 from draisine.model.errors import ModelError
 from draisine.model.quantities import amount_in
-from draisine.records import dataclass
 
 Amount = str | int | float
 

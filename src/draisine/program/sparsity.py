@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING
-
-from draisine.records import dataclass
 
 if TYPE_CHECKING:
     import casadi as ca

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import StrEnum
-
-from draisine.records import dataclass
 
 # "/" would open a group in NetCDF; the others would need quoting in CSV.
 _FORBIDDEN = frozenset('/,"')

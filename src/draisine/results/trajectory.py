@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from draisine.records import dataclass
 from draisine.results.accuracy import energy_balance, energy_scale, worst_residuals
 from draisine.results.channel import STATE_GROUPS, Channel, Group, as_group
 from draisine.results.sensitivity import Sensitivity

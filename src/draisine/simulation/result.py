@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
 from draisine.program.equations import Equations
-from draisine.records import dataclass
 from draisine.results.status import Status
 
 Reals = NDArray[np.float64]

@@ -6,7 +6,7 @@ import ctypes
 import textwrap
 import threading
 from collections.abc import Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +20,6 @@ from draisine.codegen.passes import ALL, Passes
 from draisine.program.lazy_program import Recipe
 from draisine.program.linear_solve import Solved
 from draisine.program.program import Program, Slot
-from draisine.records import dataclass
 
 if TYPE_CHECKING:
     from concurrent.futures import Future, ThreadPoolExecutor

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ctypes
 import math
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,7 +23,6 @@ from draisine.codegen.jit.solvers import solvers
 from draisine.codegen.passes import ALL, Passes
 from draisine.program.linear_solve import Solved
 from draisine.program.program import Program, Slot
-from draisine.records import dataclass
 
 if TYPE_CHECKING:
     from draisine.codegen.passes.pipeline import Split

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from draisine.program.equations import Equations
-from draisine.records import dataclass
 from draisine.simulation.named_values import number_in, unknown_name
 
 
