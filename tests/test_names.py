@@ -6,9 +6,9 @@ import subprocess
 import sys
 
 import pytest
+from tools.house import public_names
 
 import draisine
-from tools.house import public_names
 
 
 def test_the_stub_is_the_list():

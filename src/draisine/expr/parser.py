@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import math
 import re
-from typing import NoReturn
+from typing import NamedTuple, NoReturn
 
 from draisine.errors import ArgumentError, ExpressionError
 from draisine.expr.tree import COMPARE, DOTTED_NAME, INFIX, NEGATIVE, POWER, Call, Expr, Name, Number, short
-from draisine.records import dataclass
 
 MAX_LENGTH = 20_000  # characters of text
 _TOKEN = re.compile(
@@ -40,15 +39,13 @@ def parse(text: str) -> Expr:
     return _Parser(text).whole()
 
 
-@dataclass(frozen=True)
-class _Token:
+class _Token(NamedTuple):
     kind: str  # number, name, call (a name and its opening parenthesis), sign or end
     text: str
     column: int
 
 
-@dataclass(frozen=True)
-class _Pending:
+class _Pending(NamedTuple):
     """An operator that waits for its right side, or a parenthesis (strength 0) that waits to be closed."""
 
     token: _Token

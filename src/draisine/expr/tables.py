@@ -14,15 +14,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from draisine.errors import ArgumentError, ModelError
-from draisine.records import dataclass
 
 if TYPE_CHECKING:
     import casadi as ca
@@ -160,8 +160,7 @@ class Table:
 # ------------------------------------------------------------------------------------------------ piecewise polynomials
 
 
-@dataclass(frozen=True)
-class _Cells:
+class _Cells(NamedTuple):
     """Polynomials in (x − origin), one per cell. The first and last cell of an axis are the outside."""
 
     knots: tuple[Array, ...]

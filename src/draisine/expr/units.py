@@ -15,13 +15,13 @@ from __future__ import annotations
 
 import math
 import re
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache, lru_cache
 from typing import NoReturn
 
 from draisine.errors import UnitError
 from draisine.expr.expression import closest
-from draisine.records import dataclass
 
 MAX_LENGTH = 100  # characters of a unit
 MAX_POWER = 12

@@ -12,11 +12,10 @@ contact. With `friction` a law is bounded by friction·N, by Shen, Hedrick and E
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import dataclass, fields
 
 from draisine.expr.expression import Expr
 from draisine.model.quantities import Amount, amount_in
-from draisine.records import dataclass
 
 _UNITS = {"speed": "m/s", "relaxation": "m", "a": "m", "b": "m", "reference": "N", "shear": "Pa"}
 _FORCES = ("longitudinal", "lateral", "cornering")

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from draisine.errors import ModelError
 from draisine.expr.expression import Expr, Number, closest
 from draisine.model.quantities import amount_in
-from draisine.records import dataclass
 
 Amount = str | int | float
 

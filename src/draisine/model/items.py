@@ -6,13 +6,12 @@ Vectors are given in the axes of the body they belong to; inertia is about the c
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import dataclass, fields
 
 from draisine.expr.expression import Expr, Number, names
 from draisine.expr.tables import Table
 from draisine.model.contact_laws import ROLLING, Rolling, TangentialLaw
 from draisine.model.shapes import BodyShape
-from draisine.records import dataclass
 
 Vector = tuple[Expr, Expr, Expr]
 

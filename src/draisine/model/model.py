@@ -16,6 +16,7 @@ returned. Nothing is derived here; `freeze()` checks the whole and gives an immu
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from draisine.errors import ModelError, UnitError
@@ -48,7 +49,6 @@ from draisine.model.reference_body import referred_to
 from draisine.model.registry import KINDS, name_of, vector_of
 from draisine.model.shapes import Given, shapes_of
 from draisine.model.validate import check_name, check_system
-from draisine.records import dataclass
 
 
 @dataclass

@@ -7,9 +7,9 @@ differ, and tells which of them break which rule.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import reduce
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,6 @@ from draisine.expr.tables import Table
 from draisine.model.constraints import stretch_of
 from draisine.model.items import Body, System, Wheel
 from draisine.model.vocabulary import amounts
-from draisine.records import dataclass
 
 Reals = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -50,8 +49,7 @@ class Rule(Protocol):
 # ------------------------------------------------------------------------------------------------------------- rules
 
 
-@dataclass(frozen=True)
-class Least:
+class Least(NamedTuple):
     """An amount above zero, or not below it."""
 
     where: str
@@ -83,8 +81,7 @@ class Least:
         return f"{self.where} is {number:g}{origin(self.expr)}{unit}; it {self._demand}{self.at_zero if number == 0.0 else ''}"
 
 
-@dataclass(frozen=True)
-class Radius:
+class Radius(NamedTuple):
     """A wheel's radius, which may be zero where its tube has one."""
 
     wheel: Wheel
@@ -105,8 +102,7 @@ class Radius:
         return f"{self.needs[0]} is {value[self.needs[0]]:g}{origin(self.wheel.radius)} m; it must be positive"
 
 
-@dataclass(frozen=True)
-class RigidInertia:
+class RigidInertia(NamedTuple):
     """The principal moments of a rigid body are not negative, and none exceeds the sum of the others."""
 
     body: Body

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import MISSING, fields
+from dataclasses import MISSING, dataclass, fields
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -25,7 +25,6 @@ from draisine.errors import ModelError
 from draisine.expr.expression import Expr, Number, evaluate_number, names
 from draisine.model.file_entries import Entry
 from draisine.model.quantities import amount_in
-from draisine.records import dataclass
 
 Vector = tuple[Expr, Expr, Expr]
 Turns = tuple[tuple[str, Expr], ...]  # axis and angle, one after the other

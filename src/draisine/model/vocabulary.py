@@ -10,18 +10,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from graphlib import CycleError, TopologicalSorter
+from typing import NamedTuple
 
 from draisine.errors import ModelError
 from draisine.expr.expression import FUNCTIONS, OPERATORS, Call, Expr, Name, closest, names
 from draisine.model.constraints import stretch_of
 from draisine.model.items import GROUND, Rotate, System, Translate, Vector
-from draisine.records import dataclass
 
 TIME = "t"
 
 
-@dataclass(frozen=True)
-class _Vocabulary:
+class _Vocabulary(NamedTuple):
     """What expressions may name: things with a value by what they are, places for measures, and functions."""
 
     values: Mapping[str, str]

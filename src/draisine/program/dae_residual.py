@@ -6,6 +6,7 @@ controls to be found, currents at a node. Such systems are stepped by implicit m
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -14,7 +15,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from draisine.errors import ArgumentError
 from draisine.program.program import Program, Slot
-from draisine.records import dataclass
 
 if TYPE_CHECKING:
     import casadi as ca

@@ -8,7 +8,7 @@ first-order system is just its unknowns.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import field
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 import numpy as np
@@ -18,7 +18,6 @@ from draisine.errors import ArgumentError
 from draisine.program.dae_residual import Implicit
 from draisine.program.linear_solve import Solved
 from draisine.program.program import Program
-from draisine.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from draisine.errors import ArgumentError
 from draisine.program.program import Program, Slot
-from draisine.records import dataclass
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias
@@ -23,7 +24,6 @@ from numpy.typing import ArrayLike, NDArray
 from draisine.errors import ArgumentError
 from draisine.program.program import Program, Slot
 from draisine.program.sparsity import Pattern
-from draisine.records import dataclass
 
 if TYPE_CHECKING:
     import casadi as ca

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -20,7 +21,6 @@ from draisine.errors import ArgumentError, UnknownNameError
 from draisine.program import opcodes as op
 from draisine.program.casadi_buffer import evaluate
 from draisine.program.tape import Code, Tape
-from draisine.records import dataclass
 
 if TYPE_CHECKING:
     import casadi as ca

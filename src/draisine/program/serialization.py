@@ -12,7 +12,7 @@ import hashlib
 import json
 import zlib
 from collections.abc import Callable, Mapping
-from dataclasses import field, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -27,7 +27,6 @@ from draisine.program.linear_solve import Solved, Solver
 from draisine.program.program import Program, Slot
 from draisine.program.sparsity import Pattern
 from draisine.program.tape import Callee, Code, Instruction, Numbers, Tape
-from draisine.records import dataclass
 
 if TYPE_CHECKING:
     import casadi as ca

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from draisine.errors import ArgumentError
-from draisine.records import dataclass
 
 if TYPE_CHECKING:
     import casadi as ca

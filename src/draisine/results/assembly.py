@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
-from typing import Any, Protocol
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from draisine.errors import ArgumentError
-from draisine.records import dataclass
 from draisine.results.accuracy import NATIVE_LEVEL
 from draisine.results.channel import Channel, Group
 from draisine.results.status import Status
@@ -62,8 +61,7 @@ class Block:
         object.__setattr__(self, "channels", tuple(self.channels))
 
 
-@dataclass(frozen=True, eq=False)
-class Piece:
+class Piece(NamedTuple):
     """A stretch of a run in one mode and with one choice of independent velocities."""
 
     time: Array

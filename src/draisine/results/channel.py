@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import StrEnum
 
 from draisine.errors import ArgumentError
-from draisine.records import dataclass
 
 # "/" would open a group in NetCDF; the others would need quoting in CSV.
 _FORBIDDEN = frozenset('/,"')

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.errors import ArgumentError, UnknownNameError
-from draisine.records import dataclass
 from draisine.results.channel import Channel, Group
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from draisine.errors import ArgumentError, UnknownNameError
-from draisine.records import dataclass
 from draisine.results.accuracy import energy_balance, energy_scale, worst_residuals
 from draisine.results.base import Result, figure
 from draisine.results.channel import STATE_GROUPS, Channel, Group, as_group

@@ -6,6 +6,7 @@ then stay sparse and exact, and nothing is solved within a residual. Nobody asks
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -17,7 +18,6 @@ from draisine.numerics.sparse_qr import Plan, analyse
 from draisine.program.dae_residual import Implicit
 from draisine.program.linear_solve import Solved
 from draisine.program.program import Program
-from draisine.records import dataclass
 
 # From this many unknowns on, matrices are factorised by their pattern if that takes fewer operations.
 SPARSE_FROM = 30

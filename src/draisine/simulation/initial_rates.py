@@ -8,6 +8,7 @@ given by.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -16,7 +17,6 @@ from numpy.typing import NDArray
 
 from draisine.errors import StartError
 from draisine.program.dae_residual import Implicit
-from draisine.records import dataclass
 
 if TYPE_CHECKING:
     import casadi as ca

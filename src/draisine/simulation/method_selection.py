@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from draisine.errors import ArgumentError
 from draisine.program.dae_residual import Implicit
 from draisine.program.equations import Equations
-from draisine.records import dataclass
 from draisine.simulation.methods.auto import Auto
 from draisine.simulation.methods.dop853 import DOP853
 from draisine.simulation.methods.explicit_tableau import SteppingMethod
@@ -18,8 +19,7 @@ from draisine.simulation.methods.sundials import CVODE, IDA
 FOR_IMPLICIT = {1: "Radau, ESDIRK23, Gauss, IDA or Auto", 2: "Radau, ESDIRK23 or Auto", 3: "Radau or Auto"}
 
 
-@dataclass(frozen=True)
-class Chosen:
+class Chosen(NamedTuple):
     """A method to step with, why, and what to turn to if the equations prove stiff."""
 
     method: SteppingMethod

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -13,7 +13,6 @@ from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.model.quantities import laws_and_constants
 from draisine.program.equations import Equations, Event
-from draisine.records import dataclass
 from draisine.simulation.initial.consistent_start import consistent_start
 from draisine.simulation.initial.targets import Near, plain
 from draisine.simulation.methods.method import Method
@@ -50,8 +49,7 @@ class Clock:
         self._last = now
 
 
-@dataclass(frozen=True, eq=False)
-class Computed:
+class Computed(NamedTuple):
     """A run, with what an account of it needs."""
 
     run: Run

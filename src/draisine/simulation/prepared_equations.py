@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 
 from draisine.program.dae_residual import Implicit
 from draisine.program.equations import Equations
-from draisine.records import dataclass
 from draisine.simulation.initial.problem import StartProblem
 from draisine.simulation.named_values import numbers
 from draisine.simulation.stepper.stored_loop import stepping_loop
 from draisine.simulation.velocity_choices import Choices, prepare
 
 
-@dataclass(frozen=True, eq=False)
-class Prepared:
+class Prepared(NamedTuple):
     """What runs of one set of equations share: kernels, and the problem of finding a start."""
 
     choices: Choices

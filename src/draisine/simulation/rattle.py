@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from draisine.codegen.jit.kernel import Kernel
-from draisine.records import dataclass
 from draisine.simulation.methods.explicit_tableau import Scheme
 from draisine.simulation.methods.sundials import SCHEME
 from draisine.simulation.stepper import layout

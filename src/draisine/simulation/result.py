@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from itertools import pairwise
 
 import numpy as np
@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from draisine.errors import ArgumentError
 from draisine.program.equations import Equations
-from draisine.records import dataclass
 from draisine.results.status import Status
 
 Reals = NDArray[np.float64]

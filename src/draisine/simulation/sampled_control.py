@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from draisine.errors import SimulationError
 from draisine.program.equations import Equations
-from draisine.records import dataclass
 from draisine.simulation.methods.explicit_tableau import positive
 from draisine.simulation.named_values import unknown_name
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from draisine.program.dae_residual import Implicit
 from draisine.program.equations import Equations
-from draisine.records import dataclass
 from draisine.results.status import Ending, Status
 from draisine.simulation.implicit_form import implicit_form
 from draisine.simulation.methods.explicit_tableau import SteppingMethod
@@ -14,8 +15,7 @@ from draisine.simulation.stepper import layout
 from draisine.simulation.stepper.memory import Memory
 
 
-@dataclass(frozen=True)
-class Situation:
+class Situation(NamedTuple):
     """A run at its end."""
 
     memory: Memory

@@ -7,7 +7,7 @@ switching back is free, within a run and from one run to the next.
 from __future__ import annotations
 
 import time
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 
 import numpy as np
@@ -18,7 +18,6 @@ from draisine.codegen.jit.parameter_hoisting import HoistedKernel, compile_hoist
 from draisine.errors import ArgumentError
 from draisine.program.dae_residual import Implicit
 from draisine.program.equations import Equations
-from draisine.records import dataclass
 from draisine.simulation.implicit_form import CompiledForm, compile_form
 from draisine.simulation.initial_rates import DerivativeArray
 from draisine.simulation.stepper.memory import Kernels

@@ -10,8 +10,7 @@ import pytest
 
 import draisine as dr
 from draisine.codegen.jit.parameter_hoisting import compile_hoisted, parameter_slot, parts_of
-from draisine.codegen.jit.ssa import straighten
-from draisine.codegen.simd.vector_kernel import LANES, can_be_wide, compile_wide
+from draisine.codegen.simd.vector_kernel import LANES, compile_wide
 from draisine.expr.tables import Table
 from draisine.program.program import Program
 from draisine.simulation.ensemble.block import Finished, Shared, Worker
@@ -39,7 +38,6 @@ def of_lanes(program: Program, *arguments: np.ndarray) -> list[np.ndarray]:
 
 
 def same_as_scalar(program: Program, *arguments: np.ndarray) -> None:
-    assert can_be_wide(straighten(program.tape))
     kernel, slot = compile_hoisted(program), parameter_slot(program)
     extended = [kernel.extended(a.T).T if k == slot else a for k, a in enumerate(arguments)]
     wide = of_lanes(program, *extended)
@@ -97,10 +95,16 @@ def test_functions_of_the_library_are_called_lane_by_lane() -> None:
     same_as_scalar(program, np.array([[0.3, 1.7, 2.5, 9.0]]), np.array([[2.0, -1.0, 3.3, 0.25]]))
 
 
-def test_what_looks_up_tables_stays_scalar() -> None:
-    x = ca.SX.sym("x")
-    table = Table("hill", [[0.0, 1.0, 2.0]], [0.0, 1.0, 0.5])
-    assert not can_be_wide(straighten(Program.build("slope", {"x": x}, {"y": table(x)}).tape))
+def test_tables_are_looked_up_lane_by_lane() -> None:
+    """Curves and a surface with their derivatives; every lane in another cell, on knots, outside, and nowhere (NaN)."""
+    x, y = ca.SX.sym("x"), ca.SX.sym("y")
+    knots, random = np.array([0.0, 0.5, 1.0, 2.0, 3.5, 4.0]), np.random.default_rng(3)
+    curves = [Table("hill", knots, random.uniform(size=6), kind) for kind in ("linear", "spline")]
+    surface = Table("land", (knots, knots[:5]), random.uniform(size=(6, 5)))
+    found = ca.vertcat(*(curve(x) for curve in curves), surface(x, y))
+    program = Program.build("tables", {"x": x, "y": y}, {"found": found, "jacobian": ca.jacobian(found, ca.vertcat(x, y))})
+    for at in ([0.2, 0.7, 2.2, 3.9], [0.0, 1.0, 4.0, 3.5], [-1.0, 9.0, -1e300, 1e300], [np.nan, 1.0, np.inf, -np.inf]):
+        same_as_scalar(program, np.array([at]), np.array([at[::-1]]))
 
 
 @pytest.fixture(scope="module")

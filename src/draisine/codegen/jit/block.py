@@ -1,6 +1,7 @@
 """One block of code: values of a straight list, computed in order inside one LLVM function.
 
-A value lives as a double, as a truth value or as a whole number (the cell of a table); each form is made when it is first needed.
+A value lives as a real number, as a truth value or as a whole number (the cell of a table); each form is made when it is first
+needed.
 """
 
 from __future__ import annotations
@@ -8,39 +9,42 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from draisine.codegen.jit.operations import COMPARISONS, INFIX, LOGIC, ZERO, arithmetic, number
+from draisine.codegen.jit.emitter import UNFUSED, Emitter, ScalarType, number
+from draisine.codegen.jit.operations import COMPARISONS, LOGIC, arithmetic
 from draisine.codegen.jit.ssa import CALL, CONSTANT, FETCH, INPUT, RESULT, SEARCH, SELECT, Straight
 from draisine.codegen.jit.trigonometry import NAME as SINE_AND_COSINE
-from draisine.codegen.jit.trigonometry import PAIR
 from draisine.program import opcodes as op
 
 _LARGEST_INDEX = 2.0**31
+_MOST_CONSTANTS = 64  # that are put into the work array, in each call
 
 
-@dataclass
-class Block:
-    """The instructions so far, and the names of the values computed so far."""
+@dataclass(frozen=True)
+class Unit:
+    """What all blocks of one straight list have in common."""
 
-    unit: Straight
-    name: str  # of the unit, to which the tables' numbers belong
+    straight: Straight
+    name: str  # of its function, to which the tables' numbers belong
     used: frozenset[int]  # values that somebody reads
     callees: Mapping[Hashable, str]  # names of the functions of callees
-    kept: Mapping[int, int]  # places in the work array, for values that cross pieces
+    scalar: ScalarType
     pairing: bool = True  # sine and cosine of an angle are found together
-    rereads: bool = False  # inputs and values of earlier pieces are read at each use, not held in registers between uses
-    lines: list[str] = field(default_factory=list)
-    doubles: dict[int, str] = field(default_factory=dict)
-    booleans: dict[int, str] = field(default_factory=dict)
-    integers: dict[int, str] = field(default_factory=dict)
-    pointers: dict[tuple[str, int], str] = field(default_factory=dict)
-    turns: dict[int, str] = field(default_factory=dict)  # sine and cosine of an angle, as a pair
-    _bounds: dict[int, int] = field(default_factory=dict)  # the largest whole number a value can be
-    _buffers: tuple[int, int] = (0, 0)
 
-    def emit(self, instruction: str) -> str:
-        name = f"%v{len(self.lines)}"
-        self.lines.append(f"{name} = {instruction}")
-        return name
+
+class Block(Emitter):
+    """The instructions so far, and the names of the values computed so far."""
+
+    def __init__(self, unit: Unit, kept: Mapping[int, int]) -> None:
+        super().__init__(unit.scalar)
+        self.unit, self.values = unit, unit.straight.values
+        self.kept = kept  # places in the work array, for values that cross pieces
+        self.doubles: dict[int, str] = {}
+        self.booleans: dict[int, str] = {}
+        self.integers: dict[int, str] = {}
+        self.pointers: dict[tuple[str, int], str] = {}
+        self.turns: dict[int, str] = {}  # sine and cosine of an angle, as a pair
+        self._bounds: dict[int, int] = {}  # the largest whole number a value can be
+        self._buffers = 0, 0
 
     # ---------------------------------------------------------------- the forms of a value
 
@@ -48,40 +52,40 @@ class Block:
         name = self.doubles.get(value)
         if name is None:
             name = self._make_double(value)
-            if not (self.rereads and self._in_memory(value)):
+            if self._stays(value):
                 self.doubles[value] = name
         return name
 
-    def _in_memory(self, value: int) -> bool:
-        here = value in self.booleans or value in self.integers
-        return not here and self.unit.values[value].kind != CONSTANT
+    def _stays(self, value: int) -> bool:
+        """Whether a value that was made a real number is so for later uses."""
+        return True
 
     def _make_double(self, value: int) -> str:
-        kind, _, detail = self.unit.values[value]
+        kind, _, detail = self.values[value]
         if kind == CONSTANT:
-            return number(float.fromhex(detail))
+            return self.number(float.fromhex(detail))
         if kind == INPUT:
-            return self.emit(f"load double, ptr {self._entry('arg', *detail)}, align 8")
+            return self.load(self._entry("arg", *detail))
         if value in self.booleans:
-            return self.emit(f"uitofp i1 {self.booleans[value]} to double")
+            return self.emit(f"uitofp {self.scalar.truth} {self.booleans[value]} to {self.real}")
         if value in self.integers:
-            return self.emit(f"sitofp i64 {self.integers[value]} to double")
-        place = self.emit(f"getelementptr inbounds double, ptr %work, i64 {self.kept[value]}")
-        return self.emit(f"load double, ptr {place}, align 8")
+            return self.emit(f"sitofp {self.scalar.whole} {self.integers[value]} to {self.real}")
+        return self.load(self.place("%work", self.kept[value]))
 
     def boolean(self, value: int) -> str:
         name = self.booleans.get(value)
         if name is None:
             double = self.doubles[value] = self.double(value)  # any number other than zero is true, and stays what it is
-            name = self.booleans[value] = self.emit(f"fcmp une double {double}, {ZERO}")
+            name = self.booleans[value] = self.compare("une", double, self.number(0.0))
         return name
 
     def _whole(self, value: int) -> tuple[str, int] | None:
         """A value that is known to be a whole number from 0 to a bound."""
-        kind, _, detail = self.unit.values[value]
+        kind, _, detail = self.values[value]
         if kind == CONSTANT:
             constant = float.fromhex(detail)
-            return (str(int(constant)), int(constant)) if constant.is_integer() and 0 <= constant < _LARGEST_INDEX else None
+            small = constant.is_integer() and 0 <= constant < _LARGEST_INDEX
+            return (self.scalar.integer(int(constant)), int(constant)) if small else None
         return (self.integers[value], self._bounds[value]) if value in self._bounds else None
 
     def _entry(self, array: str, slot: int, entry: int) -> str:
@@ -89,30 +93,27 @@ class Block:
         if pointer is None:
             place = self.emit(f"getelementptr inbounds ptr, ptr %{array}, i64 {slot}")
             pointer = self.pointers[array, slot] = self.emit(f"load ptr, ptr {place}, align 8")
-        return self.emit(f"getelementptr inbounds double, ptr {pointer}, i64 {entry}")
+        return self.place(pointer, entry)
 
     # ---------------------------------------------------------------- computing
 
     def compute(self, values: Sequence[int]) -> None:
+        infix, real, truth = self.infix, self.real, self.scalar.truth
         for v in values:
-            kind, operands, detail = self.unit.values[v]
-            if kind in INFIX and not self._bounds:  # nearly all, with nothing to look up
-                self.doubles[v] = self.emit(f"{INFIX[kind]} double {self.double(operands[0])}, {self.double(operands[1])}")
+            kind, operands, detail = self.values[v]
+            if kind in infix and not self._bounds:  # nearly all, with nothing to look up
+                self.doubles[v] = self.emit(f"{infix[kind]} {real} {self.double(operands[0])}, {self.double(operands[1])}")
             elif kind in COMPARISONS:
-                a, b = (self.double(o) for o in operands)
-                self.booleans[v] = self.emit(f"fcmp {COMPARISONS[kind]} double {a}, {b}")
+                self.booleans[v] = self.compare(COMPARISONS[kind], self.double(operands[0]), self.double(operands[1]))
             elif kind in LOGIC:
-                a, b = (self.boolean(o) for o in operands)
-                self.booleans[v] = self.emit(f"{LOGIC[kind]} i1 {a}, {b}")
+                self.booleans[v] = self.emit(f"{LOGIC[kind]} {truth} {self.boolean(operands[0])}, {self.boolean(operands[1])}")
             elif kind == op.NOT:
-                self.booleans[v] = self.emit(f"xor i1 {self.boolean(operands[0])}, true")
+                self.booleans[v] = self.emit(f"xor {truth} {self.boolean(operands[0])}, {self.scalar.true}")
             elif kind == op.IF_ELSE_ZERO:
-                condition, then = self.boolean(operands[0]), self.double(operands[1])
-                self.doubles[v] = self.emit(f"select i1 {condition}, double {then}, double {ZERO}")
+                self.doubles[v] = self.select(self.boolean(operands[0]), self.double(operands[1]), self.number(0.0))
             elif kind == SELECT:
-                condition, then, other = self.boolean(operands[0]), self.double(operands[1]), self.double(operands[2])
-                self.doubles[v] = self.emit(f"select i1 {condition}, double {then}, double {other}")
-            elif kind in (op.SIN, op.COS) and self.pairing:
+                self.doubles[v] = self.select(self.boolean(operands[0]), self.double(operands[1]), self.double(operands[2]))
+            elif kind in (op.SIN, op.COS) and self.unit.pairing:
                 self.doubles[v] = self._sine_or_cosine(kind, operands[0])
             elif kind == SEARCH:
                 self._search(v, operands[0], detail)
@@ -121,31 +122,36 @@ class Block:
             elif kind == CALL:
                 self._call(v, operands, detail)
             elif kind != RESULT and not self._whole_arithmetic(v, kind, operands):  # results were read right after their call
-                self.doubles[v] = arithmetic(kind, [self.double(o) for o in operands], self.emit)
+                self.doubles[v] = arithmetic(kind, [self.double(o) for o in operands], self)
 
     def _sine_or_cosine(self, kind: int, angle: int) -> str:
-        both = self.turns.get(angle)
+        both, pair = self.turns.get(angle), self.scalar.pair
         if both is None:
-            both = self.turns[angle] = self.emit(f"call {PAIR} @{SINE_AND_COSINE}(double {self.double(angle)})")
-        return self.emit(f"extractvalue {PAIR} {both}, {0 if kind == op.SIN else 1}")
+            function, x = self.scalar.function(SINE_AND_COSINE), self.double(angle)
+            both = self.turns[angle] = self.emit(f"call {pair} @{function}({self.real} {x})")
+        return self.emit(f"extractvalue {pair} {both}, {0 if kind == op.SIN else 1}")
 
     # ---------------------------------------------------------------- tables
 
-    def _numbers(self, which: int) -> str:
-        return f"@{self.name}_numbers_{which}"
+    def _looked_up(self, which: int, index: str) -> str:
+        """Entries of a table's numbers, whose index each lane has for itself."""
+        found = []
+        for i in self.lanes(index, self.scalar.whole):
+            place = self.emit(f"getelementptr inbounds double, ptr @{self.unit.name}_numbers_{which}, i64 {i}")
+            found.append(self.emit(f"load double, ptr {place}, align 8"))
+        return self.joined(found)
 
     def _search(self, value: int, at: int, knots: int) -> None:
         """Bisection without branches: the number of halvings is known, so the steps are written out."""
-        x, low, length = self.double(at), "0", self.unit.numbers[knots].size - 1
+        size, whole = self.unit.straight.numbers[knots].size, self.scalar.whole
+        x, low, length = self.double(at), self.scalar.integer(0), size - 1
         while length > 1:
             half = length // 2
-            middle = self.emit(f"add i64 {low}, {half}")
-            place = self.emit(f"getelementptr inbounds double, ptr {self._numbers(knots)}, i64 {middle}")
-            knot = self.emit(f"load double, ptr {place}, align 8")
-            below = self.emit(f"fcmp ole double {knot}, {x}")
-            low = self.emit(f"select i1 {below}, i64 {middle}, i64 {low}")
+            middle = self.emit(f"add {whole} {low}, {self.scalar.integer(half)}")
+            below = self.compare("ole", self._looked_up(knots, middle), x)
+            low = self.emit(f"select {self.scalar.truth} {below}, {whole} {middle}, {whole} {low}")
             length -= half
-        self.integers[value], self._bounds[value] = low, self.unit.numbers[knots].size - 2
+        self.integers[value], self._bounds[value] = low, size - 2
 
     def _whole_arithmetic(self, value: int, kind: int, operands: Sequence[int]) -> bool:
         """Sums and products of cell numbers stay whole numbers."""
@@ -157,34 +163,30 @@ class Block:
         bound = first[1] + second[1] if kind == op.ADD else first[1] * second[1]
         if bound >= _LARGEST_INDEX:
             return False
-        self.integers[value] = self.emit(f"{'add' if kind == op.ADD else 'mul'} i64 {first[0]}, {second[0]}")
+        self.integers[value] = self.emit(f"{'add' if kind == op.ADD else 'mul'} {self.scalar.whole} {first[0]}, {second[0]}")
         self._bounds[value] = bound
         return True
 
     def _fetch(self, value: int, index: int, which: int) -> None:
-        size = self.unit.numbers[which].size
+        size, kind, integer = self.unit.straight.numbers[which].size, self.scalar.whole, self.scalar.integer
         whole = self._whole(index)
         if whole is None or whole[1] >= size:  # never read outside, whatever the index
-            name = whole[0] if whole else self.emit(f"fptosi double {self.double(index)} to i64")
-            inside = self.emit(f"icmp ult i64 {name}, {size}")
-            whole = self.emit(f"select i1 {inside}, i64 {name}, i64 0"), size - 1
-        place = self.emit(f"getelementptr inbounds double, ptr {self._numbers(which)}, i64 {whole[0]}")
-        self.doubles[value] = self.emit(f"load double, ptr {place}, align 8")
+            name = whole[0] if whole else self.emit(f"fptosi {self.real} {self.double(index)} to {kind}")
+            inside = self.emit(f"icmp ult {kind} {name}, {integer(size)}")
+            whole = self.emit(f"select {self.scalar.truth} {inside}, {kind} {name}, {kind} {integer(0)}"), size - 1
+        self.doubles[value] = self._looked_up(which, whole[0])
 
     # ---------------------------------------------------------------- calls and results
 
     def _call(self, value: int, operands: Sequence[int], callee: Hashable) -> None:
         for k, operand in enumerate(operands):
-            given = self.double(operand)
-            place = self.emit(f"getelementptr inbounds double, ptr %given, i64 {k}")
-            self.lines.append(f"store double {given}, ptr {place}, align 8")
-        self.lines.append(f"call void @{self.callees[callee]}(ptr %given_slot, ptr %taken_slot)")
+            self.store(self.double(operand), self.place("%given", k))
+        self.lines.append(f"call void @{self.unit.callees[callee]}(ptr %given_slot, ptr %taken_slot)")
         following = value + 1
-        while following < len(self.unit.values) and self.unit.values[following].operands == (value,):
-            kind, _, entry = self.unit.values[following]
-            if kind == RESULT and following in self.used:
-                place = self.emit(f"getelementptr inbounds double, ptr %taken, i64 {entry}")
-                self.doubles[following] = self.emit(f"load double, ptr {place}, align 8")
+        while following < len(self.values) and self.values[following].operands == (value,):
+            kind, _, entry = self.values[following]
+            if kind == RESULT and following in self.unit.used:
+                self.doubles[following] = self.load(self.place("%taken", entry))
             following += 1
         results = following - value - 1
         self._buffers = max(self._buffers[0], len(operands)), max(self._buffers[1], results)
@@ -192,15 +194,12 @@ class Block:
     def keep(self, values: Iterable[int]) -> None:
         """Store what later pieces need."""
         for v in values:
-            name = self.double(v)
-            place = self.emit(f"getelementptr inbounds double, ptr %work, i64 {self.kept[v]}")
-            self.lines.append(f"store double {name}, ptr {place}, align 8")
+            self.store(self.double(v), self.place("%work", self.kept[v]))
 
     def give(self, results: Iterable[tuple[int, int, int]]) -> None:
         """Store results: (slot, entry, value)."""
         for slot, entry, value in results:
-            name = self.double(value)
-            self.lines.append(f"store double {name}, ptr {self._entry('res', slot, entry)}, align 8")
+            self.store(self.double(value), self._entry("res", slot, entry))
 
     def text(self) -> str:
         """The body of the function."""
@@ -208,6 +207,45 @@ class Block:
         head = []
         if given or taken:
             for array, size in (("given", given), ("taken", taken)):
-                head += [f"%{array} = alloca [{max(size, 1)} x double], align 8", f"%{array}_slot = alloca ptr, align 8"]
+                head += [f"%{array} = alloca [{max(size, 1)} x {self.real}], align 8", f"%{array}_slot = alloca ptr, align 8"]
                 head += [f"store ptr %{array}, ptr %{array}_slot, align 8"]
         return "\n".join([*head, *self.lines, "ret void"])
+
+
+@dataclass(frozen=True)
+class Constants:
+    """Constants in the work array, behind `first` other numbers, which blocks translated line by line read there."""
+
+    first: int
+    found: dict[str, tuple[int, float]] = field(default_factory=dict)  # by their digits, for −0 and NaN: the place, the number
+
+    def place(self, value: float) -> int | None:
+        """Where a constant lies, if there is room for it."""
+        digits = number(value)
+        if digits not in self.found and len(self.found) < _MOST_CONSTANTS:
+            self.found[digits] = self.first + len(self.found), value
+        return self.found[digits][0] if digits in self.found else None
+
+
+class PlainBlock(Block):
+    """A block to be translated line by line: whatever lies in memory is read at each use, constants from the work array too.
+
+    On vectors a constant or a change of sign makes LLVM translate all lines before it by its other road, which takes much longer
+    and fuses products and sums. They are never fused here, so that all roads lead to the same bits.
+    """
+
+    infix = UNFUSED
+
+    def __init__(self, unit: Unit, kept: Mapping[int, int], constants: Constants) -> None:
+        super().__init__(unit, kept)
+        self._constants = constants
+
+    def number(self, value: float) -> str:
+        place = self._constants.place(value)
+        return super().number(value) if place is None else self.load(self.place("%work", place))
+
+    def negative(self, x: str) -> str:
+        return self.exactly("fsub", self.number(-0.0), x)
+
+    def _stays(self, value: int) -> bool:
+        return value in self.booleans or value in self.integers

@@ -9,15 +9,14 @@ from __future__ import annotations
 import ctypes
 import sys
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import cache
 from itertools import count
-from typing import Any
+from typing import Any, NamedTuple
 
 import llvmlite.binding as llvm
 
 from draisine.errors import CompilationError
-from draisine.records import dataclass
 
 # What object code may call. The linker takes them from the process where it can, else from the C library.
 MATHEMATICS = (
@@ -77,8 +76,7 @@ def load_object(data: bytes, symbol: str, *others: str, using: Mapping[str, int]
     return LoadedObject(int(library[symbol]), library)
 
 
-@dataclass(frozen=True)
-class _Linker:
+class _Linker(NamedTuple):
     compiler: Any
     numbers: count[int]  # LLVM wants a name of its own for every library
 

@@ -6,7 +6,7 @@ import ctypes
 import textwrap
 import threading
 from collections.abc import Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -21,14 +21,13 @@ from draisine.errors import ArgumentError
 from draisine.program.lazy_program import Recipe
 from draisine.program.linear_solve import Solved
 from draisine.program.program import Program, Slot
-from draisine.records import dataclass
 
 if TYPE_CHECKING:
     from concurrent.futures import Future, ThreadPoolExecutor
 
 Array = NDArray[np.float64]
 
-_CODE_VERSION = 10  # raise it when `llvm` generates other code for the same program
+_CODE_VERSION = 11  # raise it when `llvm` generates other code for the same program
 
 _ARRAY, _DOUBLE, _ONE = np.ndarray, np.dtype(np.float64), (1,)
 _RUN = ctypes.CFUNCTYPE(None, ctypes.c_void_p)

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from draisine.codegen.jit.emitter import number
 from draisine.codegen.jit.linear_solve_stages import Parts, parts_of_solved
 from draisine.codegen.jit.llvm import SYMBOL, entry_points, functions_of
-from draisine.codegen.jit.operations import number
 from draisine.codegen.jit.solvers import PREFIX
 from draisine.codegen.passes import ALL, Passes
 from draisine.numerics.sparse_qr import analyse

@@ -16,15 +16,15 @@ line by line, which takes less than half the time; registers are allocated with 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 
-from draisine.codegen.jit.block import Block
+from draisine.codegen.jit.block import Block, Constants, PlainBlock, Unit
+from draisine.codegen.jit.emitter import DOUBLE, Emitter, ScalarType, number
 from draisine.codegen.jit.liveness import Piece, cut, live_values
-from draisine.codegen.jit.operations import declarations, number
+from draisine.codegen.jit.operations import declarations
 from draisine.codegen.jit.scheduling import in_good_order
 from draisine.codegen.jit.ssa import Straight, straighten, straighten_callee
-from draisine.codegen.jit.trigonometry import definition
+from draisine.codegen.jit.trigonometry import definitions
 from draisine.codegen.passes import ALL, Passes
 from draisine.codegen.passes.pipeline import improved
 from draisine.program import opcodes as op
@@ -37,8 +37,6 @@ _MOST_RESULTS = 400  # of one block: every store is weighed against every load
 _PIECE = 150  # values, about
 _VERY_LONG = 8000  # values, from where on pieces are translated line by line: such code runs an eighth slower
 _PLAIN_PIECE = 300  # values, about, where a value of an earlier piece is read again at each use
-_MOST_CONSTANTS = 64  # that are put into the work array, in each call
-_NUMBER = re.compile(r"0x[0-9A-F]{16}")
 _SLOTS = "ptr noalias readonly %arg, ptr noalias readonly %res"
 
 
@@ -48,8 +46,10 @@ def module_text(program: Program, passes: Passes = ALL) -> str:
     return "\n".join([*declared, *functions, *entry_points(program.inputs, program.outputs)])
 
 
-def functions_of(straight: Mapping[str, Straight], passes: Passes = ALL) -> tuple[list[str], list[str]]:
-    """Declarations and functions of some straight lists, each under its name; callees are shared."""
+def functions_of(
+    straight: Mapping[str, Straight], passes: Passes = ALL, scalar: ScalarType = DOUBLE
+) -> tuple[list[str], list[str]]:
+    """Declarations and functions of some straight lists, each under its name, on numbers of a type; callees are shared."""
     units = dict(straight)
     names: dict[Hashable, str] = {}  # of the functions of callees, by their key
     waiting = [item for unit in units.values() for item in unit.callees.items()]
@@ -59,9 +59,9 @@ def functions_of(straight: Mapping[str, Straight], passes: Passes = ALL) -> tupl
             unit = units[names[identity]] = improved(straighten_callee(callee), passes)
             waiting += unit.callees.items()
     kinds = {value.kind for unit in units.values() for value in unit.values}
-    functions = [text for name, unit in units.items() for text in _unit(name, unit, names, passes)]
-    trigonometry = [definition()] if passes.pairing and kinds & {op.SIN, op.COS} else []
-    return list(declarations(kinds)), [*trigonometry, *functions]
+    functions = [text for name, unit in units.items() for text in _unit(name, unit, names, passes, scalar)]
+    trigonometry = definitions(scalar) if passes.pairing and kinds & {op.SIN, op.COS} else []
+    return declarations(kinds, scalar, passes.pairing), [*trigonometry, *functions]
 
 
 def entry_points(inputs: Sequence[Slot], outputs: Sequence[Slot]) -> list[str]:
@@ -69,58 +69,39 @@ def entry_points(inputs: Sequence[Slot], outputs: Sequence[Slot]) -> list[str]:
     return [map_loop(MAP_SYMBOL, SYMBOL, len(inputs), len(outputs)), flat(inputs, outputs)]
 
 
-def _unit(name: str, unit: Straight, callees: Mapping[Hashable, str], passes: Passes) -> Iterator[str]:
+def _unit(name: str, straight: Straight, callees: Mapping[Hashable, str], passes: Passes, scalar: ScalarType) -> Iterator[str]:
     """The functions of one straight list, and the numbers of its tables."""
-    for k, numbers in enumerate(unit.numbers):
+    for k, numbers in enumerate(straight.numbers):
         entries = ", ".join(f"double {number(float(n))}" for n in numbers)
         yield f"@{name}_numbers_{k} = private unnamed_addr constant [{numbers.size} x double] [{entries}], align 8"
     linkage = "" if name == SYMBOL else "internal "
-    values = live_values(unit)
-    used = frozenset(values)
-    if len(values) <= _LONGEST_BLOCK and len(unit.results) <= _MOST_RESULTS:
-        order = in_good_order(unit, values) if passes.ordering else values
-        block = _filled(Block(unit, name, used, callees, {}, passes.pairing), Piece(tuple(order), (), tuple(unit.results)))
-        yield f"define {linkage}void @{name}({_SLOTS}) nounwind {{\n{block.text()}\n}}"
+    values = live_values(straight)
+    unit = Unit(straight, name, frozenset(values), callees, scalar, passes.pairing)
+    if len(values) <= _LONGEST_BLOCK and len(straight.results) <= _MOST_RESULTS:
+        order = in_good_order(straight, values) if passes.ordering else values
+        text = _filled(Block(unit, {}), Piece(tuple(order), (), tuple(straight.results)))
+        yield f"define {linkage}void @{name}({_SLOTS}) nounwind {{\n{text}\n}}"
         return
     plain = len(values) > _VERY_LONG
-    pieces, places, size = cut(unit, values, _PLAIN_PIECE if plain else _PIECE)
+    pieces, places, size = cut(straight, values, _PLAIN_PIECE if plain else _PIECE)
     manner = "noinline optnone" if plain else "noinline"
-    constants: dict[str, int] = {}  # their places in the work array
+    constants = Constants(size)
     for k, piece in enumerate(pieces):
-        text = _filled(Block(unit, name, used, callees, places, passes.pairing, rereads=plain), piece).text()
-        text = _plainly(text, constants, size) if plain else text
+        text = _filled(PlainBlock(unit, places, constants) if plain else Block(unit, places), piece)
         yield f"define internal void @{name}_{k}({_SLOTS}, ptr noalias %work) nounwind {manner} {{\n{text}\n}}"
-    lines = [f"%work = alloca [{max(size + len(constants), 1)} x double], align 64"]
-    for value, place in constants.items():
-        lines += [f"%n{place} = getelementptr inbounds double, ptr %work, i64 {place}"]
-        lines += [f"store double {value}, ptr %n{place}, align 8"]
+    head = Emitter(scalar)
+    for place, value in constants.found.values():
+        head.store(head.number(value), head.place("%work", place))
+    lines = [f"%work = alloca [{max(size + len(constants.found), 1)} x {scalar.real}], align 64", *head.lines]
     lines += [f"call void @{name}_{k}(ptr %arg, ptr %res, ptr %work)" for k in range(len(pieces))]
     yield "\n".join([f"define {linkage}void @{name}({_SLOTS}) nounwind {{", *lines, "ret void", "}"])
 
 
-def _plainly(text: str, constants: dict[str, int], first: int) -> str:
-    """Code to be translated line by line: constants are read from the work array, `first` being the place of the first.
-
-    On vectors a constant or a change of sign makes LLVM translate all lines before it by its other road, which takes much longer
-    and fuses products and sums. They are never fused here, so that all roads lead to the same bits.
-    """
-    lines: list[str] = []
-    for line in text.replace(" contract", "").replace("fneg double ", f"fsub double {number(-0.0)}, ").split("\n"):
-        for value in _NUMBER.findall(line) if " 0x" in line else ():
-            if value in constants or len(constants) < _MOST_CONSTANTS:
-                name, place = f"%n{len(lines)}", constants.setdefault(value, first + len(constants))
-                lines += [f"{name}_at = getelementptr inbounds double, ptr %work, i64 {place}"]
-                lines += [f"{name} = load double, ptr {name}_at, align 8"]
-                line = line.replace(value, name, 1)
-        lines.append(line)
-    return "\n".join(lines)
-
-
-def _filled(block: Block, piece: Piece) -> Block:
+def _filled(block: Block, piece: Piece) -> str:
     block.compute(piece.values)
     block.keep(piece.kept)
     block.give(piece.results)
-    return block
+    return block.text()
 
 
 def map_loop(name: str, called: str, inputs: int, outputs: int) -> str:

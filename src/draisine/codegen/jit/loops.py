@@ -13,8 +13,8 @@ import inspect
 import textwrap
 from collections.abc import Callable, Sequence
 
+from draisine.codegen.jit.emitter import number
 from draisine.codegen.jit.engine import compile_ir, optimised
-from draisine.codegen.jit.operations import number
 
 _KINDS = {"Integers": "i32*", "Numbers": "double*", "int": "i64", "float": "double"}
 _ARITHMETIC = {ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "div"}

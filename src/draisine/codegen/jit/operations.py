@@ -1,28 +1,18 @@
-"""The scalar operations of tapes as text of LLVM's intermediate language, one function per way of writing."""
+"""The scalar operations of tapes as instructions, and the functions that they call."""
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Callable
 
+from draisine.codegen.jit.emitter import DOUBLE, Emitter, ScalarType
 from draisine.program import opcodes as op
 
-Emit = Callable[[str], str]  # takes an instruction, gives the name of its result
-
-# `contract` lets a product and a sum become one fused instruction; nothing else about rounding is given up.
-INFIX = {
-    op.ADD: "fadd contract",
-    op.SUB: "fsub contract",
-    op.MUL: "fmul contract",
-    op.DIV: "fdiv",
-    op.FMOD: "frem",
-}
 COMPARISONS = {op.LT: "olt", op.LE: "ole", op.EQ: "oeq", op.NE: "une"}
 LOGIC = {op.AND: "and", op.OR: "or"}
 
 INTRINSICS = {
-    **{op.SQRT: "llvm.sqrt.f64", op.FABS: "llvm.fabs.f64", op.FLOOR: "llvm.floor.f64", op.CEIL: "llvm.ceil.f64"},
-    **{op.COPYSIGN: "llvm.copysign.f64", op.FMIN: "llvm.minnum.f64", op.FMAX: "llvm.maxnum.f64"},
+    **{op.SQRT: "llvm.sqrt", op.FABS: "llvm.fabs", op.FLOOR: "llvm.floor", op.CEIL: "llvm.ceil"},
+    **{op.COPYSIGN: "llvm.copysign", op.FMIN: "llvm.minnum", op.FMAX: "llvm.maxnum"},
 }
 LIBRARY = {
     op.NUMBERS[name.upper()]: name
@@ -46,91 +36,99 @@ LIBRARY = {
     + ("atan2", "hypot", "erf", "expm1", "log1p", "remainder")
 }
 LIBRARY |= {op.CONSTPOW: "pow", op.ERFINV: "inverse_erf"}
-TWO_OPERANDS = frozenset({"llvm.copysign.f64", "llvm.minnum.f64", "llvm.maxnum.f64", "pow", "atan2", "hypot", "remainder"})
+TWO_OPERANDS = frozenset({"llvm.copysign", "llvm.minnum", "llvm.maxnum", "pow", "atan2", "hypot", "remainder"})
 
 
-def number(value: float) -> str:
-    """A double in LLVM's exact notation."""
-    return f"0x{struct.unpack('<Q', struct.pack('<d', value))[0]:016X}"
-
-
-ONE, ZERO = number(1.0), number(0.0)
-
-
-def arithmetic(kind: int, operands: list[str], emit: Emit) -> str:
-    """The instruction or instructions of a real-valued operation on doubles; the name of the result."""
-    if kind in INFIX:
-        return emit(f"{INFIX[kind]} double {operands[0]}, {operands[1]}")
+def arithmetic(kind: int, operands: list[str], code: Emitter) -> str:
+    """The instruction or instructions of a real-valued operation; the name of the result."""
+    if kind in code.infix:
+        return code.emit(f"{code.infix[kind]} {code.real} {operands[0]}, {operands[1]}")
     called = INTRINSICS.get(kind) or LIBRARY.get(kind)
     if called:
-        return emit(f"call double @{called}({', '.join('double ' + o for o in operands)})")
-    return _SPECIAL[kind](operands[0], emit)
+        return code.call(called, *operands)
+    return _SPECIAL[kind](operands[0], code)
 
 
-def _sign(x: str, emit: Emit) -> str:
+def _sign(x: str, code: Emitter) -> str:
     """−1, 1, or the number itself where it is neither negative nor positive: zero, NaN."""
-    negative, positive = emit(f"fcmp olt double {x}, {ZERO}"), emit(f"fcmp ogt double {x}, {ZERO}")
-    above = emit(f"select i1 {positive}, double {ONE}, double {x}")
-    return emit(f"select i1 {negative}, double {number(-1.0)}, double {above}")
+    negative, positive = code.compare("olt", x, code.number(0.0)), code.compare("ogt", x, code.number(0.0))
+    return code.select(negative, code.number(-1.0), code.select(positive, code.number(1.0), x))
 
 
-_SPECIAL: dict[int, Callable[[str, Emit], str]] = {
-    op.NEG: lambda x, emit: emit(f"fneg double {x}"),
-    op.SQ: lambda x, emit: emit(f"fmul contract double {x}, {x}"),
-    op.TWICE: lambda x, emit: emit(f"fadd contract double {x}, {x}"),
-    op.INV: lambda x, emit: emit(f"fdiv double {ONE}, {x}"),
+_SPECIAL: dict[int, Callable[[str, Emitter], str]] = {
+    op.NEG: lambda x, code: code.negative(x),
+    op.SQ: lambda x, code: code.mul(x, x),
+    op.TWICE: lambda x, code: code.add(x, x),
+    op.INV: lambda x, code: code.exactly("fdiv", code.number(1.0), x),
     op.SIGN: _sign,
 }
 
 
-def declarations(kinds: set[int]) -> list[str]:
-    """Declarations of what the given operations call."""
-    names = {INTRINSICS.get(kind) or LIBRARY.get(kind, "") for kind in kinds} - {""}
+def declarations(kinds: set[int], scalar: ScalarType = DOUBLE, pairing: bool = True) -> list[str]:
+    """Declarations of what the given operations call, and functions where neither LLVM nor the C library has one.
+
+    On vectors, functions of the C library are called lane by lane; not sine and cosine, where they are found in pairs.
+    """
+    called = {INTRINSICS.get(kind) or LIBRARY.get(kind, "") for kind in kinds} - {""}
     if kinds & {op.SIN, op.COS}:
-        names |= {"llvm.sin.f64", "llvm.cos.f64", "llvm.fabs.f64"}
-    if "inverse_erf" in names:
-        names |= {"erf", "llvm.exp.f64", "llvm.log.f64", "llvm.sqrt.f64", "llvm.fabs.f64", "llvm.copysign.f64"}
-    lines = []
-    for name in sorted(names - {"inverse_erf"}):
-        arguments = "double, double" if name in TWO_OPERANDS else "double"
-        lines.append(f"declare double @{name}({arguments}) nounwind")
-    return [*lines, *([_inverse_erf()] if "inverse_erf" in names else [])]
+        called |= {"llvm.sin", "llvm.cos", "llvm.fabs"}
+    single = set(called)
+    if "inverse_erf" in called:
+        single |= {"erf", "llvm.exp", "llvm.log", "llvm.sqrt", "llvm.fabs", "llvm.copysign"}
+    lines = [_declaration(name, DOUBLE) for name in sorted(single - {"inverse_erf"})]
+    lines += [_inverse_erf()] if "inverse_erf" in called else []
+    if scalar.lanes > 1:
+        intrinsics = {name for name in called if name.startswith("llvm.")}
+        lines += [_declaration(name, scalar) for name in sorted(intrinsics)]
+        lines += [_lane_by_lane(name, scalar) for name in sorted(called - intrinsics - ({"sin", "cos"} if pairing else set()))]
+    return lines
+
+
+def _declaration(name: str, scalar: ScalarType) -> str:
+    arguments = [scalar.real] * (2 if name in TWO_OPERANDS else 1)
+    return f"declare {scalar.real} @{scalar.function(name)}({', '.join(arguments)}) nounwind"
+
+
+def _lane_by_lane(name: str, scalar: ScalarType) -> str:
+    """A function of the C library on vectors."""
+    code, operands = Emitter(scalar), ("%a", "%b") if name in TWO_OPERANDS else ("%a",)
+
+    def one(*numbers: str) -> str:
+        return code.emit(f"call double @{name}({', '.join(f'double {n}' for n in numbers)})")
+
+    result, real = code.lane_by_lane(one, *operands), scalar.real
+    head = f"define internal {real} @{scalar.function(name)}({', '.join(f'{real} {o}' for o in operands)}) nounwind noinline {{"
+    return "\n".join([head, *code.lines, f"ret {real} {result}", "}"])
 
 
 def _inverse_erf() -> str:
     """erf⁻¹ on |x|: a rational start, good to a few digits (two ranges), then two Newton steps."""
-    lines: list[str] = []
-
-    def emit(instruction: str) -> str:
-        lines.append(f"%v{len(lines)} = {instruction}")
-        return f"%v{len(lines) - 1}"
+    code = Emitter(DOUBLE)
+    number, exactly = code.number, code.exactly
 
     def horner(coefficients: tuple[float, ...], z: str) -> str:
         value = number(coefficients[0])
         for c in coefficients[1:]:
-            value = emit(f"fadd double {emit(f'fmul double {value}, {z}')}, {number(c)}")
+            value = exactly("fadd", exactly("fmul", value, z), number(c))
         return value
 
-    x = emit("call double @llvm.fabs.f64(double %x)")
-    square = emit(f"fmul double {x}, {x}")
+    x = code.call("llvm.fabs", "%x")
+    square = exactly("fmul", x, x)
     near = horner((-0.140543331, 0.914624893, -1.645349621, 0.886226899), square)
-    near = emit(f"fdiv double {near}, {horner((0.012229801, -0.329097515, 1.442710462, -2.118377725, 1.0), square)}")
-    near = emit(f"fmul double {x}, {near}")
-    tail = emit(f"fmul double {emit(f'fsub double {ONE}, {x}')}, {number(0.5)}")
-    z = emit(f"fneg double {emit(f'call double @llvm.log.f64(double {tail})')}")
-    z = emit(f"call double @llvm.sqrt.f64(double {z})")
+    near = exactly("fdiv", near, horner((0.012229801, -0.329097515, 1.442710462, -2.118377725, 1.0), square))
+    near = exactly("fmul", x, near)
+    tail = exactly("fmul", exactly("fsub", number(1.0), x), number(0.5))
+    z = code.call("llvm.sqrt", code.negative(code.call("llvm.log", tail)))
     far = horner((1.641345311, 3.429567803, -1.624906493, -1.970840454), z)
-    far = emit(f"fdiv double {far}, {horner((1.637067800, 3.543889200, 1.0), z)}")
-    y = emit(f"select i1 {emit(f'fcmp olt double {x}, {number(0.7)}')}, double {near}, double {far}")
+    far = exactly("fdiv", far, horner((1.637067800, 3.543889200, 1.0), z))
+    y = code.select(code.compare("olt", x, number(0.7)), near, far)
     for _ in range(2):
-        error = emit(f"fsub double {emit(f'call double @erf(double {y})')}, {x}")
-        growth = emit(f"call double @llvm.exp.f64(double {emit(f'fmul double {y}, {y}')})")
-        step = emit(f"fmul double {emit(f'fmul double {error}, {growth}')}, {number(0.886226925452758)}")
-        y = emit(f"fsub double {y}, {step}")
-    edge = emit(f"fcmp oeq double {x}, {ONE}")
-    y = emit(f"select i1 {edge}, double {number(float('inf'))}, double {y}")
-    inside = emit(f"fcmp ole double {x}, {ONE}")
-    y = emit(f"select i1 {inside}, double {y}, double {number(float('nan'))}")
-    y = emit(f"call double @llvm.copysign.f64(double {y}, double %x)")
-    body = "\n".join(lines)
+        error = exactly("fsub", code.call("erf", y), x)
+        growth = code.call("llvm.exp", exactly("fmul", y, y))
+        step = exactly("fmul", exactly("fmul", error, growth), number(0.886226925452758))
+        y = exactly("fsub", y, step)
+    y = code.select(code.compare("oeq", x, number(1.0)), number(float("inf")), y)
+    y = code.select(code.compare("ole", x, number(1.0)), y, number(float("nan")))
+    y = code.call("llvm.copysign", y, "%x")
+    body = "\n".join(code.lines)
     return f"define internal double @inverse_erf(double %x) nounwind {{\n{body}\nret double {y}\n}}"

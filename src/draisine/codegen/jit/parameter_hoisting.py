@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ctypes
 import math
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,7 +23,6 @@ from draisine.codegen.jit.solvers import solvers
 from draisine.codegen.passes import ALL, Passes
 from draisine.program.linear_solve import Solved
 from draisine.program.program import Program, Slot
-from draisine.records import dataclass
 
 if TYPE_CHECKING:
     from draisine.codegen.passes.pipeline import Split
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 PARAMETERS = "p"  # the slot by which a program is split
 PROLOGUE, PROLOGUE_MAP, COUNT = "prologue", "prologue_map", "hoisted_count"
 
-_CODE_VERSION = 5  # raise it when other code is generated for the same program
+_CODE_VERSION = 6  # raise it when other code is generated for the same program
 _COUNT = ctypes.CFUNCTYPE(ctypes.c_int64)
 _MAP = ctypes.CFUNCTYPE(None, ctypes.c_int64, *[ctypes.c_void_p] * 4)
 

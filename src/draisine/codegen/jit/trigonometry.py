@@ -8,10 +8,9 @@ the coefficients are those of fdlibm (Sun Microsystems, 1993): subtract a multip
 
 from __future__ import annotations
 
-from draisine.codegen.jit.operations import ONE, number
+from draisine.codegen.jit.emitter import DOUBLE, Emitter, ScalarType
 
 NAME = "sine_and_cosine"
-PAIR = "{ double, double }"
 
 _FARTHEST = 819200.0  # 2¹⁹ quarter turns: the product with a part of 33 bits is still exact
 _ROUND = 6755399441055744.0  # 1.5 · 2⁵²: adding it leaves a whole number in the last bits
@@ -28,108 +27,101 @@ _COSINE = (
 _SIGN_BIT = -(2**63)
 
 
-def definition() -> str:
-    """The function `{ double, double } @sine_and_cosine(double)`."""
-    code = _Code()
-    sine, cosine = _near(code)
+def definitions(scalar: ScalarType) -> list[str]:
+    """The function that gives { sine, cosine } of a number; that of vectors calls that of doubles."""
+    return [_definition(DOUBLE)] if scalar.lanes == 1 else [_definition(DOUBLE), _definition(scalar)]
+
+
+def _definition(scalar: ScalarType) -> str:
+    head, far, near = Emitter(scalar, "h"), Emitter(scalar, "f"), Emitter(scalar, "t")
+    is_far = head.compare("ogt", head.call("llvm.fabs", "%x"), scalar.number(_FARTHEST))
+    if scalar.lanes > 1:  # one lane far away sends all there
+        bits = head.emit(f"bitcast {scalar.truth} {is_far} to i{scalar.lanes}")
+        is_far = head.emit(f"icmp ne i{scalar.lanes} {bits}, 0")
     return "\n".join(
         [
-            f"define internal {PAIR} @{NAME}(double %x) nounwind noinline {{",
-            "%size = call double @llvm.fabs.f64(double %x)",
-            f"%far = fcmp ogt double %size, {number(_FARTHEST)}",
-            "br i1 %far, label %library, label %here",
+            f"define internal {scalar.pair} @{scalar.function(NAME)}({scalar.real} %x) nounwind noinline {{",
+            *head.lines,
+            f"br i1 {is_far}, label %library, label %here",
             "library:",
-            "%far_sine = call double @llvm.sin.f64(double %x)",
-            "%far_cosine = call double @llvm.cos.f64(double %x)",
-            *_returned("far", "%far_sine", "%far_cosine"),
+            *_returned(far, *_far(far)),
             "here:",
-            *code.lines,
-            *_returned("near", sine, cosine),
+            *_returned(near, *_near(near)),
             "}",
         ]
     )
 
 
-def _returned(which: str, sine: str, cosine: str) -> list[str]:
-    return [
-        f"%{which}_one = insertvalue {PAIR} undef, double {sine}, 0",
-        f"%{which}_both = insertvalue {PAIR} %{which}_one, double {cosine}, 1",
-        f"ret {PAIR} %{which}_both",
-    ]
+def _returned(code: Emitter, sine: str, cosine: str) -> list[str]:
+    pair, real = code.scalar.pair, code.real
+    one = code.emit(f"insertvalue {pair} undef, {real} {sine}, 0")
+    both = code.emit(f"insertvalue {pair} {one}, {real} {cosine}, 1")
+    return [*code.lines, f"ret {pair} {both}"]
 
 
-class _Code:
-    """Lines of code, each giving a name."""
-
-    def __init__(self) -> None:
-        self.lines: list[str] = []
-
-    def emit(self, instruction: str) -> str:
-        self.lines.append(f"%t{len(self.lines)} = {instruction}")
-        return f"%t{len(self.lines) - 1}"
-
-    def add(self, a: str, b: str) -> str:
-        return self.emit(f"fadd contract double {a}, {b}")
-
-    def sub(self, a: str, b: str) -> str:
-        return self.emit(f"fsub contract double {a}, {b}")
-
-    def mul(self, a: str, b: str) -> str:
-        return self.emit(f"fmul contract double {a}, {b}")
-
-    def polynomial(self, z: str, *coefficients: float) -> str:
-        """c₀ + c₁ z + c₂ z² …"""
-        value = number(coefficients[-1])
-        for c in reversed(coefficients[:-1]):
-            value = self.add(self.mul(z, value), number(c))
-        return value
+def _far(code: Emitter) -> tuple[str, str]:
+    """By the C library. Of several lanes each asks the function of doubles, for not all need be far."""
+    if code.scalar.lanes == 1:
+        return code.call("llvm.sin", "%x"), code.call("llvm.cos", "%x")
+    pairs = [code.emit(f"call {DOUBLE.pair} @{NAME}(double {x})") for x in code.lanes("%x")]
+    sine, cosine = (code.joined([code.emit(f"extractvalue {DOUBLE.pair} {both}, {k}") for both in pairs]) for k in (0, 1))
+    return sine, cosine
 
 
-def _near(code: _Code) -> tuple[str, str]:
+def _polynomial(code: Emitter, z: str, *coefficients: float) -> str:
+    """c₀ + c₁ z + c₂ z² …"""
+    value = code.number(coefficients[-1])
+    for c in reversed(coefficients[:-1]):
+        value = code.add(code.mul(z, value), code.number(c))
+    return value
+
+
+def _near(code: Emitter) -> tuple[str, str]:
     turns, y, tail = _reduced(code)
     z = code.mul(y, y)
     sine, cosine = _sine(code, y, tail, z), _cosine(code, y, tail, z)
-    odd = code.emit(f"trunc i64 {turns} to i1")
-    first = code.emit(f"select i1 {odd}, double {cosine}, double {sine}")
-    second = code.emit(f"select i1 {odd}, double {sine}, double {cosine}")
-    return _signed(code, first, turns), _signed(code, second, code.emit(f"add i64 {turns}, 1"))
+    scalar = code.scalar
+    odd = code.emit(f"trunc {scalar.whole} {turns} to {scalar.truth}")
+    first, second = code.select(odd, cosine, sine), code.select(odd, sine, cosine)
+    return _signed(code, first, turns), _signed(code, second, code.emit(f"add {scalar.whole} {turns}, {scalar.integer(1)}"))
 
 
-def _reduced(code: _Code) -> tuple[str, str, str]:
+def _reduced(code: Emitter) -> tuple[str, str, str]:
     """The number of quarter turns (its last bits), and what is left of x as y + tail."""
-    shifted = code.add(code.mul("%x", number(_QUARTER_TURNS)), number(_ROUND))
-    n = code.emit(f"fsub double {shifted}, {number(_ROUND)}")
-    first = code.sub("%x", code.mul(n, number(_PARTS[0])))
-    second = code.emit(f"fmul double {n}, {number(_PARTS[1])}")
-    rest = code.emit(f"fsub double {first}, {second}")
+    shifted = code.add(code.mul("%x", code.number(_QUARTER_TURNS)), code.number(_ROUND))
+    n = code.exactly("fsub", shifted, code.number(_ROUND))
+    first = code.sub("%x", code.mul(n, code.number(_PARTS[0])))
+    second = code.exactly("fmul", n, code.number(_PARTS[1]))
+    rest = code.exactly("fsub", first, second)
     # What the last subtraction rounded away; without `contract`, since the products must be the same numbers.
-    lost = code.emit(f"fsub double {code.emit(f'fsub double {first}, {rest}')}, {second}")
-    third = code.emit(f"fsub double {code.emit(f'fmul double {n}, {number(_PARTS[2])}')}, {lost}")
-    y = code.emit(f"fsub double {rest}, {third}")
-    tail = code.emit(f"fsub double {code.emit(f'fsub double {rest}, {y}')}, {third}")
-    return code.emit(f"bitcast double {shifted} to i64"), y, tail
+    lost = code.exactly("fsub", code.exactly("fsub", first, rest), second)
+    third = code.exactly("fsub", code.exactly("fmul", n, code.number(_PARTS[2])), lost)
+    y = code.exactly("fsub", rest, third)
+    tail = code.exactly("fsub", code.exactly("fsub", rest, y), third)
+    return code.emit(f"bitcast {code.real} {shifted} to {code.scalar.whole}"), y, tail
 
 
-def _sine(code: _Code, y: str, tail: str, z: str) -> str:
+def _sine(code: Emitter, y: str, tail: str, z: str) -> str:
     """y − ((z (tail/2 − y³ r) − tail) − s₁ y³), with r the polynomial from s₂ on."""
-    r = code.polynomial(z, *_SINE[1:])
+    r = _polynomial(code, z, *_SINE[1:])
     cube = code.mul(z, y)
-    inner = code.sub(code.mul(number(0.5), tail), code.mul(cube, r))
-    inner = code.sub(code.sub(code.mul(z, inner), tail), code.mul(cube, number(_SINE[0])))
+    inner = code.sub(code.mul(code.number(0.5), tail), code.mul(cube, r))
+    inner = code.sub(code.sub(code.mul(z, inner), tail), code.mul(cube, code.number(_SINE[0])))
     return code.sub(y, inner)
 
 
-def _cosine(code: _Code, y: str, tail: str, z: str) -> str:
+def _cosine(code: Emitter, y: str, tail: str, z: str) -> str:
     """w + (((1 − w) − z/2) + (z² r − y tail)), with w = 1 − z/2 rounded."""
-    r = code.mul(z, code.polynomial(z, *_COSINE))
-    half = code.emit(f"fmul double {number(0.5)}, {z}")
-    w = code.emit(f"fsub double {ONE}, {half}")
-    lost = code.emit(f"fsub double {code.emit(f'fsub double {ONE}, {w}')}, {half}")
+    r = code.mul(z, _polynomial(code, z, *_COSINE))
+    half, one = code.exactly("fmul", code.number(0.5), z), code.number(1.0)
+    w = code.exactly("fsub", one, half)
+    lost = code.exactly("fsub", code.exactly("fsub", one, w), half)
     return code.add(w, code.add(lost, code.sub(code.mul(z, r), code.mul(y, tail))))
 
 
-def _signed(code: _Code, value: str, turns: str) -> str:
+def _signed(code: Emitter, value: str, turns: str) -> str:
     """Negative in the second half of the turn: bit 1 of the quarter turns becomes the sign."""
-    sign = code.emit(f"and i64 {code.emit(f'shl i64 {turns}, 62')}, {_SIGN_BIT}")
-    bits = code.emit(f"bitcast double {value} to i64")
-    return code.emit(f"bitcast i64 {code.emit(f'xor i64 {bits}, {sign}')} to double")
+    real, whole, integer = code.real, code.scalar.whole, code.scalar.integer
+    sign = code.emit(f"and {whole} {code.emit(f'shl {whole} {turns}, {integer(62)}')}, {integer(_SIGN_BIT)}")
+    bits = code.emit(f"bitcast {real} {value} to {whole}")
+    return code.emit(f"bitcast {whole} {code.emit(f'xor {whole} {bits}, {sign}')} to {real}")

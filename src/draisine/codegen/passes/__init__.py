@@ -5,9 +5,7 @@ Each takes a list and gives another; none changes a result by more than rounding
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
-
-from draisine.records import dataclass
+from dataclasses import dataclass, fields, replace
 
 
 @dataclass(frozen=True)

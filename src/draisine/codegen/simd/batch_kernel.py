@@ -11,26 +11,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from draisine.codegen.jit.llvm import MAP_SYMBOL, SYMBOL, flat, functions_of, module_text
+from draisine.codegen.jit.emitter import Emitter
+from draisine.codegen.jit.llvm import MAP_SYMBOL, SYMBOL, flat, functions_of
 from draisine.codegen.jit.ssa import straighten
 from draisine.codegen.passes import ALL, Passes
 from draisine.codegen.passes.pipeline import improved
-from draisine.codegen.simd.vector_kernel import LANES, VECTOR, can_be_wide, wide_functions
+from draisine.codegen.simd.vector_kernel import LANES, VECTOR
 from draisine.program.program import Program, Slot
 
 _WIDE, _BRING, _TAKE = "wide", "bring", "take"
 
 
 def samples_text(program: Program, passes: Passes = ALL) -> str:
-    """The module as text; that of the scalar kernel where tables are looked up, which lanes do each for itself."""
-    unit = improved(straighten(program.tape), passes)
-    if not can_be_wide(unit):
-        return module_text(program, passes)
-    functions = wide_functions(*functions_of({_WIDE: unit}, passes))
-    single = _single(len(program.inputs), len(program.outputs))
-    return "\n".join(
-        [*functions, *_copies(), _map(program.inputs, program.outputs), single, flat(program.inputs, program.outputs)]
-    )
+    """The module as text."""
+    declared, functions = functions_of({_WIDE: improved(straighten(program.tape), passes)}, passes, VECTOR)
+    inputs, outputs = program.inputs, program.outputs
+    around = [*_copies(), _map(inputs, outputs), _single(len(inputs), len(outputs)), flat(inputs, outputs)]
+    return "\n".join([*declared, *functions, *around])
 
 
 def _copy(name: str, each: Sequence[str]) -> str:
@@ -43,7 +40,7 @@ def _copy(name: str, each: Sequence[str]) -> str:
         "br i1 %any, label %entry, label %done",
         "entry:",
         "%i = phi i64 [ 0, %start ], [ %next, %entry ]",
-        f"%side_by_side = getelementptr inbounds {VECTOR}, ptr %all, i64 %i",
+        f"%side_by_side = getelementptr inbounds {VECTOR.real}, ptr %all, i64 %i",
         *[f"%at_{k} = getelementptr inbounds double, ptr %one_{k}, i64 %i" for k in range(LANES)],
         *each,
         "%next = add nsw i64 %i, 1",
@@ -57,13 +54,11 @@ def _copy(name: str, each: Sequence[str]) -> str:
 
 
 def _copies() -> list[str]:
-    bring, take, numbers = [], [f"%numbers = load {VECTOR}, ptr %side_by_side, align 8"], "undef"
-    for k in range(LANES):
-        bring += [f"%n_{k} = load double, ptr %at_{k}, align 8"]
-        bring += [f"%numbers_{k} = insertelement {VECTOR} {numbers}, double %n_{k}, i32 {k}"]
-        take += [f"%n_{k} = extractelement {VECTOR} %numbers, i32 {k}", f"store double %n_{k}, ptr %at_{k}, align 8"]
-        numbers = f"%numbers_{k}"
-    return [_copy(_BRING, [*bring, f"store {VECTOR} {numbers}, ptr %side_by_side, align 8"]), _copy(_TAKE, take)]
+    bring, take = Emitter(VECTOR), Emitter(VECTOR)
+    bring.store(bring.joined([bring.emit(f"load double, ptr %at_{k}, align 8") for k in range(LANES)]), "%side_by_side")
+    for k, one in enumerate(take.lanes(take.load("%side_by_side"))):
+        take.lines.append(f"store double {one}, ptr %at_{k}, align 8")
+    return [_copy(_BRING, bring.lines), _copy(_TAKE, take.lines)]
 
 
 def _map(inputs: Sequence[Slot], outputs: Sequence[Slot]) -> str:
@@ -104,7 +99,7 @@ def _rooms(array: str, slots: Sequence[Slot]) -> list[str]:
     lines = [f"%{array}_lanes = alloca [{max(len(slots), 1)} x ptr], align 8"]
     for k, slot in enumerate(slots):
         lines += [
-            f"%{array}_{k} = alloca [{max(slot.size, 1)} x {VECTOR}], align 64",
+            f"%{array}_{k} = alloca [{max(slot.size, 1)} x {VECTOR.real}], align 64",
             f"%{array}_place_{k} = getelementptr inbounds ptr, ptr %{array}_lanes, i64 {k}",
             f"store ptr %{array}_{k}, ptr %{array}_place_{k}, align 8",
             f"%{array}_from_{k} = getelementptr inbounds ptr, ptr %{array}, i64 {k}",

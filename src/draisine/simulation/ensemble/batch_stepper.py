@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.codegen.jit.ssa import straighten
-from draisine.codegen.simd.vector_kernel import LANES, WideKernel, can_be_wide, compile_wide
+from draisine.codegen.simd.vector_kernel import LANES, WideKernel, compile_wide
 from draisine.program.dae_residual import Implicit
 from draisine.program.equations import Equations
 from draisine.program.program import Program
@@ -99,7 +98,7 @@ def wide_dynamics(equations: Equations, chosen: Chosen) -> WideKernel | None:
     """The kernel of several lanes, if these equations and this method have one."""
     dynamics = equations.dynamics
     one_step = chosen.method.scheme.history == 1 and chosen.method.starter.history == 1
-    if not one_step or not isinstance(dynamics, Program) or not can_be_wide(straighten(dynamics.tape)):
+    if not one_step or not isinstance(dynamics, Program):
         return None
     return compile_wide(dynamics)
 

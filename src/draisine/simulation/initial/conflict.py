@@ -7,11 +7,11 @@ could be spared. For each of them the value closest to the one wished for is sou
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from draisine.errors import StartError
-from draisine.records import dataclass
 from draisine.simulation.initial.descent import Missing, descend
 from draisine.simulation.initial.levels import Stage
 from draisine.simulation.initial.newton import restore

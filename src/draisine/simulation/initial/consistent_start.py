@@ -8,7 +8,7 @@ way. Accelerations and multipliers follow from the report of the equations.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -16,7 +16,6 @@ from numpy.typing import ArrayLike
 
 from draisine.program.dae_residual import Implicit
 from draisine.program.equations import Equations
-from draisine.records import dataclass
 from draisine.simulation.initial.conflict import explain
 from draisine.simulation.initial.levels import Stage, stage_of_positions, stage_of_velocities
 from draisine.simulation.initial.problem import Given, StartProblem

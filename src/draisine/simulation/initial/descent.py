@@ -8,11 +8,11 @@ step is brought back onto the surface by `restore`.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 
-from draisine.records import dataclass
 from draisine.simulation.initial.newton import restore
 from draisine.simulation.initial.residual_system import Level, Point, Reals
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
@@ -16,7 +17,6 @@ from numpy.typing import NDArray
 
 from draisine.codegen.jit.kernel import Kernel
 from draisine.program.program import Program, Slot
-from draisine.records import dataclass
 from draisine.simulation.initial.residual_system import Places, Reals
 
 if TYPE_CHECKING:

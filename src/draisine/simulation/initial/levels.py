@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
-from draisine.records import dataclass
 from draisine.simulation.initial.evaluation import Evaluator
 from draisine.simulation.initial.problem import Layout, StartProblem
 from draisine.simulation.initial.residual_system import Bools, Level, Reals

@@ -7,10 +7,10 @@ a full step does not help, it is damped as by Levenberg and Marquardt, which tur
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 
-from draisine.records import dataclass
 from draisine.simulation.initial.residual_system import EXACT, FULFILLED, Level, Point, Reals
 
 MOST_STEPS = 80

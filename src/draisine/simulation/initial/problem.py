@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial
 
 import numpy as np
@@ -12,7 +13,6 @@ from draisine.program.dependence import dependence
 from draisine.program.equations import Equations
 from draisine.program.lazy_program import Recipe
 from draisine.program.program import Program, Slot
-from draisine.records import dataclass
 from draisine.simulation.initial.evaluation import AtOnce, ByColumns, Evaluator, Of, Pattern, along_program
 from draisine.simulation.initial.residual_system import Bools, Places, Reals
 from draisine.simulation.initial.scales import Scales

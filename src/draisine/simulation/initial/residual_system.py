@@ -10,13 +10,11 @@ A residual r counts as zero by its share r/ρ, where ρ = |target| + Σ |∂r/�
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
-
-from draisine.records import dataclass
 
 Reals = NDArray[np.float64]
 Bools = NDArray[np.bool_]

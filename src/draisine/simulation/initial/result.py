@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import field
+from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
 
@@ -14,7 +14,6 @@ from draisine.program.dae_residual import Implicit
 from draisine.program.equations import Equations
 from draisine.program.linear_solve import Solved
 from draisine.program.program import Program
-from draisine.records import dataclass
 from draisine.simulation.initial.problem import Given
 from draisine.simulation.initial.residual_system import Reals
 from draisine.simulation.initial.search import Way

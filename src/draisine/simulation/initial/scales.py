@@ -8,11 +8,11 @@ the largest default among its like.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from draisine.program.equations import Equations, Kind, Quantity
-from draisine.records import dataclass
 from draisine.simulation.initial.residual_system import Bools, Places, Reals
 
 LEAP = np.pi / 2  # a turn that Newton is believed in one step

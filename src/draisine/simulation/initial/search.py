@@ -9,12 +9,11 @@ along the solutions to the place closest to the reference.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 import numpy as np
 
-from draisine.records import dataclass
 from draisine.simulation.initial.descent import Distance, Missing, descend
 from draisine.simulation.initial.newton import restore
 from draisine.simulation.initial.residual_system import Level, Point, Reals

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from draisine.errors import ArgumentError
 from draisine.program.equations import Equations
-from draisine.records import dataclass
 from draisine.simulation.named_values import number_in, unknown_name
 
 

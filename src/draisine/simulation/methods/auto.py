@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
-from draisine.records import dataclass
 from draisine.simulation.methods.dop853 import DOP853
 from draisine.simulation.methods.radau import Radau
 from draisine.simulation.methods.settings import check_settings

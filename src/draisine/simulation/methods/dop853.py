@@ -8,11 +8,11 @@ estimate and the interpolant of E. Hairer, S. P. Nørsett and G. Wanner, Solving
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from draisine.errors import ArgumentError
-from draisine.records import dataclass
 from draisine.simulation.methods.explicit_tableau import Array, Scheme, positive
 
 # fmt: off

@@ -18,13 +18,13 @@ This is Hairer's form (Hairer, Nørsett & Wanner, Solving Ordinary Differential 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from draisine.errors import ArgumentError
-from draisine.records import dataclass
 
 if TYPE_CHECKING:
     from draisine.simulation.methods.implicit_tableau import ImplicitScheme

@@ -19,10 +19,11 @@ at both ends.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.records import dataclass
 from draisine.simulation.methods.explicit_tableau import Array
 
 Complex = NDArray[np.complex128]

@@ -8,10 +8,10 @@ Methods, Springer 1989, for the orders at index 1, 2 and 3.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cache
 
 from draisine.errors import ArgumentError
-from draisine.records import dataclass
 from draisine.simulation.methods.collocation import collocation_scheme, radau_nodes
 from draisine.simulation.methods.implicit_tableau import ImplicitScheme
 from draisine.simulation.methods.settings import check_settings

@@ -7,11 +7,11 @@ and differential/algebraic equation solvers", ACM Trans. Math. Softw. 31 (2005) 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from draisine.errors import ArgumentError
-from draisine.records import dataclass
 from draisine.simulation.methods.explicit_tableau import Scheme
 from draisine.simulation.methods.settings import check_settings
 

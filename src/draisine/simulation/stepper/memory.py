@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from math import prod
 from typing import Any
@@ -12,7 +13,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from draisine.codegen.jit.parameter_hoisting import HoistedKernel
-from draisine.records import dataclass
 from draisine.simulation.implicit_form import CompiledForm
 from draisine.simulation.methods.explicit_tableau import Scheme, SteppingMethod
 from draisine.simulation.methods.implicit_tableau import ImplicitScheme

@@ -8,12 +8,11 @@ border does not go to and fro.
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.records import dataclass
 from draisine.simulation.implicit_form import CompiledForm
 from draisine.simulation.method_selection import title
 from draisine.simulation.methods.explicit_tableau import SteppingMethod

@@ -10,13 +10,13 @@ import ctypes
 import hashlib
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
 from draisine.codegen.cache import cached_object, host_key
 from draisine.codegen.jit.engine import LoadedObject, load_object
-from draisine.records import dataclass
 
 SYMBOL = "draisine_advance"
 # The files that the loop is made of, callees first; they are read to see whether it is still the same, and not imported.
