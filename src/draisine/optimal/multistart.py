@@ -19,8 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from draisine.model.errors import ModelError
-from draisine.numerics.parallel.executor import spread
-from draisine.numerics.parallel.job import Errand
+from draisine.numerics.parallel import Job
 from draisine.optimal.guess import Held, OneGuess, Shaken, Straight
 from draisine.optimal.ipopt import Outcome
 from draisine.optimal.stored_solution import Kept
@@ -169,7 +168,7 @@ class _Search:
             yield number, self._solved(number)
 
     def elsewhere(self, on: Any) -> Iterator[tuple[int, Solution]]:
-        for number, kept in spread(Errand.of(self), range(len(self.guesses)), on):
+        for number, kept in Job.of(self).run(range(len(self.guesses)), on):
             yield number, kept.restored(self.manoeuvre)
 
     def begin(self) -> Callable[[int], Kept]:
