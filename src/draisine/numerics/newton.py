@@ -58,7 +58,7 @@ class Linearized:
     @property
     def size(self) -> float:
         """The largest residual; infinite where F or its Jacobian is not finite."""
-        values = getattr(self.jacobian, "data", None) if not isinstance(self.jacobian, np.ndarray) else self.jacobian
+        values = self.jacobian if isinstance(self.jacobian, np.ndarray) else np.asarray(self.jacobian.data)
         finite = np.isfinite(self.residual).all() and np.isfinite(values).all()
         return float(np.abs(self.residual).max(initial=0.0)) if finite else np.inf
 
@@ -142,10 +142,11 @@ class Newton:
                 return ended(Status.NOT_FINITE)
             if length > self.max_step:
                 return ended(Status.DIVERGED)
-            trial, share = self._moved(now, error, change, size, move)
-            if trial is None:
+            taken = self._moved(now, error, change, size, move)
+            if taken is None:
                 return ended(Status.STALLED if self.least_share < 1.0 else Status.NOT_FINITE)
-            now, error, count = trial, size(trial), count + 1
+            (now, share), count = taken, count + 1
+            error = size(now)
             idle = 0 if error < DECREASE * least else idle + 1
             if error <= least:
                 best, least = now, error
@@ -159,17 +160,16 @@ class Newton:
 
     def _moved(
         self, now: P, error: float, change: Array, size: Callable[[P], float], move: Callable[[P, Array], P | None]
-    ) -> tuple[P | None, float]:
+    ) -> tuple[P, float] | None:
         """The iterate after a step, and the share of the step that was taken; None if no share is good."""
         share = 1.0
-        if self.least_share == 1.0:
-            return move(now, change), share
         while share >= self.least_share:
             trial = move(now, share * change)
-            if trial is not None and (size(trial) < error or size(trial) <= self._content):
+            whole = self.least_share == 1.0
+            if trial is not None and (whole or size(trial) < error or size(trial) <= self._content):
                 return trial, share
             share /= 2
-        return None, share
+        return None
 
 
 # ---------------------------------------------------------------- steps
@@ -200,7 +200,7 @@ class LeastNorm:
     `sizes` are the units in which the unknowns are measured; an unknown of size zero stays.
     """
 
-    rcond: float = 1e-10
+    rcond: float | None = 1e-10
     sizes: Array | None = None
 
     def __call__(self, point: Linearized) -> Array:

@@ -102,7 +102,7 @@ class BatchNewton:
 
 def _finite(f: Array, j: Array) -> tuple[Array, Array]:
     """F and J, F of samples where either is not finite replaced by NaN."""
-    whole = np.isfinite(f).all(axis=1) & np.isfinite(j).all(axis=(1, 2))
+    whole: Flags = np.asarray(np.isfinite(f).all(axis=1) & np.isfinite(j).all(axis=(1, 2)))
     return np.where(whole[:, None], f, np.nan), j
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
@@ -35,7 +35,7 @@ def map_in_threads(
     threads: int,
     ahead: int,
     cancel: Callable[[], None] = lambda: None,
-) -> Iterator[Result]:
+) -> Generator[Result, None, None]:
     """Results in the order of the items; at most `ahead` items are begun before their turn.
 
     When the caller stops early, or an item fails, `cancel` is called, what has not begun is dropped, and the rest is waited for.

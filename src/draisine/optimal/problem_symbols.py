@@ -18,6 +18,7 @@ from draisine.model.errors import ModelError
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.model.quantities import Amount, amount_in
+from draisine.numerics.rank import independent_rows
 from draisine.optimal.end_conditions import End, reachable_end
 from draisine.optimal.maneuver import Manoeuvre
 from draisine.optimal.phase import Phase, evaluator, middle, needed_states
@@ -29,7 +30,6 @@ from draisine.program.linear_solve import Solved
 from draisine.simulation.initial.consistent_start import consistent_start
 from draisine.simulation.initial.problem import StartProblem
 from draisine.simulation.named_values import numbers
-from draisine.stability.independence import independent_rows
 
 Reals = NDArray[np.float64]
 

@@ -21,10 +21,10 @@ from numpy.typing import NDArray
 
 from draisine.expr.expression import closest
 from draisine.model.errors import ModelError
+from draisine.numerics.rank import LEAST, independent_rows
 from draisine.program.equations import Equations
 from draisine.program.program import Program
 from draisine.stability.batch_evaluation import OverPoints, as_written
-from draisine.stability.independence import LEAST, independent_rows
 
 Array = NDArray[np.float64]
 
