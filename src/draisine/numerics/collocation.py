@@ -79,11 +79,29 @@ def lagrange_derivatives(nodes: Array, at: Array) -> Array:
 
 
 def lagrange_integrals(nodes: Array, at: Array) -> Array:
-    """Their integrals from 0 to points: (points, nodes). Those to 1 are the weights of the quadrature at the nodes."""
+    """Their integrals from 0 to points: (points, nodes)."""
     x, w = np.polynomial.legendre.leggauss(len(nodes) // 2 + 1)
     inside = at[:, None] * (x + 1.0) / 2.0
     values = lagrange(nodes, inside.ravel()).reshape(len(at), len(x), len(nodes))
     return np.asarray(at[:, None] * np.einsum("q,pqn->pn", w / 2.0, values))
+
+
+def quadrature(nodes: Array) -> Array:
+    """Weights at the nodes of the rule on [0, 1] that is exact for polynomials through them."""
+    return lagrange_integrals(nodes, np.ones(1))[0]
+
+
+def gauss_kronrod() -> tuple[Array, Array, Array]:
+    """Seven nodes in (−1, 1), Kronrod's weights, and those of Gauss's three nodes, which are zero at Kronrod's own.
+
+    The own nodes are zeros of Stieltjes's polynomial x⁴ − 10/9 x² + 155/891, orthogonal to P₃ times all cubics.
+    """
+    root = np.sqrt(100 / 81 - 620 / 891)
+    outer, inner, gauss = np.sqrt((10 / 9 + root) / 2), np.sqrt((10 / 9 - root) / 2), np.sqrt(0.6)
+    nodes = np.array([-outer, -gauss, -inner, 0.0, inner, gauss, outer])
+    powers = np.vander(nodes, increasing=True).T
+    moments = np.array([2 / (k + 1) if k % 2 == 0 else 0.0 for k in range(7)])
+    return nodes, np.linalg.solve(powers, moments), np.array([0.0, 5 / 9, 0.0, 8 / 9, 0.0, 5 / 9, 0.0])
 
 
 def monomial_coefficients(nodes: Array) -> Array:

@@ -142,32 +142,32 @@ class Newton:
                 return ended(Status.NOT_FINITE)
             if length > self.max_step:
                 return ended(Status.DIVERGED)
-            taken = self._moved(now, error, change, size, move)
+            settled = length <= self.step_tolerance * max(1.0, scale(now))  # then whatever rounding does to the residual
+            taken = self._moved(now, error, change, size, move, whole=settled or self.least_share == 1.0)
             if taken is None:
                 return ended(Status.STALLED if self.least_share < 1.0 else Status.NOT_FINITE)
-            (now, share), count = taken, count + 1
+            now, count = taken, count + 1
             error = size(now)
             idle = 0 if error < DECREASE * least else idle + 1
             if error <= least:
                 best, least = now, error
-            if share * length <= self.step_tolerance * max(1.0, scale(now)):
-                settled = self.acceptable is None or error <= self.acceptable
-                return Solution(now, Status.CONVERGED if settled else Status.STALLED, error, count)
+            if settled:
+                good = self.acceptable is None or error <= self.acceptable
+                return Solution(now, Status.CONVERGED if good else Status.STALLED, error, count)
 
     @property
     def _content(self) -> float:
         return self.tolerance if self.acceptable is None else self.acceptable
 
     def _moved(
-        self, now: P, error: float, change: Array, size: Callable[[P], float], move: Callable[[P, Array], P | None]
-    ) -> tuple[P, float] | None:
-        """The iterate after a step, and the share of the step that was taken; None if no share is good."""
+        self, now: P, error: float, change: Array, size: Callable[[P], float], move: Callable[[P, Array], P | None], whole: bool
+    ) -> P | None:
+        """The iterate after a step, or after the largest share of it that is good; None if none is."""
         share = 1.0
         while share >= self.least_share:
             trial = move(now, share * change)
-            whole = self.least_share == 1.0
             if trial is not None and (whole or size(trial) < error or size(trial) <= self._content):
-                return trial, share
+                return trial
             share /= 2
         return None
 

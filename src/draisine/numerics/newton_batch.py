@@ -22,6 +22,7 @@ Steps = Callable[[Array, Array, Array], Array]  # F (samples, rows), J (samples,
 
 MANY_ROWS = 40  # beyond, normal equations instead of singular values: many small decompositions are slow
 FIRST_DAMPING, FADED = 1e-2, 1e-6
+STALLED = 0.25  # share of the step before above which a small step shrinks no more
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,11 +37,15 @@ class BatchSolution:
 
 @dataclass(frozen=True)
 class BatchNewton:
-    """Settings as those of `newton.Newton`, for each sample by itself; `damped` by Levenberg's method."""
+    """Settings as those of `newton.Newton`, for each sample by itself; `damped` by Levenberg's method.
+
+    A step that is at most `step_rounding` and not below a quarter of the one before is rounding, and the last.
+    """
 
     tolerance: float = 0.0
     acceptable: float | None = None
     step_tolerance: float = 0.0
+    step_rounding: float = 0.0
     max_iterations: int = 30
     damped: bool = False
 
@@ -55,7 +60,7 @@ class BatchNewton:
         measure = _relative if step_size is None else step_size
         x, count = x.copy(), len(x)
         converged, damping = np.zeros(count, dtype=bool), np.zeros(count)
-        last, idle = np.full(count, np.inf), np.zeros(count, dtype=bool)
+        last, stride, idle = np.full(count, np.inf), np.full(count, np.inf), np.zeros(count, dtype=bool)
         going = np.arange(count)
         content = self.tolerance if self.acceptable is None else self.acceptable
         f, j = _finite(*evaluate(x, going))
@@ -72,7 +77,10 @@ class BatchNewton:
                 return BatchSolution(x, last, converged, iterations)
             change = steps(f, j, damping[going])
             finite = np.isfinite(change).all(axis=1)
-            small = finite & (measure(change, x[going], going) <= self.step_tolerance)
+            length = measure(change, x[going], going)
+            rounding = (length <= self.step_rounding) & (length > STALLED * stride[going])
+            small = finite & ((length <= self.step_tolerance) | rounding)
+            stride[going] = length
             x[going[small]] += change[small]
             converged[going[small]] = True if self.acceptable is None else size[small] <= self.acceptable
             keep = finite & ~small

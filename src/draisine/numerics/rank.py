@@ -34,6 +34,11 @@ class Decomposition:
         return np.asarray(self.right[self.rank :].T)
 
     @property
+    def row_space(self) -> Array:
+        """Orthonormal rows that span the matrix's."""
+        return np.asarray(self.right[: self.rank])
+
+    @property
     def left_null_space(self) -> Array:
         """Orthonormal combinations of rows that vanish, in columns."""
         return np.asarray(self.left[:, self.rank :])

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from draisine.numerics.runge_kutta import ExplicitTableau
 from draisine.records import dataclass
 
 if TYPE_CHECKING:
@@ -47,6 +48,13 @@ class Scheme:
     @property
     def rows(self) -> int:
         return len(self.nodes)
+
+    @property
+    def tableau(self) -> ExplicitTableau:
+        """Butcher's table of a Runge–Kutta method, for steps outside the compiled loop."""
+        s = self.stages
+        error = None if self.error is None else self.error[:, :s]
+        return ExplicitTableau(self.order, self.weights[:s, :s], self.weights[s, :s], self.nodes[:s], error)
 
 
 class SteppingMethod(Protocol):

@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cache
 
+from draisine.numerics.collocation import radau_nodes
 from draisine.records import dataclass
-from draisine.simulation.methods.collocation import collocation_scheme, radau_nodes
+from draisine.simulation.methods.collocation import collocation_scheme
 from draisine.simulation.methods.implicit_tableau import ImplicitScheme
 from draisine.simulation.methods.settings import check_settings
 

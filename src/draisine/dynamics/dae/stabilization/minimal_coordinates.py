@@ -147,7 +147,7 @@ class _Minimal:
         return ca.substitute(expression, self.opened.parts[0], q)
 
     def _corrected(self, q: ca.SX, steps: int) -> ca.SX:
-        """Newton's method for the dependent coordinates."""
+        """Newton's method for the dependent coordinates, a fixed number of steps in symbols: they become part of the program."""
         _, bound = self._places
         residual = self.opened.residuals[0]
         slope = ca.jacobian(residual, self.opened.parts[0])[:, bound]
