@@ -124,21 +124,18 @@ class Solving:
         the directions. None where Newton's method does not settle."""
         c, a = np.array(self.elements.nodes), self.elements.matrix
         (count, n), s = x.shape, len(c)
-        times, u = begins[:, None] + lengths[:, None] * c, np.repeat(inputs[:, None], s, axis=1)
+        times = begins[:, None] + lengths[:, None] * c
         # of each interval as it was last evaluated
-        by_x, by, system = (
-            np.empty((count, s, n, n)),
-            np.empty((count, s * n, len(self.directions))),
-            np.empty((count, s * n, s * n)),
-        )
+        by_x, system = np.empty((count, s, n, n)), np.empty((count, s * n, s * n))
+        by = np.empty((count, s * n, len(self.directions)))
 
         def evaluate(flat: Reals, places: Places) -> tuple[Reals, Reals]:
             k = flat[places].reshape(-1, s, n)
             points = x[places, None] + lengths[places, None, None] * np.einsum("jl,eln->ejn", a, k)
-            at = times[places].ravel(), points.reshape(-1, n), k.reshape(-1, n), u[places].reshape(-1, u.shape[2])
-            value, by_state, by_k, by_direction = self._at(*at)
+            given = np.repeat(inputs[places], s, axis=0)
+            value, by_state, by_k, by_direction = self._at(times[places].ravel(), points.reshape(-1, n), k.reshape(-1, n), given)
             by_x[places] = by_state.reshape(-1, s, n, n)
-            by[places] = by_direction.reshape(-1, s * n, len(self.directions))
+            by[places] = by_direction.reshape(len(places), s * n, len(self.directions))
             system[places] = self._system(lengths[places], by_state, by_k, len(places))
             return value.reshape(-1, s * n), system[places]
 
