@@ -8,29 +8,6 @@ import sympy as sp
 
 import draisine as dr
 from draisine.errors import ArgumentError
-from draisine.optimal.collocation import gauss_points, lagrange, lagrange_slope, quadrature, radau_points
-
-
-@pytest.mark.parametrize("degree", range(1, 8))
-def test_quadrature_is_exact_to_its_degree(degree):
-    for points, best in ((radau_points(degree), 2 * degree - 2), (gauss_points(degree), 2 * degree - 1)):
-        weights = quadrature(points)
-        for power in range(best + 1):
-            assert weights @ points**power == pytest.approx(1 / (power + 1), abs=1e-13)
-        assert abs(weights @ points ** (best + 1) - 1 / (best + 2)) > 1e-9  # and not beyond
-    assert radau_points(degree)[-1] == 1.0
-
-
-def test_radau_of_three_points_is_the_published_one():
-    assert radau_points(3) == pytest.approx([(4 - math.sqrt(6)) / 10, (4 + math.sqrt(6)) / 10, 1], abs=1e-15)
-
-
-def test_interpolation_and_its_slope():
-    c, s = np.array([0.0, 0.2, 0.7, 1.0]), np.linspace(-0.1, 1.1, 7)
-    values = 2 - c + 3 * c**3
-    assert lagrange(c, s) @ values == pytest.approx(2 - s + 3 * s**3)
-    assert lagrange_slope(c, s) @ values == pytest.approx(-1 + 9 * s**2)
-
 
 SCHEMES = [
     (dr.Collocation("radau", 1), 1),

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from draisine.numerics.collocation import gauss_nodes, radau_nodes, runge_kutta_matrix
 from draisine.simulation.methods import esdirk23, gauss, radau
-from draisine.simulation.methods.collocation import gauss_nodes, radau_nodes, runge_kutta_matrix
 from draisine.simulation.methods.implicit_tableau import ImplicitScheme, nested_basis
 
 ROOT6 = np.sqrt(6.0)

@@ -20,6 +20,7 @@ from draisine.errors import ArgumentError
 from draisine.expr.expression import closest
 from draisine.model.items import System
 from draisine.model.model import Model
+from draisine.numerics.newton_batch import BatchNewton, Places, square_steps
 from draisine.program.equations import Equations
 from draisine.results.base import Result
 from draisine.stability.critical import Critical
@@ -29,7 +30,7 @@ from draisine.stability.modes import Modes, modes
 Array = NDArray[np.float64]
 Complex = NDArray[np.complex128]
 
-_ROUNDS = 30  # of Newton's method from the nominal critical speed to a sample's
+_NEWTON = BatchNewton(step_tolerance=1e-11)  # from the nominal critical speed to a sample's
 _STILL = 1e-7  # |λ| in 1/s below which a critical mode is one that stands still
 
 
@@ -186,21 +187,27 @@ def _sampled(drawn: Pencil, speeds: Array, nominal: Complex) -> Complex:
 def _with_samples(found: UncertainCritical, root: complex, drawn: Pencil) -> UncertainCritical:
     """The critical speed of every sample, by Newton's method from the nominal one."""
     count = len(drawn.mass)
-    r, v = np.full(count, root, dtype=complex), np.full(count, found.value)
-    for _ in range(_ROUNDS):
-        at = drawn.at(r, v)
-        if root.imag:  # P(iω, v) = 0, two real equations in (ω, v)
-            a, b = 1j * at.by_root, at.by_speed
-            along = a.real * b.imag - a.imag * b.real
-            change_r = 1j * (at.value.real * b.imag - at.value.imag * b.real) / along
-            change_v = (a.real * at.value.imag - a.imag * at.value.real) / along
-        elif abs(root) < _STILL:  # P(0, v) = 0
-            change_r, change_v = np.zeros(count, dtype=complex), (at.value / at.by_speed).real
+    oscillates, still = bool(root.imag), abs(root) < _STILL
+
+    def evaluate(y: Array, places: Places) -> tuple[Array, Array]:
+        """In (ω, v), v or (λ, v)."""
+        v = y[:, -1]
+        if oscillates:  # P(iω, v) = 0, two real equations
+            at = drawn.at(1j * y[:, 0], v)
+            parts = (at.value, 1j * at.by_root, at.by_speed)
+            f, by_root, by_speed = (np.stack([part.real, part.imag], axis=1) for part in parts)
+        elif still:  # P(0, v) = 0
+            at = drawn.at(np.zeros(count), v)
+            return at.value.real[places, None], at.by_speed.real[places, None, None]
         else:  # P = ∂P/∂λ = 0
-            along = (at.by_root * at.by_both - at.by_speed * at.by_root_twice).real
-            change_r = (at.value * at.by_both - at.by_speed * at.by_root) / along
-            change_v = (at.by_root * at.by_root - at.by_root_twice * at.value).real / along
-        r, v = r - change_r, v - change_v
-    good = np.isfinite(v) & (np.abs(change_v) < 1e-9) & (np.abs(v - found.value) < 0.5 * max(found.value, 1.0))
+            at = drawn.at(y[:, 0], v)
+            pairs = (at.value, at.by_root), (at.by_root, at.by_root_twice), (at.by_speed, at.by_both)
+            f, by_root, by_speed = (np.stack(pair, axis=1).real for pair in pairs)
+        return f[places], np.stack([by_root, by_speed], axis=2)[places]
+
+    start = np.tile([found.value] if still else [root.imag if oscillates else root.real, found.value], (count, 1))
+    sampled = _NEWTON.solve(evaluate, start, square_steps)
+    v = sampled.x[:, -1]
+    good = sampled.converged & (np.abs(v - found.value) < 0.5 * max(found.value, 1.0))
     spread = float(v[good].std(ddof=1)) if good.sum() > 1 else float("nan")
     return UncertainCritical(found.kind, found.value, found.deviation, found.shares, spread, int(count - good.sum()))

@@ -20,11 +20,13 @@ from numpy.typing import NDArray
 
 from draisine.control.plant import Plant, stacked
 from draisine.errors import ArgumentError, ModelError, SolverError
+from draisine.numerics.newton import LeastNorm, Newton
+from draisine.numerics.rank import independent_columns, null_space, unit_rows
 
 Reals = NDArray[np.float64]
 
 POINTS = 5
-HALVES = tuple(0.5**k for k in range(8))  # parts of a step of Newton's method; the largest that does not lead away is taken
+ONTO = Newton(step_tolerance=1e-12, max_iterations=50, least_share=0.5**7)
 ZERO = 1e-9  # of the terms that cancel
 DEPENDENT = 1e-7  # singular value, of rows of length one
 SAME = 1e-9
@@ -184,7 +186,7 @@ class Differentiation:
         if not others:
             return residuals[i]
         sizes = np.min([np.abs(v[list(others)]) for v in self._values(slope)], axis=0)
-        columns = _pivots(sizes.T)[: len(others)]
+        columns = independent_columns(sizes, len(others))
         inner = slope[list(others), columns]
         factors = ca.solve(inner.T, slope[i, columns].T)
         return residuals[i] - ca.dot(factors, stacked([residuals[k] for k in others]))
@@ -217,7 +219,7 @@ class Differentiation:
         everything = ca.vertcat(plant.residuals, stacked([row.residual for row in conditions]))
         self._samples = moved(plant, everything, self._near)
         slopes = self._values(ca.jacobian(everything, plant.x))
-        self._free = [null_space(slope) for slope in slopes]
+        self._free = [null_space(unit_rows(slope)) for slope in slopes]
 
     def _never(self, rows: Sequence[Row]) -> ModelError:
         names = ", ".join(repr(row.name) for row in rows)
@@ -234,45 +236,22 @@ def moved(plant: Plant, residual: ca.SX, near: Sequence[Sample]) -> list[Sample]
     Steps of Newton's method are shortened where they would lead away: at a crawl a heading has no effect yet on where one goes.
     """
     function = ca.Function("on", plant.arguments, [ca.densify(residual), ca.densify(ca.jacobian(residual, plant.x))])
-    plain = ca.Function("off", plant.arguments, [ca.norm_2(residual)])
     found = []
     for sample in near:
-        x = sample.x
-        for _ in range(50):
+
+        def evaluate(x: Reals, sample: Sample = sample) -> tuple[Reals, Reals]:
             value, slope = (np.array(m.full()) for m in function(sample.t, x, sample.inputs, sample.p))
-            if not (np.isfinite(value).all() and np.isfinite(slope).all()):
-                break
-            step = np.linalg.lstsq(slope, value[:, 0], rcond=1e-10)[0]
-            if np.abs(step).max(initial=0.0) <= 1e-12 * max(1.0, np.abs(x).max()):
-                found.append(replace(sample, x=x - step))
-                break
-            size = float(np.linalg.norm(value))
-            parts = (part for part in HALVES if float(plain(sample.t, x - part * step, sample.inputs, sample.p)) < size)
-            x = x - next(parts, 1.0) * step
+            return value[:, 0], slope
+
+        solved = ONTO.solve(evaluate, sample.x, LeastNorm())
+        if solved.converged:
+            found.append(replace(sample, x=solved.point.x))
     if not found:
         raise SolverError(
             f"{plant.equations.name}: no state on the path was found near the start; begin closer to it, or see whether its "
             "constraints contradict each other or the system's own"
         )
     return found
-
-
-def null_space(matrix: Reals) -> Reals:
-    """Orthonormal directions in which nothing of a matrix changes, as columns; rows are judged by their own length."""
-    lengths = np.linalg.norm(matrix, axis=1)
-    kept = matrix[lengths > 0] / lengths[lengths > 0][:, None]
-    if not len(kept):
-        return np.eye(matrix.shape[1])
-    _, sizes, right = np.linalg.svd(kept)
-    rank = int(np.count_nonzero(sizes > 1e-9 * sizes[0]))
-    return np.asarray(right[rank:].T)
-
-
-def _pivots(matrix: Reals) -> list[int]:
-    """Rows in the order in which they are best told apart."""
-    from scipy.linalg import qr
-
-    return [int(i) for i in qr(matrix.T, mode="r", pivoting=True)[1]]
 
 
 def _dependent(matrices: Sequence[Reals]) -> list[tuple[int, list[int]]]:

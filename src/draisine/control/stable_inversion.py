@@ -17,20 +17,17 @@ from numpy.typing import NDArray
 
 from draisine.control.zero_dynamics import Parted, Remaining
 from draisine.errors import ModelError, SolverError
+from draisine.numerics.collocation import gauss_nodes, lagrange, runge_kutta_matrix
+from draisine.numerics.newton import Linearized, Newton, sparse_step
+from draisine.numerics.rank import decompose
+from draisine.numerics.runge_kutta import RK4
 
 Reals = NDArray[np.float64]
 
-_ROOT = np.sqrt(15.0)
-NODES = np.array([0.5 - _ROOT / 10, 0.5, 0.5 + _ROOT / 10])
-WEIGHTS = np.array([5.0, 8.0, 5.0]) / 18
-MATRIX = np.array(
-    [
-        [5 / 36, 2 / 9 - _ROOT / 15, 5 / 36 - _ROOT / 30],
-        [5 / 36 + _ROOT / 24, 2 / 9, 5 / 36 - _ROOT / 24],
-        [5 / 36 + _ROOT / 30, 2 / 9 + _ROOT / 15, 5 / 36],
-    ]
-)
-STEPS = 30  # of Newton's method
+NODES = gauss_nodes(3)
+MATRIX, WEIGHTS = runge_kutta_matrix(NODES)
+NEWTON = Newton(acceptable=1e-9, step_tolerance=1e-11, max_iterations=30, least_share=1e-4)
+CALM = Newton(tolerance=1e-12, max_iterations=2)  # of the guess
 MOST_SUBSTEPS = 50  # between two points of a guess
 
 
@@ -57,11 +54,9 @@ class Mesh:
 
     def _at(self, k: int, t: float) -> Reals:
         """The polynomial of an interval through all its states."""
-        points = np.array([0.0, *NODES, 1.0])
         values = np.vstack([self.states[k], self.inner[k], self.states[k + 1]])
         s = (t - self.times[k]) / (self.times[k + 1] - self.times[k])
-        weights = [np.prod([(s - b) / (a - b) for b in points if b != a]) for a in points]
-        return np.asarray(np.array(weights) @ values)
+        return np.asarray(lagrange(np.array([0.0, *NODES, 1.0]), np.array([s]))[0] @ values)
 
 
 class Boundary:
@@ -72,8 +67,7 @@ class Boundary:
         self.span = span
         self.first = remaining.parted(span[0], start, least)
         normals = np.atleast_2d(remaining.normals(span[0], start))
-        left, sizes, _ = np.linalg.svd(normals, full_matrices=False)
-        self._rows = left[:, sizes > 1e-9 * sizes[0]].T  # independent combinations of the constraints
+        self._rows = decompose(normals).row_combinations
 
     @property
     def least(self) -> float:
@@ -102,55 +96,51 @@ class Boundary:
         count = max(1, int(np.ceil(min((until - t) * fast, MOST_SUBSTEPS))))
         h = (until - t) / count
         for k in range(count):
-            x = self._stepped(t + k * h, x, h)
+            x, _ = RK4.step(lambda t, x: self._remaining.rates(np.array([t]), x[None])[0], t + k * h, x, h)
         return self._calm(until, x)
 
-    def _stepped(self, t: float, x: Reals, h: float) -> Reals:
-        def f(t: float, x: Reals) -> Reals:
-            return self._remaining.rates(np.array([t]), x[None])[0]
-
-        k1 = f(t, x)
-        k2 = f(t + h / 2, x + h / 2 * k1)
-        k3 = f(t + h / 2, x + h / 2 * k2)
-        k4 = f(t + h, x + h * k3)
-        return x + h / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
-
     def _calm(self, t: float, x: Reals) -> Reals:
+        """The state with the growing directions where their rates vanish, nearly."""
         if not np.isfinite(x).all():
             raise self._lost(t)
-        x = self._remaining.onto(t, x)
-        for _ in range(2):
+
+        def at(x: Reals) -> tuple[Reals, Parted, Reals]:
+            x = self._remaining.onto(t, x)
             parted = self._remaining.parted(t, x, self._least)
-            if not parted.count:
-                return x
-            rate = parted.growing.T @ self._remaining.rates(np.array([t]), x[None])[0]
+            return x, parted, parted.growing.T @ self._remaining.rates(np.array([t]), x[None])[0]
+
+        def step(here: tuple[Reals, Parted, Reals]) -> Reals:
+            _, parted, rate = here
             inner = parted.growing.T @ parted.slope @ parted.unstable
-            x = self._remaining.onto(t, x - parted.unstable @ np.linalg.solve(inner, rate))
-        return x
+            return np.asarray(-parted.unstable @ np.linalg.solve(inner, rate))
+
+        found = CALM.iterate(
+            at(x), size=lambda a: float(np.abs(a[2]).max(initial=0.0)), step=step, move=lambda a, change: at(a[0] + change)
+        )
+        return found.point[0]
 
     # ---------------------------------------------------------------- Newton
 
     def solve(self, mesh: Mesh) -> Mesh:
         """The collocated motion on a mesh. What is pinned at the end is measured as the guess has it, and no more turned."""
         end = self._end(mesh)
-        residual = self._residual(mesh, *self._rates(mesh), end)
-        for _ in range(STEPS):
-            step = self._step(mesh, residual, end)
-            size, share = float(np.abs(residual).max()), 1.0
-            while True:
-                trial = _moved(mesh, share * step)
-                after = self._residual(trial, *self._rates(trial), end)
-                if np.isfinite(after).all() and (np.abs(after).max() < size or size < 1e-9):
-                    break
-                share /= 2
-                if share < 1e-4:
-                    raise self._lost(float(mesh.times[-1]))
-            mesh, residual = trial, after
-            if share == 1.0 and float(np.abs(step).max()) < 1e-11 * max(1.0, float(np.abs(mesh.states).max())):
-                return mesh
-            if share == 1.0 and size < 1e-9 and float(np.abs(after).max()) >= 0.5 * size:
-                return mesh  # rounding
-        raise self._lost(float(mesh.times[-1]))
+
+        def at(mesh: Mesh) -> tuple[Mesh, Reals]:
+            return mesh, self._residual(mesh, *self._rates(mesh), end)
+
+        def size(here: tuple[Mesh, Reals]) -> float:
+            return float(np.abs(here[1]).max()) if np.isfinite(here[1]).all() else np.inf
+
+        found = NEWTON.iterate(
+            at(mesh),
+            size=size,
+            step=lambda here: self._step(*here, end),
+            move=lambda here, change: at(_moved(here[0], change)),
+            scale=lambda here: float(np.abs(here[0].states).max()),
+        )
+        if not found.converged:
+            raise self._lost(float(mesh.times[-1]))
+        return found.point[0]
 
     def _rates(self, mesh: Mesh) -> tuple[Reals, Reals]:
         n = mesh.states.shape[1]
@@ -181,7 +171,6 @@ class Boundary:
     def _step(self, mesh: Mesh, residual: Reals, end: Parted) -> Reals:
         """Newton's step, unknowns in the order x₀, then of each interval its three inner states and its end."""
         from scipy.sparse import coo_array
-        from scipy.sparse.linalg import splu
 
         count, n = len(mesh.times) - 1, mesh.states.shape[1]
         h = np.diff(mesh.times)
@@ -207,10 +196,7 @@ class Boundary:
         values = np.concatenate([m.ravel() for _, _, m in blocks])
         size = n * (1 + 4 * count)
         matrix = coo_array((values, (rows, columns)), shape=(size, size)).tocsc()
-        try:
-            return np.asarray(-splu(matrix).solve(residual))
-        except RuntimeError:
-            raise self._lost(float(mesh.times[-1])) from None
+        return sparse_step(Linearized(residual, residual, matrix))
 
     def _lost(self, t: float) -> ModelError:
         return ModelError(

@@ -14,12 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.codegen.jit.kernel import Kernel, compile
-from draisine.control.relative_degree import null_space
+from draisine.numerics.newton import LeastNorm, Newton
+from draisine.numerics.rank import null_space, unit_rows
 from draisine.program.equations import Equations
 
 Reals = NDArray[np.float64]
 
 IDLE = 1e-13  # of the largest slope: what has cancelled but for rounding
+ONTO = Newton(step_tolerance=1e-13, max_iterations=20)
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,12 +65,11 @@ class Remaining:
 
     def onto(self, t: float, x: Reals) -> Reals:
         """The closest state that fulfils all constraints."""
-        for _ in range(20):
-            step = np.linalg.lstsq(np.atleast_2d(self.normals(t, x)), self.constraints(t, x), rcond=1e-10)[0]
-            x = x - step
-            if np.abs(step).max(initial=0.0) <= 1e-13 * max(1.0, float(np.abs(x).max())):
-                break
-        return x
+
+        def evaluate(x: Reals) -> tuple[Reals, Reals]:
+            return self.constraints(t, x), np.atleast_2d(self.normals(t, x))
+
+        return ONTO.solve(evaluate, x, LeastNorm()).point.x
 
     def parted(self, t: float, x: Reals, least: float) -> Parted:
         """Directions that grow faster than `least`, and the others, at a state."""
@@ -78,7 +79,7 @@ class Remaining:
         # what nothing depends on (work done, a wheel's angle) is pinned by itself, and no part of what grows or rests
         felt = np.abs(np.vstack([slope, normals])).max(axis=0)
         idle = np.eye(len(x))[:, felt <= IDLE * felt.max()]
-        free = null_space(np.vstack([normals, idle.T]))
+        free = null_space(unit_rows(np.vstack([normals, idle.T])))
         matrix = free.T @ slope @ free
 
         def grows(real: float, imaginary: float) -> bool:

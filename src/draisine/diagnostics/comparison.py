@@ -20,6 +20,7 @@ from draisine.dynamics.verify.agreement import AGREEMENT, Avoided, Certificate, 
 from draisine.dynamics.verify.sample_states import Instant, Motion, Usual, random_instants, told_at
 from draisine.errors import ArgumentError, ModelError, StartError
 from draisine.expr.expression import closest
+from draisine.numerics.rank import decompose
 from draisine.program.equations import Equations
 from draisine.simulation.initial.consistent_start import consistent_start
 from draisine.simulation.initial.problem import StartProblem
@@ -162,9 +163,7 @@ class _Side:
         chosen = [k for k, name in enumerate(self.motion.names) if k < len(e.constraints) or name in wanted]
         direct = np.eye(len(e.velocities))[[v.name in wanted for v in e.velocities]]
         rows = np.vstack([by_v[chosen], direct])
-        _, sizes, right = np.linalg.svd(rows)
-        kernel = right[int(np.count_nonzero(sizes > _OPEN * max(sizes.max(initial=0.0), 1.0))) :]
-        shares = np.abs(kernel).max(axis=0, initial=0.0)
+        shares = np.abs(decompose(rows, _OPEN, _OPEN).null_space).max(axis=1, initial=0.0)
         return [v.name for v, share in zip(e.velocities, shares, strict=True) if share > _OPEN]
 
 

@@ -8,16 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.dynamics.constraints.constraint_manifold import CLOSED, RANK, Constrained
+from draisine.dynamics.constraints.constraint_manifold import CLOSED, Constrained
+from draisine.numerics.continuation import Rejected, StepLengths, Walker
+from draisine.numerics.newton import LeastNorm, Newton
+from draisine.numerics.rank import RTOL
 
 Array = NDArray[np.float64]
 
-STEP = 0.06  # of a step, in radians or typical lengths
-SHORTEST = 1e-5
+STEP, SHORTEST = 0.06, 1e-5  # of a step, in radians or typical lengths
+SHORTENED, LENGTHENED = 0.25, 2.0  # after a step that failed, and after one that did not
+ONTO = Newton(tolerance=CLOSED, acceptable=1e3 * CLOSED, max_iterations=12)
 FARTHEST = np.pi  # change of any coordinate at which a way ends; twice that, where it is the only one
 MOST_STEPS = 120
 
@@ -64,26 +69,23 @@ class Way:
         ahead, slope = found
         if np.linalg.norm(ahead - stop.place - step * stop.tangent) > 0.5 * abs(step):
             return None
-        tangent = stop.tangent - np.linalg.lstsq(slope, slope @ stop.tangent, rcond=RANK)[0] if len(slope) else stop.tangent
+        tangent = stop.tangent - np.linalg.lstsq(slope, slope @ stop.tangent, rcond=RTOL)[0] if len(slope) else stop.tangent
         size = float(np.linalg.norm(tangent))
         return Stop(ahead, tangent / size, stop.length + step) if np.isfinite(size) and size > 0.1 else None
 
     def stops(self) -> Iterator[Stop]:
         """One after the other, as far as the way is of interest or goes."""
-        stop, step = self.start, STEP
-        for _ in range(MOST_STEPS):
-            following = self.on(stop, step)
-            while following is None and step > SHORTEST:
-                step /= 4
-                following = self.on(stop, step)
-            if following is None:
-                self.ended = True
-                return
-            stop, step = following, min(2 * step, STEP)
+
+        def advance(stop: Stop, length: float) -> Stop | Rejected:
+            return self.on(stop, length) or Rejected(SHORTENED)
+
+        walker = Walker(self.start, advance, StepLengths(STEP, SHORTEST, STEP), lambda stop: LENGTHENED)
+        for stop in islice(walker, MOST_STEPS):
             yield stop
             moved = stop.place - self.start.place
             if np.abs(moved[:-1]).max() >= self.farthest or (stop.length > 1.0 and self._closed(moved)):
                 return
+        self.ended = walker.ended
 
     def _closed(self, moved: Array) -> bool:
         """Whether it has come back to the start: full turns of angles do not count, and time does not matter."""
@@ -93,13 +95,8 @@ class Way:
 
     def _onto(self, y: Array) -> tuple[Array, Array] | None:
         """The nearest configuration that keeps the constraints, and their slope there."""
-        for _ in range(12):
-            found = self._slope(y)
-            if found is None or np.abs(found[0]).max(initial=0.0) <= CLOSED:
-                return (y, found[1]) if found is not None else None
-            y = y + np.linalg.lstsq(found[1], -found[0], rcond=RANK)[0]
-        found = self._slope(y)
-        return (y, found[1]) if found is not None and np.abs(found[0]).max() <= 1e3 * CLOSED else None
+        found = ONTO.solve(self._slope, y, LeastNorm(RTOL))
+        return (found.point.x, found.point.jacobian) if found.converged else None
 
     def _slope(self, y: Array) -> tuple[Array, Array] | None:
         """Residuals, and their slope by scaled coordinates and time. Where nothing moves in time, time is held by a row."""

@@ -31,7 +31,7 @@ from draisine.diagnostics.singular_configurations import (
 from draisine.diagnostics.summary import told
 from draisine.diagnostics.symmetry import Symmetries, ignorable_states, symmetries
 from draisine.diagnostics.velocity_choice import Choice, choice_of
-from draisine.dynamics.constraints.constraint_manifold import Constrained, rank_of
+from draisine.dynamics.constraints.constraint_manifold import Constrained
 from draisine.dynamics.dae.index_of import index_of, index_of_mechanism
 from draisine.dynamics.dae.index_report import IndexReport
 from draisine.dynamics.derive import derive
@@ -39,6 +39,7 @@ from draisine.dynamics.formulation_choice import Augmented
 from draisine.errors import DraisineError
 from draisine.model.items import System
 from draisine.model.model import Model
+from draisine.numerics.rank import row_rank
 from draisine.program.dae_residual import Implicit
 from draisine.program.equations import Equations
 from draisine.results.base import Result, figure
@@ -192,7 +193,7 @@ def _of_mechanism(patient: Constrained, motion: Motion) -> Diagnosis:
         driven=patient.moves_by_itself,
         constraints=names,
         rank=len(selection.kept),
-        rank_here=rank_of(patient.kept_rows(here)) if here.finite else 0,
+        rank_here=row_rank(patient.kept_rows(here)) if here.finite else 0,
         redundant={names[s.row]: tuple(names[i] for i in s.repeats) for s in selection.spare},
         growth=notes.attempt("integrability", lambda: growth(patient)),
         index=notes.attempt("index", lambda: index_of_mechanism(patient)),
@@ -242,7 +243,7 @@ def _of_lowered(e: Equations, motion: Motion, names: tuple[str, ...]) -> Diagnos
     """ẋ = f with invariants that a start must fulfil."""
     notes, count = _Notes(), len(e.coordinates)
     slope = e.motion.jacobian("residuals", "q")([0.0], motion.x[:count], [], motion.u, motion.p)[0]
-    held = rank_of(np.reshape(slope, (len(names), count)))
+    held = row_rank(np.reshape(slope, (len(names), count)))
     notes.lines.append("its index has been lowered: ẋ = f keeps the constraints, and a start must fulfil them")
     return Diagnosis(
         model=e.name,

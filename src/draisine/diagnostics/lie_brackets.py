@@ -20,7 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.diagnostics.linear_combinations import SMALL, echelon, spanned, terms
-from draisine.dynamics.constraints.constraint_manifold import Constrained, Sight, pivots, rank_of
+from draisine.dynamics.constraints.constraint_manifold import Constrained, Sight
+from draisine.numerics.rank import decompose, independent_columns, row_rank
 
 Array = NDArray[np.float64]
 
@@ -96,8 +97,8 @@ def _told(patient: Constrained) -> int:
     best = 0
     for sight in patient.sights:
         rows = patient.kept_rows(sight)
-        left = np.linalg.svd(rows)[2][rank_of(rows) :].T if len(rows) else np.eye(len(patient.velocities))
-        best = max(best, patient.directions - rank_of((sight.moving @ left).T))
+        left = np.linalg.svd(rows)[2][row_rank(rows) :].T if len(rows) else np.eye(len(patient.velocities))
+        best = max(best, patient.directions - row_rank((sight.moving @ left).T))
     return best
 
 
@@ -107,7 +108,7 @@ def _all_from_positions(patient: Constrained) -> bool:
         return True
     if patient.whole is None:
         return len(patient.selection.kept) == patient.held_rank
-    joint = max(rank_of(np.vstack([patient.kept_rows(s), patient.held_rows(s)])) for s in patient.sights)
+    joint = max(row_rank(np.vstack([patient.kept_rows(s), patient.held_rows(s)])) for s in patient.sights)
     return joint == patient.held_rank
 
 
@@ -141,7 +142,7 @@ class _Space:
         patient = self.patient
         sight = patient.look(patient.generic)
         kept = list(patient.selection.kept)
-        dependent = pivots(patient.kept_rows(sight), len(kept))
+        dependent = sorted(independent_columns(patient.kept_rows(sight), len(kept)))
         free = [j for j in range(len(patient.velocities)) if j not in dependent]
         parts = [patient.rows[kept, :], patient.drift[kept], *patient.fields]
         look = ca.Function("fields", [patient.t, patient.q, patient.u, patient.p], [ca.densify(e) for e in parts])
@@ -259,11 +260,10 @@ def _annihilating(patient: Constrained, sight: Sight, timed: bool, reached: Arra
         times, places = reached[0], reached[1:]
     # velocities that move no coordinate are admissible directions of their own: a row that holds one of them forbids no position
     v = np.linalg.pinv(sight.moving) @ (places - np.outer(sight.carried, times))
-    blind = np.linalg.svd(sight.moving)[2][rank_of(sight.moving) :].T
+    blind = np.linalg.svd(sight.moving)[2][row_rank(sight.moving) :].T
     kept = list(patient.selection.kept)
     image = np.hstack([rows @ v + np.outer(sight.drift[kept] / patient.lengths[kept], times), rows @ blind])
-    left, values, _ = np.linalg.svd(image)
-    return np.asarray(left[:, int(np.sum(values > SMALL)) :].T)
+    return decompose(image, 0.0, SMALL).left_null_space.T
 
 
 def _from_positions(patient: Constrained, sight: Sight) -> Array:

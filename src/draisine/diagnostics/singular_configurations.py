@@ -20,6 +20,8 @@ from numpy.typing import NDArray
 from draisine.diagnostics.configuration_path import FARTHEST, Stop, Way
 from draisine.dynamics.constraints.constraint_manifold import Constrained
 from draisine.errors import SolverError
+from draisine.numerics.rank import RTOL, decompose
+from draisine.numerics.root_finding import bisect
 from draisine.stability.deviations import deviations_of
 
 Array = NDArray[np.float64]
@@ -131,7 +133,7 @@ def freedoms_of_shape(patient: Constrained, measures: Measures, ignorable: Seque
         span = naming.span(slopes)[0][:count]
         names, columns = naming.names, span.T
     except SolverError:  # names fail at the state: directions of the tangent space, by the coordinate that moves most
-        columns = _kernel(patient)
+        columns = decompose(patient.look(patient.place).by_place, 0.0, RTOL).null_space.T
         names = tuple(e.coordinates[int(np.argmax(np.abs(c)))].name for c in columns)
     found = [
         Freedom(name, np.append(column, 0.0))
@@ -144,14 +146,6 @@ def freedoms_of_shape(patient: Constrained, measures: Measures, ignorable: Seque
         rate = np.linalg.lstsq(sight.by_place * patient.sizes, -sight.by_time, rcond=1e-9)[0] * patient.sizes
         return [Freedom(TIME, np.append(rate, 1.0))] if np.abs(rate).max(initial=0.0) > 0 else []
     return found
-
-
-def _kernel(patient: Constrained) -> Array:
-    slope = patient.look(patient.place).by_place
-    if not slope.size:
-        return np.eye(len(patient.place))
-    values = np.linalg.svd(slope, compute_uv=False)
-    return np.asarray(np.linalg.svd(slope)[2][int(np.count_nonzero(values > 1e-9)) :])
 
 
 def singular_nearby(patient: Constrained, measures: Measures, freedoms: Sequence[Freedom]) -> list[Singular]:
@@ -225,12 +219,12 @@ class _Watch:
         found = []
         for before, after in pairwise(stops):
             if float(before.tangent @ after.tangent) < SMOOTH:
-                low, high = 0.0, after.length - before.length
-                for _ in range(24):
-                    middle = (low + high) / 2
-                    there = way.on(before, middle)
-                    smooth = there is not None and float(before.tangent @ there.tangent) > SMOOTH
-                    low, high = (middle, high) if smooth else (low, middle)
+
+                def smooth(length: float, before: Stop = before) -> bool:
+                    there = way.on(before, length)
+                    return there is not None and float(before.tangent @ there.tangent) > SMOOTH
+
+                low, high = bisect(smooth, 0.0, after.length - before.length, 24)
                 there = way.on(before, low) if low else before
                 if there is not None and high < 0.99 * (after.length - before.length):
                     found.append((there, What.BEND))
@@ -331,16 +325,14 @@ def _least_between(way: Way, stop: Stop, span: float, value: Callable[[Stop], fl
 
 def _zero_between(way: Way, stop: Stop, span: float, coordinate: int) -> Stop | None:
     """Where the rate of a coordinate passes zero."""
-    low, high, place = 0.0, span, None
     sign = np.sign(way.rates(stop)[coordinate])
-    for _ in range(40):
-        middle = (low + high) / 2
-        there = way.on(stop, middle) if middle > 0 else stop
-        if there is None:
-            return place
-        place = there
-        low, high = (middle, high) if np.sign(way.rates(there)[coordinate]) == sign else (low, middle)
-    return place
+
+    def before(length: float) -> bool:
+        there = way.on(stop, length)
+        return there is not None and np.sign(way.rates(there)[coordinate]) == sign
+
+    low, high = bisect(before, 0.0, span, 40)
+    return way.on(stop, low) if low and way.on(stop, high) is not None else None
 
 
 def _distinct(found: Sequence[Singular]) -> list[Singular]:

@@ -72,16 +72,11 @@ class March:
         return x, worst
 
     def _step(self, t: Reals, x: Reals, h: Reals, u: Reals) -> tuple[Reals, Reals]:
-        scheme = self.method.scheme
-        slopes = np.empty((scheme.stages, *x.shape))
-        rows = scheme.weights[: scheme.stages + 1, : scheme.stages]
-        for i in range(scheme.stages):
-            point = x if i == 0 else x + h[:, None] * np.tensordot(rows[i, :i], slopes[:i], 1)
-            slopes[i] = self.kernel.map((t + scheme.nodes[i] * h)[:, None], point, u, self.p)[0]
-        after = x + h[:, None] * np.tensordot(rows[-1], slopes, 1)
-        if scheme.error is None or not isinstance(self.method, DOP853):
+        tableau = self.method.scheme.tableau
+        after, rates = tableau.step(lambda t, x: self.kernel.map(t[:, None], x, u, self.p)[0], t, x, h)
+        if tableau.error is None or not isinstance(self.method, DOP853):
             return after, np.zeros(len(t))
-        return after, self._error(x, after, h, np.tensordot(scheme.error[:, : scheme.stages], slopes, 1))
+        return after, self._error(x, after, h, np.tensordot(tableau.error, rates, 1))
 
     def _error(self, x: Reals, after: Reals, h: Reals, estimates: Reals) -> Reals:
         """Hairer's combination of the estimates of order 5 and 3, in units of the tolerance, of the worst state."""

@@ -24,19 +24,19 @@ from draisine.codegen.jit.kernel import Kernel, compile
 from draisine.errors import ArgumentError
 from draisine.estimation.experiment_data import Recording
 from draisine.estimation.window_layout import edges_of
+from draisine.numerics.collocation import gauss_nodes, lagrange_integrals, radau_nodes, runge_kutta_matrix
+from draisine.numerics.newton_batch import BatchNewton, Places, square_steps
 from draisine.program.dae_residual import Implicit
 from draisine.program.equations import Equations
 from draisine.program.program import Program
 from draisine.program.variational import Direction, slopes
-from draisine.simulation.methods.collocation import gauss_nodes, radau_nodes, runge_kutta_matrix
 
 Reals = NDArray[np.float64]
 
-ROUNDS = 20  # of Newton's method for the rates
 CLOSE = 1e-9  # of the time: closer instants are one
 TOGETHER = 8  # intervals in a window
-SETTLED = 1e-12  # change of a state, relative to its size or one
-ROUNDING = 1e-6  # change from which on it may be that of rounding, if it shrinks no more: multipliers of index 3 feel it over h²
+# settled by the change of states; from the second number on it may be that of rounding: multipliers of index 3 feel it over h²
+NEWTON = BatchNewton(step_tolerance=1e-12, step_rounding=1e-6, max_iterations=20)
 
 
 @runtime_checkable
@@ -72,9 +72,7 @@ class Elements:
 
     def weights(self, within: Reals) -> Reals:
         """b_j at places within the interval, (places, nodes)."""
-        powers = np.vander(np.array(self.nodes), increasing=True)
-        places = within[:, None] ** (1 + np.arange(len(self.nodes))) / (1 + np.arange(len(self.nodes)))
-        return np.asarray(np.linalg.solve(powers.T, places.T).T)
+        return lagrange_integrals(np.array(self.nodes), within)
 
     def check(self, equations: Equations) -> None:
         """Algebraic unknowns need a scheme whose last node is the end, and whose first is not the beginning."""
@@ -126,26 +124,33 @@ class Solving:
         the directions. None where Newton's method does not settle."""
         c, a = np.array(self.elements.nodes), self.elements.matrix
         (count, n), s = x.shape, len(c)
-        times, u = (begins[:, None] + lengths[:, None] * c).ravel(), np.repeat(inputs, s, axis=0)
-        k, before = np.zeros((count, s, n)), np.inf
-        for _ in range(ROUNDS):
-            points = x[:, None] + lengths[:, None, None] * np.einsum("jl,eln->ejn", a, k)
-            value, by_x, by_k, by = self._at(times, points.reshape(-1, n), k.reshape(-1, n), u)
-            system = self._system(lengths, by_x, by_k, count)
-            if not (np.isfinite(system).all() and np.isfinite(value).all()):
-                return None
-            step = np.linalg.solve(system, -value.reshape(count, s * n, 1)).reshape(count, s, n)
-            k = k + step
-            change = lengths[:, None] * np.abs(np.einsum("jl,eln->ejn", a, step)).max(axis=1) / np.maximum(np.abs(x), 1.0)
-            moved = float(change.max())
-            if moved <= SETTLED or (moved <= ROUNDING and moved > 0.25 * before):
-                break
-            before = moved
-        else:
+        times = begins[:, None] + lengths[:, None] * c
+        # of each interval as it was last evaluated
+        by_x, system = np.empty((count, s, n, n)), np.empty((count, s * n, s * n))
+        by = np.empty((count, s * n, len(self.directions)))
+
+        def evaluate(flat: Reals, places: Places) -> tuple[Reals, Reals]:
+            k = flat[places].reshape(-1, s, n)
+            points = x[places, None] + lengths[places, None, None] * np.einsum("jl,eln->ejn", a, k)
+            given = np.repeat(inputs[places], s, axis=0)
+            value, by_state, by_k, by_direction = self._at(times[places].ravel(), points.reshape(-1, n), k.reshape(-1, n), given)
+            by_x[places] = by_state.reshape(-1, s, n, n)
+            by[places] = by_direction.reshape(len(places), s * n, len(self.directions))
+            system[places] = self._system(lengths[places], by_state, by_k, len(places))
+            return value.reshape(-1, s * n), system[places]
+
+        def step_size(step: Reals, _: Reals, places: Places) -> Reals:
+            """The change of states, relative to their size or one."""
+            change = np.abs(np.einsum("jl,eln->ejn", a, step.reshape(-1, s, n))).max(axis=1)
+            return np.asarray((lengths[places, None] * change / np.maximum(np.abs(x[places]), 1.0)).max(axis=1))
+
+        found = NEWTON.solve(evaluate, np.zeros((count, s * n)), square_steps, step_size)
+        if not found.converged.all():
             return None
+        k = found.x.reshape(count, s, n)
         start = begun.reshape(count, 1, n, -1)
-        right = (by_x.reshape(count, s, n, n) @ start).reshape(count, s * n, -1)
-        right[:, :, right.shape[2] - len(self.directions) :] += by.reshape(count, s * n, -1)
+        right = (by_x @ start).reshape(count, s * n, -1)
+        right[:, :, right.shape[2] - len(self.directions) :] += by
         slope = np.linalg.solve(system, -right).reshape(count, s, n, -1)
         weights = [self.elements.weights(places) * h for places, h in zip(within, lengths, strict=True)]
         states = [x[e] + w @ k[e] for e, w in enumerate(weights)]

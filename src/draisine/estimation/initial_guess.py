@@ -82,7 +82,10 @@ def _first_pass(windows: Windows, x0: Reals, p: Reals, spread: Reals, sigmas: Re
 def _corrected(
     windows: Windows, i: int, x: Reals, p: Reals, spread: Reals, root: Reals, sigmas: Reals, corrections: int
 ) -> tuple[Reals, Passage]:
-    """The start of window i from what is measured in it, near x as far as `root`, that of the information so far, asks for."""
+    """The start of window i from what is measured in it, near x as far as `root`, that of the information so far, asks for.
+
+    An iterated Kalman update: a few corrections, each of which costs a run through the window, and no search for a root.
+    """
     tangent, t, u = windows.tangent, windows.begins[i : i + 1], windows.inputs[i : i + 1]
     predicted = tangent.values(t, x[None], u, p)[0]
     passage = windows.passage(i, x, p)

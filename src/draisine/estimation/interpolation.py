@@ -10,6 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from draisine.numerics.collocation import monomial_coefficients
+
 Reals = NDArray[np.float64]
 
 
@@ -69,5 +71,4 @@ def places(degree: int) -> Reals:
 
 def coefficients(values: Reals) -> Reals:
     """Of s⁰, s¹, …, from values at `places`, the last axis."""
-    powers = np.vander(places(values.shape[-1] - 1), increasing=True)
-    return np.asarray(values @ np.linalg.inv(powers).T)
+    return np.asarray(values @ monomial_coefficients(places(values.shape[-1] - 1)).T)

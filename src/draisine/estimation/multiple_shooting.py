@@ -22,6 +22,7 @@ from draisine.estimation.problem import Posed
 from draisine.estimation.window_chain import Chain, Noise, Shot, shoot, shot_of, white
 from draisine.estimation.window_layout import windows_of
 from draisine.estimation.windows import Passage
+from draisine.numerics.trust_region import LevenbergMarquardt, Trial
 from draisine.program.dae_residual import Implicit
 from draisine.program.equations import Equations
 from draisine.simulation.methods.dop853 import DOP853
@@ -97,29 +98,24 @@ def _step(posed: Posed, shot: Shot, damping: float) -> tuple[Reals, list[list[Re
 
 def descend(posed: Posed, begin: Shot, enough: float, progress: Callable[[str], None] | None = None) -> Shot:
     """Damped Gauss–Newton steps until nothing changes any more."""
-    now, damping = begin, 1.0
-    for k in range(ROUNDS):
-        trial = None
+
+    def step(now: Shot, damping: float) -> Trial[Shot]:
         change, starts, gain = _step(posed, now, damping)
-        if gain <= enough * max(now.cost, 1e-300) and damping <= 1.0:
-            return now
-        theta = np.clip(now.theta + change, *posed.sides)
-        moved = _moved(posed, now, theta, starts)
-        if moved is not None:
-            trial = shoot(posed, theta, moved, now.noise, now.loss)
-        if trial is None or not trial.cost <= now.cost * (1.0 + 1e-14):
-            damping = max(10.0 * damping, 1e-6)
-            if damping > 1e12:
-                return now
-            continue
-        quiet = now.cost - trial.cost <= enough * max(now.cost, 1e-300)
-        still = float(np.abs(change / posed.sizes).max(initial=0.0)) <= STILL
-        now, damping = replace(trial, rounds=now.rounds + 1), damping / 10.0
+
+        def taken() -> Shot | None:
+            theta = np.clip(now.theta + change, *posed.sides)
+            moved = _moved(posed, now, theta, starts)
+            shot = None if moved is None else shoot(posed, theta, moved, now.noise, now.loss)
+            return None if shot is None else replace(shot, rounds=now.rounds + 1)
+
+        return Trial(taken, gain, float(np.abs(change / posed.sizes).max(initial=0.0)))
+
+    def report(k: int, now: Shot) -> None:
         if progress is not None:
-            progress(f"step {k + 1}: sum of squares {2 * now.cost:.6g}, largest gap {now.gap:.1e}")
-        if quiet or (still and damping < 1e-3):
-            return now
-    return replace(now, settled=False)
+            progress(f"step {k}: sum of squares {2 * now.cost:.6g}, largest gap {now.gap:.1e}")
+
+    found = LevenbergMarquardt(enough, STILL, ROUNDS).minimize(begin, lambda shot: shot.cost, step, report)
+    return found.point if found.converged else replace(found.point, settled=False)
 
 
 def _moved(posed: Posed, shot: Shot, theta: Reals, starts: Sequence[Sequence[Reals]]) -> list[Chain] | None:

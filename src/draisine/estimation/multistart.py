@@ -14,8 +14,7 @@ from draisine.estimation.fit import Trial
 from draisine.estimation.losses import Loss
 from draisine.estimation.problem import Posed
 from draisine.estimation.solve import Outcome, Progress, Shooting, solve
-from draisine.numerics.parallel.executor import spread
-from draisine.numerics.parallel.job import Errand
+from draisine.numerics.parallel import Job
 
 Reals = NDArray[np.float64]
 
@@ -84,7 +83,7 @@ class _Fits:
     def trials(self, on: Any) -> Iterator[tuple[int, Trial | str, Outcome | None]]:
         """Fits as they end; what they found in full where they were made here."""
         if on is not None:
-            for number, trial in spread(Errand.of(self), range(len(self.starts)), on):
+            for number, trial in Job.of(self).run(range(len(self.starts)), on):
                 yield number, trial, None
             return
         for number in range(len(self.starts)):

@@ -84,7 +84,8 @@ def _side(
     quantile: float,
     points: dict[float, float],
 ) -> float:
-    """Secant steps on the signed root, which is nearly linear."""
+    """Secant steps on the signed root, which is nearly linear. Brent's method would need a far end of a bracket: a fit at values
+    where the model may not run."""
     centre = float(best.unknowns[at])
     low, high = posed.sides[0][at], posed.sides[1][at]
     near, near_root = centre, 0.0

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from draisine.errors import ArgumentError
 from draisine.estimation.measurement import observer
+from draisine.numerics.newton_batch import BatchNewton, Places, square_steps
 from draisine.program.dae_residual import Implicit
 from draisine.program.equations import Equations
 from draisine.program.variational import Direction
@@ -29,7 +30,6 @@ from draisine.stability.deviations import Deviations, Naming, deviations_of
 
 Reals = NDArray[np.float64]
 
-ROUNDS = 12  # of Newton's method for a state
 SETTLED = 1e-11
 LOOKS = 5  # states near the start at which one looks for what depends on what
 NEARBY = 0.05
@@ -115,19 +115,19 @@ class Tangent:
 
     def settled(self, t: Reals, x: Reals, u: Reals, p: Reals, wanted: Reals) -> Reals | None:
         """States near x that keep the constraints and have the ζ wanted; None where there are none."""
-        x = x.copy()
         target = self._at(t, x, u, p)[0]
         target[:, : len(self.naming.rows)] = 0.0
         target[:, self._places] = wanted
-        for _ in range(ROUNDS):
-            g, by_state, _ = self._at(t, x, u, p)
-            miss = target - g
-            if not np.isfinite(miss).all() or not np.isfinite(by_state).all():
-                return None
-            if np.abs(miss).max() <= SETTLED * max(1.0, float(np.abs(target).max())):
-                return x
-            x[:, : self.own] += np.linalg.solve(by_state, miss[..., None])[..., 0]
-        return None
+        if not np.isfinite(target).all():
+            return None
+
+        def evaluate(own: Reals, places: Places) -> tuple[Reals, Reals]:
+            g, by_state, _ = self._at(t, np.hstack([own, x[:, self.own :]]), u, p)
+            return (g - target)[places], by_state[places]
+
+        newton = BatchNewton(tolerance=SETTLED * max(1.0, float(np.abs(target).max())), max_iterations=12)
+        found = newton.solve(evaluate, x[:, : self.own], square_steps)
+        return np.hstack([found.x, x[:, self.own :]]) if found.converged.all() else None
 
 
 @lru_cache(maxsize=32)

@@ -1,1 +1,1 @@
-"""Numerical methods that several subjects share."""
+"""Numerical methods that several folders share, on NumPy and SciPy alone."""

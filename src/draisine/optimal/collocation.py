@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.errors import ArgumentError
+from draisine.numerics.collocation import gauss_nodes, lagrange, lagrange_derivatives, quadrature, radau_nodes
 
 Reals = NDArray[np.float64]
 Places = NDArray[np.int64]
@@ -135,7 +136,7 @@ class Grid:
         if not self.hermite:
             local = values[self.point_of[k]]
             value = np.einsum("ij,ijn->in", lagrange(self.point_local, s), local)
-            return value, np.einsum("ij,ijn->in", lagrange_slope(self.point_local, s), local) / h
+            return value, np.einsum("ij,ijn->in", lagrange_derivatives(self.point_local, s), local) / h
         one, other = values[self.point_of[k, 0]], values[self.point_of[k, -1]]
         begin, end = h * rates[self.node_of[k, 0]], h * rates[self.node_of[k, -1]]
         s = s[:, None]
@@ -150,9 +151,9 @@ class Grid:
 def _polynomial(breaks: Reals, degree: int, radau: bool, held: bool) -> Grid:
     """Radau or Gauss: the polynomial through the beginning of an interval and its nodes."""
     n, d = len(breaks) - 1, degree
-    c = radau_points(d) if radau else gauss_points(d)
+    c = radau_nodes(d) if radau else gauss_nodes(d)
     local = np.concatenate([[0.0], c])
-    derivative, b = lagrange_slope(local, c), quadrature(c)
+    derivative, b = lagrange_derivatives(local, c), quadrature(c)
     h, stride = np.diff(breaks), d if radau else d + 1
     first = np.arange(n) * stride
     point_of = first[:, None] + np.arange(d + 1)
@@ -248,50 +249,3 @@ def _controls(breaks: Reals, times: Reals, node_of: Places, c: Reals, held: bool
 def _joined(parts: Sequence[tuple[Places, Places, Reals]]) -> tuple[Places, Places, Reals]:
     a, b, c = (np.concatenate(column) for column in zip(*parts, strict=True))
     return a, b, c
-
-
-# -------------------------------------------------------------------------------------------------------- polynomials
-
-
-def gauss_points(degree: int) -> Reals:
-    """Zeros of Legendre's polynomial, in (0, 1)."""
-    return (np.polynomial.legendre.leggauss(degree)[0] + 1.0) / 2.0
-
-
-def radau_points(degree: int) -> Reals:
-    """Zeros of P_d − P_{d−1}, in (0, 1], the last of them 1."""
-    if degree == 1:
-        return np.ones(1)
-    # P_{d−1} − P_d over (1 − x) is the Jacobi polynomial P^(1,0)_{d−1}; its zeros by its symmetric matrix (Golub & Welsch)
-    k = np.arange(degree - 1)
-    diagonal = -1.0 / ((2 * k + 1) * (2 * k + 3))
-    m = k[1:]
-    beside = np.sqrt(m * (m + 1.0)) / (2 * m + 1)
-    roots = np.linalg.eigvalsh(np.diag(diagonal) + np.diag(beside, 1) + np.diag(beside, -1))
-    return np.concatenate([(np.sort(roots) + 1.0) / 2.0, [1.0]])
-
-
-def quadrature(c: Reals) -> Reals:
-    """Weights of the rule on [0, 1] that is exact for polynomials through the points."""
-    x, w = np.polynomial.legendre.leggauss(len(c) // 2 + 1)
-    return np.asarray((w / 2.0) @ lagrange(c, (x + 1.0) / 2.0))
-
-
-def lagrange(c: Reals, s: Reals) -> Reals:
-    """Values at s (n) of the polynomials that are one at one of the points and zero at the others: (n, points)."""
-    gaps = c[:, None] - c + np.eye(len(c))
-    factors = (s[:, None, None] - c) / gaps  # (n, basis, other)
-    factors[:, np.arange(len(c)), np.arange(len(c))] = 1.0
-    return np.asarray(factors.prod(axis=2))
-
-
-def lagrange_slope(c: Reals, s: Reals) -> Reals:
-    """Their derivatives: (n, points)."""
-    n = len(c)
-    total = np.zeros((len(s), n))
-    for k in range(n):
-        for m in range(n):
-            if m != k:
-                others = [j for j in range(n) if j not in (k, m)]
-                total[:, k] += np.prod((s[:, None] - c[others]) / (c[k] - c[others]), axis=1) / (c[k] - c[m])
-    return total

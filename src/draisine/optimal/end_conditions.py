@@ -14,14 +14,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.control.plant import stacked
+from draisine.numerics.newton import Newton
+from draisine.numerics.rank import independent_rows
 from draisine.optimal.vocabulary import Condition, Vocabulary
-from draisine.stability.independence import independent_rows
 
 Reals = NDArray[np.float64]
 Point = tuple[float, Reals, Reals, Reals, Reals]  # t, y, z, inputs, parameters
 
 MET = 1e-7  # residual at which a condition is fulfilled
-STEPS = 60
+NEWTON = Newton(tolerance=1e-12, max_iterations=60)
+LONGEST = 10.0  # change of an unknown in a step
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,14 +89,19 @@ class _Search:
 
     def newton(self, point: Point, take: NDArray[np.int64]) -> tuple[Point, Reals, Reals]:
         """The point where the rows `take` vanish, or nearly so, with all residuals and slopes there."""
-        residual, slope = self._at(point)
-        for _ in range(STEPS):
-            if not np.isfinite(slope).all() or np.abs(residual[take]).max(initial=0.0) < 1e-12:
-                break
-            step: Reals = np.asarray(np.linalg.lstsq(slope[take], residual[take], rcond=1e-10)[0], dtype=float)
-            point = self._moved(point, -step * min(1.0, 10.0 / max(float(np.abs(step).max()), 1e-30)))
-            residual, slope = self._at(point)
-        return point, residual, slope
+
+        def size(at: tuple[Point, Reals, Reals]) -> float:
+            return float(np.abs(at[1][take]).max(initial=0.0)) if np.isfinite(at[2]).all() else np.inf
+
+        def step(at: tuple[Point, Reals, Reals]) -> Reals:
+            change = np.linalg.lstsq(at[2][take], -at[1][take], rcond=1e-10)[0]
+            return np.asarray(change * min(1.0, LONGEST / max(float(np.abs(change).max()), 1e-30)), dtype=float)
+
+        def move(at: tuple[Point, Reals, Reals], change: Reals) -> tuple[Point, Reals, Reals]:
+            moved = self._moved(at[0], change)
+            return moved, *self._at(moved)
+
+        return NEWTON.iterate((point, *self._at(point)), size=size, step=step, move=move).point
 
     def anywhere(self, point: Point, take: NDArray[np.int64]) -> tuple[Point, Reals, Reals]:
         """The same from a point, or from beside it where rows may be less singular."""

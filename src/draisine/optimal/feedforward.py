@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from draisine.errors import ArgumentError, DataError, UnknownNameError
 from draisine.expr.expression import Expr, Name, Number, clip, closest, lt, where
+from draisine.numerics.collocation import monomial_coefficients
 from draisine.results.files import replacing
 from draisine.simulation.sampled_control import Sampled
 
@@ -155,7 +156,7 @@ def feedforward(phases: Sequence[PhaseSolution]) -> Feedforward:
     most = max(len(p.grid.control_local) for p in phases)
     for p in phases:
         grid = p.grid
-        powers = np.linalg.inv(np.vander(grid.control_local, increasing=True))
+        powers = monomial_coefficients(grid.control_local)
         local = np.einsum("cj,kjn->kcn", powers, p.controls[grid.control_of])
         lengths = p.duration * np.diff(grid.breaks)
         local = local / lengths[:, None, None] ** np.arange(local.shape[1])[None, :, None]

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from draisine.control.plant import stacked
 from draisine.errors import ArgumentError
 from draisine.expr.expression import closest
+from draisine.numerics.newton_batch import BatchNewton, LeastNormSteps, Places
 from draisine.optimal.collocation import Grid
 from draisine.optimal.phase import Phase, Values, algebraic_guess
 from draisine.optimal.solution import PhaseSolution, Solution
@@ -21,7 +22,7 @@ from draisine.results.trajectory import Trajectory
 Reals = NDArray[np.float64]
 
 WAVES = 4  # that shake a guess
-PROJECTIONS = 12  # steps that bring a guess onto the constraints
+ONTO = BatchNewton(tolerance=1e-10, max_iterations=12)  # a guess onto the constraints
 
 
 @dataclass(frozen=True)
@@ -148,15 +149,14 @@ def admissible(phase: Phase, t: Reals, y: Reals) -> Reals:
     rows = ca.horzcat(residuals, ca.jacobian(residuals, v.y))
     inputs = [v.plant.t, v.y, v.plant.p]
     function = ca.Function("constraints", inputs, [ca.densify(rows)]).map(len(t))
-    moved = y
-    for _ in range(PROJECTIONS):
+
+    def evaluate(moved: Reals, places: Places) -> tuple[Reals, Reals]:
         told = np.asarray(function(t[None], moved.T, np.tile(phase.p[:, None], (1, len(t)))).full())
-        told = told.reshape(residuals.numel(), len(t), -1).transpose(1, 0, 2)
-        missing = told[:, :, :1]
-        if not np.isfinite(told).all() or np.abs(missing).max() < 1e-10:
-            break
-        moved = moved - (np.linalg.pinv(told[:, :, 1:], rcond=1e-8) @ missing)[..., 0]
-    return moved if np.isfinite(moved).all() else y
+        told = told.reshape(residuals.numel(), len(t), -1).transpose(1, 0, 2)[places]
+        return told[:, :, 0], told[:, :, 1:]
+
+    found = ONTO.solve(evaluate, y, LeastNormSteps(1e-8))
+    return found.x if np.isfinite(found.residual).all() else y
 
 
 def moving(phase: Phase, t: Reals, y: Reals) -> Reals:

@@ -19,8 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from draisine.errors import ArgumentError
-from draisine.numerics.parallel.executor import spread
-from draisine.numerics.parallel.job import Errand
+from draisine.numerics.parallel import Job
 from draisine.optimal.guess import Held, OneGuess, Shaken, Straight
 from draisine.optimal.ipopt import Outcome
 from draisine.optimal.restore import restored
@@ -175,7 +174,7 @@ class _Search:
             yield number, self._solved(number)
 
     def elsewhere(self, on: Any) -> Iterator[tuple[int, Solution]]:
-        for number, kept in spread(Errand.of(self), range(len(self.guesses)), on):
+        for number, kept in Job.of(self).run(range(len(self.guesses)), on):
             yield number, restored(kept, self.manoeuvre)
 
     def begin(self) -> Callable[[int], Kept]:

@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property
 from typing import Any, Protocol
 
 import casadi as ca
@@ -20,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.codegen.jit.kernel import Kernel, compile, compile_all
+from draisine.numerics.parallel import split_rows
 from draisine.program.casadi_tape import CasadiCode
 from draisine.program.lazy_program import Recipe
 from draisine.program.program import Program, Slot
@@ -212,11 +212,8 @@ class CompiledCluster(_Cluster):
         wanted = count * self._length * factor // PER_THREAD
         threads = max(1, min(wanted, MOST_THREADS, os.cpu_count() or 1))
         each = max(-(-count // (threads * TOGETHER)), 1) * TOGETHER
-        ahead = [
-            _helper().submit(_mapped, kernel, [a[begin : begin + each] for a in arguments]) for begin in range(each, count, each)
-        ]
-        here = _mapped(kernel, [a[:each] for a in arguments])
-        return np.concatenate([here, *(part.result() for part in ahead)]) if ahead else here
+        parts = split_rows(lambda rows: kernel.map(*rows)[0], arguments, each)
+        return np.concatenate(parts) if len(parts) > 1 else parts[0]
 
 
 class SingleCluster(_Cluster):
@@ -269,16 +266,6 @@ class _Interpreted:
             numbers[:] = argument.ravel()
         self._run()
         return self._taken[None].copy()
-
-
-@cache
-def _helper() -> ThreadPoolExecutor:
-    """Threads beside the caller's, for all clusters."""
-    return ThreadPoolExecutor(MOST_THREADS - 1, "nodes")
-
-
-def _mapped(kernel: Kernel, arguments: Sequence[Reals]) -> Reals:
-    return kernel.map(*arguments)[0]
 
 
 def _column(matrix: ca.SX) -> ca.SX:

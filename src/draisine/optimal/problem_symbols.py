@@ -18,6 +18,7 @@ from draisine.errors import ArgumentError, ModelError, UnknownNameError
 from draisine.expr.expression import closest, names
 from draisine.model.model import Model
 from draisine.model.quantities import Amount, amount_in
+from draisine.numerics.rank import independent_rows
 from draisine.optimal.end_conditions import End, reachable_end
 from draisine.optimal.phase import Phase, algebraic_guess, evaluator, middle, needed_states
 from draisine.optimal.shooting import Shooting
@@ -28,7 +29,6 @@ from draisine.program.linear_solve import Solved
 from draisine.simulation.initial.consistent_start import consistent_start
 from draisine.simulation.initial.problem import StartProblem
 from draisine.simulation.named_values import numbers
-from draisine.stability.independence import independent_rows
 
 if TYPE_CHECKING:
     from draisine.model.items import System

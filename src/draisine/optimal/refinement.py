@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.optimal.collocation import Collocation, gauss_points, lagrange
+from draisine.numerics.collocation import gauss_nodes, lagrange
+from draisine.optimal.collocation import Collocation
 from draisine.optimal.node_functions import CompiledCluster
 from draisine.optimal.phase import Phase
 from draisine.optimal.shooting import MapCluster, Shooting
@@ -56,7 +57,7 @@ def interval_errors(phase: Phase, scheme: Collocation | Shooting, placed: Placed
             for s in (scheme, replace(scheme, steps=2 * scheme.steps))
         ]
         return np.asarray((np.abs(two[0] - two[1]) / size).max(axis=1, initial=0.0))
-    places = gauss_points(len(grid.point_local) + 1)
+    places = gauss_nodes(len(grid.point_local) + 1)
     h = np.diff(grid.breaks)
     tau = (grid.breaks[:-1, None] + h[:, None] * places).ravel()
     y, slope = grid.states_at(tau, points, rates)

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.errors import ArgumentError, ModelError
+from draisine.numerics.runge_kutta import RK4
 from draisine.optimal.collocation import Grid, breaks_of, check_breaks
 
 if TYPE_CHECKING:
@@ -24,10 +25,7 @@ if TYPE_CHECKING:
 Reals = NDArray[np.float64]
 Places = NDArray[np.int64]
 
-# the classical method of order four
-A = np.array([[0.0, 0, 0, 0], [0.5, 0, 0, 0], [0, 0.5, 0, 0], [0, 0, 1.0, 0]])
-B = np.array([1.0, 2.0, 2.0, 1.0]) / 6.0
-C = np.array([0.0, 0.5, 0.5, 1.0])
+A, B, C = RK4.a, RK4.b, RK4.c
 
 
 @dataclass(frozen=True)

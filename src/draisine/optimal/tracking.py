@@ -219,6 +219,8 @@ def _needed(naming: Naming, a: Reals, weighed: tuple[str, ...]) -> tuple[str, ..
 
 def _riccati(times: Reals, a: Reals, b: Reals, q: Reals, r: Reals, beyond: float) -> Reals:
     """K at every time, from the end backwards."""
+    from scipy.linalg import expm
+
     n, inverse = a.shape[1], np.linalg.inv(r)
     # the last step is the one after the end, as often as it fits
     steps = np.append(np.diff(times), np.median(np.diff(times)))
@@ -227,7 +229,7 @@ def _riccati(times: Reals, a: Reals, b: Reals, q: Reals, r: Reals, beyond: float
     matrix = np.zeros((len(times), 2 * n, 2 * n))
     matrix[:, :n, :n], matrix[:, n:, n:] = mean_a, -mean_a.transpose(0, 2, 1)
     matrix[:, :n, n:], matrix[:, n:, :n] = -mean_b @ inverse @ mean_b.transpose(0, 2, 1), -q
-    back = _exponentials(-steps[:, None, None] * matrix)
+    back = expm(-steps[:, None, None] * matrix)
 
     def before(p: Reals, k: int) -> Reals:
         x, y = back[k, :n, :n] + back[k, :n, n:] @ p, back[k, n:, :n] + back[k, n:, n:] @ p
@@ -244,24 +246,6 @@ def _riccati(times: Reals, a: Reals, b: Reals, q: Reals, r: Reals, beyond: float
         p = before(p, k)
         gains[k] = inverse @ b[k].T @ p
     return gains
-
-
-def _exponentials(matrices: Reals) -> Reals:
-    """e^M of many small matrices at once: Padé's approximant of order (6, 6) of M/2ˢ, squared s times."""
-    largest = float(np.abs(matrices).sum(axis=2).max(initial=0.0))
-    squarings = max(0, int(np.ceil(np.log2(max(largest, 1e-300)))) + 1)
-    m = matrices / 2.0**squarings
-    one = np.broadcast_to(np.eye(m.shape[1]), m.shape)
-    top, bottom, power, factor = one.copy(), one.copy(), one, 1.0
-    for k in range(1, 7):
-        factor *= (7 - k) / (k * (13 - k))
-        power = power @ m
-        top = top + factor * power
-        bottom = bottom + (-1) ** k * factor * power
-    found = np.linalg.solve(bottom, top)
-    for _ in range(squarings):
-        found = found @ found
-    return np.asarray(found)
 
 
 def _check(e: Equations, controls: Sequence[str], weights: Mapping[str, float], effort: Mapping[str, float]) -> None:

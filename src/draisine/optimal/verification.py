@@ -11,6 +11,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from draisine.numerics.collocation import monomial_coefficients
 from draisine.optimal.collocation import Grid
 from draisine.optimal.phase import Phase
 from draisine.program.dae_residual import Implicit
@@ -46,7 +47,7 @@ def simulate_phase(phase: Phase, grid: Grid, begin: float, duration: float, x: R
     degree = len(grid.control_local) - 1
     choices = _prepared(phase.equations, phase.controls, degree)
     # coefficients in the place within an interval, from values at its control points
-    powers = np.linalg.inv(np.vander(grid.control_local, increasing=True))
+    powers = monomial_coefficients(grid.control_local)
     coefficients = np.einsum("cj,kjn->kcn", powers, controls[grid.control_of])
     method = None if isinstance(phase.equations.dynamics, Implicit) else DOP853(rtol=ACCURACY, atol=ACCURACY)
     edges = begin + duration * grid.breaks

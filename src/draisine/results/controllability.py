@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from draisine.numerics.rank import decompose
+
 Array = NDArray[np.float64]
 
 RANK = 1e-9  # of the largest entry: what counts as zero
@@ -112,8 +114,7 @@ def staircase(a: Array, b: Array) -> tuple[Array, Array]:
     while step.shape[1] and basis.shape[1] < n:
         left = step - basis @ (basis.T @ step)
         left -= basis @ (basis.T @ left)
-        vectors, values, _ = np.linalg.svd(left, full_matrices=False)
-        new = vectors[:, values > small]
+        new = decompose(left, 0.0, small).row_combinations.T
         basis = np.hstack([basis, new])
         step, small = a @ new, level
     if basis.shape[1] == n:

@@ -16,6 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.errors import StartError
+from draisine.numerics.newton import LeastNorm, Newton
+from draisine.numerics.rank import RTOL
 from draisine.program.dae_residual import Implicit
 
 if TYPE_CHECKING:
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
 Reals = NDArray[np.float64]
 
 LARGEST = 900  # rows up to which the array is solved; beyond, a run begins with the values it is given
-RANK = 1e-9
+NEWTON = Newton(step_tolerance=1e-13)
 FULFILLED = 1e-6
 
 
@@ -65,15 +67,9 @@ class DerivativeArray:
         n = self.form.size
         free = np.concatenate([~np.array(self.form.differential), np.ones((self.order + 1) * n, dtype=bool)])
         y = np.concatenate([x, np.zeros((self.order + 1) * n)])
-        for _ in range(30):
-            values, jacobian = self._evaluate(t, y, u, p)
-            matrix = jacobian[:, free]
-            change = np.linalg.lstsq(matrix, -values, rcond=RANK)[0]
-            y[free] += change
-            if np.linalg.norm(change) <= 1e-13 * (1.0 + np.linalg.norm(y)):
-                break
-        values, jacobian = self._evaluate(t, y, u, p)
-        self._complain(values, jacobian, y)
+        found = NEWTON.solve(lambda y: self._evaluate(t, y, u, p), y, LeastNorm(RTOL, free.astype(float))).point
+        y = found.x
+        self._complain(found.residual, found.jacobian, y)
         return y[:n], y[n : 2 * n]
 
     def _evaluate(self, t: float, y: Reals, u: Reals, p: Reals) -> tuple[Reals, Reals]:

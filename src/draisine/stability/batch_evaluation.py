@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Mapping, Sequence
 
 import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
 from draisine.codegen.jit.kernel import Kernel
+from draisine.numerics.parallel import split_rows
 from draisine.program.casadi_tape import CasadiCode
 from draisine.program.program import Program, Slot
 
@@ -51,9 +51,7 @@ class OverPoints:
         threads = min(os.cpu_count() or 1, count // PER_THREAD)
         if threads < 2:
             return self._compiled(arguments)
-        cuts = np.linspace(0, count, threads + 1).astype(int)
-        with ThreadPoolExecutor(threads) as pool:
-            parts = list(pool.map(lambda k: self._compiled([a[cuts[k] : cuts[k + 1]] for a in arguments]), range(threads)))
+        parts = split_rows(self._compiled, arguments, -(-count // threads))
         return [np.concatenate(results) for results in zip(*parts, strict=True)]
 
     def _compile(self) -> Kernel:
@@ -66,7 +64,7 @@ class OverPoints:
             Program.build(self.program.name, slots, dict(zip((o.name for o in self.program.outputs), results, strict=True)))
         )
 
-    def _compiled(self, arguments: tuple[Array, ...] | list[Array]) -> list[Array]:
+    def _compiled(self, arguments: Sequence[Array]) -> list[Array]:
         assert self._kernel is not None
         shaped = [
             a.reshape(len(a), -1) if slot.shape[1] == 1 else a.reshape(len(a), *slot.shape)

@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from draisine.numerics.newton import Newton, square_step
+from draisine.numerics.root_finding import bracketed_root
 from draisine.stability.routh import characteristic
 from draisine.stability.steady_family import Family
 
@@ -121,14 +123,14 @@ def _meeting_kind(family: Family, eigenvalue: complex) -> str:
 
 
 def _real_root(matrix: Matrix, low: float, high: float) -> tuple[float, complex] | None:
-    value = _bisect(lambda s: _determinant(matrix(s)), low, high)
+    value = bracketed_root(lambda s: _determinant(matrix(s)), low, high)
     eigenvalues = np.linalg.eigvals(matrix(value))
     return value, complex(eigenvalues[np.argmin(np.abs(eigenvalues))])
 
 
 def _pair_root(matrix: Matrix, low: float, high: float) -> tuple[float, complex] | None:
     """The pair nearest to the axis; None if two real eigenvalues are merely opposite there."""
-    value = _bisect(lambda s: _pair_growth(matrix(s)), low, high)
+    value = bracketed_root(lambda s: _pair_growth(matrix(s)), low, high)
 
     def pair(s: float) -> complex:
         eigenvalues = np.linalg.eigvals(matrix(s))
@@ -142,13 +144,13 @@ def _pair_root(matrix: Matrix, low: float, high: float) -> tuple[float, complex]
     width = max(1e-6 * max(abs(value), 1.0), 1e-3 * (high - low))
     a, b = max(low, value - width), min(high, value + width)
     if pair(a).real * pair(b).real < 0:
-        value = _bisect(lambda s: pair(s).real, a, b)
+        value = bracketed_root(lambda s: pair(s).real, a, b)
     return value, complex(0.0, pair(value).imag)
 
 
 def _double_root(matrix: Matrix, low: float, high: float) -> tuple[float, complex] | None:
     """p = p′ = 0 in (λ, value), by Newton's method from where the discriminant vanishes."""
-    value = _bisect(lambda s: _meeting(matrix(s)), low, high)
+    value = bracketed_root(lambda s: _meeting(matrix(s)), low, high)
     eigenvalues = np.linalg.eigvals(matrix(value))
     gaps = [(abs(p - q), (p + q) / 2) for i, p in enumerate(eigenvalues) for q in eigenvalues[:i]]
     root = complex(min(gaps, key=lambda g: g[0])[1])
@@ -160,25 +162,13 @@ def _double_root(matrix: Matrix, low: float, high: float) -> tuple[float, comple
         p = np.poly1d([1.0, *characteristic(matrix(float(at[1]))[None])[0]])
         return np.array([p(at[0]), p.deriv()(at[0])])
 
-    for _ in range(20):
-        steps = 1e-6 * np.maximum(np.abs(point), 1e-3)
-        jacobian = np.array(
-            [(conditions(point + d) - conditions(point - d)) / (2 * s) for s, d in zip(steps, np.diag(steps), strict=True)]
-        ).T
-        change = np.linalg.solve(jacobian, conditions(point))
-        point = point - change
-        if np.abs(change).max() <= 1e-14 * max(np.abs(point).max(), 1.0):
-            break
+    def evaluate(at: Array) -> tuple[Array, Array]:
+        steps = 1e-6 * np.maximum(np.abs(at), 1e-3)
+        columns = [(conditions(at + d) - conditions(at - d)) / (2 * s) for s, d in zip(steps, np.diag(steps), strict=True)]
+        return conditions(at), np.array(columns).T
+
+    point = Newton(step_tolerance=1e-14, max_iterations=20).solve(evaluate, point, square_step).point.x
     return float(point[1]), complex(point[0])
-
-
-def _bisect(function: Callable[[float], float], low: float, high: float) -> float:
-    from scipy.optimize import brentq
-
-    for end in (low, high):
-        if function(end) == 0.0:
-            return end
-    return float(brentq(function, low, high, xtol=1e-300, rtol=8 * EXACTLY, maxiter=200))
 
 
 # ---------------------------------------------------------------- gradients

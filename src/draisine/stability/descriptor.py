@@ -23,6 +23,7 @@ from draisine.dynamics.dae.as_dae import posed
 from draisine.errors import ModelError
 from draisine.model.items import System
 from draisine.model.model import Model
+from draisine.numerics.newton import LeastNorm, Newton
 from draisine.program.dae_residual import Implicit
 from draisine.program.equations import Equations
 from draisine.results.linear import LinearModel
@@ -130,17 +131,22 @@ def _slopes(dynamics: Implicit) -> ca.Function:
 def _settled(dynamics: Implicit, x: Array, u: Array, p: Array) -> tuple[Array, Array]:
     """Algebraic unknowns and rates at a state, by Newton's method of least change; F is linear in them for a mechanism."""
     slopes, moving = _slopes(dynamics), np.array(dynamics.differential, dtype=bool)
-    x, rates = x.copy(), np.zeros(len(x))
-    for _ in range(20):
-        residual = dynamics([0.0], x, rates, u, p)
-        e, a, _ = slopes(0.0, x, rates, u, p)
-        matrix = np.hstack([e.full()[:, moving], a.full()[:, ~moving]])
-        change = -np.linalg.lstsq(matrix, residual, rcond=REGULAR)[0]
-        rates[moving] += change[: int(moving.sum())]
-        x[~moving] += change[int(moving.sum()) :]
-        if np.abs(change).max() <= 1e-13 * max(1.0, float(np.abs(rates).max()), float(np.abs(x).max())):
-            break
-    if not np.abs(dynamics([0.0], x, rates, u, p)).max() <= 1e-7 * max(1.0, float(np.abs(x).max())):
+    count = int(moving.sum())
+
+    def parts(y: Array) -> tuple[Array, Array]:
+        found, rates = x.copy(), np.zeros(len(x))
+        rates[moving], found[~moving] = y[:count], y[count:]
+        return found, rates
+
+    def evaluate(y: Array) -> tuple[Array, Array]:
+        there = (*parts(y), u, p)
+        e, a, _ = slopes(0.0, *there)
+        return dynamics([0.0], *there), np.hstack([e.full()[:, moving], a.full()[:, ~moving]])
+
+    start = np.concatenate([np.zeros(count), x[~moving]])
+    found = Newton(step_tolerance=1e-13, max_iterations=20).solve(evaluate, start, LeastNorm(REGULAR))
+    x, rates = parts(found.point.x)
+    if not found.residual <= 1e-7 * max(1.0, float(np.abs(x).max())):
         raise ModelError(
             f"{dynamics.name}: no rates belong to this state; its index is above one. Pose it at index 1 "
             "(posed(model, index=1)), or reduce it (reduce_index)"

@@ -22,10 +22,10 @@ from numpy.typing import NDArray
 
 from draisine.errors import ArgumentError, SolverError
 from draisine.expr.expression import closest
+from draisine.numerics.rank import LEAST, independent_rows
 from draisine.program.equations import Equations
 from draisine.program.program import Program
 from draisine.stability.batch_evaluation import OverPoints, as_written
-from draisine.stability.independence import LEAST, independent_rows
 
 Array = NDArray[np.float64]
 

@@ -21,6 +21,8 @@ from draisine.dynamics.derive import derive
 from draisine.errors import ArgumentError, SolverError
 from draisine.model.items import System
 from draisine.model.model import Model
+from draisine.numerics.newton import LeastNorm, Newton
+from draisine.numerics.rank import RTOL
 from draisine.program.equations import Equations
 from draisine.results.linear import LinearModel
 from draisine.simulation.initial.consistent_start import consistent_start
@@ -139,12 +141,15 @@ def _require_admissible(motion: Motion, deviations: Deviations, slopes: Slopes, 
     told = ", ".join(
         f"{e.constraints[i].name} ({e.constraints[i].level}) by {residual[i]:.3g} {e.constraints[i].unit}".strip() for i in worst
     )
-    x = motion.x.copy()
     own, rows = gradient.shape[1], list(naming.rows)
-    for _ in range(20):
+
+    def evaluate(y: Array) -> tuple[Array, Array]:
+        x = np.concatenate([y, motion.x[own:]])
         here = deviations.slopes(0.0, x[None], motion.u[None], motion.p[None])
-        x[:own] -= np.linalg.lstsq(here.constraints[0][rows], here.residuals[0][rows], rcond=1e-9)[0]
-    moved = [(s.name, a, b) for s, a, b in zip(e.states, motion.x, x, strict=True) if abs(a - b) > 1e-9]
-    cure = ", ".join(f"{name} = {new:.6g} (not {old:.6g})" for name, old, new in moved[:6]) if np.isfinite(x).all() else ""
+        return here.residuals[0][rows], here.constraints[0][rows]
+
+    found = Newton(step_tolerance=1e-13, max_iterations=20).solve(evaluate, motion.x[:own], LeastNorm(RTOL))
+    moved = [(s.name, a, b) for s, a, b in zip(e.states, motion.x, found.point.x, strict=False) if abs(a - b) > 1e-9]
+    cure = ", ".join(f"{name} = {new:.6g} (not {old:.6g})" for name, old, new in moved[:6]) if found.converged else ""
     nearest = f"; the nearest that keeps them has {cure}" if cure else ""
     raise ArgumentError(f"{e.name}: the state to linearise about breaks its constraints: {told}{nearest}")

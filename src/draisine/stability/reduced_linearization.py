@@ -17,6 +17,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
+from draisine.numerics.newton_batch import solve_each
 from draisine.program.equations import Equations
 from draisine.program.linear_solve import Solved
 from draisine.program.program import Program
@@ -119,7 +120,7 @@ class EssentialMatrix:
         """A and X at points, and where they exist."""
         spanning, along = self._over
         (square,) = spanning(*arguments)
-        directions, good = solved_at(square, np.broadcast_to(self.sides, (len(square), *self.sides.shape)))
+        directions, good = solve_each(square, np.broadcast_to(self.sides, (len(square), *self.sides.shape)))
         (a,) = along(*arguments, directions)
         return a, directions, good & np.isfinite(a).all(axis=(1, 2))
 
@@ -131,19 +132,6 @@ class EssentialMatrix:
         (square,) = self._over[0](*(part[:1] for part in here))
         x = np.repeat(directions, count, axis=0)
         bent, turned = OverPoints(self.turning)(*here, x, *ways)
-        moved, _ = solved_at(np.repeat(square, count, axis=0), -bent)
+        moved, _ = solve_each(np.repeat(square, count, axis=0), -bent)
         (through,) = self._over[1](*here, moved)
         return a[0], turned + through
-
-
-def solved_at(square: Array, sides: Array) -> tuple[Array, NDArray[np.bool_]]:
-    """Solutions at points, and where there are any: matrices that are not finite, or singular, give NaN."""
-    good: NDArray[np.bool_] = np.asarray(np.isfinite(square).all(axis=(1, 2)) & np.isfinite(sides).all(axis=(1, 2)))
-    if not good.all():
-        square = np.where(good[:, None, None], square, np.eye(square.shape[1]))
-    try:
-        found = np.linalg.solve(square, sides)
-    except np.linalg.LinAlgError:
-        good = good & (np.linalg.matrix_rank(square) == square.shape[1])
-        found = np.linalg.solve(np.where(good[:, None, None], square, np.eye(square.shape[1])), sides)
-    return np.where(good[:, None, None], found, np.nan), good

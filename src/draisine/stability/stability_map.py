@@ -22,8 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 from draisine.errors import ArgumentError, ModelError
 from draisine.model.items import System
 from draisine.model.model import Model
-from draisine.numerics.parallel.executor import spread
-from draisine.numerics.parallel.job import Errand
+from draisine.numerics.parallel import Job
 from draisine.program.equations import Equations
 from draisine.results.base import Result, figure
 from draisine.stability.classification import CHUNK, PAIR, REAL, STABLE, UNDECIDED, Judging, Verdicts
@@ -191,7 +190,7 @@ def stability_map(
         raise ModelError(f"{family.equations.name}: no deviation from these motions changes anything; there is nothing to map")
     here = judging.of(family, constant)
     chunks = range(judging.chunks)
-    made = ((chunk, here(chunk)) for chunk in chunks) if on is None else spread(Errand.of(judging), chunks, on)
+    made = ((chunk, here(chunk)) for chunk in chunks) if on is None else Job.of(judging).run(chunks, on)
     complete = _fill(found, judging, made, progress)
     e = family.equations
     return StabilityMap(

@@ -22,6 +22,7 @@ from draisine.errors import ArgumentError, SolverError, UnknownNameError
 from draisine.expr.expression import closest
 from draisine.model.items import System
 from draisine.model.model import Model
+from draisine.numerics.newton import LeastNorm, Linearized, Newton
 from draisine.program.equations import Equations
 from draisine.program.linear_solve import Solved
 from draisine.program.program import Program
@@ -37,6 +38,7 @@ Array = NDArray[np.float64]
 LOOKS = 3  # random admissible states at which ignorable coordinates are looked for
 STEADY = 1e-7  # share of change by coordinates that run on that round-off may make
 LEAST_UNIT = 1e-3  # of an equation: rows that vanish on the constraints have round-off alone, which must stay small
+NEWTON = Newton(acceptable=1e-11, step_tolerance=1e-13, max_iterations=60, least_share=1e-4)
 
 
 @dataclass(frozen=True)
@@ -234,43 +236,31 @@ class SteadyProblem(Uncached):
             return np.arange(count)
         return np.array([*self._constraints, *range(len(self.equations.constraints), count)], dtype=np.int64)
 
-    def solve(self, y: Array, x: Array, u: Array, p: Array, steps: int = 60) -> tuple[Array, Array, Array]:
+    def solve(self, y: Array, x: Array, u: Array, p: Array) -> tuple[Array, Array, Array]:
         """Damped Newton steps of least change; x, u, p of the solution."""
         rows = self._working_rows
+
+        def evaluate(y: Array) -> tuple[Array, Array]:
+            residual, jacobian = self.evaluate(y, x, u, p)
+            return residual[rows], jacobian[rows]
+
+        y = NEWTON.solve(evaluate, y, self._least_change).point.x
         residual, jacobian = self.evaluate(y, x, u, p)
-        for _ in range(steps):
-            size = float(np.abs(residual[rows]).max(initial=0.0))
-            if not np.isfinite(jacobian).all():
-                break
-            change = self._least_change(jacobian[rows], residual[rows], y)
-            share = 1.0
-            while True:
-                trial = y + share * change
-                new, slope = self.evaluate(trial, x, u, p)
-                better = float(np.abs(new[rows]).max(initial=0.0))
-                if (np.isfinite(better) and (better < size or size < 1e-11)) or share < 1e-4:
-                    break
-                share /= 2
-            if share < 1e-4 and not better < size:
-                break  # no step makes it smaller
-            y, residual, jacobian = trial, new, slope
-            if float(np.abs(share * change).max(initial=0.0)) <= 1e-13 * max(1.0, float(np.abs(y).max())):
-                break
         scale = max(1.0, float(np.abs(jacobian).max(initial=0.0)))
         worst = float(np.abs(residual).max(initial=0.0))
         if not worst <= 1e-9 * scale:
             raise _not_found(self.equations.name, self.fixed, self.unpack(y, x, u, p), worst, steady=self.rates)
         return self.unpack(y, x, u, p)
 
-    def _least_change(self, jacobian: Array, residual: Array, y: Array) -> Array:
+    def _least_change(self, point: Linearized) -> Array:
         """The smallest change of state that makes F vanish to first order. Forces among the unknowns are taken in units of their
         size, and equations in units of their entries, so that small numbers are not mistaken for round-off."""
-        sizes = np.ones(len(y))
+        sizes = np.ones(len(point.x))
         forces = slice(self.own, self.own + self._solved)
-        sizes[forces] = np.maximum(np.abs(y[forces]), 1.0)
-        units = np.maximum(np.linalg.norm(jacobian * sizes, axis=1), LEAST_UNIT)
-        scaled = jacobian * sizes / units[:, None]
-        return np.asarray(-sizes * np.linalg.lstsq(scaled, residual / units, rcond=1e-11)[0])
+        sizes[forces] = np.maximum(np.abs(point.x[forces]), 1.0)
+        units = np.maximum(np.linalg.norm(point.jacobian * sizes, axis=1), LEAST_UNIT)
+        scaled = Linearized(point.x, point.residual / units, point.jacobian / units[:, None])
+        return LeastNorm(1e-11, sizes)(scaled)
 
 
 @lru_cache(maxsize=64)

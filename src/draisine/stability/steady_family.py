@@ -20,12 +20,14 @@ from draisine.errors import ArgumentError, SolverError
 from draisine.expr.expression import closest
 from draisine.model.items import System
 from draisine.model.model import Model
+from draisine.numerics.newton_batch import BatchNewton, Places, solve_each
+from draisine.numerics.rank import independent_columns
 from draisine.program.equations import Equations
 from draisine.results.base import Uncached
 from draisine.stability.batch_evaluation import OverPoints, as_written
 from draisine.stability.deviations import Deviations, Naming, deviations_of
 from draisine.stability.linearization import equations_of, linearize
-from draisine.stability.reduced_linearization import EssentialMatrix, solved_at
+from draisine.stability.reduced_linearization import EssentialMatrix
 from draisine.stability.routh import characteristic
 from draisine.stability.steady import LEAST_UNIT, SteadyMotion, SteadyProblem, steady
 from draisine.stability.straight_running import EXACT, StraightFamily
@@ -33,7 +35,7 @@ from draisine.stability.straight_running import EXACT, StraightFamily
 Array = NDArray[np.float64]
 
 CHUNK = 65_536  # points whose matrices are in memory at once
-ROUND_OFF = 1e-15  # the same, beyond which no correction helps
+CORRECTION = BatchNewton(tolerance=1e-15, acceptable=EXACT, max_iterations=25)
 
 
 @dataclass(frozen=True)
@@ -103,7 +105,7 @@ class Family(Uncached):
         self._sizes = np.maximum(np.abs(self._y), 1.0)
         self._units = np.maximum(np.linalg.norm(jacobian * self._sizes, axis=1), LEAST_UNIT)
         scaled = jacobian * self._sizes / self._units[:, None]
-        self._rows = _independent_columns(scaled.T)
+        self._rows = np.sort(np.array(independent_columns(scaled.T), dtype=np.int64))
         # where motions form a family by themselves, the one is taken that is nearest to the prediction
         self._idle = np.linalg.svd(scaled[self._rows])[2][len(self._rows) :]
         self._scale = max(1.0, float(np.abs(jacobian).max()))
@@ -119,7 +121,7 @@ class Family(Uncached):
         idle = np.broadcast_to(self._idle, (len(jacobian), *self._idle.shape))
         square = np.concatenate([jacobian[:, rows] * self._sizes / units, idle], axis=1)
         right = np.concatenate([sides[:, rows] / units, np.zeros((len(sides), len(self._idle), sides.shape[2]))], axis=1)
-        change, good = solved_at(square, right)
+        change, good = solve_each(square, right)
         return change * self._sizes[:, None], good
 
     def _wanted_columns(self, count: int) -> Array:
@@ -144,22 +146,20 @@ class Family(Uncached):
     def motions(self, points: Array) -> tuple[Array, NDArray[np.bool_]]:
         """y of the steady motion at each point (points, varied quantities), and whether it was found."""
         y = self._y + (points - self._at) @ self._slope.T
-        error, fine = self._errors(y, points)
-        wrong = ~(fine <= EXACT)
-        for _ in range(25):
-            if not wrong.any():
-                break
-            some = np.flatnonzero(wrong)
-            residual, jacobian = self._newton(*self._arguments(y[some], points[some]))
-            change, good = self._followed(jacobian, residual)
-            trial = y[some] - np.where(good[:, None], change[..., 0], 0.0)
-            left, finer = self._errors(trial, points[some])
-            # once it is small, it goes on as long as that helps: the last step brings it to round-off
-            better = good & np.isfinite(left) & ((finer < 0.5 * fine[some]) | (error[some] > EXACT))
-            y[some[better]], error[some[better]], fine[some[better]] = trial[better], left[better], finer[better]
-            wrong[some] = better & (finer > ROUND_OFF)
-            error[some[~good | ~np.isfinite(left)]] = np.inf
-        return y, np.asarray(error <= EXACT)
+        _, fine = self._errors(y, points)
+        some = np.flatnonzero(~(fine <= EXACT))
+        if len(some):
+            weights = np.maximum(self._units, 1.0)
+
+            def evaluate(y: Array, places: Places) -> tuple[Array, Array]:
+                residual, jacobian = self._newton(*self._arguments(y[places], points[some[places]]))
+                return residual[..., 0] / weights, jacobian / weights[:, None]
+
+            def steps(residual: Array, jacobian: Array, damping: Array) -> Array:
+                return -self._followed(jacobian * weights[:, None], (residual * weights)[..., None])[0][..., 0]
+
+            y[some] = CORRECTION.solve(evaluate, y[some], steps).x
+        return y, np.asarray(self._errors(y, points)[0] <= EXACT)
 
     def _errors(self, y: Array, points: Array) -> tuple[Array, Array]:
         """The largest residual in units of the largest entry of the Jacobian, and in units of each row's own."""
@@ -314,21 +314,3 @@ def sweep_values(name: str, given: ArrayLike | tuple[float, float, int]) -> Arra
             f"got {given!r}"
         )
     return values
-
-
-def _independent_columns(matrix: Array) -> NDArray[np.int64]:
-    """Columns that span the others, each the largest that earlier ones leave over (Gram–Schmidt with pivoting)."""
-    left = matrix.copy()
-    chosen: list[int] = []
-    first = 0.0
-    for _ in range(min(matrix.shape)):
-        sizes = np.linalg.norm(left, axis=0)
-        best = int(np.argmax(sizes))
-        first = max(first, float(sizes[best]))
-        if sizes[best] <= 1e-9 * first:
-            break
-        chosen.append(best)
-        unit = left[:, best] / sizes[best]
-        for _ in range(2):  # twice is enough for orthogonality to round-off
-            left = left - np.outer(unit, unit @ left)
-    return np.sort(np.array(chosen, dtype=np.int64))

@@ -13,6 +13,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from draisine.numerics.rank import decompose
 from draisine.simulation.initial.evaluation import Of, Pattern
 from draisine.simulation.initial.problem import StartProblem
 from draisine.simulation.initial.result import Start
@@ -61,8 +62,7 @@ class Freedoms:
         constraints = self._rows[level][list(self.problem.constraints[level])]
         if not constraints.size or not np.isfinite(constraints).all():
             return np.zeros((0, self._rows[level].shape[1]))
-        _, sizes, right = np.linalg.svd(constraints, full_matrices=False)
-        return np.asarray(right[sizes > 1e-10 * sizes.max(initial=1e-300)])
+        return decompose(constraints, 1e-10).row_space
 
     @cached_property
     def decided(self) -> frozenset[str]:

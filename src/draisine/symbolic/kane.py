@@ -22,10 +22,12 @@ from numpy.typing import NDArray
 from draisine.dynamics.augmented.second_order_system import SecondOrder
 from draisine.dynamics.linear_systems import solve
 from draisine.errors import ModelError
+from draisine.numerics.newton import LeastNorm, Newton
 from draisine.program.equations import Quantity
 from draisine.symbolic.substitutions import Lexicon, plain
 
 Reals = NDArray[np.float64]
+_ONTO = Newton(tolerance=1e-12, acceptable=1e-9)  # random states onto the constraints
 
 SAME_SPAN = 1e-8  # of a row's length: what is left of it outside the rows it depends on
 SAMPLES = 4
@@ -339,9 +341,9 @@ def states(system: SecondOrder, count: int) -> list[State]:
     for attempt in range(20 * count):
         t, spread = float(rng.uniform(0.1, 1.0)), 0.5 if attempt < 10 * count else 0.05
         q = _defaults(system.coordinates) + rng.uniform(-spread, spread, system.q.numel())
-        q = _newton(lambda q, t=t: [part.full() for part in place(t, q, p)], q)
+        q = _onto(lambda q, t=t: place(t, q, p), q)
         v = rng.normal(size=system.v.numel())
-        v = _newton(lambda v, t=t, q=q: [part.full() for part in moving(t, q, v, p)], v)
+        v = _onto(lambda v, t=t, q=q: moving(t, q, v, p), v)
         if np.isfinite(q).all() and np.isfinite(v).all():
             found.append(State(t, q, v, rng.normal(size=system.u.numel())))
         if len(found) == count:
@@ -352,16 +354,12 @@ def states(system: SecondOrder, count: int) -> list[State]:
     )
 
 
-def _newton(residual: Any, y: Reals) -> Reals:
+def _onto(residual: Any, y: Reals) -> Reals:
     """Least change onto residual(y) = 0; NaN where it does not arrive."""
-    for _ in range(30):
-        r, jacobian = residual(y)
-        if not r.size:
-            return y
-        if not (np.isfinite(r).all() and np.isfinite(jacobian).all()):
-            break
-        if np.abs(r).max() < 1e-12:
-            return y
-        y = y - np.linalg.pinv(jacobian) @ r[:, 0]
-    r = residual(y)[0]
-    return y if np.isfinite(r).all() and np.abs(r).max() < 1e-9 else np.full_like(y, np.nan)
+
+    def evaluate(y: Reals) -> tuple[Reals, Reals]:
+        r, jacobian = (part.full() for part in residual(y))
+        return r[:, 0], jacobian
+
+    found = _ONTO.solve(evaluate, y, LeastNorm())
+    return found.point.x if found.converged else np.full_like(y, np.nan)

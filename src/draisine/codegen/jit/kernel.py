@@ -5,10 +5,10 @@ from __future__ import annotations
 import ctypes
 import textwrap
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate, pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,9 +21,6 @@ from draisine.errors import ArgumentError
 from draisine.program.lazy_program import Recipe
 from draisine.program.linear_solve import Solved
 from draisine.program.program import Program, Slot
-
-if TYPE_CHECKING:
-    from concurrent.futures import Future, ThreadPoolExecutor
 
 Array = NDArray[np.float64]
 
@@ -192,20 +189,21 @@ def compile_all(*programs: Program | Recipe | Solved, side_by_side: bool = False
 
     What takes longest to translate is best named first.
     """
-    from concurrent.futures import ThreadPoolExecutor
+    from draisine.numerics.parallel import map_in_threads
 
-    with ThreadPoolExecutor(1, "translation") as translation:
-        begun = [_begun(program, side_by_side, translation) for program in programs]
-        return tuple(_loaded(program, code.result()) for program, code in zip(programs, begun, strict=True))
+    written = (_written(program, side_by_side) for program in programs)
+    codes = map_in_threads(lambda translate: translate(), written, threads=1, ahead=len(programs))
+    return tuple(_loaded(program, code) for program, code in zip(programs, codes, strict=True))
 
 
-def _begun(program: Program | Recipe | Solved, side_by_side: bool, translation: ThreadPoolExecutor) -> Future[bytes]:
+def _written(program: Program | Recipe | Solved, side_by_side: bool) -> Callable[[], bytes]:
+    """What gives the machine code of a program whose text is written now; nothing is, where the code is stored."""
     key = _key(program, side_by_side, ALL)
     stored = stored_object(key)
     if stored is not None:
-        return translation.submit(lambda: stored)
+        return lambda: stored
     text = _text(program, side_by_side, ALL)
-    return translation.submit(cached_object, key, lambda: _object_code(text))
+    return lambda: cached_object(key, lambda: _object_code(text))
 
 
 def _key(program: Program | Recipe | Solved, side_by_side: bool, passes: Passes) -> str:

@@ -12,10 +12,10 @@ from draisine.errors import ArgumentError, SolverError
 from draisine.expr.expression import closest
 from draisine.model.items import System
 from draisine.model.model import Model
+from draisine.numerics.rank import independent_rows
 from draisine.program.equations import Equations
 from draisine.results.controllability import Hidden, Structure
 from draisine.results.linear import LinearModel
-from draisine.stability.independence import independent_rows
 from draisine.stability.linearization import Motion, linearize, motion_at
 
 Array = NDArray[np.float64]

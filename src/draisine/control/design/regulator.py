@@ -21,6 +21,7 @@ from draisine.control.design.feedback import Feedback, Limits, feedback
 from draisine.control.design.riccati import Quadratic
 from draisine.errors import ArgumentError, SolverError
 from draisine.model.quantities import Amount
+from draisine.numerics.rank import rank_of
 from draisine.results.controllability import Structure, complex_text, observable
 from draisine.results.linear import LinearModel, python_control
 
@@ -170,7 +171,7 @@ def _poles(part: LinearModel, poles: Sequence[complex], structure: Structure) ->
 
 
 def _several(control: object, part: LinearModel, inner: Array, into: Array, wanted: list[complex]) -> Array:
-    most, rank = max(wanted.count(z) for z in wanted), int(np.linalg.matrix_rank(into))
+    most, rank = max(wanted.count(z) for z in wanted), rank_of(into)
     if most > rank:
         raise ArgumentError(
             f"{part.model}: a pole is asked for {most} times, and {rank} controls can give it {rank} times; part them"

@@ -11,6 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.dynamics.constraints.redundancy import Selection, select_rows
+from draisine.numerics.newton import LeastNorm, Newton
+from draisine.numerics.rank import RTOL, row_rank
 from draisine.program.casadi_buffer import evaluate
 from draisine.program.equations import Equations, Kind
 from draisine.program.linear_solve import Solved
@@ -23,7 +25,7 @@ SHAKEN = 0.3  # how far from it, in radians or in typical lengths
 CLOSED = 1e-11  # residuals of position constraints, in typical lengths, that count as none
 NOTHING = 1e-11  # length of a row that is round-off alone
 LATER = 0.7312  # a time that is in no way special
-RANK = 1e-9  # singular values of scaled rows below it count as zero
+ONTO = Newton(tolerance=CLOSED, acceptable=1e3 * CLOSED, max_iterations=40)
 
 
 @dataclass(frozen=True)
@@ -179,20 +181,17 @@ class Constrained:
         typical = float(np.median(lengths)) if lengths else 1.0
         return np.array([typical if c.unit == "m" else 1.0 for c in self.equations.coordinates])
 
-    def onto(self, q: Array, t: float | None = None, steps: int = 40, held: NDArray[np.bool_] | None = None) -> Array | None:
+    def onto(self, q: Array, t: float | None = None, held: NDArray[np.bool_] | None = None) -> Array | None:
         """The admissible configuration nearest by, by Newton's steps of least change; None if they lead nowhere. Coordinates that
         are `held` stay."""
         sizes = self.sizes if held is None else np.where(held, 0.0, self.sizes)
-        for _ in range(steps):
+
+        def evaluate(q: Array) -> tuple[Array, Array] | None:
             found = self.open_gaps(q, t)
-            if found is None:
-                return None
-            gaps, slope, _ = found
-            if np.abs(gaps).max(initial=0.0) <= CLOSED:
-                return q
-            q = q + np.linalg.lstsq(slope * sizes, -gaps, rcond=RANK)[0] * sizes
-        last = self.open_gaps(q, t)
-        return q if last is not None and np.abs(last[0]).max() <= 1e3 * CLOSED else None
+            return None if found is None else found[:2]
+
+        found = ONTO.solve(evaluate, q, LeastNorm(RTOL, sizes))
+        return found.point.x if found.converged else None
 
     @cached_property
     def places(self) -> list[Array]:
@@ -246,7 +245,7 @@ class Constrained:
     @cached_property
     def held_rank(self) -> int:
         """Independent position constraints."""
-        return max((rank_of(self.held_rows(s)) for s in self.sights), default=0)
+        return max((row_rank(self.held_rows(s)) for s in self.sights), default=0)
 
     @cached_property
     def lags(self) -> list[int]:
@@ -260,7 +259,7 @@ class Constrained:
         those of a ball that looks the same from all sides, do not count."""
         if self.whole is None:
             return len(self.velocities)
-        return max((rank_of(s.moving) for s in self.sights), default=0)
+        return max((row_rank(s.moving) for s in self.sights), default=0)
 
     @cached_property
     def moves_by_itself(self) -> bool:
@@ -292,25 +291,3 @@ def _lagging(moving: ca.SX, speeds: ca.SX) -> list[int]:
     if not ca.depends_on(moving, speeds):
         return []
     return [i for i in range(moving.shape[0]) if ca.depends_on(moving[i, :], speeds)]
-
-
-def rank_of(matrix: Array, small: float = 1e-8) -> int:
-    """Rank of rows that are scaled to length 1; rows of no length do not count."""
-    if not matrix.size:
-        return 0
-    sizes = np.linalg.norm(matrix, axis=1)
-    counted = matrix[sizes > 1e-11 * max(float(sizes.max()), 1e-300)]
-    scaled = counted / np.linalg.norm(counted, axis=1, keepdims=True) if len(counted) else counted
-    return int(np.linalg.matrix_rank(scaled, tol=small)) if scaled.size and float(sizes.max()) > NOTHING else 0
-
-
-def pivots(a: Array, count: int) -> list[int]:
-    """Columns of a that are independent of each other, the largest first taken, in order."""
-    left, chosen = a.copy(), list[int]()
-    for _ in range(count):
-        best = int(np.argmax(np.linalg.norm(left, axis=0)))
-        chosen.append(best)
-        unit = left[:, best] / np.linalg.norm(left[:, best])
-        left = left - np.outer(unit, unit @ left)
-        left[:, best] = 0.0
-    return sorted(chosen)

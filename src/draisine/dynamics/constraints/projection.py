@@ -1,4 +1,7 @@
-"""Newton steps of least change onto position constraints, one for each group of constraints that share no coordinate."""
+"""Newton steps of least change onto position constraints, one for each group of constraints that share no coordinate.
+
+A step is written in symbols and compiled with the equations; who repeats it is the stepping loop.
+"""
 
 from __future__ import annotations
 

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.errors import ModelError
+from draisine.numerics.rank import ranks_of
 
 Reals = NDArray[np.float64]
 
@@ -45,7 +46,7 @@ def select_rows(samples: Reals, stay: Sequence[int] = ()) -> Selection:
     if count == 0:
         return Selection(())
     scaled, length = _scaled(samples)
-    ranks = np.count_nonzero(np.linalg.svd(scaled, compute_uv=False) > _RANK, axis=1)
+    ranks = ranks_of(scaled, _RANK)
     rank = int(ranks.max())
     if rank == count:
         return Selection(tuple(range(count)))

@@ -10,16 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.model.items import Ball, Float, System
+from draisine.numerics.newton_batch import BatchNewton, LeastNormSteps, Places
 
 Array = NDArray[np.float64]
 
 MOST_LEAN = math.radians(70)
 MOST_PITCH = math.radians(15)
 FULFILLED = 1e-8  # residual of a sample that has arrived on the constraints
-_CLOSE_ENOUGH = 1e-12
-_NOTHING = 1e-7  # relative singular value of residuals that repeat each other
-_MOST_STEPS = 40
-_MANY = 40  # residuals beyond which normal equations, shifted by very little, do for the singular values
+_ONTO = BatchNewton(tolerance=1e-12, max_iterations=40, damped=True)
+_STEPS = LeastNormSteps(rcond=1e-7)  # relative singular value of residuals that repeat each other
 LATEST = 10.0  # seconds; moving constraints are sampled up to here
 
 
@@ -97,41 +96,10 @@ def onto_constraints(samples: Array, times: Array, residual: ca.Function, values
     together = residual.map(count)
     columns = np.repeat(values[:, None], count, axis=1)
 
-    def evaluate(points: Array) -> tuple[Array, Array, Array]:
+    def evaluate(points: Array, places: Places) -> tuple[Array, Array]:
+        # a wheel that lies flat has no lowest point: such a sample is not finite, and never arrives
         r, j = together(times[None, :], points.T, columns)
-        r = r.full().T
-        j = j.full().reshape(rows, count, -1).transpose(1, 0, 2)
-        # a wheel that lies flat has no lowest point: such a sample never arrives
-        whole = np.isfinite(r).all(axis=1) & np.isfinite(j).all(axis=(1, 2))
-        size = np.where(whole, np.abs(r).max(axis=1), np.inf)
-        return np.where(whole[:, None], r, 0.0), np.where(whole[:, None, None], j, 0.0), size
+        return r.full().T[places], j.full().reshape(rows, count, -1).transpose(1, 0, 2)[places]
 
-    points = samples.copy()
-    r, j, size = evaluate(points)
-    damping = np.zeros(count)
-    for _ in range(_MOST_STEPS):
-        going = np.isfinite(size) & (size >= _CLOSE_ENOUGH)
-        if not going.any():
-            break
-        trial = points - _least_change(j, r, damping)
-        r_new, j_new, size_new = evaluate(trial)
-        better = going & np.isfinite(size_new) & (np.linalg.norm(r_new, axis=1) < np.linalg.norm(r, axis=1))
-        points, size = np.where(better[:, None], trial, points), np.where(better, size_new, size)
-        r, j = np.where(better[:, None], r_new, r), np.where(better[:, None, None], j_new, j)
-        damping = np.where(better, np.where(damping > 1e-6, damping / 8, 0.0), np.maximum(8 * damping, 1e-2))
-    return Arrived(points, times, size)
-
-
-def _least_change(j: Array, r: Array, damping: Array) -> Array:
-    """Steps of least size with J d = r, or damped towards the steepest descent; one for each sample."""
-    if r.shape[1] > _MANY:
-        gram = j @ j.transpose(0, 2, 1)
-        largest = np.maximum(np.abs(gram).max(axis=(1, 2)), 1e-300)
-        gram += ((damping + 1e-13) * largest)[:, None, None] * np.eye(r.shape[1])
-        return np.asarray((j.transpose(0, 2, 1) @ np.linalg.solve(gram, r[:, :, None]))[:, :, 0])
-    left, stretch, right = np.linalg.svd(j, full_matrices=False)
-    top = np.maximum(stretch[:, :1], 1e-300)
-    damped = np.maximum(stretch**2 + damping[:, None] * top**2, 1e-300)
-    gain = np.where(stretch > _NOTHING * top, stretch / damped, 0.0)
-    along = gain * np.einsum("nji,nj->ni", left, r)
-    return np.einsum("nki,nk->ni", right, along)
+    found = _ONTO.solve(evaluate, samples, _STEPS)
+    return Arrived(found.x, times, found.residual)

@@ -15,12 +15,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from draisine.dynamics.constraints.sample_configurations import onto_constraints
-from draisine.dynamics.dae.derivative_array import DerivativeArray, Others, Point, scaled_matrix
+from draisine.dynamics.dae.derivative_array import DerivativeArray, Others, Point
 from draisine.dynamics.dae.prolongation import Prolongation
 from draisine.dynamics.dae.signature_method import ABSENT
-from draisine.dynamics.dae.structure import SINGULAR, Structure, structure
+from draisine.dynamics.dae.structure import Structure, structure
 from draisine.errors import ArgumentError
 from draisine.expr.expression import closest
+from draisine.numerics.rank import RTOL, condition_share, equilibrate
 from draisine.program.dae_residual import Implicit
 from draisine.program.equations import Equations
 
@@ -114,8 +115,7 @@ def holds(shape: Structure, there: list[Place]) -> bool:
     for matrix in slope:
         if matrix.size and not np.isfinite(matrix).all():
             return False
-        sizes = np.linalg.svd(scaled_matrix(matrix)[0], compute_uv=False)
-        if sizes.size and sizes[-1] <= SINGULAR * sizes[0]:
+        if condition_share(equilibrate(matrix)[0]) <= RTOL:
             return False
     return True
 

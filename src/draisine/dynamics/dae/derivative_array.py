@@ -14,13 +14,16 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from draisine.numerics.newton import Linearized, Newton
+from draisine.numerics.rank import RTOL, decompose, equilibrate, rank_of
 from draisine.program.dae_residual import Implicit
 from draisine.program.taylor_series import along
 
 Reals = NDArray[np.float64]
 
-RANK = 1e-9  # singular values below this fraction of the largest count as zero, rows and columns scaled
 FOUND = 1e-10  # residuals of a consistent point, relative to what the rows are made of
+CONSISTENT = Newton(tolerance=1e-15, acceptable=FOUND, max_iterations=60, patience=8)
+ON_UNKNOWNS = 1e-7  # singular values of conditions on y, rows and columns scaled, that count
 DETERMINED = 1e-6  # part of a null vector below which a rate counts as determined
 
 
@@ -115,34 +118,27 @@ class DerivativeArray:
         return point
 
     def _refined(self, jets: Reals, others: Others, held: NDArray[np.bool_]) -> Point:
-        best, idle = Point(jets, np.inf), 0
-        for _ in range(60):
-            values, slope = self.evaluate(jets, others)
-            if not (np.isfinite(values).all() and np.isfinite(slope).all()):
-                break
-            size = 1.0 + np.abs(slope) @ np.abs(jets.ravel())
-            point = Point(jets.copy(), float(np.abs(values / size).max()))
-            idle = 0 if point.residual < 0.9 * best.residual else idle + 1
-            best = min(best, point, key=lambda p: p.residual)
-            if best.residual <= 1e-15 or (best.consistent and idle) or idle > 8:
-                break
-            jets = jets + self._step(values / size, slope / size[:, None], held)
-        return best
 
-    def _step(self, values: Reals, slope: Reals, held: NDArray[np.bool_]) -> Reals:
+        def evaluate(flat: Reals) -> tuple[Reals, Reals]:
+            values, slope = self.evaluate(flat.reshape(jets.shape), others)
+            size = 1.0 + np.abs(slope) @ np.abs(flat)
+            return values / size, slope / size[:, None]
+
+        found = CONSISTENT.solve(evaluate, jets.ravel(), lambda point: self._step(point, held))
+        return Point(found.point.x.reshape(jets.shape), found.residual)
+
+    def _step(self, point: Linearized, held: NDArray[np.bool_]) -> Reals:
         """A Gauss–Newton step that leaves y alone as far as derivatives can do it."""
-        n = self.size
-        free, rates = np.flatnonzero(~held), slope[:, n:]
+        n, values, slope = self.size, point.residual, point.jacobian
+        free = np.flatnonzero(~held)
         step = np.zeros((self.order + 2, n))
-        scaled, rows, columns = scaled_matrix(rates)
-        left, sizes, right = np.linalg.svd(scaled)
-        rank = int(np.count_nonzero(sizes > RANK * max(float(sizes.max(initial=0.0)), 1e-300)))
+        scaled, rows, columns = equilibrate(slope[:, n:])
+        rates = decompose(scaled)
         if free.size:
-            blind = left[:, rank:].T * rows  # combinations of rows that no derivative changes
-            step[0, free] = -np.linalg.pinv(blind @ slope[:, free], rcond=1e-9) @ (blind @ values)
-        rest = rows * (values + slope[:, :n] @ step[0])
-        step[1:] = (-columns * (right[:rank].T @ (left[:, :rank].T @ rest / sizes[:rank]))).reshape(-1, n)
-        return step
+            blind = rates.left_null_space.T * rows  # combinations of rows that no derivative changes
+            step[0, free] = -np.linalg.pinv(blind @ slope[:, free], rcond=RTOL) @ (blind @ values)
+        step[1:] = (-columns * rates.solve(rows * (values + slope[:, :n] @ step[0]))).reshape(-1, n)
+        return step.ravel()
 
     # ---------------------------------------------------------------- ranks
 
@@ -150,32 +146,12 @@ class DerivativeArray:
         """What the first `times` differentiations determine, by the Jacobian of the array at a point."""
         n = self.size
         rows = slope[: (times + 1) * n, : (times + 2) * n]
-        scaled, row_scale, _ = scaled_matrix(rows[:, n:])
-        left, sizes, right = np.linalg.svd(scaled)
-        largest = max(float(sizes.max(initial=0.0)), 1e-300)
-        rank = int(np.count_nonzero(sizes > RANK * largest))
-        loose = np.linalg.norm(right[rank:, :n], axis=0)  # of scaled unknowns: microfarads are no reason to be overlooked
-        blind = left[:, rank:].T * row_scale
-        on_y = scaled_matrix(blind @ rows[:, :n])[0] if len(blind) else np.zeros((0, n))
-        kept, dropped = (float(sizes[rank - 1]) if rank else 1.0), (float(sizes[rank]) if rank < len(sizes) else 0.0)
-        return Ranks(
-            times,
-            tuple(bool(part < DETERMINED) for part in loose),
-            int(np.linalg.matrix_rank(on_y, tol=1e-7)) if on_y.size else 0,
-            kept / largest,
-            dropped / largest,
-        )
-
-
-def scaled_matrix(matrix: Reals) -> tuple[Reals, Reals, Reals]:
-    """R M C with rows and columns of largest entry near 1, and the diagonals of R and C."""
-    rows, columns = np.ones(matrix.shape[0]), np.ones(matrix.shape[1])
-    for _ in range(6):
-        scaled = np.abs(matrix * rows[:, None] * columns)
-        for axis, factors in ((1, rows), (0, columns)):
-            largest = scaled.max(axis=axis, initial=0.0)
-            factors /= np.sqrt(np.where(largest > 0, largest, 1.0))
-    return matrix * rows[:, None] * columns, rows, columns
+        scaled, row_scale, _ = equilibrate(rows[:, n:])
+        rates = decompose(scaled)
+        loose = np.linalg.norm(rates.null_space[:n], axis=1)  # of scaled unknowns: microfarads are no reason to be overlooked
+        blind = rates.left_null_space.T * row_scale
+        on_y = equilibrate(blind @ rows[:, :n])[0]
+        return Ranks(times, tuple(bool(part < DETERMINED) for part in loose), rank_of(on_y, 0.0, ON_UNKNOWNS), *rates.gap)
 
 
 def differential_index(

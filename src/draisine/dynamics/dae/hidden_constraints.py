@@ -15,6 +15,7 @@ import numpy as np
 from draisine.dynamics.dae.prolongation import Prolongation, entries
 from draisine.dynamics.dae.signature_method import Offsets, coupled, offsets
 from draisine.dynamics.dae.structure import structure
+from draisine.numerics.rank import rank_of
 from draisine.program.dae_residual import Implicit
 from draisine.program.equations import Constraint, Equations, Kind
 from draisine.program.program import Program
@@ -115,7 +116,7 @@ def solvable(symbols: Sequence[ca.SX], matrix: ca.SX, sample: Sequence[np.ndarra
     if given.has_free():
         return False
     values = given(*sample).full()
-    return bool(np.isfinite(values).all() and np.linalg.matrix_rank(values) == len(values))
+    return bool(np.isfinite(values).all() and rank_of(values, np.finfo(float).eps * len(values)) == len(values))
 
 
 def indices(system: Prolongation) -> tuple[int, ...]:

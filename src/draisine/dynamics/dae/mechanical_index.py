@@ -22,12 +22,12 @@ from numpy.typing import NDArray
 from draisine.dynamics.augmented.second_order_system import SecondOrder
 from draisine.dynamics.constraints.constraint_manifold import Constrained
 from draisine.dynamics.constraints.redundancy import select_rows
-from draisine.dynamics.dae.derivative_array import scaled_matrix
 from draisine.dynamics.dae.differentiation_steps import Step
 from draisine.dynamics.dae.index_report import IndexReport
 from draisine.dynamics.dae.prolongation import full_signature
 from draisine.dynamics.dae.signature_method import offsets
 from draisine.errors import ModelError
+from draisine.numerics.rank import condition_share, equilibrate, null_space
 from draisine.program.dae_residual import Implicit
 from draisine.program.equations import Equations, Quantity
 from draisine.program.linear_solve import Solved
@@ -77,23 +77,14 @@ class Mechanics:
         mass, rows = (part.full() for part in parts(m.time, m.generic, m.motion.u, m.motion.p))
         sizes = np.sqrt(np.abs(np.diag(mass)))
         sizes[sizes == 0.0] = 1.0
-        light = _kernel(mass / np.outer(sizes, sizes)) / sizes[:, None]
-        open_ = _kernel((rows @ light).T)
+        light = null_space(mass / np.outer(sizes, sizes)) / sizes[:, None]
+        open_ = null_space((rows @ light).T)
         deciding = open_[: len(s.holonomic)] if s.holonomic else open_
         return bool(np.abs(deciding).max(initial=0.0) > REGULAR)
 
     def report(self) -> IndexReport:
         """The index, where they do."""
         return _report(self.constrained, self.system, self.chosen, self.margins)
-
-
-def _kernel(matrix: Array) -> Array:
-    """Directions that a matrix maps to nothing, one in each column."""
-    if not matrix.shape[0]:
-        return np.eye(matrix.shape[1])
-    _, values, right = np.linalg.svd(matrix)
-    rank = int(np.count_nonzero(values > REGULAR * max(float(values[0]), 1e-300)))
-    return np.asarray(right[rank:].T)
 
 
 def mechanics_of(mechanism: Constrained) -> Mechanics:
@@ -166,8 +157,7 @@ def _margins(mechanism: Constrained, whole: Equations, dynamics: Solved) -> list
         moved = np.linalg.lstsq(sight.rows, -sight.rows @ mechanism.speeds - sight.drift, rcond=1e-9)[0]
         matrix = dynamics.matrix_at([mechanism.time], np.concatenate([q, mechanism.speeds + moved, rest]), motion.u, motion.p)
         if matrix.size and np.isfinite(matrix).all():
-            values = np.linalg.svd(scaled_matrix(matrix)[0], compute_uv=False)
-            found.append(float(values[-1] / max(values[0], 1e-300)))
+            found.append(condition_share(equilibrate(matrix)[0]))
     return found
 
 

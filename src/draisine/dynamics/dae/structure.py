@@ -16,15 +16,14 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.dynamics.dae.derivative_array import scaled_matrix
 from draisine.dynamics.dae.prolongation import Prolongation
 from draisine.dynamics.dae.signature_method import Offsets
+from draisine.numerics.rank import decompose, equilibrate
 from draisine.program.dae_residual import Implicit
 from draisine.program.equations import Equations
 
 Reals = NDArray[np.float64]
 
-SINGULAR = 1e-9  # of the largest singular value, rows and columns scaled
 SAME = 1e-7  # directions that differ by less are one
 POINTS = 4
 COMBINED = "_combined"  # ends the name of a row that has been replaced
@@ -143,14 +142,8 @@ def _kernels(matrices: Iterable[Reals]) -> list[Reals]:
 
 
 def _left_kernel(matrix: Reals) -> Reals:
-    scaled, rows, _ = scaled_matrix(matrix)
-    if matrix.shape[0] <= matrix.shape[1]:
-        sizes = np.linalg.svd(scaled, compute_uv=False)
-        if sizes[-1] > SINGULAR * sizes[0]:
-            return np.zeros((len(matrix), 0))
-    left, sizes, _ = np.linalg.svd(scaled)
-    rank = int(np.count_nonzero(sizes > SINGULAR * max(float(sizes.max(initial=0.0)), 1e-300)))
-    return np.asarray(left[:, rank:] * rows[:, None])
+    scaled, rows, _ = equilibrate(matrix)
+    return np.asarray(decompose(scaled).left_null_space * rows[:, None])
 
 
 def _common(kernels: list[Reals]) -> Reals | None:

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.dynamics.reduced.reduction import Block, Elimination
+from draisine.numerics.rank import independent_columns
 
 POOR = 100.0  # amplification beyond which a choice is called poor
 SWITCH = 15.0  # and at which a run looks for a better one
@@ -91,22 +92,8 @@ def _candidates(samples: NDArray[np.float64]) -> Iterable[tuple[int, ...]]:
 
 def _best_at(matrix: NDArray[np.float64]) -> tuple[int, ...]:
     """Independent velocities at one configuration: what the pivots leave over."""
-    dependent = _pivots(matrix)
+    dependent = independent_columns(matrix, len(matrix))
     return tuple(i for i in range(matrix.shape[1]) if i not in dependent)
-
-
-def _pivots(matrix: NDArray[np.float64]) -> tuple[int, ...]:
-    """Columns that Gram–Schmidt with column pivoting takes, as many as there are rows."""
-    left = matrix.copy()
-    taken: list[int] = []
-    for _ in range(len(matrix)):
-        size = np.linalg.norm(left, axis=0)
-        size[taken] = -1.0
-        pivot = int(np.argmax(size))
-        taken.append(pivot)
-        direction = left[:, pivot] / max(float(size[pivot]), 1e-300)
-        left -= np.outer(direction, direction @ left)
-    return tuple(taken)
 
 
 def complements(chosen: NDArray[np.float64], judged: Sequence[Judged], count: int) -> list[Judged]:
@@ -162,7 +149,7 @@ def _blocks_worth_a_look(rows: NDArray[np.float64], left: Sequence[int]) -> Iter
     count = rows.shape[1]
     if comb(len(left), count) <= _MOST_BLOCKS:
         return combinations(left, count)
-    best = dict.fromkeys(_pivots(matrix[:, list(left)]) for matrix in rows)
+    best = dict.fromkeys(tuple(independent_columns(matrix[:, list(left)], count)) for matrix in rows)
     return [tuple(left[i] for i in sorted(chosen)) for chosen in best]
 
 

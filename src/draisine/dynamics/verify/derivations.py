@@ -36,6 +36,7 @@ from draisine.dynamics.verify.agreement import Avoided
 from draisine.dynamics.verify.sample_states import Instant, Usual
 from draisine.errors import ModelError
 from draisine.model.items import Float, Glide, KnifeEdge, System, Wheel
+from draisine.numerics.rank import decompose
 from draisine.program.equations import Equations
 from draisine.program.program import Program
 
@@ -260,9 +261,7 @@ class Roads:
         if not self.mechanism.selection.spare:
             by_row = np.ones(len(matrix), dtype=bool)
         else:
-            left, sizes, _ = np.linalg.svd(matrix)
-            rank = int(np.count_nonzero(sizes > _NOT_UNIQUE * sizes.max(initial=0.0)))
-            by_row = np.linalg.norm(left[:, rank:], axis=1) < _NOT_UNIQUE
+            by_row = np.linalg.norm(decompose(matrix, _NOT_UNIQUE).left_null_space, axis=1) < _NOT_UNIQUE
         found, start = dict[str, bool](), 0
         for rows in self.mechanism.rows:
             share = by_row[start : start + rows.count]

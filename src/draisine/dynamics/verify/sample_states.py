@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 
 from draisine.dynamics.verify.agreement import Avoided
 from draisine.errors import ArgumentError, ModelError
+from draisine.numerics.newton import LeastNorm, Newton
+from draisine.numerics.rank import equilibrate
 from draisine.program.dae_residual import Implicit
 from draisine.program.equations import Equations
 from draisine.program.linear_solve import Solved
@@ -27,6 +29,7 @@ _ROUNDS = 10  # times that so many states are drawn before we give up
 _FEWEST = 12  # states by which the usual sizes are known
 _FAR = 0.3  # how far coordinates are moved from their defaults
 _FAST = 1.5  # how fast they move
+_ONTO = Newton(tolerance=1e-13, acceptable=1e-10, max_iterations=40)
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,15 +144,8 @@ def _random_instant(motion: Motion, rng: np.random.Generator) -> Instant | None:
 
 def _onto(residual: Residual, y: Reals) -> Reals:
     """Newton's steps of least change onto residual(y) = 0; NaN where it does not arrive."""
-    for _ in range(40):
-        r, jacobian = residual(y)
-        if not (np.isfinite(r).all() and np.isfinite(jacobian).all()):
-            break
-        if np.abs(r).max() < 1e-13 * (1.0 + np.abs(y).max()):
-            return y
-        y = y - np.linalg.pinv(jacobian, rcond=1e-10) @ r
-    r = residual(y)[0]
-    return y if np.isfinite(r).all() and np.abs(r).max() < 1e-10 else np.full_like(y, np.nan)
+    found = _ONTO.solve(residual, y, LeastNorm())
+    return found.point.x if found.converged else np.full_like(y, np.nan)
 
 
 # ---------------------------------------------------------------- conditioning
@@ -160,17 +156,6 @@ def solved_matrix(e: Equations, instant: Instant) -> Reals | None:
     if not isinstance(e.dynamics, Solved):
         return None
     return e.dynamics.matrix_at([instant.t], instant.x, instant.u, e.default_parameters)
-
-
-def _scales(matrix: Reals) -> tuple[Reals, Reals]:
-    """Divisors of rows and columns that make the largest entry of each about 1 (D. Ruiz, 2001)."""
-    found, rows, columns = np.array(matrix), np.ones(len(matrix)), np.ones(len(matrix))
-    for _ in range(8):
-        by_row, by_column = (np.sqrt(np.abs(found).max(axis=axis)) for axis in (1, 0))
-        by_row, by_column = np.where(by_row > 0, by_row, 1.0), np.where(by_column > 0, by_column, 1.0)
-        found /= by_row[:, None] * by_column
-        rows, columns = rows * by_row, columns * by_column
-    return rows, columns
 
 
 @dataclass(frozen=True, eq=False)
@@ -188,10 +173,10 @@ class Usual:
     @staticmethod
     def of(e: Equations, instants: Sequence[Instant]) -> Usual:
         matrices = [solved_matrix(e, i) for i in instants]
-        scales = [_scales(m) for m in matrices if m is not None and np.isfinite(m).all() and len(m)]
+        scales = [equilibrate(m, rounds=8)[1:] for m in matrices if m is not None and np.isfinite(m).all() and len(m)]
         if not scales:
             return Usual(e, np.ones(1), np.ones(1))
-        rows, columns = (np.median([scale[k] for scale in scales], axis=0) for k in (0, 1))
+        rows, columns = (np.median([1.0 / scale[k] for scale in scales], axis=0) for k in (0, 1))
         return Usual(e, rows, columns)
 
     def condition(self, instant: Instant) -> float:

@@ -24,14 +24,16 @@ from numpy.typing import NDArray
 from draisine.codegen.jit.kernel import Kernel, compile
 from draisine.errors import SolverError
 from draisine.estimation.tangent_coordinates import named_deviations
+from draisine.numerics.newton_batch import BatchNewton, LeastNormSteps, Places
+from draisine.numerics.rank import decompose
 from draisine.program.dae_residual import Implicit
 from draisine.program.equations import Equations
 from draisine.program.program import Program
 
 Reals = NDArray[np.float64]
 
-ROUNDS = 20  # of Newton's method back to the constraints
-SETTLED = 1e-13  # residual, in units of its gradient, at which it ends
+# back to the constraints; residuals in units of their gradients
+NEWTON = BatchNewton(tolerance=1e-13, acceptable=1e-11, max_iterations=20)
 DEPENDENT = 1e-7  # share below which a constraint's gradient says nothing that others do not
 
 
@@ -107,8 +109,8 @@ class Manifold:
         own, states = self._own, len(x)
         rank, rows = 0, np.eye(own)
         if len(gradient):
-            _, sizes, rows = np.linalg.svd(gradient)
-            rank = int(np.count_nonzero(sizes > DEPENDENT * max(float(sizes[0]), 1e-300)))
+            split = decompose(gradient, DEPENDENT)
+            rank, rows = split.rank, split.right
         wide = np.zeros((states, own))
         wide[:own] = rows.T
         if isinstance(self.equations.dynamics, Implicit):
@@ -130,22 +132,18 @@ class Manifold:
 
     def points(self, chart: Chart, changes: Reals, u: Reals) -> Reals:
         """The states with coordinates ξ, (points, coordinates)."""
-        y = chart.x + changes @ chart.tangent.T
+        base = chart.x + changes @ chart.tangent.T
         if not chart.normal.shape[1]:
-            return y
-        for _ in range(ROUNDS):
-            residuals, gradients = self._constraints(chart.t, y, u)
-            if np.abs(residuals).max(initial=0.0) < SETTLED:
-                return y
-            through = gradients @ chart.normal[: self._own]
-            # rows may repeat each other: least squares on what is consistent
-            step = np.linalg.pinv(through, rcond=DEPENDENT) @ residuals[..., None]
-            y = y - step[..., 0] @ chart.normal.T
-            if not np.isfinite(y).all():
-                break
-        worst = float(np.abs(residuals).max())
-        if np.isfinite(worst) and worst < 100 * SETTLED:
-            return y
+            return base
+
+        def evaluate(across: Reals, places: Places) -> tuple[Reals, Reals]:
+            residuals, gradients = self._constraints(chart.t, base[places] + across[places] @ chart.normal.T, u)
+            return residuals, gradients @ chart.normal[: self._own]
+
+        # rows may repeat each other: least squares on what is consistent
+        found = NEWTON.solve(evaluate, np.zeros((len(base), chart.normal.shape[1])), LeastNormSteps(DEPENDENT))
+        if found.converged.all():
+            return np.asarray(base + found.x @ chart.normal.T)
         raise SolverError(
             f"{self.equations.name}: at t = {chart.t:g} s the estimate is so uncertain that states within its spread cannot "
             "keep the constraints; give a smaller spread at the start, or less process noise"

@@ -22,6 +22,7 @@ from draisine.errors import SolverError
 from draisine.estimation.experiment_data import Recording
 from draisine.estimation.filters.chart import Chart, Manifold, symmetric
 from draisine.estimation.filters.process_noise import Noise, counting
+from draisine.numerics.collocation import gauss_kronrod
 from draisine.program.dae_residual import Implicit
 from draisine.program.equations import Equations
 from draisine.program.variational import Direction, split
@@ -44,20 +45,7 @@ FADED = 1e-6  # where so little is left of a deviation, what it was cannot be to
 HALVINGS = 12
 
 
-def _kronrod() -> tuple[Reals, Reals, Reals]:
-    """Nodes in (−1, 1), Kronrod's weights, and Gauss's, which are zero at Kronrod's own nodes.
-
-    The own nodes are zeros of Stieltjes's polynomial x⁴ − 10/9 x² + 155/891, orthogonal to P₃ times all cubics.
-    """
-    root = np.sqrt(100 / 81 - 620 / 891)
-    outer, inner, gauss = np.sqrt((10 / 9 + root) / 2), np.sqrt((10 / 9 - root) / 2), np.sqrt(0.6)
-    nodes = np.array([-outer, -gauss, -inner, 0.0, inner, gauss, outer])
-    powers = np.vander(nodes, increasing=True).T
-    moments = np.array([2 / (k + 1) if k % 2 == 0 else 0.0 for k in range(7)])
-    return nodes, np.linalg.solve(powers, moments), np.array([0.0, 5 / 9, 0.0, 8 / 9, 0.0, 5 / 9, 0.0])
-
-
-NODES, KRONROD, GAUSS = _kronrod()
+NODES, KRONROD, GAUSS = gauss_kronrod()
 
 
 @lru_cache(maxsize=32)

@@ -24,6 +24,7 @@ from draisine.codegen.jit.kernel import Kernel, compile
 from draisine.errors import ArgumentError, ModelError
 from draisine.estimation.tangent_coordinates import named_deviations
 from draisine.expr.expression import closest
+from draisine.numerics.newton_batch import BatchNewton, LeastNormSteps, Places
 from draisine.program.dae_residual import Implicit
 from draisine.program.equations import Equations
 from draisine.program.variational import Direction, split, vary
@@ -31,8 +32,7 @@ from draisine.stability.batch_evaluation import OverPoints, as_written
 
 Reals = NDArray[np.float64]
 
-ROUNDS = 12  # of Newton's method for rates
-SETTLED = 1e-12  # change of rates, relative to their size or one
+NEWTON = BatchNewton(step_tolerance=1e-12, max_iterations=12)  # for rates
 FITS = 1e-7  # of what is asked: a miss above it is none of rounding
 DEPENDENT = 1e-9  # share of a matrix that counts as nothing
 
@@ -145,17 +145,17 @@ class _Pushed:
 
     def _at_rates(self, t: Reals, x: Reals, u: Reals, p: Reals) -> list[Reals]:
         """All derivatives at the rates of the motion: what F and the constraints that no such input moves say of them."""
-        program, rate = _posed(self.equations, self.names), np.zeros_like(x)
-        for _ in range(ROUNDS):
-            found = program(t[:, None], x, rate, u, p)
-            residual, e, _, _, along, in_time, with_input = found
+        program, latest = _posed(self.equations, self.names), list[Reals]()
+
+        def evaluate(rate: Reals, places: Places) -> tuple[Reals, Reals]:
+            latest[:] = program(t[:, None], x, rate, u, p)
+            residual, e, _, _, along, in_time, with_input = latest
             fixed = ~(np.abs(with_input).max(axis=2, initial=0.0) > 0.0)[..., None]
-            matrix = np.concatenate([e, along * fixed], axis=1)
             miss = np.concatenate([residual, (in_time + along @ rate[..., None]) * fixed], axis=1)
-            change = (np.linalg.pinv(matrix, rcond=DEPENDENT) @ miss)[..., 0]
-            rate = rate - change
-            if np.all(np.abs(change) <= SETTLED * np.maximum(np.abs(rate), 1.0)):
-                return found
+            return miss[places, :, 0], np.concatenate([e, along * fixed], axis=1)[places]
+
+        if NEWTON.solve(evaluate, np.zeros_like(x), LeastNormSteps(DEPENDENT)).converged.all():
+            return latest
         raise ModelError(
             f"{self.equations.name}: its rates are not found from 0 = F at t = {t[0]:g} s, so that noise on "
             f"{', '.join(self.names)} cannot be followed; reduce its index (reduce_index), or put noise on states"

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 import draisine as dr
 from draisine.gallery.outcome import Study
+from draisine.numerics.root_finding import bracketed_root
 
 ACROSS, DOWN, GRAVITY = 2.0, 1.5, 9.81  # m, m, m/s²
 
@@ -39,9 +40,7 @@ def bead_on_wire() -> dr.Equations:
 
 def cycloid(across: float = ACROSS, down: float = DOWN) -> tuple[float, float]:
     """Radius of the wheel that draws the cycloid through (across, down), and its angle there."""
-    from scipy.optimize import brentq
-
-    angle = brentq(lambda a: (a - math.sin(a)) / (1 - math.cos(a)) - across / down, 1e-3, 2 * math.pi - 1e-3, xtol=1e-14)
+    angle = bracketed_root(lambda a: (a - math.sin(a)) / (1 - math.cos(a)) - across / down, 1e-3, 2 * math.pi - 1e-3)
     return down / (1 - math.cos(angle)), float(angle)
 
 

@@ -29,6 +29,7 @@ from numpy.typing import NDArray
 import draisine as dr
 from draisine.gallery.outcome import Study
 from draisine.model.model import Model
+from draisine.numerics.root_finding import bracketed_root
 
 Array = NDArray[np.float64]
 
@@ -78,21 +79,22 @@ def v_shape(links: int, length: float) -> Array:
 def catenary(links: int, length: float, span: float = 1.0) -> tuple[Array, float]:
     """Slopes of the rods at rest, and the horizontal force over the weight of the rope."""
     steps = (np.arange(1, links + 1) - (links + 1) / 2) / links  # of W/H
-    low, high = 1e-6, 1e6
-    for _ in range(200):  # Σ l cos α grows with H
-        middle = math.sqrt(low * high)
-        reach = length / links * np.cos(np.arctan(steps / middle)).sum()
-        low, high = (middle, high) if reach < span else (low, middle)
-    return np.arctan(steps / middle), middle
+
+    def missing(exponent: float) -> float:  # Σ l cos α grows with H
+        return float(length / links * np.cos(np.arctan(steps / math.exp(exponent))).sum()) - span
+
+    force = math.exp(bracketed_root(missing, math.log(1e-6), math.log(1e6)))
+    return np.arctan(steps / force), force
 
 
 def smooth_force(length: float, span: float = 1.0) -> float:
     """Horizontal force over weight of a rope without rods: L = 2 a sinh(span/(2 a)), H/(weight) = a/L."""
-    low, high = span / 1000, span * 1e6
-    for _ in range(200):
-        middle = math.sqrt(low * high)
-        low, high = (middle, high) if 2 * middle * math.sinh(min(span / (2 * middle), 700.0)) > length else (low, middle)
-    return middle / length
+
+    def longer(exponent: float) -> float:
+        a = math.exp(exponent)
+        return 2 * a * math.sinh(min(span / (2 * a), 700.0)) - length
+
+    return math.exp(bracketed_root(longer, math.log(span / 1000), math.log(span * 1e6))) / length
 
 
 # ---------------------------------------------------------------- against closed forms and another road

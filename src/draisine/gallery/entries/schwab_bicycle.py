@@ -24,6 +24,7 @@ import draisine as dr
 from draisine.gallery.entries.bicycle import bicycle
 from draisine.gallery.outcome import Study
 from draisine.model.model import Model
+from draisine.numerics.root_finding import bisect
 
 # what differs from the later benchmark; our axes (z up), so the product of inertia has the other sign
 CHANGED = {
@@ -99,13 +100,12 @@ def schwab_bicycle_responds(until: float = 40.0) -> Study:
 
 def _largest_lean(model: Model) -> tuple[float, float]:
     """A lean from which the whole bicycle comes back at 5.6 m/s, and a slightly larger one from which it does not."""
-    good, bad = LEAN / 8, LEAN
-    for _ in range(5):
-        middle = (good + bad) / 2
-        run = response(model, {"lean": middle}, 40.0)
-        back = run.status.complete and abs(float(run["lean"][-1])) < 0.5 * middle
-        good, bad = (middle, bad) if back else (good, middle)
-    return good, bad
+
+    def comes_back(lean: float) -> bool:
+        run = response(model, {"lean": lean}, 40.0)
+        return run.status.complete and abs(float(run["lean"][-1])) < 0.5 * lean
+
+    return bisect(comes_back, LEAN / 8, LEAN, 5)
 
 
 def _responses(times: NDArray[np.float64], linear: NDArray[np.float64], large: dr.Trajectory, small: dr.Trajectory) -> Any:

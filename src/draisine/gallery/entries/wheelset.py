@@ -29,6 +29,7 @@ from draisine.gallery.outcome import Study
 from draisine.model.contact_laws import ShenHedrickElkins
 from draisine.model.items import Coordinate, Rotate, Translate
 from draisine.model.model import Model
+from draisine.numerics.root_finding import bracketed_root
 
 SPRINGS = 1.823e6  # N/m
 RUNS = {  # speed, suspension, conicity, seconds
@@ -147,14 +148,8 @@ def growth(model: Model, speed: float, conicity: float, suspension: float) -> co
 
 
 def critical_speed(model: Model, conicity: float, suspension: float = SPRINGS, most: float = 400.0) -> float:
-    """The speed at which the centred run loses its stability, by bisection."""
-    low, high = 5.0, most
-    if growth(model, low, conicity, suspension).real > 0 or growth(model, high, conicity, suspension).real < 0:
-        return math.nan
-    while high - low > 1e-6 * most:
-        middle = 0.5 * (low + high)
-        low, high = (middle, high) if growth(model, middle, conicity, suspension).real < 0 else (low, middle)
-    return 0.5 * (low + high)
+    """The speed at which the centred run loses its stability; NaN if it does not below `most`."""
+    return bracketed_root(lambda speed: growth(model, speed, conicity, suspension).real, 5.0, most, rtol=1e-9)
 
 
 def wheelset_hunts(conicities: Sequence[float] = (0.03, 0.04, 0.05, 0.06, 0.07, 0.08, 0.09, 0.1)) -> Study:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import dataclass
+from itertools import chain, islice
 from queue import SimpleQueue
 from typing import Any, Protocol
 
 import numpy as np
 
-from draisine.numerics.parallel.executor import spread
-from draisine.numerics.parallel.job import Errand
+from draisine.numerics.parallel import Job, map_in_threads
 from draisine.simulation.ensemble.block import Worker
 from draisine.simulation.ensemble.chunks import Column
 from draisine.simulation.ensemble.job import Task, joined
@@ -38,29 +37,22 @@ class Threads:
         for _ in range(self.count):
             workers.put(Worker(shared))
 
-        def one(begin: int, end: int) -> Columns | None:
+        def one(block: tuple[int, int]) -> Columns | None:
             worker = workers.get()
             try:
-                return task.made(worker, begin, end)
+                return task.made(worker, *block)
             finally:
                 workers.put(worker)
 
-        waiting: deque[tuple[int, list[Future[Columns | None]]]] = deque()
-        pool = ThreadPoolExecutor(self.count)
-        try:
-            for chunk in missing:
-                waiting.append((chunk, [pool.submit(one, *block) for block in task.blocks(chunk)]))
-                if len(waiting) > 1:
-                    yield self._gathered(*waiting.popleft())
-            while waiting:
-                yield self._gathered(*waiting.popleft())
-        finally:
+        def cancel() -> None:
             stop[0] = 1
-            pool.shutdown(wait=True, cancel_futures=True)
 
-    @staticmethod
-    def _gathered(chunk: int, futures: Sequence[Future[Columns | None]]) -> tuple[int, Columns]:
-        return chunk, joined([part for part in (future.result() for future in futures) if part is not None])
+        blocks = [task.blocks(chunk) for chunk in missing]
+        ahead = 2 * max(map(len, blocks), default=1)
+        with closing(map_in_threads(one, chain(*blocks), self.count, ahead, cancel)) as made:
+            for chunk, own in zip(missing, blocks, strict=True):
+                parts = islice(made, len(own))
+                yield chunk, joined([part for part in parts if part is not None])
 
 
 @dataclass(frozen=True)
@@ -70,4 +62,4 @@ class Elsewhere:
     cluster: Any
 
     def made(self, task: Task, missing: Sequence[int]) -> Iterator[tuple[int, Columns]]:
-        return spread(Errand(task.fingerprint(), task), missing, self.cluster)
+        return Job(task.fingerprint(), task).run(missing, self.cluster)

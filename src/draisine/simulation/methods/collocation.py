@@ -6,51 +6,11 @@ E. Hairer and G. Wanner, Solving Ordinary Differential Equations II, 2nd ed., Sp
 
 from __future__ import annotations
 
-from fractions import Fraction
-
 import numpy as np
 
+from draisine.numerics.collocation import runge_kutta_matrix
 from draisine.simulation.methods.explicit_tableau import Array
 from draisine.simulation.methods.implicit_tableau import Complex, ImplicitScheme, largest_difference, polynomial
-
-
-def gauss_nodes(stages: int) -> Array:
-    """Zeros of the Legendre polynomial, moved to [0, 1]."""
-    from numpy.polynomial import legendre  # imported when a scheme is worked out: most runs need none
-
-    return 0.5 + 0.5 * np.asarray(legendre.leggauss(stages)[0])
-
-
-def radau_nodes(stages: int) -> Array:
-    """1 and the zeros of (P_s − P_{s−1})/(x − 1), moved to [0, 1]."""
-    from numpy.polynomial import legendre
-
-    difference = np.zeros(stages + 1)
-    difference[stages], difference[stages - 1] = 1.0, -1.0
-    inner = np.sort(legendre.legroots(difference).real)[:-1]
-    slope = legendre.legder(difference)
-    for _ in range(3):  # the roots of a companion matrix have lost some digits
-        inner = inner - legendre.legval(inner, difference) / legendre.legval(inner, slope)
-    return np.append(0.5 + 0.5 * inner, 1.0)
-
-
-def runge_kutta_matrix(nodes: Array) -> tuple[Array, Array]:
-    """A and b of collocation: Σ_j a_ij c_j^(k−1) = c_i^k / k, Σ_j b_j c_j^(k−1) = 1/k; exact but for the nodes' own rounding."""
-    exact = [Fraction(float(c)) for c in nodes]
-    powers = [[c**k for c in exact] for k in range(len(exact))]
-    rows = [_solve(powers, [end ** (k + 1) / (k + 1) for k in range(len(exact))]) for end in (*exact, Fraction(1))]
-    return np.array([[float(a) for a in row] for row in rows[:-1]]), np.array([float(a) for a in rows[-1]])
-
-
-def _solve(matrix: list[list[Fraction]], side: list[Fraction]) -> list[Fraction]:
-    """Gauss's elimination in rational numbers."""
-    rows = [[*row, value] for row, value in zip(matrix, side, strict=True)]
-    for k, pivot in enumerate(rows):
-        for i, row in enumerate(rows):
-            if i != k and row[k]:
-                factor = row[k] / pivot[k]
-                rows[i] = [a - factor * b for a, b in zip(row, pivot, strict=True)]
-    return [row[-1] / row[k] for k, row in enumerate(rows)]
 
 
 def collocation_scheme(nodes: Array, order: int) -> ImplicitScheme:

@@ -25,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.errors import ArgumentError
+from draisine.numerics.runge_kutta import ExplicitTableau
 
 if TYPE_CHECKING:
     from draisine.simulation.methods.implicit_tableau import ImplicitScheme
@@ -48,6 +49,13 @@ class Scheme:
     @property
     def rows(self) -> int:
         return len(self.nodes)
+
+    @property
+    def tableau(self) -> ExplicitTableau:
+        """Butcher's table of a Runge–Kutta method, for steps outside the compiled loop."""
+        s = self.stages
+        error = None if self.error is None else self.error[:, :s]
+        return ExplicitTableau(self.order, self.weights[:s, :s], self.weights[s, :s], self.nodes[:s], error)
 
 
 class SteppingMethod(Protocol):

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from functools import cache
 
 from draisine.errors import ArgumentError
-from draisine.simulation.methods.collocation import collocation_scheme, gauss_nodes
+from draisine.numerics.collocation import gauss_nodes
+from draisine.simulation.methods.collocation import collocation_scheme
 from draisine.simulation.methods.implicit_tableau import ImplicitScheme
 from draisine.simulation.methods.settings import check_settings
 

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from functools import cache
 
 from draisine.errors import ArgumentError
-from draisine.simulation.methods.collocation import collocation_scheme, radau_nodes
+from draisine.numerics.collocation import radau_nodes
+from draisine.simulation.methods.collocation import collocation_scheme
 from draisine.simulation.methods.implicit_tableau import ImplicitScheme
 from draisine.simulation.methods.settings import check_settings
 

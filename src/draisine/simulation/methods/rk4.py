@@ -10,22 +10,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from draisine.numerics import runge_kutta as tables
 from draisine.simulation.methods.explicit_tableau import Scheme, positive
 
 SCHEME = Scheme(
     order=4,
     history=1,
     stages=4,
-    weights=np.array(
-        [
-            [0.0, 0.0, 0.0, 0.0, 0.0],
-            [1 / 2, 0.0, 0.0, 0.0, 0.0],
-            [0.0, 1 / 2, 0.0, 0.0, 0.0],
-            [0.0, 0.0, 1.0, 0.0, 0.0],
-            [1 / 6, 1 / 3, 1 / 3, 1 / 6, 0.0],
-        ]
-    ),
-    nodes=np.array([0.0, 1 / 2, 1 / 2, 1.0, 1.0]),
+    weights=np.pad(np.vstack([tables.RK4.a, tables.RK4.b]), ((0, 0), (0, 1))),
+    nodes=np.append(tables.RK4.c, 1.0),
     dense=np.zeros((0, 5)),
 )
 

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
 
 from draisine.errors import ArgumentError
-from draisine.stability.continuation.curve import Curve, Place
+from draisine.numerics.continuation import CurvePoint, ImplicitCurve, StepLengths, Walker
 
 Array = NDArray[np.float64]
 
-TURN = 0.96  # least cosine between tangents at the ends of a step
-ON_A_BRANCH_POINT = 1e-7  # share of the largest singular value below which a step has landed on a branch point
 NEARLY_OUT = 1e-9
-EASY, HARD = 5, 8  # rounds of a correction up to which steps grow, and above which they shrink
+EASY, HARD, GROWTH = 5, 8, 1.4  # iterations of a correction up to which steps grow, and above which they shrink, by this
 
 
 @dataclass(frozen=True)
@@ -59,29 +58,33 @@ class Bound:
 class Walk:
     """Points in order, and why there are no more."""
 
-    places: tuple[Place, ...]
+    places: tuple[CurvePoint, ...]
     ended: str
     closed: bool = False
     bounded: bool = False
 
 
 def follow(
-    curve: Curve,
-    start: Place,
+    curve: ImplicitCurve,
+    start: CurvePoint,
     steps: Steps,
     bounds: tuple[Bound, ...],
     span: float = np.inf,
     progress: Callable[[int], None] | None = None,
 ) -> Walk:
     """Steps from a point along its tangent until something ends them; `span` is the length of the watched quantity's range."""
-    places, length = [start], steps.first
-    while len(places) <= steps.count:
+    places = [start]
+
+    def limit(here: CurvePoint) -> float:
+        bounded = np.isfinite(span) and here.advance != 0.0
+        return steps.share * span / abs(here.advance) if bounded else np.inf
+
+    def growth(ahead: CurvePoint) -> float:
+        return GROWTH if ahead.iterations <= EASY else 1 / GROWTH if ahead.iterations > HARD else 1.0
+
+    walker = Walker(start, curve.advance, StepLengths(steps.first, steps.least, steps.most), growth, limit)
+    for ahead in islice(walker, steps.count):
         here = places[-1]
-        if np.isfinite(span) and here.advance != 0.0:
-            length = max(min(length, steps.share * span / abs(here.advance)), steps.least)
-        ahead, length = _step(curve, here, length, steps.least)
-        if ahead is None:
-            return Walk(tuple(places), f"no further point was found with the least step, {steps.least:g}")
         if len(places) > 4 and _passes(here, ahead, start):
             return Walk((*places, start), "the curve closed", closed=True)
         for bound in bounds:
@@ -92,25 +95,12 @@ def follow(
         places.append(ahead)
         if progress is not None:
             progress(len(places))
-        length = min(1.4 * length, steps.most) if ahead.rounds <= EASY else length / 1.4 if ahead.rounds > HARD else length
+    if walker.ended:
+        return Walk(tuple(places), f"no further point was found with the least step, {steps.least:g}")
     return Walk(tuple(places), f"{steps.count} steps were made, as many as allowed")
 
 
-def _step(curve: Curve, here: Place, length: float, least: float) -> tuple[Place | None, float]:
-    """The next point, and the length of the step that led to it: halved until it settles without a sharp turn."""
-    while length >= least:
-        ahead = curve.correct(here.y + length * here.tangent, here.tangent)
-        if ahead is not None and ahead.tangent @ here.tangent >= TURN:
-            sizes = np.linalg.svd(ahead.jacobian, compute_uv=False)
-            if sizes[curve.unknowns - 2] > ON_A_BRANCH_POINT * sizes[0]:
-                return ahead, length
-            length *= 0.83  # on a branch point tangents mean nothing; land elsewhere
-        else:
-            length /= 2
-    return None, length
-
-
-def _passes(here: Place, ahead: Place, start: Place) -> bool:
+def _passes(here: CurvePoint, ahead: CurvePoint, start: CurvePoint) -> bool:
     """Whether the start lies on the step from here to ahead."""
     gone, whole = start.y - here.y, ahead.y - here.y
     share = float(gone @ whole / (whole @ whole))
@@ -118,33 +108,6 @@ def _passes(here: Place, ahead: Place, start: Place) -> bool:
     return 0 < share <= 1 and apart < 0.1 * float(np.linalg.norm(whole)) and float(start.tangent @ here.tangent) > 0.8
 
 
-def between(curve: Curve, here: Place, ahead: Place, value: Callable[[Place], float]) -> Place | None:
-    """The point between two neighbours at which a function of the point passes zero, by Brent's method on the curve."""
-    from scipy.optimize import brentq
-
-    chord = ahead.y - here.y
-    length = float(np.linalg.norm(chord))
-    unit = chord / length
-    found: dict[float, Place] = {0.0: here, length: ahead}
-
-    def at(s: float) -> float:
-        if s not in found:
-            place = curve.correct(here.y + s * unit, unit, here.tangent)
-            if place is None:
-                raise ArithmeticError
-            found[s] = place
-        return value(found[s])
-
-    try:
-        if not at(0.0) * at(length) < 0:
-            return None
-        root = float(brentq(at, 0.0, length, xtol=1e-300, rtol=1e-14, maxiter=100))
-        at(root)
-    except ArithmeticError:
-        return None
-    return found[root]
-
-
-def _onto(curve: Curve, here: Place, ahead: Place, bound: Bound, edge: float) -> Place | None:
+def _onto(curve: ImplicitCurve, here: CurvePoint, ahead: CurvePoint, bound: Bound, edge: float) -> CurvePoint | None:
     """The point at which the quantity has the value of the edge; None where this is the point itself."""
-    return between(curve, here, ahead, lambda place: bound.value(place.y) - edge)
+    return curve.between(here, ahead, lambda place: bound.value(place.y) - edge)

@@ -24,11 +24,11 @@ from draisine.errors import ArgumentError, SolverError, UnknownNameError
 from draisine.expr.expression import closest
 from draisine.model.items import System
 from draisine.model.model import Model
+from draisine.numerics.continuation import CurvePoint
 from draisine.program.equations import Equations
 from draisine.results.base import Result, figure
 from draisine.stability.continuation.arclength import Bound, Steps, Walk, follow
 from draisine.stability.continuation.branch_stability import Complex, eigenvalues, matrices, neutral_count, unstable_count
-from draisine.stability.continuation.curve import Place
 from draisine.stability.continuation.path_radii import path_radii
 from draisine.stability.continuation.problem import ANYWHERE, Question, Range, Setting
 from draisine.stability.continuation.special_points import BRANCH_POINT, Found, find
@@ -214,8 +214,8 @@ class _Following:
     def branch(self) -> Branch:
         curve = self.setting.curve
         y = self.setting.y
-        gradient = curve.slopes(y)[2]
-        first = curve.correct(y, _forward(curve.slopes(y)[1], gradient))
+        gradient = curve.jacobians(y)[2]
+        first = curve.correct(y, _forward(curve.jacobians(y)[1], gradient))
         if first is None:
             raise SolverError(f"{self.question.equations.name}: the first steady motion is singular; start beside it")
         for bound in self.bounds:
@@ -238,7 +238,7 @@ class _Following:
         low, high = self.question.between
         return high - low
 
-    def _both_ways(self, first: Place, crossing: Found | None = None) -> Branch:
+    def _both_ways(self, first: CurvePoint, crossing: Found | None = None) -> Branch:
         curve = self.setting.curve
         ahead = follow(curve, first, self.steps, self.bounds, self._span, self.progress)
         if ahead.closed:
@@ -257,7 +257,9 @@ class _Following:
 
     # ------------------------------------------------------------ results
 
-    def _told(self, places: tuple[Place, ...], closed: bool, ended: tuple[str, str], crossing: Found | None, at: int) -> Branch:
+    def _told(
+        self, places: tuple[CurvePoint, ...], closed: bool, ended: tuple[str, str], crossing: Found | None, at: int
+    ) -> Branch:
         q, setting = self.question, self.setting
         e = q.equations
         motions = [setting.motion(place.y) for place in places]
@@ -265,7 +267,7 @@ class _Following:
         spectra = [eigenvalues(a) for a in every]
         neutral = neutral_count(spectra)
 
-        def spectrum(place: Place) -> Complex:
+        def spectrum(place: CurvePoint) -> Complex:
             return eigenvalues(matrices(e, setting.ignorable, [setting.state(place.y)])[0])
 
         found = find(setting.curve, places, spectra, neutral, spectrum, at if crossing is not None else None)

@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 
 from draisine.errors import ArgumentError, SolverError
 from draisine.expr.expression import closest
+from draisine.numerics.continuation import ImplicitCurve
+from draisine.numerics.rank import rank_of
 from draisine.program.equations import Equations
 from draisine.program.program import Program
-from draisine.stability.continuation.curve import Curve, rank_of
 from draisine.stability.continuation.drifting_coordinates import running_on
 from draisine.stability.continuation.evaluation import Evaluation, columns_of
 from draisine.stability.deviations import deviations_of
@@ -119,7 +120,7 @@ class Setting:
             scale[len(y) - len(free) + free.index(question.over)] = (high - low) / 10
         _, jacobian = self._evaluate(y)
         weights = 1 / np.maximum(1.0, np.linalg.norm(jacobian[:-1] * scale, axis=1))
-        self.curve = Curve(self._evaluate, scale, weights)
+        self.curve = ImplicitCurve(self._evaluate, scale, weights)
         self.y = y / scale
         self._check_freedom()
 
@@ -142,7 +143,7 @@ class Setting:
     def _check_freedom(self) -> None:
         """One direction must be left at ordinary points: none is an isolated motion, two are a surface."""
         e, curve = self.question.equations, self.curve
-        _, jacobian, _ = curve.slopes(self.y)
+        _, jacobian, _ = curve.jacobians(self.y)
         left = curve.unknowns - rank_of(jacobian)
         if left == 0:
             raise ArgumentError(
@@ -166,7 +167,7 @@ class Setting:
     def _left_nearby(self) -> int:
         """Directions left at a solution close by: two at the start alone may be a branch point."""
         curve = self.curve
-        _, jacobian, gradient = curve.slopes(self.y)
+        _, jacobian, gradient = curve.jacobians(self.y)
         left = curve.unknowns - rank_of(jacobian)
         null = np.linalg.svd(jacobian)[2][-left:]
         found = left

@@ -13,9 +13,9 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.stability.continuation.arclength import between
+from draisine.numerics.continuation import CurvePoint, ImplicitCurve
+from draisine.numerics.newton import LeastNorm, Newton
 from draisine.stability.continuation.branch_stability import GROWS, product
-from draisine.stability.continuation.curve import Curve, Place
 
 Array = NDArray[np.float64]
 Complex = NDArray[np.complex128]
@@ -25,6 +25,7 @@ FOLD, BRANCH_POINT, HOPF, ZERO_CROSSING = "fold", "branch point", "Hopf point", 
 STILL = 1e-9  # of the gradient: below it the watched quantity does not change at all
 SAME = 1e-4  # distance in scaled unknowns below which two special points are one
 SWINGS = 1e-6  # of the largest eigenvalue: an imaginary part above it is an oscillation
+BRANCH_POINT_NEWTON = Newton(step_tolerance=1e-12, acceptable=1e-10, max_iterations=15, max_step=1.0)
 
 
 @dataclass(frozen=True)
@@ -34,17 +35,17 @@ class Found:
 
     kind: str
     after: int
-    place: Place
+    place: CurvePoint
     frequency: float = 0.0
     other: Array | None = None
 
 
 def find(
-    curve: Curve,
-    places: Sequence[Place],
+    curve: ImplicitCurve,
+    places: Sequence[CurvePoint],
     spectra: Sequence[Complex],
     neutral: int,
-    spectrum: Callable[[Place], Complex],
+    spectrum: Callable[[CurvePoint], Complex],
     skip: int | None = None,
 ) -> list[Found]:
     """All special points between neighbours; none beside the point with the index `skip`."""
@@ -64,22 +65,22 @@ def find(
     return found
 
 
-def _fold(curve: Curve, i: int, here: Place, ahead: Place) -> Found | None:
+def _fold(curve: ImplicitCurve, i: int, here: CurvePoint, ahead: CurvePoint) -> Found | None:
     """Where the watched quantity turns back."""
     size = STILL * float(np.linalg.norm(here.gradient))
     if not (here.advance * ahead.advance < 0 and min(abs(here.advance), abs(ahead.advance)) > size):
         return None
-    place = between(curve, here, ahead, lambda p: p.advance)
+    place = curve.between(here, ahead, lambda p: p.advance)
     return None if place is None else Found(FOLD, i, place)
 
 
 def _oscillations(
-    curve: Curve,
+    curve: ImplicitCurve,
     i: int,
-    here: Place,
-    ahead: Place,
+    here: CurvePoint,
+    ahead: CurvePoint,
     spectra: tuple[Complex, Complex],
-    spectrum: Callable[[Place], Complex],
+    spectrum: Callable[[CurvePoint], Complex],
 ) -> list[Found]:
     """Where a pair of eigenvalues passes the imaginary axis."""
     size = max(float(np.abs(s).max(initial=0.0)) for s in spectra)
@@ -99,26 +100,26 @@ def _oscillations(
 
 
 def _hopf_point(
-    curve: Curve, i: int, here: Place, ahead: Place, middle: complex, spectrum: Callable[[Place], Complex]
+    curve: ImplicitCurve, i: int, here: CurvePoint, ahead: CurvePoint, middle: complex, spectrum: Callable[[CurvePoint], Complex]
 ) -> Found | None:
     """Where the eigenvalue nearest to a given one has no real part."""
 
-    def nearest(place: Place) -> complex:
+    def nearest(place: CurvePoint) -> complex:
         values = spectrum(place)
         return complex(values[np.argmin(np.abs(values - middle))])
 
-    place = between(curve, here, ahead, lambda p: nearest(p).real)
+    place = curve.between(here, ahead, lambda p: nearest(p).real)
     return None if place is None else Found(HOPF, i, place, nearest(place).imag)
 
 
 def _zero_crossing(
-    curve: Curve,
+    curve: ImplicitCurve,
     i: int,
-    here: Place,
-    ahead: Place,
+    here: CurvePoint,
+    ahead: CurvePoint,
     spectra: tuple[Complex, Complex],
     neutral: int,
-    spectrum: Callable[[Place], Complex],
+    spectrum: Callable[[CurvePoint], Complex],
 ) -> Found | None:
     """Where a real eigenvalue passes zero, though the branch neither turns back nor meets another."""
     if len(spectra[0]) != len(spectra[1]) or not len(spectra[0]):
@@ -126,21 +127,21 @@ def _zero_crossing(
     ends = [product(s, neutral) for s in spectra]
     if not (ends[0] * ends[1] < 0 and min(abs(e) for e in ends) > 1e-12):
         return None
-    place = between(curve, here, ahead, lambda p: product(spectrum(p), neutral))
+    place = curve.between(here, ahead, lambda p: product(spectrum(p), neutral))
     return None if place is None else Found(ZERO_CROSSING, i, place)
 
 
 # ---------------------------------------------------------------- branch points
 
 
-def _branch_point(curve: Curve, i: int, here: Place, ahead: Place) -> Found | None:
+def _branch_point(curve: ImplicitCurve, i: int, here: CurvePoint, ahead: CurvePoint) -> Found | None:
     rows = curve.rows(here)
     if not curve.orientation(here, rows) * curve.orientation(ahead, rows) < 0:
         return None
-    rough = between(curve, here, ahead, lambda p: curve.orientation(p, rows))
+    rough = curve.between(here, ahead, lambda p: curve.orientation(p, rows))
     if rough is None:
         share = _share(curve, here, ahead, rows)
-        rough = curve.place(here.y + share * (ahead.y - here.y), here.tangent)
+        rough = curve.point(here.y + share * (ahead.y - here.y), here.tangent)
     solved = _solve_branch_point(curve, rough.y, rows)
     if solved is None:
         return None
@@ -148,21 +149,21 @@ def _branch_point(curve: Curve, i: int, here: Place, ahead: Place) -> Found | No
     if float(np.linalg.norm(y - here.y)) > 3 * float(np.linalg.norm(ahead.y - here.y)):
         return None
     tangent, other = _directions(curve, y, left, rows, ahead.y - here.y)
-    return Found(BRANCH_POINT, i, curve.place(y, tangent).heading(tangent), other=other)
+    return Found(BRANCH_POINT, i, curve.point(y, tangent).heading(tangent), other=other)
 
 
-def _share(curve: Curve, here: Place, ahead: Place, rows: Array) -> float:
+def _share(curve: ImplicitCurve, here: CurvePoint, ahead: CurvePoint, rows: Array) -> float:
     a, b = curve.orientation(here, rows), curve.orientation(ahead, rows)
     return a / (a - b)
 
 
-def _solve_branch_point(curve: Curve, y: Array, rows: Array) -> tuple[Array, Array] | None:
+def _solve_branch_point(curve: ImplicitCurve, y: Array, rows: Array) -> tuple[Array, Array] | None:
     """Newton's method on (y, β, ψ); derivatives of F_yᵀ ψ by differences, which costs no digits of the solution."""
     n = len(y)
-    left = np.linalg.svd(rows @ curve.slopes(y)[1])[0][:, -1]
-    beta = 0.0
-    for _ in range(15):
-        f, jacobian, _ = curve.slopes(y)
+
+    def evaluate(z: Array) -> tuple[Array, Array]:
+        y, beta, left = z[:n], z[n], z[n + 1 :]
+        f, jacobian, _ = curve.jacobians(y)
         f, jacobian = rows @ f, rows @ jacobian
         gap = np.concatenate([f + beta * left, jacobian.T @ left, [left @ left - 1]])
         # F is twice differentiable, so that ∂(F_yᵀ ψ)/∂y is symmetric: row k is the bend along the k-th unknown
@@ -174,18 +175,17 @@ def _solve_branch_point(curve: Curve, y: Array, rows: Array) -> tuple[Array, Arr
                 [np.zeros((1, n + 1)), 2 * left[None]],
             ]
         )
-        change = np.linalg.lstsq(whole, -gap, rcond=1e-12)[0]
-        if not np.isfinite(change).all() or np.abs(change).max() > 1.0:
-            return None
-        y, beta, left = y + change[:n], beta + change[n], left + change[n + 1 :]
-        if np.abs(change[:n]).max() <= 1e-12 * max(1.0, np.abs(y).max()):
-            return (y, left) if abs(beta) < 1e-8 else None
-    return None
+        return gap, whole
+
+    left = np.linalg.svd(rows @ curve.jacobians(y)[1])[0][:, -1]
+    found = BRANCH_POINT_NEWTON.solve(evaluate, np.concatenate([y, [0.0], left]), LeastNorm(1e-12))
+    z = found.point.x
+    return (z[:n], z[n + 1 :]) if found.converged and abs(z[n]) < 1e-8 else None
 
 
-def _directions(curve: Curve, y: Array, left: Array, rows: Array, along: Array) -> tuple[Array, Array]:
+def _directions(curve: ImplicitCurve, y: Array, left: Array, rows: Array, along: Array) -> tuple[Array, Array]:
     """Tangents of the branch followed and of the one that crosses it: roots of ψᵀ F_yy (v, v) = 0 in the plane of tangents."""
-    plane = np.linalg.svd(rows @ curve.slopes(y)[1])[2][-2:]
+    plane = np.linalg.svd(rows @ curve.jacobians(y)[1])[2][-2:]
     quadratic = np.array([[left @ (rows @ curve.bend(y, a)) @ b for b in plane] for a in plane])
     a, b, c = quadratic[0, 0], quadratic[0, 1] + quadratic[1, 0], quadratic[1, 1]
     root = np.sqrt(max(b * b - 4 * a * c, 0.0))
@@ -195,7 +195,7 @@ def _directions(curve: Curve, y: Array, left: Array, rows: Array, along: Array) 
     directions = [plane.T @ pair / max(float(np.linalg.norm(pair)), 1e-300) for pair in pairs]
     directions.sort(key=lambda d: -abs(float(d @ along)))
     ours, other = directions
-    return (ours if ours @ along >= 0 else -ours), _ahead(other, curve.slopes(y)[2])
+    return (ours if ours @ along >= 0 else -ours), _ahead(other, curve.jacobians(y)[2])
 
 
 def _ahead(direction: Array, gradient: Array) -> Array:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from draisine.numerics.newton_batch import BatchNewton, Places, solve_each
 from draisine.stability.batch_evaluation import OverPoints
 from draisine.stability.continuation.drifting_coordinates import running_on
 from draisine.stability.deviations import deviations_of
@@ -16,10 +17,10 @@ from draisine.stability.steady import SteadyMotion, SteadyProblem
 Array = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
-ROUNDS = 12
 PARTS = 8
-SETTLED = 1e-8  # change of unknowns, relative to the largest, at which they have settled: its square is what is left
-SMALL = 1e-8  # residual in units of the Jacobian's largest entry
+# settled: its square is what is left; residuals in units of the Jacobian's largest entry
+NEWTON = BatchNewton(step_tolerance=1e-8, acceptable=1e-8, max_iterations=12)
+LONGEST = 12.0  # change of an unknown in a step
 LEAP = 0.5  # rad or relative: a larger change from the row before is another family of motions
 
 
@@ -122,23 +123,14 @@ class Held:
         """Least-squares Newton steps at all points at once; whether each has settled."""
         wanted = np.repeat(self._wanted[None], len(y), axis=0)
         wanted[:, -2], wanted[:, -1] = first, second
-        good = np.zeros(len(y), dtype=bool)
-        for _ in range(ROUNDS):
+
+        def evaluate(y: Array, places: Places) -> tuple[Array, Array]:
             residual, jacobian = self._evaluate(y, wanted)
-            usable: Flags = np.asarray(np.isfinite(jacobian).all(axis=(1, 2)) & np.isfinite(residual).all(axis=1))
-            q, r = np.linalg.qr(np.where(usable[:, None, None], jacobian, np.eye(*jacobian.shape[1:])))
-            diagonal = np.abs(np.diagonal(r, axis1=1, axis2=2))
-            usable &= diagonal.min(axis=1) > 1e-13 * diagonal.max(axis=1)
-            r = np.where(usable[:, None, None], r, np.eye(r.shape[1]))
-            side = np.where(usable[:, None], (q.transpose(0, 2, 1) @ residual[..., None])[..., 0], 0.0)
-            change = np.linalg.solve(r, side[..., None])[..., 0]
-            small = np.abs(residual).max(axis=1) <= SMALL * np.maximum(1.0, np.abs(jacobian).max(axis=(1, 2)))
-            settled = np.abs(change).max(axis=1) <= SETTLED * np.maximum(1.0, np.abs(y).max(axis=1))
-            good = usable & small & settled
-            y = y - np.clip(change, -ROUNDS, ROUNDS)
-            if (good | ~usable).all():
-                break
-        return y, good
+            units = np.maximum(1.0, np.abs(jacobian).max(axis=(1, 2)))
+            return (residual / units[:, None])[places], (jacobian / units[:, None, None])[places]
+
+        found = NEWTON.solve(evaluate, y, _least_squares)
+        return found.x, found.converged
 
     def _evaluate(self, y: Array, wanted: Array) -> tuple[Array, Array]:
         x, u, p = self._unpacked(y)
@@ -157,6 +149,15 @@ class Held:
             target, names = (u, inputs) if name in inputs else (p, parameters)
             target[:, names.index(name)] = y[:, y.shape[1] - 1 - k]
         return x, u, p
+
+
+def _least_squares(residual: Array, jacobian: Array, damping: Array) -> Array:
+    """Newton steps of more equations than unknowns; NaN where unknowns are not determined."""
+    q, r = np.linalg.qr(jacobian)
+    diagonal = np.abs(np.diagonal(r, axis1=1, axis2=2))
+    r = np.where((diagonal.min(axis=1) > 1e-13 * diagonal.max(axis=1))[:, None, None], r, np.nan)
+    change = solve_each(r, (q.transpose(0, 2, 1) @ residual[..., None]))[0][..., 0]
+    return np.asarray(-np.clip(change, -LONGEST, LONGEST))
 
 
 def _leap(new: Array, old: Array) -> Array:

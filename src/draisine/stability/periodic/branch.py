@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 
 from draisine.errors import ArgumentError, ModelError, SolverError
 from draisine.expr.expression import closest
+from draisine.numerics.continuation import Rejected, StepLengths, Walker
 from draisine.results.base import Result, figure
 from draisine.stability.periodic.cycle import Cycle, made
 from draisine.stability.periodic.shooting import Shot, closed, shot
@@ -127,7 +129,7 @@ class _Walk:
     """Steps along a family."""
 
     def __init__(self, begin: Shot, to: float, first: float, largest: float) -> None:
-        self.now, self._to, self._length, self._first, self._largest = begin, to, first, first, largest
+        self.now, self._to, self._first, self._largest = begin, to, first, largest
         self.ending = ""
         towards = np.zeros(begin.unknowns)
         towards[-1] = np.sign(to - self._value(begin)) or 1.0
@@ -150,32 +152,29 @@ class _Walk:
         return np.asarray(tangent / (length if (self._weights**2 * tangent) @ before >= 0.0 else -length))
 
     def steps(self, most: int) -> Iterator[Shot]:
-        for _ in range(most):
-            if not self._step():
-                self.ending = "steps became too short: the family ends, branches or is not smooth there"
+        lengths = StepLengths(self._first, SHORTEST * self._first, self._largest)
+        walker = Walker((self.now, self._tangent), self._advance, lengths, lambda at: GROWTH, self._limit)
+        for now, _ in islice(walker, most):
+            self.now = now
+            yield now
+            if self._side * (self._value(now) - self._to) >= 0.0:
+                self.ending = f"{now.flow.parameter} reached {self._to:g}"
                 return
-            yield self.now
-            if self._side * (self._value(self.now) - self._to) >= 0.0:
-                self.ending = f"{self.now.flow.parameter} reached {self._to:g}"
-                return
+        if walker.ended:
+            self.ending = "steps became too short: the family ends, branches or is not smooth there"
 
-    def _step(self) -> bool:
-        """One step along the tangent; shorter ones if the motion does not close there, or the way bends."""
-        row = (self._weights**2 * self._tangent)[None]
-        # a cycle that shrinks must not be stepped over
-        self._length = min(self._length, max(0.5 * _size(self.now) / (2 * np.pi), SHORTEST * self._first))
-        while self._length >= SHORTEST * self._first:
-            try:
-                predicted = self.now.taken(self._length * self._tangent)
-                found = closed(predicted, 1e-8, ROUNDS, row, np.zeros(1))
-                tangent = self._along(found, self._tangent)
-            except (ModelError, SolverError):
-                self._length /= 2
-                continue
-            if float((self._weights**2 * tangent) @ self._tangent) < BEND:
-                self._length /= 2
-                continue
-            self.now, self._tangent = found, tangent
-            self._length = min(GROWTH * self._length, self._largest)
-            return True
-        return False
+    @staticmethod
+    def _limit(at: tuple[Shot, Array]) -> float:
+        """A cycle that shrinks must not be stepped over."""
+        return 0.5 * _size(at[0]) / (2 * np.pi)
+
+    def _advance(self, at: tuple[Shot, Array], length: float) -> tuple[Shot, Array] | Rejected:
+        """A step along the tangent; rejected if the motion does not close there, or the way bends."""
+        now, tangent = at
+        row = (self._weights**2 * tangent)[None]
+        try:
+            found = closed(now.taken(length * tangent), 1e-8, ROUNDS, row, np.zeros(1))
+            ahead = self._along(found, tangent)
+        except (ModelError, SolverError):
+            return Rejected()
+        return (found, ahead) if float((self._weights**2 * ahead) @ tangent) >= BEND else Rejected()

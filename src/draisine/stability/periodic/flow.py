@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from draisine.errors import SolverError, UnknownNameError
 from draisine.model.items import System
 from draisine.model.model import Model
+from draisine.numerics.newton import Newton
 from draisine.program.equations import Equations
 from draisine.program.variational import Direction
 from draisine.results.status import Ending
@@ -30,7 +31,7 @@ from draisine.stability.linearization import motion_at
 Array = NDArray[np.float64]
 
 FINE = DOP853(rtol=1e-11, atol=1e-13)
-PROJECTIONS = 6  # Newton steps back onto the constraints
+PROJECTION = Newton(tolerance=1e-15, max_iterations=6)  # back onto the constraints, by steps that the equations have
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,12 +151,14 @@ def projected(equations: Equations, t: float, x: Array, u: Array, p: Array) -> A
     """The state moved onto its constraints by the equations' own projection."""
     if equations.project is None:
         return x
-    for _ in range(PROJECTIONS):
-        new, error = equations.project([t], x, u, p)
-        if not float(error[0]) > 1e-15:
-            break
-        x = new
-    return x
+    project = equations.project
+
+    def at(x: Array) -> tuple[Array, Array, float]:
+        new, error = project([t], x, u, p)
+        return x, new, float(error[0])
+
+    found = PROJECTION.iterate(at(x), size=lambda a: a[2], step=lambda a: a[1] - a[0], move=lambda a, change: at(a[0] + change))
+    return found.point[0]
 
 
 def well_told(deviations: Deviations, states: Array, u: Array, p: Array) -> Naming:

@@ -19,13 +19,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.errors import ModelError, SolverError
+from draisine.numerics.newton import Newton
+from draisine.numerics.rank import RTOL, decompose
 from draisine.stability.periodic.flow import Flow, Node, Passage
 
 Array = NDArray[np.float64]
 
 PERIOD = "period"
 TRANSVERSAL = 1e-2  # share of the motion's rate along a fixed quantity that settles where the motion begins
-LOOSE = 1e-9  # relative size of singular values that count as zero
 SMALLEST = 1.0 / 64  # part of a Newton step
 
 
@@ -137,12 +138,10 @@ class Shot:
         right = np.concatenate([-self.misses, np.zeros(len(self.across)), np.zeros(len(more)) if side is None else side])
         step, free = np.zeros(self.unknowns), np.eye(self.unknowns)
         if len(exact):
-            left, sizes, axes = np.linalg.svd(exact)
-            rank = int(np.count_nonzero(sizes > LOOSE * sizes[0]))
-            step = axes[:rank].T @ ((left.T @ right)[:rank] / sizes[:rank])
-            free = axes[rank:].T
+            split = decompose(exact)
+            step, free = split.solve(right), split.null_space
         gaps = self.jacobian[:closing]
-        return np.asarray(step + free @ np.linalg.lstsq(gaps @ free, -self.gaps.ravel() - gaps @ step, rcond=LOOSE)[0])
+        return np.asarray(step + free @ np.linalg.lstsq(gaps @ free, -self.gaps.ravel() - gaps @ step, rcond=RTOL)[0])
 
     def taken(self, step: Array) -> Shot:
         """The nodes and passages after a step."""
@@ -180,30 +179,23 @@ def closed(begin: Shot, accuracy: float, rounds: int, further: Array | None = No
 
     `further` are rows on the step from `begin` that should come to `target`: for walks along a family.
     """
-    now, way = begin, np.zeros(begin.unknowns)
-    for _ in range(rounds):
-        missing = None if further is None or target is None else target - further @ way
-        step = now.step(further, missing)
-        if now.error <= accuracy and float(np.abs(step).max()) <= 1e3 * accuracy:
-            last = now.taken(step)  # its multipliers are better by as much as the step is small
-            return last if last.error <= now.error else now
-        part = 1.0
-        while True:
-            try:
-                trial = now.taken(part * step)
-            except (ModelError, SolverError):
-                trial = None
-            if trial is not None and (trial.error < now.error or trial.error <= accuracy):
-                break
-            part /= 2
-            if part < SMALLEST:
-                if now.error <= 1e2 * accuracy:
-                    return now
-                raise SolverError(_failure(now), nearest=now)
-        now, way = trial, way + part * step
-    if now.error <= accuracy:
-        return now
-    raise SolverError(_failure(now), nearest=now)
+
+    def step(at: tuple[Shot, Array]) -> Array:
+        now, way = at
+        return now.step(further, None if further is None or target is None else target - further @ way)
+
+    def move(at: tuple[Shot, Array], change: Array) -> tuple[Shot, Array] | None:
+        try:
+            return at[0].taken(change), at[1] + change
+        except (ModelError, SolverError):
+            return None
+
+    # multipliers are better by as much as the last step is small
+    newton = Newton(acceptable=1e2 * accuracy, step_tolerance=1e3 * accuracy, max_iterations=rounds, least_share=SMALLEST)
+    found = newton.iterate((begin, np.zeros(begin.unknowns)), size=lambda at: at[0].error, step=step, move=move)
+    if not found.converged:
+        raise SolverError(_failure(found.point[0]), nearest=found.point[0])
+    return found.point[0]
 
 
 def _failure(now: Shot) -> str:

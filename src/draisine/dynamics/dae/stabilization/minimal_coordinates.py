@@ -21,6 +21,8 @@ from numpy.typing import NDArray
 
 from draisine.dynamics.dae.stabilization.unreduced import Opened, at_state, program_at, solved_at
 from draisine.errors import ModelError
+from draisine.numerics.newton import LeastNorm, Newton
+from draisine.numerics.rank import condition_share, independent_columns
 from draisine.program.equations import Equations
 from draisine.program.linear_solve import Slots, Solved
 from draisine.program.program import Program
@@ -28,6 +30,8 @@ from draisine.program.program import Program
 POOR = 3.0  # amplification of v_i above which another choice is looked for
 MOST_ROWS = 12  # of constraints that are solved in symbols
 _SAMPLES, _MOST_CHOICES = 48, 6
+_ONTO = Newton(tolerance=1e-9)
+_SINGULAR = 1e-3  # share of the largest singular value of the constraints' Jacobian
 
 Reals = NDArray[np.float64]
 
@@ -85,27 +89,19 @@ def _choices(opened: Opened) -> tuple[tuple[str, ...], ...]:
 
 def _settled(at: ca.Function, q: Reals, given: tuple[Reals, Reals]) -> Reals | None:
     """Moved onto the constraints by least change; the Jacobian there, or None if that failed or it is singular."""
-    for _ in range(30):
+
+    def evaluate(q: Reals) -> tuple[Reals, Reals]:
         error, slope = (np.array(m.full()) for m in at(0.0, q, *given))
-        if not np.all(np.isfinite(slope)):
-            return None
-        if np.max(np.abs(error)) < 1e-9:
-            values = np.linalg.svd(slope, compute_uv=False)
-            return slope if values[-1] > 1e-3 * values[0] else None
-        q = q - np.linalg.lstsq(slope, error[:, 0], rcond=None)[0]
-    return None
+        return error[:, 0], slope
+
+    found = _ONTO.solve(evaluate, q, LeastNorm(None))
+    slope = found.point.jacobian
+    return slope if found.converged and condition_share(slope) > _SINGULAR else None
 
 
 def _independent(slope: Reals, velocities: Sequence[str]) -> tuple[str, ...]:
     """Columns that are left when those most independent of each other are taken, one by one, as dependent."""
-    left = slope.copy()
-    taken: list[int] = []
-    for _ in range(slope.shape[0]):
-        sizes = np.linalg.norm(left, axis=0)
-        sizes[taken] = -1.0
-        taken.append(int(np.argmax(sizes)))
-        along = left[:, taken[-1]] / np.linalg.norm(left[:, taken[-1]])
-        left = left - np.outer(along, along @ left)
+    taken = independent_columns(slope, len(slope))
     return tuple(name for j, name in enumerate(velocities) if j not in taken)
 
 
@@ -151,7 +147,7 @@ class _Minimal:
         return ca.substitute(expression, self.opened.parts[0], q)
 
     def _corrected(self, q: ca.SX, steps: int) -> ca.SX:
-        """Newton's method for the dependent coordinates."""
+        """Newton's method for the dependent coordinates, a fixed number of steps in symbols: they become part of the program."""
         _, bound = self._places
         residual = self.opened.residuals[0]
         slope = ca.jacobian(residual, self.opened.parts[0])[:, bound]

@@ -17,8 +17,7 @@ import pytest
 
 import draisine as dr
 from draisine.errors import SimulationError
-from draisine.numerics.parallel.executor import spread
-from draisine.numerics.parallel.job import Errand
+from draisine.numerics.parallel import Job
 
 distributed = pytest.importorskip("distributed", reason="pip install 'draisine[cluster]'")
 
@@ -59,8 +58,7 @@ class EndsItsProcess:
 
 
 def test_pieces_come_back_with_their_numbers_and_each_process_begins_once(client: Any, tmp_path: Path) -> None:
-    errand = Errand("squares", Squares(str(tmp_path)))
-    assert dict(spread(errand, range(40), client)) == {k: k * k for k in range(40)}
+    assert dict(Job("squares", Squares(str(tmp_path))).run(range(40), client)) == {k: k * k for k in range(40)}
     begun = [name.name.split("-")[1] for name in tmp_path.iterdir()]
     assert len(begun) == len(set(begun)) <= 3
     assert str(os.getpid()) not in begun
@@ -68,7 +66,7 @@ def test_pieces_come_back_with_their_numbers_and_each_process_begins_once(client
 
 def test_the_work_of_a_killed_worker_is_done_by_others(client: Any, tmp_path: Path) -> None:
     found = {}
-    for number, square in spread(Errand("slow squares", Squares(str(tmp_path), pause=0.05)), range(30), client):
+    for number, square in Job("slow squares", Squares(str(tmp_path), pause=0.05)).run(range(30), client):
         found[number] = square
         if len(found) == 6:
             os.kill(next(iter(client.run(os.getpid).values())), signal.SIGKILL)
@@ -77,14 +75,14 @@ def test_the_work_of_a_killed_worker_is_done_by_others(client: Any, tmp_path: Pa
 
 def test_a_pool_of_processes_does_as_well(tmp_path: Path) -> None:
     with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
-        assert dict(spread(Errand("pool", Squares(str(tmp_path))), range(9), pool)) == {k: k * k for k in range(9)}
+        assert dict(Job("pool", Squares(str(tmp_path))).run(range(9), pool)) == {k: k * k for k in range(9)}
         with pytest.raises(SimulationError, match=r"a process of the pool died while piece \d was under way.*Dask cluster"):
-            list(spread(Errand("ends", EndsItsProcess()), range(3), pool))
+            list(Job("ends", EndsItsProcess()).run(range(3), pool))
 
 
 def test_what_is_no_cluster_is_refused() -> None:
     with pytest.raises(TypeError, match=r"on: a distributed\.Client or an executor.*got str"):
-        spread(Errand("nothing", Squares("")), range(3), "tcp://somewhere")
+        Job("nothing", Squares("")).run(range(3), "tcp://somewhere")
 
 
 def test_a_stability_map_is_the_same_wherever_it_is_judged(client: Any) -> None:

@@ -1,0 +1,50 @@
+"""Roots of functions of one variable: Brent's method where there is a sign change, bisection where there is only a yes or no.
+
+The compiled loop locates events by Chandrupatla's method in restricted Python (`simulation/stepper/event_location.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+
+import numpy as np
+
+
+def bracketed_root(
+    function: Callable[[float], float], low: float, high: float, rtol: float = 8.0 * float(np.finfo(float).eps)
+) -> float:
+    """The root between two ends of different sign, by Brent's method to rounding; NaN if the signs do not differ or the function
+    is not finite somewhere on the way.
+
+    >>> bracketed_root(lambda x: x * x - 2.0, 1.0, 2.0)
+    1.414213562373095
+    """
+    from scipy.optimize import brentq
+
+    @cache  # the ends are looked at twice
+    def finite(x: float) -> float:
+        value = function(x)
+        if not np.isfinite(value):
+            raise ArithmeticError
+        return value
+
+    try:
+        if finite(low) * finite(high) > 0:
+            return float("nan")
+        return float(brentq(finite, low, high, xtol=1e-300, rtol=rtol, maxiter=200))
+    except ArithmeticError:
+        return float("nan")
+
+
+def bisect(holds: Callable[[float], bool], low: float, high: float, rounds: int) -> tuple[float, float]:
+    """The last point at which a condition is known to hold and the first at which it is known not to; it holds at `low`, and at
+    `high` it does not.
+
+    >>> bisect(lambda x: x < 0.3, 0.0, 1.0, 2)
+    (0.25, 0.5)
+    """
+    for _ in range(rounds):
+        middle = (low + high) / 2
+        low, high = (middle, high) if holds(middle) else (low, middle)
+    return low, high
