@@ -216,8 +216,8 @@ class Solved:
     def solution(self, *arguments: ArrayLike) -> NDArray[np.float64]:
         """z itself; with further sides, all solutions as columns. NaN where Newton's method does not settle.
 
-        Its rounds are those of the compiled kernel one by one (`codegen/jit/linear_solve.py`), whose oracle this is: full steps on
-        the system's own factors, and the same rule for the end; so it is no call of `numerics.newton`.
+        Its rounds are those of the compiled kernel one by one (`codegen/jit/linear_solve.py`), whose oracle this is: full steps
+        on the system's own factors, and the same rule for the end; so it is no call of `numerics.newton`.
         """
         if self.start is None:
             z, solve = self._round(*arguments)
