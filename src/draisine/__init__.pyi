@@ -1,6 +1,6 @@
 """The public names, and the modules that define them: the only list of them. They are loaded when first used."""
 
-from . import gallery as gallery
+from . import errors as errors, gallery as gallery
 from .bicycle.closed_form import closed_form as closed_form
 from .bicycle.hands_free_turns import hands_free_turns as hands_free_turns
 from .bicycle.measured import MeasuredBicycle as MeasuredBicycle, read_bicycle as read_bicycle

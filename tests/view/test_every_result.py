@@ -19,7 +19,7 @@ from matplotlib.colors import to_hex, to_rgb
 import draisine as dr
 from draisine import view
 from draisine.estimation.coverage import Coverage
-from draisine.result import Result, html_table
+from draisine.results.base import Result, html_table
 from draisine.view.plots.style import COLOURS
 
 UNIT = re.compile(r"\[[^\]]+\]")  # [m/s], [–] where there is none

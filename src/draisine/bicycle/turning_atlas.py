@@ -22,7 +22,7 @@ from draisine.expr.expression import closest
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.program.equations import Equations
-from draisine.result import Result, figure
+from draisine.results.base import Result, figure
 from draisine.stability.continuation.branch_stability import GROWS, ZERO
 from draisine.stability.continuation.evaluation import reported
 from draisine.stability.continuation.path_radii import path_radii
@@ -102,7 +102,7 @@ class Atlas(Result):
 
     def plot(self, **options: Any) -> Any:
         """Four maps of the turns as a Matplotlib figure; see `draisine.view.plots.branches.atlas_figure`."""
-        return figure("branches.atlas_figure", self, **options)
+        return figure("plots.branches.atlas_figure", self, **options)
 
     def as_data(self) -> dict[str, Any]:
         """Plain numbers and texts, for JSON; None where no turn exists."""

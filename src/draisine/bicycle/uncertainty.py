@@ -21,7 +21,7 @@ from draisine.expr.expression import closest
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.program.equations import Equations
-from draisine.result import Result
+from draisine.results.base import Result
 from draisine.stability.critical import Critical
 from draisine.stability.linearization import equations_of
 from draisine.stability.modes import Modes, modes

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.control.zero_dynamics import Parted, Remaining
-from draisine.errors import ModelError, SolverError
+from draisine.errors import SolverError
 
 Reals = NDArray[np.float64]
 
@@ -212,8 +212,8 @@ class Boundary:
         except RuntimeError:
             raise self._lost(float(mesh.times[-1])) from None
 
-    def _lost(self, t: float) -> ModelError:
-        return ModelError(
+    def _lost(self, t: float) -> SolverError:
+        return SolverError(
             f"{self._remaining.equations.name}: no bounded motion along the path was found up to t = {t:g} s; make the path "
             "gentler, begin it straight, or shorten it and see how far it can be followed"
         )

@@ -41,7 +41,7 @@ from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.program.dae_residual import Implicit
 from draisine.program.equations import Equations
-from draisine.result import Result, figure
+from draisine.results.base import Result, figure
 from draisine.stability.linearization import Motion, linearize, motion_at
 
 Found = TypeVar("Found")
@@ -105,7 +105,7 @@ class Diagnosis(Result):
     def plot(self, **options: Any) -> Any:
         """Counts of what there is and what is left, and the growth under brackets; see `draisine.view.plots.verdicts`."""
         counts = list(zip(*self._table().values(), strict=True))
-        return figure("judgements.freedoms", counts, self.growth.dimensions if self.growth is not None else (), **options)
+        return figure("plots.verdicts.freedoms", counts, self.growth.dimensions if self.growth is not None else (), **options)
 
     def as_data(self) -> dict[str, Any]:
         """Plain numbers, texts, lists and dicts, for JSON; what is infinite is None there."""

@@ -20,7 +20,7 @@ from draisine.estimation.losses import Loss
 from draisine.estimation.problem import Posed
 from draisine.estimation.solve import Outcome, Shooting, solve
 from draisine.expr.expression import closest
-from draisine.result import Result
+from draisine.results.base import Result
 
 Reals = NDArray[np.float64]
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.estimation.fit import Fit
-from draisine.result import Result, figure
+from draisine.results.base import Result, figure
 
 Reals = NDArray[np.float64]
 
@@ -53,7 +53,7 @@ class Coverage(Result):
 
     def plot(self, **options: Any) -> Any:
         """How often intervals hold the truth; see `draisine.view.plots.fits`."""
-        return figure("fits.coverage_figure", list(self.shares.items()), self.level, self.limits(), **options)
+        return figure("plots.fits.coverage_figure", list(self.shares.items()), self.level, self.limits(), **options)
 
     def __str__(self) -> str:
         width = max(len(n) for n in self.names)

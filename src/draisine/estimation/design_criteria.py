@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from draisine.errors import ArgumentError, UnknownNameError
 from draisine.estimation.identifiability import Telling
-from draisine.result import Result
+from draisine.results.base import Result
 
 Reals = NDArray[np.float64]
 

@@ -19,7 +19,7 @@ from draisine.estimation.problem import Posed
 from draisine.estimation.profiles import Profile, profile
 from draisine.estimation.solve import Outcome, Shooting
 from draisine.expr.expression import closest
-from draisine.result import Result, figure
+from draisine.results.base import Result, figure
 
 Reals = NDArray[np.float64]
 
@@ -273,9 +273,9 @@ class Fit(Result):
             for r, predicted, residuals in zip(self.posed.recordings, self.outcome.predicted, self.residuals, strict=True)
             for i, channel in enumerate(r.channels)
         ]
-        return figure("fits.measured_and_predicted", panels, **options)
+        return figure("plots.fits.measured_and_predicted", panels, **options)
 
     def plot_intervals(self, truth: dict[str, float] | None = None, **options: Any) -> Any:
         """95 % intervals of the unknowns, relative to their values; see `draisine.view.plots.fits`."""
         rows = [(name, self[name], *self.interval(name)) for name in self.names]
-        return figure("fits.intervals", rows, truth or {}, **options)
+        return figure("plots.fits.intervals", rows, truth or {}, **options)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.result import Result
+from draisine.results.base import Result
 
 Reals = NDArray[np.float64]
 

@@ -13,7 +13,7 @@ from draisine.errors import ArgumentError
 from draisine.estimation.losses import Loss
 from draisine.estimation.problem import Posed
 from draisine.estimation.solve import Outcome, Shooting, fixed_at, solve
-from draisine.result import Result, figure
+from draisine.results.base import Result, figure
 
 Reals = NDArray[np.float64]
 
@@ -45,7 +45,7 @@ class Profile(Result):
 
     def plot(self, **options: Any) -> Any:
         """The root of the growth of the sum of squares along one unknown; see `draisine.view.plots.fits`."""
-        return figure("fits.likelihood_profile", self.name, self.values, self.roots, self.low, self.high, **options)
+        return figure("plots.fits.likelihood_profile", self.name, self.values, self.roots, self.low, self.high, **options)
 
     def __str__(self) -> str:
         return f"{self.name}: from {self.low:.6g} to {self.high:.6g} by the profile of its likelihood"

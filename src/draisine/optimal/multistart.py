@@ -24,7 +24,7 @@ from draisine.numerics.parallel.job import Errand
 from draisine.optimal.guess import Held, OneGuess, Shaken, Straight
 from draisine.optimal.ipopt import Outcome
 from draisine.optimal.stored_solution import Kept
-from draisine.result import Result
+from draisine.results.base import Result
 
 if TYPE_CHECKING:
     from draisine.optimal.adjoint.method import Adjoint

@@ -20,7 +20,7 @@ from draisine.optimal.ipopt import Answer, Outcome
 from draisine.optimal.phase import Phase
 from draisine.optimal.shooting import Shooting
 from draisine.optimal.verification import Simulated, trajectory
-from draisine.result import Result, figure
+from draisine.results.base import Result, figure
 from draisine.results.status import Ending, Status
 from draisine.results.trajectory import Trajectory
 
@@ -180,7 +180,7 @@ class Solution(Result):
             return self.trajectory.plot(*names, **options)
         told = self.optimality
         units = {q.name: q.unit for p in self.phases for q in p.phase.equations.inputs}
-        return figure("optimal.optimality_figure", told.switching, told.hamiltonian, units=units, **options)
+        return figure("plots.optimal.optimality_figure", told.switching, told.hamiltonian, units=units, **options)
 
     def to_pandas(self) -> pandas.DataFrame:
         """The simulated motion; see `Trajectory.to_pandas`."""

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from draisine.errors import ArgumentError, UnknownNameError, needed
-from draisine.result import Result, figure
+from draisine.results.base import Result, figure
 from draisine.results.controllability import Structure, complex_text, controllable, observable
 
 Array = NDArray[np.float64]
@@ -182,11 +182,11 @@ class LinearModel(Result):
 
     def plot(self, **options: Any) -> Any:
         """Eigenvalues in the complex plane; see `draisine.view.plots.complex_plane`."""
-        return figure("planes.eigenvalue_plane", self.eigenvalues, **options)
+        return figure("plots.complex_plane.eigenvalue_plane", self.eigenvalues, **options)
 
     def bode(self, input: str, outputs: str | Sequence[str], frequencies: ArrayLike | None = None, **options: Any) -> Any:
         """Amplitude and phase of outputs for a sine at an input; see `draisine.view.plots.responses.bode`."""
-        return figure("responses.bode", self, input, outputs, frequencies, **options)
+        return figure("plots.responses.bode", self, input, outputs, frequencies, **options)
 
     def as_data(self) -> dict[str, Any]:
         """Plain numbers and texts, for JSON."""

@@ -17,8 +17,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from draisine.errors import ArgumentError, UnknownNameError
 from draisine.records import dataclass
-from draisine.result import Result, figure
 from draisine.results.accuracy import energy_balance, energy_scale, worst_residuals
+from draisine.results.base import Result, figure
 from draisine.results.channel import STATE_GROUPS, Channel, Group, as_group
 from draisine.results.sensitivity import Sensitivity
 from draisine.results.status import Status
@@ -309,7 +309,7 @@ class Trajectory(Result):
 
     def plot(self, *names: str, **options: Any) -> Any:
         """Named channels against time as a Matplotlib figure; see `draisine.view.plots.figures.plot`."""
-        return figure("figures.plot", self, *names, **options)
+        return figure("plots.figures.plot", self, *names, **options)
 
     def animate(self, **options: Any) -> Any:
         """The run as a moving picture; see `draisine.animate`."""

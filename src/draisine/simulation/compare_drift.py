@@ -39,8 +39,8 @@ from draisine.model.model import Model
 from draisine.program.dae_residual import Implicit
 from draisine.program.equations import Equations, Kind
 from draisine.program.program import Program
-from draisine.result import Result
 from draisine.results.accuracy import energy_balance, energy_scale
+from draisine.results.base import Result
 from draisine.simulation.methods.dop853 import DOP853
 from draisine.simulation.methods.method import Method
 from draisine.simulation.methods.radau import Radau

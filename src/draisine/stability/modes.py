@@ -24,7 +24,7 @@ from draisine.errors import ArgumentError, SolverError
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.program.equations import Equations
-from draisine.result import Result, figure
+from draisine.results.base import Result, figure
 from draisine.stability.critical import Critical, critical_values
 from draisine.stability.steady_family import Family, sweep_values
 
@@ -87,7 +87,7 @@ class Modes(Result):
         """Eigenvalues against the swept quantity, critical values marked; see `draisine.view.plots.eigenvalues`."""
         marks = [(c.kind, c.value) for c in self.critical()]
         swept = (self.over, self.unit)
-        return figure("eigenvalues.eigenvalues_against", self.values, self.eigenvalues, self.names, swept, marks, **options)
+        return figure("plots.eigenvalues.eigenvalues_against", self.values, self.eigenvalues, self.names, swept, marks, **options)
 
     def as_data(self) -> dict[str, Any]:
         """Plain numbers and texts, for JSON."""

@@ -25,7 +25,7 @@ from draisine.model.model import Model
 from draisine.numerics.parallel.executor import spread
 from draisine.numerics.parallel.job import Errand
 from draisine.program.equations import Equations
-from draisine.result import Result, figure
+from draisine.results.base import Result, figure
 from draisine.stability.classification import CHUNK, PAIR, REAL, STABLE, UNDECIDED, Judging, Verdicts
 from draisine.stability.steady_family import sweep_values
 
@@ -141,7 +141,7 @@ class StabilityMap(Result):
     def plot(self, **options: Any) -> Any:
         """Regions by what grows in them, boundaries labelled; see `draisine.view.plots.maps`."""
         regions = self.values, self.kind, self.kinds, self.boundaries
-        return figure("maps.stability_regions", *regions, units=self.units, **options)
+        return figure("plots.maps.stability_regions", *regions, units=self.units, **options)
 
     def __str__(self) -> str:
         shares = ", ".join(f"{name} {share:.1%}" for name, share in self.share.items())

@@ -25,7 +25,7 @@ from draisine.model.model import Model
 from draisine.program.equations import Equations
 from draisine.program.linear_solve import Solved
 from draisine.program.program import Program
-from draisine.result import Result, Uncached
+from draisine.results.base import Result, Uncached
 from draisine.results.linear import LinearModel
 from draisine.stability.batch_evaluation import as_written
 from draisine.stability.deviations import Naming, deviations_of

@@ -21,7 +21,7 @@ from draisine.expr.expression import closest
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.program.equations import Equations
-from draisine.result import Uncached
+from draisine.results.base import Uncached
 from draisine.stability.batch_evaluation import OverPoints, as_written
 from draisine.stability.deviations import Deviations, Naming, deviations_of
 from draisine.stability.linearization import equations_of, linearize

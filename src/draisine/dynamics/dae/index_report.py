@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from draisine.dynamics.dae.differentiation_steps import Step
-from draisine.result import Result
+from draisine.results.base import Result
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.result import Result, figure
+from draisine.results.base import Result, figure
 
 Reals = NDArray[np.float64]
 
@@ -64,7 +64,7 @@ class Certificate(Result):
 
     def plot(self, **options: Any) -> Any:
         """Comparisons with their worst disagreements and what is allowed; see `draisine.view.plots.verdicts`."""
-        return figure("judgements.disagreements", [(x.what, x.worst, x.allowed) for x in self.lines], **options)
+        return figure("plots.verdicts.disagreements", [(x.what, x.worst, x.allowed) for x in self.lines], **options)
 
     def as_data(self) -> dict[str, Any]:
         lines = [{"what": x.what, "worst": x.worst, "allowed": x.allowed, "holds": x.holds, "where": x.where} for x in self.lines]

@@ -17,8 +17,8 @@ from draisine.estimation.filters.methods import Belief
 from draisine.estimation.measurement import measurable, observer
 from draisine.expr.expression import closest
 from draisine.program.equations import Equations
-from draisine.result import Result, figure
 from draisine.results.assembly import assemble
+from draisine.results.base import Result, figure
 from draisine.results.status import Ending, Status
 from draisine.results.trajectory import Trajectory
 from draisine.simulation.reported_values import account
@@ -192,7 +192,7 @@ class Filtered(Result):
             true = None if truth is None else (truth.time, truth[name])
             unit = known[name].unit if name in known else ""
             panels.append([(name, unit, e.time, e[name], e.deviation(name), e.kind, columns.get(name), true) for e in kinds])
-        return figure("bands.bands", panels, **options)
+        return figure("plots.confidence_bands.bands", panels, **options)
 
     def to_dict(self) -> Mapping[str, Any]:
         """The verdict in numbers, as JSON takes it."""

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.errors import ArgumentError
-from draisine.result import Result, figure
+from draisine.results.base import Result, figure
 from draisine.simulation.ensemble.folder import Folder
 from draisine.simulation.ensemble.statistics import Moments, Tally
 from draisine.simulation.named_values import unknown_name
@@ -91,14 +91,14 @@ class Ensemble(Result):
         varied = [name for name in self.varied if name in self.names]
         if len(varied) >= 2 and not names:
             axes = {name: (self._unit(name), self[name]) for name in varied}
-            return figure("ensembles.endings", axes, self["status"], **options)
+            return figure("plots.ensembles.endings", axes, self["status"], **options)
         kept = [n for n in self.statistics if n not in (*self.varied, "run", "steps") and self.statistics[n].count]
         ends = [n for n in kept if n.endswith(".end")]
         columns = {name: (self._unit(name), self[name]) for name in (names or (ends or kept)[:SHOWN])}
         if not columns:
             columns = {"ended": ("s", self["ended"])}
         over = (varied[0], self._unit(varied[0]), self[varied[0]]) if len(varied) == 1 else None
-        return figure("ensembles.outcomes", over, columns, **options)
+        return figure("plots.ensembles.outcomes", over, columns, **options)
 
     def _unit(self, column: str) -> str:
         name = column.partition(".")[0].partition("@")[0]

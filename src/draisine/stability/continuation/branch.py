@@ -25,7 +25,7 @@ from draisine.expr.expression import closest
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.program.equations import Equations
-from draisine.result import Result, figure
+from draisine.results.base import Result, figure
 from draisine.stability.continuation.arclength import Bound, Steps, Walk, follow
 from draisine.stability.continuation.branch_stability import Complex, eigenvalues, matrices, neutral_count, unstable_count
 from draisine.stability.continuation.curve import Place
@@ -123,7 +123,7 @@ class Branch(Result):
 
     def plot(self, *names: str, **options: Any) -> Any:
         """Named quantities along the branch as a Matplotlib figure; see `draisine.view.plots.branches.branch_figure`."""
-        return figure("branches.branch_figure", {self.model: self}, *names, **options)
+        return figure("plots.branches.branch_figure", {self.model: self}, *names, **options)
 
     def as_data(self) -> dict[str, Any]:
         """Plain numbers and texts, for JSON."""

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from draisine.errors import ArgumentError, ModelError, SolverError
 from draisine.expr.expression import closest
-from draisine.result import Result, figure
+from draisine.results.base import Result, figure
 from draisine.stability.periodic.cycle import Cycle, made
 from draisine.stability.periodic.shooting import Shot, closed, shot
 
@@ -75,7 +75,7 @@ class CycleBranch(Result):
         told = {"period": ("s", self.periods)}
         told |= {f"amplitude of {name}": (units.get(name, ""), self.amplitudes(name)) for name in chosen}
         over = (self.parameter, units.get(self.parameter, ""))
-        return figure("periodic.family_figure", over, self.values, self.stable, told, **options)
+        return figure("plots.periodic.family_figure", over, self.values, self.stable, told, **options)
 
     def __str__(self) -> str:
         first, last = self.values[0], self.values[-1]

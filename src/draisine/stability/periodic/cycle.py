@@ -24,8 +24,8 @@ from draisine.model.model import Model
 from draisine.program.equations import Equations
 from draisine.program.linear_solve import Solved
 from draisine.program.program import Program
-from draisine.result import Result, figure
 from draisine.results.assembly import assemble
+from draisine.results.base import Result, figure
 from draisine.results.status import Ending
 from draisine.results.trajectory import Trajectory
 from draisine.simulation.methods.method import Method
@@ -137,7 +137,7 @@ class Cycle(Result):
 
     def plot(self, *names: str, **options: Any) -> Any:
         """One period, and the Floquet multipliers; see `draisine.view.plots.periodic`."""
-        return figure("periodic.cycle_figure", self.trajectory, self.multipliers, names, **options)
+        return figure("plots.periodic.cycle_figure", self.trajectory, self.multipliers, names, **options)
 
     def as_data(self) -> dict[str, Any]:
         """Plain numbers and texts, for JSON."""
