@@ -214,9 +214,9 @@ def _read_text(path: Path) -> Any:
         line = path.read_bytes().decode("utf-8", errors="replace").partition("\ufffd")[0].count("\n") + 1
         raise DataError(f"{path}, line {line}: not a text in UTF-8; save it in that encoding") from None
     except (csv.Error, pandas.errors.ParserError, pandas.errors.EmptyDataError) as problem:
-        line = re.search(r"line (\d+)", str(problem))
+        place = re.search(r"line (\d+)", str(problem))
         raise DataError(
-            f"{path}{f', line {line[1]}' if line else ''}: no table of columns under a header ({problem}); write one such as "
+            f"{path}{f', line {place[1]}' if place else ''}: no table of columns under a header ({problem}); write one such as "
             "'time [s],lean [deg]', then rows of as many numbers"
         ) from None
     with path.open(encoding="utf-8-sig") as lines:
