@@ -18,7 +18,7 @@ GROUPS: dict[str, tuple[str, str, tuple[str, ...]]] = {
         "models",
         "Describe a mechanism by names; read and write model files.",
         (
-            *("Model", "System", "Event", "read_model", "write_model", "parse", "gallery"),
+            *("Model", "System", "Event", "read_model", "write_model", "parse", "gallery", "errors"),
             *("Rolling", "Creep", "LinearTyre", "Coulomb", "ShenHedrickElkins"),
             *("read_bicycle", "MeasuredBicycle"),
         ),

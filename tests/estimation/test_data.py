@@ -90,8 +90,10 @@ def test_bad_tables_are_named(columns, said):
     ("content", "said"),
     [
         (b"", "log.csv: no table of columns under a header"),
+        (b"# by hand\ntime,x\n0,1\n\n1,2\n1,3\n", "log.csv, line 6: time stands still after sample 2"),
+        (b"time,x\n0,1\n,2\n", "log.csv, line 3: 1 time stamps are missing"),
         (b"time,x\n", "there are no samples; an experiment needs two or more"),
-        (b"time,x\n0,1\n1,2,3\n", r"log.csv: no table of columns under a header \(Expected 2 fields in line 3, saw 3"),
+        (b"time,x\n0,1\n1,2,3\n", r"log.csv, line 3: no table of columns under a header \(Expected 2 fields in line 3, saw 3"),
         ("time,x\n0,1\n".encode("utf-16"), "log.csv, line 1: not a text in UTF-8; save it in that encoding"),
     ],
 )

@@ -115,7 +115,7 @@ def test_table_in_a_file(found, tmp_path):
     assert again.at([0.5, 1.5])[:, 0] == pytest.approx([1, -1], abs=1e-6)
     assert again.breaks[-1] == pytest.approx(found.duration)
     (tmp_path / "force.csv").write_text("time [s],force [N]\n0,1\n0.1,nan\n")
-    with pytest.raises(dr.errors.DataError, match="row 3 should have 2 finite numbers"):
+    with pytest.raises(dr.errors.DataError, match="line 3: a row should have 2 finite numbers"):
         dr.Feedforward.read(tmp_path / "force.csv")
     with pytest.raises(KeyError, match="no input 'push'"):
         found.feedforward["push"]

@@ -96,10 +96,12 @@ def results() -> dict[str, Result]:
         "Modes": sweep(),
         "StabilityMap": dr.stability_map(bike(), {"speed": np.linspace(3, 7, 9), "trail": np.linspace(0.04, 0.12, 5)}),
         "LinearModel": dr.linearize(bike(), {"speed": 5.0}).essential(),
+        "Descriptor": dr.descriptor(dr.gallery.chaplygin_sleigh()),
         "SteadyMotion": dr.steady(bike(), {"speed": 5.0}),
         "Branch": dr.continuation(bike(), "speed", start={"speed": 5.0}, between=(4.5, 5.5)),
         "Atlas": dr.turning_atlas(bike(), lean=np.linspace(0.0, 0.4, 5), speed=np.linspace(3.0, 7.0, 5)),
         "Solution": dr.gallery.solution("trolley_parks"),
+        "Optimality": dr.gallery.solution("trolley_parks").optimality,
         "Fit": fit(),
         "Telling": fit().telling,
         "Profile": fit().profile("length"),
@@ -130,6 +132,7 @@ FIGURES = {
     "map": lambda: results()["StabilityMap"].plot(),
     "linear model": lambda: results()["LinearModel"].plot(),
     "branch": lambda: results()["Branch"].plot(),
+    "descriptor": lambda: results()["Descriptor"].plot(),
     "atlas": lambda: results()["Atlas"].plot(),
     "solution": lambda: results()["Solution"].plot(),
     "fit": lambda: fit().plot(),
@@ -201,7 +204,7 @@ def test_an_ensemble_knows_the_units_of_what_varies():
 
 # ---------------------------------------------------------------- tables, files, other processes
 
-TABLES_ALONE = {"SteadyMotion", "Telling", "Bootstrap", "IndexReport", "DriftTable", "UncertainModes"}
+TABLES_ALONE = {"SteadyMotion", "Optimality", "Telling", "Bootstrap", "IndexReport", "DriftTable", "UncertainModes"}
 
 
 def test_every_class_of_results_is_here():

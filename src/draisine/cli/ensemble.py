@@ -14,7 +14,7 @@ from draisine.cli.arguments import laws_of, model_of, names_of, numbers_of, wish
 from draisine.cli.exit_codes import DONE, INTERRUPTED
 from draisine.cli.options import add_json, add_model, seconds
 from draisine.cli.terminal import print_json, say
-from draisine.errors import ArgumentError
+from draisine.errors import ArgumentError, needed
 
 if TYPE_CHECKING:
     from draisine.simulation.ensemble.progress import Progress
@@ -206,8 +206,6 @@ def _cluster(address: str | None) -> Iterator[Any]:
     if address is None:
         yield None
         return
-    from draisine.errors import needed
-
     distributed = needed("distributed", "an ensemble on many machines", "draisine[cluster]")
     try:
         client = distributed.Client(address, timeout=10)

@@ -11,7 +11,7 @@ from draisine.cli.arguments import model_of, pairs_of
 from draisine.cli.exit_codes import DONE
 from draisine.cli.options import add_json
 from draisine.cli.terminal import print_json
-from draisine.errors import ArgumentError
+from draisine.errors import ArgumentError, DataError
 
 if TYPE_CHECKING:
     from draisine.estimation.filters.study_file import FilterStudy
@@ -86,14 +86,13 @@ def run(given: argparse.Namespace, _: list[str]) -> int:
 
 def _study(name: str) -> FilterStudy:
     """A study of the gallery or a file; else a model about which the command line says all."""
-    import tomllib
-
     from draisine.estimation.filters.study_file import FilterStudy, read_filter
+    from draisine.model.toml_files import content_of, read_text
 
     if name in known():
         return read_filter(STUDIES / f"{name}.toml")
     path = Path(name)
-    if path.suffix == ".toml" and path.exists() and "measured" in tomllib.loads(path.read_text(encoding="utf-8")):
+    if path.suffix == ".toml" and path.exists() and "measured" in content_of(read_text(path, DataError), name, DataError):
         return read_filter(path)
     return FilterStudy(name)
 

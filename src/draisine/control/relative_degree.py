@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.control.plant import Plant, stacked
-from draisine.errors import ArgumentError, ModelError, SolverError
+from draisine.errors import ArgumentError, SolverError
 from draisine.numerics.newton import LeastNorm, Newton
 from draisine.numerics.rank import independent_columns, null_space, unit_rows
 
@@ -221,10 +221,10 @@ class Differentiation:
         slopes = self._values(ca.jacobian(everything, plant.x))
         self._free = [null_space(unit_rows(slope)) for slope in slopes]
 
-    def _never(self, rows: Sequence[Row]) -> ModelError:
+    def _never(self, rows: Sequence[Row]) -> ArgumentError:
         names = ", ".join(repr(row.name) for row in rows)
         controls = ", ".join(repr(c) for c in self.plant.controls)
-        return ModelError(
+        return ArgumentError(
             f"{self.plant.equations.name}: the controls {controls} never act on the path {names}, however often it is "
             "differentiated; choose other controls or another path"
         )

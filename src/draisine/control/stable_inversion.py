@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.control.zero_dynamics import Parted, Remaining
-from draisine.errors import ModelError, SolverError
+from draisine.errors import SolverError
 from draisine.numerics.collocation import gauss_nodes, lagrange, runge_kutta_matrix
 from draisine.numerics.newton import Linearized, Newton, sparse_step
 from draisine.numerics.rank import decompose
@@ -198,8 +198,8 @@ class Boundary:
         matrix = coo_array((values, (rows, columns)), shape=(size, size)).tocsc()
         return sparse_step(Linearized(residual, residual, matrix))
 
-    def _lost(self, t: float) -> ModelError:
-        return ModelError(
+    def _lost(self, t: float) -> SolverError:
+        return SolverError(
             f"{self._remaining.equations.name}: no bounded motion along the path was found up to t = {t:g} s; make the path "
             "gentler, begin it straight, or shorten it and see how far it can be followed"
         )

@@ -24,6 +24,7 @@ from draisine.results.trajectory import Trajectory
 
 Reals = NDArray[np.float64]
 
+TEXTS = (".csv", ".txt", ".log")
 TIMES = ("time", "t", "timestamp", "time_stamp", "datetime", "seconds")  # names under which time is looked for
 _HEADER = re.compile(r"^\s*(?P<name>.*?)\s*(?:\[(?P<square>[^\]]*)\]|\((?P<round>[^)]*)\))?\s*$")
 
@@ -48,18 +49,7 @@ class Experiment:
 
     def __post_init__(self) -> None:
         time = np.asarray(self.time, dtype=float)
-        if time.ndim != 1 or time.size < 2:
-            raise DataError(f"{self.name}: an experiment needs two samples or more, got {time.size}")
-        if not np.isfinite(time).all():
-            raise DataError(f"{self.name}: {np.count_nonzero(~np.isfinite(time))} time stamps are missing; drop these rows")
-        back = np.flatnonzero(np.diff(time) <= 0.0)
-        if back.size:
-            k = int(back[0])
-            what = "stands still" if time[k + 1] == time[k] else "runs backwards"
-            raise DataError(
-                f"{self.name}: time {what} after sample {k + 1}: {time[k]:g} s is followed by {time[k + 1]:g} s; sort the rows, "
-                "drop repeated ones, or give separate recordings as separate experiments"
-            )
+        _check_time(time, self.name)
         columns = {name: np.asarray(values, dtype=float) for name, values in self.columns.items()}
         for name, values in columns.items():
             if values.shape != time.shape:
@@ -72,8 +62,10 @@ class Experiment:
         """An experiment from a table (pandas, xarray, mapping of columns), a trajectory, or a file (CSV, Parquet, NetCDF)."""
         if isinstance(data, Experiment):
             return replace(data, start={**data.start, **(start or {})})
-        headers, columns, units = _table(data, name)
-        time, values, known = _sorted_out(headers, columns, units, name)
+        where = str(data) if isinstance(data, str | os.PathLike) else name
+        headers, columns, units = _table(data, where)
+        time, values, known = _sorted_out(headers, columns, units, where)
+        _check_time(time, where, _lines_of(data))
         return Experiment(name, time, values, known, dict(start or {}))
 
     def column(self, name: str) -> Reals:
@@ -110,6 +102,36 @@ def experiments_of(data: Any) -> tuple[Experiment, ...]:
 
 
 # ------------------------------------------------------------------------------------------------------------- reading
+
+
+def _check_time(time: Reals, name: str, lines: Sequence[int] = ()) -> None:
+    """Refuse what is no time; `lines` are those of the samples in a file."""
+
+    def at(k: int) -> str:
+        return f"{name}, line {lines[k]}" if k < len(lines) else name
+
+    if time.ndim != 1 or time.size < 2:
+        raise DataError(f"{name}: an experiment needs two samples or more, got {time.size}")
+    missing = np.flatnonzero(~np.isfinite(time))
+    if missing.size:
+        raise DataError(f"{at(int(missing[0]))}: {missing.size} time stamps are missing; drop these rows")
+    back = np.flatnonzero(np.diff(time) <= 0.0)
+    if back.size:
+        k = int(back[0])
+        what = "stands still" if time[k + 1] == time[k] else "runs backwards"
+        raise DataError(
+            f"{at(k + 1)}: time {what} after sample {k + 1}: {time[k]:g} s is followed by {time[k + 1]:g} s; sort the rows, "
+            "drop repeated ones, or give separate recordings as separate experiments"
+        )
+
+
+def _lines_of(data: Any) -> list[int]:
+    """Lines of the samples of a text of columns; none of other data."""
+    if not isinstance(data, str | os.PathLike) or Path(data).suffix.lower() not in TEXTS:
+        return []
+    with Path(data).open(encoding="utf-8-sig") as lines:
+        told = [number for number, line in enumerate(lines, 1) if line.partition("#")[0].strip()]
+    return told[1:]  # behind the header
 
 
 def _has_time(data: Mapping[Any, Any]) -> bool:
@@ -168,9 +190,9 @@ def _read(path: Path) -> Any:
     import pandas
 
     if not path.exists():
-        raise DataError(f"there is no file {path}")
+        raise DataError(f"{path}: there is no file of this name; check it")
     kind = path.suffix.lower()
-    if kind in (".csv", ".txt", ".log"):
+    if kind in TEXTS:
         return _read_text(path)
     if kind == ".parquet":
         return pandas.read_parquet(path)
@@ -179,7 +201,7 @@ def _read(path: Path) -> Any:
 
         with xarray.open_dataset(path, engine="h5netcdf", decode_times=False) as opened:
             return opened.load()
-    raise DataError(f"{path.name}: files of kind {kind or 'none'} are not read; write .csv, .parquet or .nc")
+    raise DataError(f"{path}: files of kind {kind or 'none'} are not read; write .csv, .parquet or .nc")
 
 
 def _read_text(path: Path) -> Any:
@@ -192,9 +214,10 @@ def _read_text(path: Path) -> Any:
         line = path.read_bytes().decode("utf-8", errors="replace").partition("\ufffd")[0].count("\n") + 1
         raise DataError(f"{path}, line {line}: not a text in UTF-8; save it in that encoding") from None
     except (csv.Error, pandas.errors.ParserError, pandas.errors.EmptyDataError) as problem:
+        place = re.search(r"line (\d+)", str(problem))
         raise DataError(
-            f"{path.name}: no table of columns under a header ({problem}); write one such as 'time [s],lean [deg]', then rows of "
-            "as many numbers"
+            f"{path}{f', line {place[1]}' if place else ''}: no table of columns under a header ({problem}); write one such as "
+            "'time [s],lean [deg]', then rows of as many numbers"
         ) from None
     with path.open(encoding="utf-8-sig") as lines:
         header = next((line for line in lines if line.strip() and not line.startswith("#")), "")

@@ -30,7 +30,7 @@ def parse(text: str) -> Expr:
     >>> parse("a + * b")
     Traceback (most recent call last):
         ...
-    draisine.expr.tree.ExpressionError: expression 'a + * b': unexpected '*' at column 5
+    draisine.errors.ExpressionError: expression 'a + * b': unexpected '*' at column 5
     """
     if not isinstance(text, str):
         raise ArgumentError(f"parse reads text, got {text!r}")

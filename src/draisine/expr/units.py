@@ -8,7 +8,7 @@ the same. Scales with an offset (°C) are refused, since a difference and a valu
 >>> quantity_in("85 cm", "kg", "mass of body 'frame'")
 Traceback (most recent call last):
     ...
-draisine.expr.units.UnitError: mass of body 'frame': got '85 cm' (length), expected a mass such as 'kg'
+draisine.errors.UnitError: mass of body 'frame': got '85 cm' (length), expected a mass such as 'kg'
 """
 
 from __future__ import annotations

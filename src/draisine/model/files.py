@@ -25,7 +25,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from draisine.errors import ModelError
+from draisine.errors import ArgumentError, ModelError
 from draisine.model.file_reading import WORDS, model_of
 from draisine.model.file_writing import text_of
 from draisine.model.items import System
@@ -41,8 +41,7 @@ def read_model(path: str | Path) -> Model:
 def write_model(model: Model | System, path: str | Path) -> None:
     """Write a TOML file that `read_model` reads back as the same system."""
     target = Path(path)
-    system = model.freeze() if isinstance(model, Model) else model
-    target.write_text(text_of(system, target.parent), encoding="utf-8")
+    target.write_text(text_of(_described(model), target.parent), encoding="utf-8")
 
 
 def from_toml(text: str, source: str = "model text", folder: str | Path = ".") -> Model:
@@ -67,5 +66,13 @@ def to_toml(model: Model | System) -> str:
     >>> print(to_toml(m).splitlines()[0])
     draisine = 1
     """
+    return text_of(_described(model))
+
+
+def _described(model: Model | System) -> System:
     system = model.freeze() if isinstance(model, Model) else model
-    return text_of(system)
+    if not isinstance(system, System):
+        raise ArgumentError(
+            f"a model file describes bodies and joints; a {type(model).__name__} was typed as formulas and has none"
+        )
+    return system

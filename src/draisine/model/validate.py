@@ -74,6 +74,8 @@ def _check_names(system: System) -> None:
     own = ("normal", "touch_x", "touch_y", "tangent_1", "tangent_2", "along", "across")
     rows += [(f"{c.name}_{row}", f"a constraint of contact {c.name!r}") for c in system.surface_contacts for row in own]
     rows += [(name, f"a residual of tie {tie.name!r}") for tie in system.ties for name, _ in tie.residuals]
+    for name, what in values:
+        check_name(what, name)
     for group in (values, places, contacts, functions, joints, *forces, potentials, rows):
         _check_distinct(system, group)
 

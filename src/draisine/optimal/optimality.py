@@ -13,6 +13,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +25,7 @@ from draisine.control.plant import stacked
 from draisine.errors import ArgumentError, UnknownNameError
 from draisine.optimal.first_order_conditions import Kkt
 from draisine.optimal.phase import Phase
+from draisine.results.base import Result
 
 if TYPE_CHECKING:
     from draisine.optimal.solution import PhaseSolution, Solution
@@ -140,7 +142,7 @@ class Active:
 
 
 @dataclass(frozen=True, eq=False)
-class Optimality:
+class Optimality(Result):
     """All that is necessary for a minimum."""
 
     model: str
@@ -157,6 +159,11 @@ class Optimality:
                 return each
         known = ", ".join(dict.fromkeys(s.name for s in self.switching)) or "none"
         raise UnknownNameError(f"{name!r} has no switching function; inputs between bounds: {known}")
+
+    def _table(self) -> Mapping[str, Any]:
+        k = self.kkt
+        sizes, where = [k.violation, k.stationarity, k.complementarity], [k.violated, k.moving, k.loose]
+        return {"condition": ["violation", "stationarity", "complementarity"], "largest": sizes, "where": where}
 
     def as_data(self) -> dict[str, Any]:
         """Plain numbers and texts, for JSON."""

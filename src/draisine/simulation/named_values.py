@@ -7,11 +7,11 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from draisine.errors import ArgumentError
+from draisine.errors import ArgumentError, UnknownNameError
 from draisine.program.equations import Quantity
 
 
-def unknown_name(what: str, name: str, known: Iterable[str]) -> KeyError:
+def unknown_name(what: str, name: str, known: Iterable[str]) -> UnknownNameError:
     """The error for a name that does not exist, with those that come close."""
     names = list(known)
     import difflib
@@ -23,7 +23,7 @@ def unknown_name(what: str, name: str, known: Iterable[str]) -> KeyError:
         hint = f"there are {', '.join(names[:20])}{', …' if len(names) > 20 else ''}"
     else:
         hint = "there are none"
-    return KeyError(f"no {what} is called {name!r}; {hint}")
+    return UnknownNameError(f"no {what} is called {name!r}; {hint}")
 
 
 def number_in(value: object, unit: str | None = None, where: str = "") -> float | None:

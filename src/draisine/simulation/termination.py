@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from draisine.errors import ModelError
 from draisine.program.dae_residual import Implicit
 from draisine.program.equations import Equations
 from draisine.results.status import Ending, Status
@@ -132,9 +133,9 @@ def _unsolved(s: Situation) -> Status:
     )
 
 
-def undetermined(s: Situation) -> ValueError:
+def undetermined(s: Situation) -> ModelError:
     """The error for a start whose equations do not determine it."""
-    return ValueError(
+    return ModelError(
         f"{_undetermined(s)}. Either their index is above 1: declare that of each unknown (Implicit(…, index=…)) and run by "
         "Radau, or reduce it first (reduce_index). Or rates enter in fixed combinations only: make such a combination an unknown"
     )

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -26,6 +27,8 @@ from draisine.model.model import Model
 from draisine.numerics.newton import LeastNorm, Newton
 from draisine.program.dae_residual import Implicit
 from draisine.program.equations import Equations
+from draisine.results.base import Result, figure
+from draisine.results.controllability import complex_text
 from draisine.results.linear import LinearModel
 from draisine.simulation.initial.consistent_start import consistent_start
 from draisine.simulation.named_values import numbers
@@ -38,7 +41,7 @@ FINITE = 1e-9  # eigenvalues are α/β; β this small beside α is none
 
 
 @dataclass(frozen=True, eq=False)
-class Descriptor:
+class Descriptor(Result):
     """E δẋ = A δx + B δu about a motion, by the names of the unknowns; `differential` says whose rates enter."""
 
     model: str
@@ -59,6 +62,17 @@ class Descriptor:
         finite = np.abs(beta) > FINITE * np.abs(alpha)
         values = (alpha[finite] / beta[finite]).astype(complex)
         return np.asarray(values[np.lexsort((values.imag, values.real))])
+
+    def _table(self) -> Mapping[str, Any]:
+        return {"eigenvalue": self.eigenvalues}
+
+    def plot(self, **options: Any) -> Any:
+        """Finite eigenvalues in the complex plane; see `draisine.view.plots.complex_plane`."""
+        return figure("plots.complex_plane.eigenvalue_plane", self.eigenvalues, **options)
+
+    def __str__(self) -> str:
+        found = ", ".join(complex_text(z) for z in self.eigenvalues)
+        return f"{self.model}: E δẋ = A δx + B δu of {len(self.unknowns)} unknowns; finite eigenvalues {found or 'none'}"
 
     def regular(self) -> LinearModel:
         """The same solved for the rates; its states are the unknowns whose rates enter, its outputs the algebraic ones."""

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from draisine.errors import ArgumentError, ModelError
+from draisine.errors import ArgumentError, ModelError, needed
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.numerics.parallel import Job
@@ -115,8 +115,6 @@ class StabilityMap(Result):
 
     def to_xarray(self) -> xarray.Dataset:
         """A Dataset over the two quantities, with all arrays."""
-        from draisine.errors import needed
-
         arrays: dict[str, Any] = {"unstable": self.unstable, "kind": self.kind, "static": self.static, "dynamic": self.dynamic}
         if self.growth is not None:
             arrays["growth"] = self.growth

@@ -51,7 +51,7 @@ def written(title: str, write: Callable[[], Told | Absent]) -> Chapter:
             found: Told | Absent = write()
             chapter = _chapter(title, found)
         except Exception as problem:  # whatever it is, it belongs to this chapter alone and is named there
-            reason = f"{type(problem).__name__}: {problem.args[0] if isinstance(problem, KeyError) and problem.args else problem}"
+            reason = f"{type(problem).__name__}: {problem}"
             told = paragraph(f"This chapter could not be written: {reason}", "failed")
             chapter = Chapter(title, (told,), {}, 0.0, failed=reason)
     remarks = tuple(dict.fromkeys(str(w.message) for w in caught if issubclass(w.category, UserWarning)))
