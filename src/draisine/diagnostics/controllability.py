@@ -5,14 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from draisine.diagnostics.linear_combinations import echelon, terms
+from draisine.results.controllability import staircase
 from draisine.results.linear import LinearModel
 
-Array = NDArray[np.float64]
-
-REACHED = 1e-8  # share of a direction, of unit length, outside what is reached, from which it counts as new
 GROWS = 1e-7  # real part from which a deviation counts as growing
 
 
@@ -49,28 +46,8 @@ def reach(linear: LinearModel, steady: bool = True) -> Reach:
     (2, ({'a': 1.0, 'b': -1.0}, {'a_rate': 1.0, 'b_rate': -1.0}))
     """
     n = len(linear.states)
-    basis = _krylov(linear.A, linear.B) if linear.inputs and n else np.zeros((n, 0))
-    left = np.linalg.svd(basis)[0][:, basis.shape[1] :] if basis.shape[1] else np.eye(n)
+    basis, left = staircase(linear.A, linear.B)
     directions = tuple(terms(row, linear.states) for row in echelon(left.T))
     values = np.linalg.eigvals(left.T @ linear.A @ left) if left.shape[1] else np.zeros(0)
     ordered = sorted((complex(z) for z in values), key=lambda z: (z.real, z.imag))
     return Reach(linear.inputs, basis.shape[1], n, directions, tuple(ordered), steady)
-
-
-def _krylov(a: Array, b: Array) -> Array:
-    """An orthonormal basis of span(B, AB, A²B, …), column by column so that large powers of A do no harm."""
-    basis: list[Array] = []
-    waiting = [column for column in b.T if np.linalg.norm(column) > 0]
-    while waiting and len(basis) < len(a):
-        column = waiting.pop(0)
-        left = column / np.linalg.norm(column)
-        for _ in range(2):
-            for known in basis:
-                left = left - known * float(known @ left)
-        rest = float(np.linalg.norm(left))
-        if rest > REACHED:
-            basis.append(left / rest)
-            following = a @ basis[-1]
-            if np.linalg.norm(following) > 1e-12:
-                waiting.append(following)
-    return np.column_stack(basis) if basis else np.zeros((len(a), 0))

@@ -57,66 +57,80 @@ class BatchNewton:
         `evaluate` gets all samples and the places of those that count, and gives F and J of these. `step_size` of (steps, x,
         places) measures steps beside their unknowns; by default the largest change beside the largest unknown or one.
         """
-        measure = _relative if step_size is None else step_size
-        x, count = x.copy(), len(x)
-        converged, damping = np.zeros(count, dtype=bool), np.zeros(count)
-        last, stride, idle = np.full(count, np.inf), np.full(count, np.inf), np.zeros(count, dtype=bool)
-        going = np.arange(count)
-        content = self.tolerance if self.acceptable is None else self.acceptable
-        f, j = _finite(*evaluate(x, going))
-        size = _size(f)
-        iterations = 0
-        while True:
-            last[going] = size
-            done = (size <= self.tolerance) | (idle[going] & (size <= content))
-            converged[going[done]] = True
-            keep = ~done & np.isfinite(size)
-            going, f, j, size = going[keep], f[keep], j[keep], size[keep]
-            if not len(going) or iterations == self.max_iterations:
-                converged[going] = size <= content
-                return BatchSolution(x, last, converged, iterations)
-            change = steps(f, j, damping[going])
-            finite = np.isfinite(change).all(axis=1)
-            length = measure(change, x[going], going)
-            rounding = (length <= self.step_rounding) & (length > STALLED * stride[going])
-            small = finite & ((length <= self.step_tolerance) | rounding)
-            stride[going] = length
-            x[going[small]] += change[small]
-            converged[going[small]] = True if self.acceptable is None else size[small] <= self.acceptable
-            keep = finite & ~small
-            going, f, j, size, change = going[keep], f[keep], j[keep], size[keep], change[keep]
-            iterations += 1
-            if not len(going):
-                continue
-            before = x[going]
-            x[going] = before + change
-            f_new, j_new = _finite(*evaluate(x, going))
-            size_new = _size(f_new)
-            idle[going] = ~(size_new < DECREASE * size)
-            # a step that leads out of what is acceptable already, or (damped) makes the residual worse, is taken back
-            worse = idle[going] & (size <= content) & ~(size_new <= size)
-            if self.damped:
-                worse |= ~(np.isfinite(size_new) & (np.linalg.norm(f_new, axis=1) < np.linalg.norm(f, axis=1)))
-                damping[going] = np.where(
-                    worse,
-                    np.maximum(8 * damping[going], FIRST_DAMPING),
-                    np.where(damping[going] > FADED, damping[going] / 8, 0.0),
-                )
-                idle[going] = False
-            x[going[worse]] = before[worse]
-            f, j = np.where(worse[:, None], f, f_new), np.where(worse[:, None, None], j, j_new)
-            size = np.where(worse, size, size_new)
+        batch = _Batch(self, evaluate, x, _relative if step_size is None else step_size)
+        while batch.unfinished():
+            batch.move(batch.settle(steps(batch.f, batch.j, batch.damping[batch.going])))
+        return BatchSolution(batch.x, batch.residual, batch.converged, batch.iterations)
 
 
-def _finite(f: Array, j: Array) -> tuple[Array, Array]:
-    """F and J, F of samples where either is not finite replaced by NaN."""
-    whole: Flags = np.asarray(np.isfinite(f).all(axis=1) & np.isfinite(j).all(axis=(1, 2)))
-    return np.where(whole[:, None], f, np.nan), j
+class _Batch:
+    """The iteration: of all samples what is found, of those that are still `going` F and J at their unknowns."""
 
+    def __init__(
+        self, settings: BatchNewton, evaluate: Evaluate, x: Array, measure: Callable[[Array, Array, Places], Array]
+    ) -> None:
+        count = len(x)
+        self.settings, self.evaluate, self.measure = settings, evaluate, measure
+        self.content = settings.tolerance if settings.acceptable is None else settings.acceptable
+        self.x, self.iterations = x.copy(), 0
+        self.converged, self.idle = np.zeros(count, dtype=bool), np.zeros(count, dtype=bool)
+        self.residual, self.stride, self.damping = np.full(count, np.inf), np.full(count, np.inf), np.zeros(count)
+        self.going = np.arange(count)
+        self.f, self.j, self.size = self._evaluated()
 
-def _size(f: Array) -> Array:
-    size = np.abs(f).max(axis=1, initial=0.0)
-    return np.asarray(np.where(np.isnan(size), np.inf, size))
+    def _evaluated(self) -> tuple[Array, Array, Array]:
+        """F, J and the largest residual, which is infinite where F or J is not finite."""
+        f, j = self.evaluate(self.x, self.going)
+        whole = np.isfinite(f).all(axis=1) & np.isfinite(j).all(axis=(1, 2))
+        return f, j, np.where(whole, np.abs(f).max(axis=1, initial=0.0), np.inf)
+
+    def _keep(self, kept: Flags) -> None:
+        if not kept.all():
+            self.going, self.f, self.j, self.size = self.going[kept], self.f[kept], self.j[kept], self.size[kept]
+
+    def unfinished(self) -> bool:
+        """Whether samples are left, without those that have converged or are not finite."""
+        self.residual[self.going] = self.size
+        done = (self.size <= self.settings.tolerance) | (self.idle[self.going] & (self.size <= self.content))
+        self.converged[self.going[done]] = True
+        self._keep(~done & np.isfinite(self.size))
+        if self.iterations < self.settings.max_iterations:
+            return len(self.going) > 0
+        self.converged[self.going] = self.size <= self.content
+        return False
+
+    def settle(self, change: Array) -> Array:
+        """Take steps that are the last ones; the other steps."""
+        settings, going = self.settings, self.going
+        length = self.measure(change, self.x[going], going)
+        rounding = (length <= settings.step_rounding) & (length > STALLED * self.stride[going])
+        finite = np.isfinite(change).all(axis=1)
+        small: Flags = np.asarray(finite & ((length <= settings.step_tolerance) | rounding))
+        self.stride[going] = length
+        self.x[going[small]] += change[small]
+        self.converged[going[small]] = True if settings.acceptable is None else self.size[small] <= settings.acceptable
+        self._keep(finite & ~small)
+        self.iterations += 1
+        return np.asarray(change[finite & ~small])
+
+    def move(self, change: Array) -> None:
+        """Take steps; those that lead out of what is acceptable already, or (damped) make the residual worse, are taken back."""
+        going, before = self.going, self.x[self.going]
+        if not len(going):
+            return
+        self.x[going] = before + change
+        f, j, size = self._evaluated()
+        idle = ~(size < DECREASE * self.size)
+        worse: Flags = np.asarray(idle & (self.size <= self.content) & ~(size <= self.size))
+        if self.settings.damped:
+            worse |= ~(np.isfinite(size) & (np.linalg.norm(f, axis=1) < np.linalg.norm(self.f, axis=1)))
+            less, more = np.where(self.damping > FADED, self.damping / 8, 0.0), np.maximum(8 * self.damping, FIRST_DAMPING)
+            self.damping[going] = np.where(worse, more[going], less[going])
+        self.idle[going] = False if self.settings.damped else idle
+        self.x[going[worse]] = before[worse]
+        if worse.any():
+            f, j = np.where(worse[:, None], self.f, f), np.where(worse[:, None, None], self.j, j)
+        self.f, self.j, self.size = f, j, np.where(worse, self.size, size)
 
 
 def _relative(change: Array, x: Array, places: Places) -> Array:

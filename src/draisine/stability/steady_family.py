@@ -146,7 +146,7 @@ class Family(Uncached):
     def motions(self, points: Array) -> tuple[Array, NDArray[np.bool_]]:
         """y of the steady motion at each point (points, varied quantities), and whether it was found."""
         y = self._y + (points - self._at) @ self._slope.T
-        _, fine = self._errors(y, points)
+        error, fine = self._errors(y, points)
         some = np.flatnonzero(~(fine <= EXACT))
         if len(some):
             weights = np.maximum(self._units, 1.0)
@@ -159,7 +159,8 @@ class Family(Uncached):
                 return -self._followed(jacobian * weights[:, None], (residual * weights)[..., None])[0][..., 0]
 
             y[some] = CORRECTION.solve(evaluate, y[some], steps).x
-        return y, np.asarray(self._errors(y, points)[0] <= EXACT)
+            error[some] = self._errors(y[some], points[some])[0]
+        return y, np.asarray(error <= EXACT)
 
     def _errors(self, y: Array, points: Array) -> tuple[Array, Array]:
         """The largest residual in units of the largest entry of the Jacobian, and in units of each row's own."""
