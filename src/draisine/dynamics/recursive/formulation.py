@@ -33,7 +33,7 @@ from draisine.dynamics.recursive.elementary_frames import Unsuited, Weightless
 from draisine.dynamics.recursive.loop_closure import Coupled
 from draisine.expr.expression import Expr
 from draisine.model.errors import ModelError
-from draisine.program.equations import Equations, Event, Kind, Quantity
+from draisine.program.equations import Equations, Event, Kind, Quantity, RunLimits
 from draisine.program.program import Program
 
 SAMPLES = 32  # configurations in which rows are looked at
@@ -251,7 +251,7 @@ class Recursive(Derivation):
             project=self._project(),
             monitor=self._monitor(),
             causes=self._causes(),
-            condition_limit=MOST,
+            limits=RunLimits(condition=MOST),
             events=told.event_program(self.event_list),
             event_list=self.event_list,
             quaternions=self.quaternions,
