@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import pickle
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -460,3 +461,11 @@ def test_a_description_frozen_again_is_the_same_until_it_changes() -> None:
         m.freeze()
     with pytest.raises(ModelError):
         m.freeze()
+
+
+def test_a_pickled_system_leaves_its_hash_behind():
+    """Hashes of texts differ between processes."""
+    system = cart().freeze()
+    assert hash(system) == hash(cart().freeze())
+    again = pickle.loads(pickle.dumps(system))
+    assert again == system and "_hash" in vars(system) and "_hash" not in vars(again)

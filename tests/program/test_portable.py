@@ -49,7 +49,7 @@ def test_equations_come_back_program_by_program(bicycle: Equations, again: Equat
 
 def test_equations_come_back_name_by_name(bicycle: Equations, again: Equations):
     names = ("coordinates", "velocities", "independent", "inputs", "parameters", "multipliers", "outputs", "force_outputs")
-    names += ("constraints", "event_list", "quaternions", "extra_states", "condition_limit", "residual_limit", "projections")
+    names += ("constraints", "event_list", "quaternions", "extra_states", "limits")
     for name in (*names, "alternates", "notes", "warnings"):
         assert getattr(bicycle, name) == getattr(again, name), name
     assert again.with_independent is None

@@ -9,7 +9,7 @@ import casadi as ca
 import numpy as np
 
 from draisine.program.dae_residual import Implicit
-from draisine.program.equations import Constraint, Equations, Event, Kind, Quantity
+from draisine.program.equations import Constraint, Equations, Event, Kind, Quantity, RunLimits
 from draisine.program.program import Program
 
 Rates = Callable[[ca.SX, ca.SX, ca.SX, ca.SX], Sequence[ca.SX] | ca.SX]
@@ -193,7 +193,7 @@ def turning(limit: float = 3.0) -> Equations:
                 },
             ),
             monitor=Program.build("turning_monitor", arguments, {"condition": 1.0 / ca.fabs(factor)}),
-            condition_limit=limit,
+            limits=RunLimits(condition=limit),
             alternates=tuple(c for c in choices if c != choice),
             with_independent=make,
         )

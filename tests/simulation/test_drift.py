@@ -324,7 +324,7 @@ def test_stabilisation_takes_its_part_of_the_error_once(gamma: float) -> None:
         assert before[0] == pytest.approx(error, rel=1e-9)
         (after,) = held.invariants([0.0], moved, [], p[:3])
         assert after[0] - p[3] == pytest.approx((1 - gamma) * error, abs=error**2)
-    assert held.equations.projections == 1
+    assert held.equations.limits.projections == 1
     assert held.equations.states == dr.gallery.n_pendulum_by_angles(2).states
 
 

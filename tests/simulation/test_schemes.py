@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from draisine.numerics.collocation import gauss_nodes, radau_nodes, runge_kutta_matrix
-from draisine.simulation.methods import esdirk23, gauss, radau
+from draisine.simulation.methods import dop853, esdirk23, gauss, radau
+from draisine.simulation.methods.explicit_tableau import Scheme
 from draisine.simulation.methods.implicit_tableau import ImplicitScheme, nested_basis
 
 ROOT6 = np.sqrt(6.0)
@@ -125,3 +126,9 @@ def test_interpolants_reproduce_polynomials(name: str) -> None:
                 increments = scheme.weights @ (k * esdirk23.NODES ** (k - 1))
             data = np.array([*increments, float(k == 1), float(k)])
             assert (coefficients @ data) @ basis == pytest.approx(theta**k, abs=1e-12)
+
+
+@pytest.mark.parametrize("scheme", [*SCHEMES.values(), dop853.DOP853().scheme])
+def test_the_numbers_of_a_method_are_not_written_to(scheme: ImplicitScheme | Scheme) -> None:
+    with pytest.raises(ValueError, match="read-only"):
+        scheme.weights[0, 0] = 1.0

@@ -197,7 +197,7 @@ def test_small_projections_do_not_take_the_past_away(method: object) -> None:
     from draisine.gallery import simple_pendulum
 
     pendulum = simple_pendulum()
-    assert pendulum.residual_limit == 1e-12
+    assert pendulum.limits.residual == 1e-12
     x0 = [q.default for q in pendulum.states]
     run = integrate(pendulum, x0, 1.0, method=method)  # type: ignore[arg-type]
     exact = integrate(pendulum, x0, 1.0, method=Radau(rtol=1e-12, atol=1e-13))

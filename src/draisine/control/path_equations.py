@@ -15,7 +15,7 @@ import numpy as np
 
 from draisine.control.plant import Plant, stacked
 from draisine.control.relative_degree import Degrees, Row, Sample
-from draisine.program.equations import Constraint, Equations, Event, Kind, Quantity
+from draisine.program.equations import Constraint, Equations, Event, Kind, Quantity, RunLimits
 from draisine.program.linear_solve import Slots, Solved
 from draisine.program.program import Program
 
@@ -61,7 +61,7 @@ class Followed:
             causes=self._causes(),
             events=Program.build(f"{e.name}_events", self._arguments(), {"value": (ca.det(self._scaled), [LOSS.name])}),
             event_list=(LOSS,),
-            condition_limit=LIMIT,
+            limits=RunLimits(condition=LIMIT),
             notes=tuple(self.notes()),
         )
 

@@ -9,7 +9,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from functools import lru_cache, partial
 
@@ -54,7 +53,6 @@ def _derive(
     formulation: Treatment | None,
     independent: tuple[str, ...],
 ) -> Equations:
-    started = time.perf_counter()
     mechanism = _mechanism(system)
     wanted = independent or system.independent
     treatment, why = (formulation, []) if formulation is not None else treatment_for(mechanism, wanted)
@@ -75,7 +73,6 @@ def _derive(
         reduced = Formulation(mechanism, plan, dict(laws), events, work)
         check_masses(reduced)
         equations = reduced.equations(choices, notes, partial(_derive, system, laws, events, work, formulation))
-    equations.seconds["derive"] = time.perf_counter() - started
     return equations
 
 

@@ -7,6 +7,8 @@ Vectors are given in the axes of the body they belong to; inertia is about the c
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import Any
 
 from draisine.expr.expression import Expr, Number, names
 from draisine.expr.tables import Table
@@ -369,12 +371,16 @@ class System:
     independent: tuple[str, ...] = ()  # the user's choice of independent velocities, or empty for ours
 
     def __hash__(self) -> int:
+        return self._hash
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The fields alone: hashes of texts differ between processes."""
+        return {f.name: getattr(self, f.name) for f in fields(self)}
+
+    @cached_property
+    def _hash(self) -> int:
         """Computed once: derivations are remembered by it, and it covers every expression of the description."""
-        found = self.__dict__.get("_hash")
-        if found is None:
-            found = hash(tuple(getattr(self, f.name) for f in fields(self)))
-            object.__setattr__(self, "_hash", found)
-        return found
+        return hash(tuple(getattr(self, f.name) for f in fields(self)))
 
     @property
     def coordinates(self) -> tuple[Coordinate, ...]:

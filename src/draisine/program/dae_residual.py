@@ -96,8 +96,9 @@ class Implicit:
     @cached_property
     def pattern(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Rows and columns, in column-major order, of the entries in which ∂F/∂x or ∂F/∂ẋ is filled."""
-        rows, columns = self._union.get_triplet()
-        return np.array(rows, dtype=np.int64), np.array(columns, dtype=np.int64)
+        rows, columns = (np.array(places, dtype=np.int64) for places in self._union.get_triplet())
+        rows.flags.writeable = columns.flags.writeable = False  # they are remembered
+        return rows, columns
 
     @cached_property
     def _union(self) -> ca.Sparsity:

@@ -8,7 +8,7 @@ first-order system is just its unknowns.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 
 import numpy as np
@@ -68,6 +68,15 @@ def check_events(events: tuple[Event, ...]) -> None:
             raise ArgumentError(f"events: {event!r} is no event; write Event('its name', 'an expression that passes zero')")
 
 
+@dataclass(frozen=True)
+class RunLimits:
+    """What only runs look at: when they change the choice of velocities, when and how often they project."""
+
+    condition: float = 100.0  # of the choice of independent velocities: above it a run switches to another
+    residual: float | None = None  # above it a run projects the state; by default a tenth of the method's tolerance
+    projections: int = 4  # at most so many after a step; one does unless the drift was large
+
+
 @dataclass(frozen=True, eq=False)
 class Equations:
     """A named system of equations of motion, as programs of (t, x, u, p).
@@ -81,7 +90,7 @@ class Equations:
       and are absent here.
     - `project` (or None): → `x_new`, moved onto the position constraints by one Newton step, and `error`, the size of the
       residual before it.
-    - `monitor` (or None): → `condition` of the choice of independent velocities; above `condition_limit` the run
+    - `monitor` (or None): → `condition` of the choice of independent velocities; above `limits.condition` the run
       switches to one of the `alternates`.
     - `causes` (or None): → `value`, what the condition is made of; the labels are sentences that say what is singular.
     - `events`: → `value`, one per entry of `event_list`.
@@ -106,16 +115,13 @@ class Equations:
     event_list: tuple[Event, ...] = ()
     quaternions: tuple[tuple[str, str, str, str], ...] = ()  # coordinates that are unit quaternions, scalar first
     extra_states: tuple[Quantity, ...] = ()  # after coordinates and independent velocities: work of the inputs, …
-    condition_limit: float = 100.0
-    residual_limit: float | None = None  # above it a run projects the state; by default a tenth of the method's tolerance
-    projections: int = 4  # at most so many after a step; one does unless the drift was large
+    limits: RunLimits = RunLimits()
     alternates: tuple[tuple[str, ...], ...] = ()
     with_independent: Callable[[tuple[str, ...]], Equations] | None = None
     inverse_dynamics: Program | None = None
     causes: Program | None = None
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()  # notes that every run should repeat
-    seconds: dict[str, float] = field(default_factory=dict)
 
     def __reduce__(self) -> tuple[Callable[[bytes], Equations], tuple[bytes]]:
         """Between processes equations travel as portable programs, their other choices of velocities with them."""

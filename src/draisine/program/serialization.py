@@ -22,7 +22,7 @@ import numpy as np
 from draisine.errors import ArgumentError, DataError
 from draisine.program import opcodes as op
 from draisine.program.dae_residual import Implicit
-from draisine.program.equations import Constraint, Equations, Event, Kind, Quantity
+from draisine.program.equations import Constraint, Equations, Event, Kind, Quantity, RunLimits
 from draisine.program.linear_solve import Solved, Solver
 from draisine.program.program import Program, Slot
 from draisine.program.sparsity import Pattern
@@ -33,10 +33,10 @@ if TYPE_CHECKING:
 
 Portable = Program | Solved | Implicit | Equations
 
-_HEAD = b"draisine program 1\n"
+_HEAD = b"draisine program 2\n"
 _CHECK = 32  # bytes of SHA-256
 _LENGTH = 8  # bytes that tell the length of the header
-_NOT_KEPT = frozenset({"with_independent", "seconds"})  # of equations: a function of its maker's, and times
+_NOT_KEPT = frozenset({"with_independent"})  # of equations: a function of its maker's
 _QUANTITIES = ("coordinates", "velocities", "inputs", "parameters", "multipliers", "outputs", "extra_states")
 _RECORDS: dict[str, type[Any]] = {**dict.fromkeys(_QUANTITIES, Quantity), "constraints": Constraint, "event_list": Event}
 _PROGRAMS = ("dynamics", "report", "motion", "project", "monitor", "events", "inverse_dynamics", "causes")
@@ -138,6 +138,8 @@ class _Writer:
                 made[entry.name] = self.any(value)
             elif entry.name in _RECORDS:
                 made[entry.name] = [[getattr(record, f.name) for f in fields(record)] for record in value]
+            elif entry.name == "limits":
+                made[entry.name] = [value.condition, value.residual, value.projections]
             elif entry.name == "force_outputs":
                 made[entry.name] = sorted(value)
             elif entry.name not in _NOT_KEPT:
@@ -276,6 +278,7 @@ class _Reader:
         for name in _PROGRAMS:
             made[name] = self.any(header[name])
         made["force_outputs"] = frozenset(header["force_outputs"])
+        made["limits"] = RunLimits(*header["limits"])
         for name in ("independent", "notes", "warnings"):
             made[name] = tuple(header[name])
         for name in ("quaternions", "alternates"):

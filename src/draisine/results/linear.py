@@ -48,7 +48,9 @@ class LinearModel(Result):
     def eigenvalues(self) -> NDArray[np.complex128]:
         """Sorted by real part, then by imaginary part."""
         values = np.linalg.eigvals(self.A).astype(complex)
-        return values[np.lexsort((values.imag, values.real))]
+        found = values[np.lexsort((values.imag, values.real))]
+        found.flags.writeable = False  # it is remembered
+        return found
 
     @property
     def stable(self) -> bool:

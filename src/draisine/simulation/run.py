@@ -143,9 +143,9 @@ class _Driver:
             self._callback = KERNEL(self._command)
         self._memory = Memory(self._kernels(), self._method, x, inputs, parameters, span, samples, directions, stops)
         block = self._memory.block
-        block.threshold = choices.root.residual_limit or projection_threshold(self._method)
-        block.projections = choices.root.projections
-        block.limit = choices.root.condition_limit
+        block.threshold = choices.root.limits.residual or projection_threshold(self._method)
+        block.projections = choices.root.limits.projections
+        block.limit = choices.root.limits.condition
         block.budget = FIRST_BUDGET
         block.suspect = int(watches_stiffness(self._method))
         self._advance = self._advancer()
@@ -272,7 +272,7 @@ class _Driver:
         if best is None or not best[2] < condition:
             block.limit = 2.0 * condition
             self._borne = max(self._borne, (condition, block.t))
-            return condition <= HOPELESS * self._now.equations.condition_limit
+            return condition <= HOPELESS * self._now.equations.limits.condition
         other, state, better = best
         self._now = self._choices.compiled(other)
         if self._asker is not None:
@@ -280,7 +280,7 @@ class _Driver:
         memory.take(self._kernels(), self._method)
         self._advance = self._advancer()
         memory.state[:] = state
-        block.limit = max(self._now.equations.condition_limit, 2.0 * better)
+        block.limit = max(self._now.equations.limits.condition, 2.0 * better)
         part = (self._now, block.sampled, block.stepped, block.happened)
         if part[1:] == self._parts[-1][1:]:
             self._parts.pop()  # nothing happened with the choice before
@@ -380,7 +380,7 @@ class _Driver:
             )
         condition, t = self._borne
         if condition > 0.0 and np.isfinite(condition):
-            limit = self._now.equations.condition_limit
+            limit = self._now.equations.limits.condition
             yield (
                 f"the motion came near a singular position, and no other choice of independent velocities helped: the condition "
                 f"was {condition:.2g} at t = {t:.6g} s (limit {limit:g}); accuracy suffers by about that factor"

@@ -74,7 +74,7 @@ def _singular(s: Situation) -> Status:
     others = "no other choice is better there" if s.equations.alternates else "there is no other choice to switch to"
     return Status(
         Ending.SINGULAR,
-        f"{_cause(s)} at {s.now}: the condition is {size} (limit {s.equations.condition_limit:g}) and {others}; "
+        f"{_cause(s)} at {s.now}: the condition is {size} (limit {s.equations.limits.condition:g}) and {others}; "
         "stop before by an event, or start elsewhere",
     )
 

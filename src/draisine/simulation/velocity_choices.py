@@ -60,39 +60,41 @@ class CompiledEquations:
         )
 
 
-@dataclass(eq=False)
+@dataclass(frozen=True, eq=False)
 class Choices:
-    """One system with every choice of independent velocities met so far."""
+    """One system with its choices of independent velocities, each derived and compiled when it is first asked for."""
 
     root: Equations
-    known: dict[tuple[str, ...], Equations] = field(default_factory=dict)
-    ready: dict[tuple[str, ...], CompiledEquations] = field(default_factory=dict)
-    seconds: float = 0.0  # spent on compiling
+    _known: dict[tuple[str, ...], Equations] = field(default_factory=dict, init=False, repr=False)
+    _ready: dict[tuple[str, ...], tuple[CompiledEquations, float]] = field(default_factory=dict, init=False, repr=False)
 
-    def __post_init__(self) -> None:
-        self.known[self.root.independent] = self.root
+    @property
+    def ready(self) -> dict[tuple[str, ...], CompiledEquations]:
+        """The choices that are compiled so far."""
+        return {choice: made for choice, (made, _) in self._ready.items()}
+
+    @property
+    def seconds(self) -> float:
+        """Spent on compiling so far."""
+        return sum(seconds for _, seconds in self._ready.values())
 
     def equations(self, choice: tuple[str, ...]) -> Equations:
         """The equations of a choice."""
-        if choice not in self.known:
+        if choice == self.root.independent:
+            return self.root
+        if choice not in self._known:
             if self.root.with_independent is None:
                 raise ArgumentError(f"{self.root.name}: its velocities cannot be chosen anew, yet {', '.join(choice)} are wanted")
-            self.known[choice] = self.root.with_independent(choice)
-        return self.known[choice]
+            self._known[choice] = self.root.with_independent(choice)
+        return self._known[choice]
 
     def compiled(self, choice: tuple[str, ...]) -> CompiledEquations:
         """The kernels of a choice."""
-        if choice not in self.ready:
+        if choice not in self._ready:
             began = time.perf_counter()
-            e = self.equations(choice)
-            dynamics = None if isinstance(e.dynamics, Implicit) else e.dynamics
-            hot = None if dynamics is None else compile_hoisted(dynamics)
-            others = [None if program is None else compile(program) for program in (e.project, e.monitor, e.events)]
-            self.ready[choice] = made = CompiledEquations(e, hot, *others)
-            if dynamics is None:
-                _ = made.form
-            self.seconds += time.perf_counter() - began
-        return self.ready[choice]
+            made = _compiled(self.equations(choice))
+            self._ready[choice] = made, time.perf_counter() - began
+        return self._ready[choice][0]
 
     def others(self, choice: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
         """The choices one may switch to."""
@@ -115,6 +117,15 @@ class Choices:
             if np.all(np.isfinite(mapped)) and np.isfinite(condition) and (best is None or condition < best[2]):
                 best = (other, mapped, condition)
         return best
+
+
+def _compiled(e: Equations) -> CompiledEquations:
+    explicit = None if isinstance(e.dynamics, Implicit) else compile_hoisted(e.dynamics)
+    others = [None if program is None else compile(program) for program in (e.project, e.monitor, e.events)]
+    made = CompiledEquations(e, explicit, *others)
+    if explicit is None:
+        _ = made.form
+    return made
 
 
 @lru_cache(maxsize=64)
@@ -144,7 +155,7 @@ def best_for(
         return value if np.isfinite(value) else np.inf
 
     best, lowest = equations, condition(equations)
-    if lowest > equations.condition_limit and equations.with_independent is not None:
+    if lowest > equations.limits.condition and equations.with_independent is not None:
         for choice in equations.alternates:
             candidate = equations.with_independent(choice)
             if condition(candidate) < lowest:

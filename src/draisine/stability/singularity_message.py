@@ -19,7 +19,7 @@ def what_is_singular(motion: Motion) -> str:
     if e.causes is not None:
         (slot,) = e.causes.outputs
         values = np.ravel(e.causes([0.0], motion.x, motion.u, motion.p)[0])
-        told = [label for label, value in zip(slot.labels, values, strict=True) if not value <= e.condition_limit]
+        told = [label for label, value in zip(slot.labels, values, strict=True) if not value <= e.limits.condition]
     told = told or dependent_constraints(motion)
     return f"singular configuration: {'; '.join(told)}" if told else ""
 

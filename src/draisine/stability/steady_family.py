@@ -251,7 +251,7 @@ class Family(Uncached):
         y, found = self.motions(points)
         values = np.where(found[:, None], OverPoints(e.causes)(*self._arguments(y, points)[:4])[0][..., 0], 0.0)
         place, cause = np.unravel_index(int(np.argmax(values)), values.shape)
-        return (int(place), e.causes.outputs[0].labels[cause]) if values.max() > e.condition_limit else None
+        return (int(place), e.causes.outputs[0].labels[cause]) if values.max() > e.limits.condition else None
 
     # ------------------------------------------------------------ derivatives
 

@@ -97,6 +97,7 @@ class Energies:
         self._known |= {item.name: self.p[i] for i, item in enumerate(system.parameters)}
         self._outputs = {o.name: o.expression for o in system.outputs}
         self._functions: dict[str, Any] = {**SX_FUNCTIONS, **{table.name: table for table in system.tables}}
+        self._special: Mapping[str, Any] = {}  # none is known to the amounts of joints
         self.nodes = self._forward()
         self._special = self._measures()
 
@@ -171,7 +172,7 @@ class Energies:
         def look_up(name: str) -> ca.SX:
             return own[name] if name in own else self.look_up(name)
 
-        return ca.SX(evaluate(expression, look_up, self._functions, self.__dict__.get("_special", {})))
+        return ca.SX(evaluate(expression, look_up, self._functions, self._special))
 
     def look_up(self, name: str) -> ca.SX:
         if name in self._outputs:

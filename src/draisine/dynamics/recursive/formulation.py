@@ -32,7 +32,7 @@ from draisine.dynamics.recursive.contact_elimination import Holding, Local, in_r
 from draisine.dynamics.recursive.loop_closure import Coupled
 from draisine.errors import ModelError, Unsuited, Weightless
 from draisine.expr.expression import Expr
-from draisine.program.equations import Equations, Event, Kind, Quantity
+from draisine.program.equations import Equations, Event, Kind, Quantity, RunLimits
 from draisine.program.program import Program
 
 SAMPLES = 32  # configurations in which rows are looked at
@@ -250,7 +250,7 @@ class Recursive(Derivation):
             project=self._project(),
             monitor=self._monitor(),
             causes=self._causes(),
-            condition_limit=MOST,
+            limits=RunLimits(condition=MOST),
             events=told.event_program(self.event_list),
             event_list=self.event_list,
             quaternions=self.quaternions,

@@ -24,7 +24,7 @@ from draisine.dynamics.reduced.independent_velocities import SWITCH, Judged
 from draisine.dynamics.reduced.reduction import Elimination, Reduction
 from draisine.errors import ModelError
 from draisine.expr.expression import Expr
-from draisine.program.equations import Equations, Event, Quantity
+from draisine.program.equations import Equations, Event, Quantity, RunLimits
 from draisine.program.program import Program
 
 
@@ -135,7 +135,7 @@ class Formulation(Derivation):
             event_list=self.event_list,
             quaternions=self.quaternions,
             extra_states=self.extra_states,
-            condition_limit=SWITCH,
+            limits=RunLimits(condition=SWITCH),
             alternates=tuple(j.independent for j in choices),
             with_independent=again,
             inverse_dynamics=self.inverse_dynamics(),

@@ -23,7 +23,7 @@ import numpy as np
 import draisine as dr
 from draisine.dynamics.augmented.second_order_system import SecondOrder, augmented, euler_lagrange
 from draisine.gallery.outcome import Study
-from draisine.program.equations import Quantity
+from draisine.program.equations import Quantity, RunLimits
 from draisine.program.linear_solve import Solver
 
 PARAMETERS = (
@@ -72,7 +72,7 @@ def ladder(cells: int = 5, solver: Solver = Solver.AUTO) -> dr.Equations:
         holonomic=rows,
         constraint_units=dict.fromkeys((name for name, _ in rows), "m"),
     )
-    return replace(augmented(system, solver=solver), residual_limit=1e-12)
+    return replace(augmented(system, solver=solver), limits=RunLimits(residual=1e-12))
 
 
 def _pins(cells: int, place: dict[str, ca.SX], l_rail: ca.SX, l_rung: ca.SX) -> Iterator[tuple[str, ca.SX]]:

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 import draisine as dr
 from draisine.dynamics.augmented.second_order_system import SecondOrder, augmented, euler_lagrange
 from draisine.gallery.outcome import Study
-from draisine.program.equations import Quantity
+from draisine.program.equations import Quantity, RunLimits
 from draisine.program.linear_solve import Solver
 from draisine.simulation.run import integrate
 from draisine.simulation.velocity_choices import prepare
@@ -78,7 +78,7 @@ def n_pendulum(masses: int = 10, solver: Solver = Solver.AUTO) -> dr.Equations:
         holonomic=list(zip(names, ca.horzsplit(short), strict=True)),
         constraint_units=dict.fromkeys(names, "m"),
     )
-    return replace(augmented(system, solver=solver), residual_limit=1e-12)
+    return replace(augmented(system, solver=solver), limits=RunLimits(residual=1e-12))
 
 
 def n_pendulum_by_angles(masses: int = 10) -> dr.Equations:

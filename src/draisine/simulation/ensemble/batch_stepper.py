@@ -171,8 +171,8 @@ def _memory(compiled: CompiledEquations, chosen: Chosen, until: float, samples: 
     x, u, p = np.zeros(len(e.states)), np.zeros(len(e.inputs)), np.zeros(len(e.parameters))
     memory = Memory(compiled.kernels(), method, x, u, p, (0.0, until), samples, directions, stops)
     block = memory.block
-    block.threshold = e.residual_limit or projection_threshold(method)
-    block.projections, block.limit = e.projections, e.condition_limit
+    block.threshold = e.limits.residual or projection_threshold(method)
+    block.projections, block.limit = e.limits.projections, e.limits.condition
     block.budget = BUDGET
     block.suspect = int(watches_stiffness(method))
     block.happening = -1

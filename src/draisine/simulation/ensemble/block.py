@@ -158,7 +158,7 @@ class Worker:
         x = begun.states(root)
         choice_of = np.zeros(len(asked), dtype=np.intp)
         lowest = self._condition(root.independent, t, x, asked.inputs, asked.parameters)
-        poor = begun.settled & (lowest > root.condition_limit)
+        poor = begun.settled & (lowest > root.limits.condition)
         for k, other in enumerate(self._choices[1:] if poor.any() else (), 1):
             there = begun.states(s.choices.equations(other))
             condition = self._condition(other, t, there, asked.inputs, asked.parameters)
@@ -179,9 +179,9 @@ class Worker:
             better = (best >= 0) & (lowest < condition[own])
             changing = own[better]
             choice_of[changing], moved.x[changing] = best[better], state[better]
-            moved.reals[changing, 2] = np.maximum(s.equations.condition_limit, 2.0 * lowest[better])
+            moved.reals[changing, 2] = np.maximum(s.equations.limits.condition, 2.0 * lowest[better])
             moved.reals[changing, 3] = 1e-4
-            bearing = own[~better & (condition[own] <= HOPELESS * s.equations.condition_limit)]
+            bearing = own[~better & (condition[own] <= HOPELESS * s.equations.limits.condition)]
             moved.x[bearing] = moved.states[bearing, -1]
             moved.reals[bearing, 2] = 2.0 * condition[bearing]
             again[changing] = again[bearing] = GOES_ON

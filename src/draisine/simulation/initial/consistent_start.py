@@ -154,7 +154,7 @@ class _Solver:
         if not dependent or self._decided(stage, point) >= dependent:
             return None
         t, u, p = self._given
-        if e.monitor is not None and not e.monitor([t], self._state(q, point.y), u, p)[0][0] <= TRUSTED * e.condition_limit:
+        if e.monitor is not None and not e.monitor([t], self._state(q, point.y), u, p)[0][0] <= TRUSTED * e.limits.condition:
             return None  # the independent velocities say nothing about the others here
         slot = [s.name for s in e.report.outputs].index("v")
 

@@ -33,6 +33,13 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 
+def protect(scheme: Scheme | ImplicitScheme) -> None:
+    """No more writing to the numbers of a method, which all runs share."""
+    for numbers in vars(scheme).values():
+        if isinstance(numbers, np.ndarray):
+            numbers.flags.writeable = False
+
+
 @dataclass(frozen=True, eq=False)
 class Scheme:
     """Weights of one explicit method; see the module's text for their meaning."""
@@ -45,6 +52,9 @@ class Scheme:
     dense: Array  # (terms beyond the cubic, rows)
     error: Array | None = None  # (2, rows): the estimates of order 5 and 3 of DOP853; a single one leaves the second zero
     foreign: bool = False  # steps are made outside the loop, which only takes them
+
+    def __post_init__(self) -> None:
+        protect(self)
 
     @property
     def rows(self) -> int:

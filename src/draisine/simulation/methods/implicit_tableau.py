@@ -24,7 +24,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.simulation.methods.explicit_tableau import Array
+from draisine.simulation.methods.explicit_tableau import Array, protect
 
 Complex = NDArray[np.complex128]
 
@@ -51,6 +51,9 @@ class ImplicitScheme:
     pairs: Complex  # (pairs, 1 + 2 s): the same for one of each pair
 
     history = 1
+
+    def __post_init__(self) -> None:
+        protect(self)
 
     @property
     def solved(self) -> int:

@@ -23,7 +23,7 @@ from draisine.dynamics.dae.stabilization.unreduced import Opened, at_state, prog
 from draisine.errors import ModelError
 from draisine.numerics.newton import LeastNorm, Newton
 from draisine.numerics.rank import condition_share, independent_columns
-from draisine.program.equations import Equations
+from draisine.program.equations import Equations, RunLimits
 from draisine.program.linear_solve import Slots, Solved
 from draisine.program.program import Program
 
@@ -219,7 +219,7 @@ class _Minimal:
                 f"{e.name}_monitor", self._slots, {"condition": (ca.sqrt(1 + ca.sumsqr(kernel)), ["condition"])}
             ),
             events=None if e.events is None else program_at(e.events, self._slots, self._whole),
-            condition_limit=POOR,
+            limits=RunLimits(condition=POOR),
             alternates=tuple(c for c in self.choices if c != self.choice),
             with_independent=lambda names: _with_choice(e, self.iterations, self.choices, tuple(names)),
         )

@@ -51,9 +51,9 @@ def projected(equations: Equations, control: Projection | VelocityProjection) ->
         )
     positions = isinstance(control, Projection)
     velocities = isinstance(control, VelocityProjection) or control.velocities
-    limit = control.limit if control.limit is not None else equations.residual_limit
+    limit = control.limit if control.limit is not None else equations.limits.residual
     project = equations.project if positions and velocities else _part(Opened(equations), positions)
-    return Held(replace(equations, project=project, residual_limit=limit))
+    return Held(replace(equations, project=project, limits=replace(equations.limits, residual=limit)))
 
 
 def _part(opened: Opened, positions: bool) -> Solved:
@@ -125,8 +125,9 @@ def _holding(equations: Equations, names: tuple[str, ...], gamma: float, limit: 
     outputs: Slots = {"x_new": (ca.vertcat(states - lean.T @ z, rest), _labels(opened)), "error": (error, ["error"])}
     side = ca.vertcat(held, gamma * (values - begun))
     project = Solved.build(f"{equations.name}_hold", wider.slots(t, x, u, p, begun), lean @ lean.T, side, z, outputs)
-    rounds = 1 if once else equations.projections
-    return Held(replace(wider.equations, project=project, residual_limit=limit or ROUNDING, projections=rounds), before)
+    rounds = 1 if once else equations.limits.projections
+    limits = replace(equations.limits, residual=limit or ROUNDING, projections=rounds)
+    return Held(replace(wider.equations, project=project, limits=limits), before)
 
 
 class _Wider:
