@@ -42,10 +42,11 @@ class LoadedObject:
         return int(self.linked[symbol])
 
 
-def compile_ir(text: str, optimisation: int = 2, passes: int = 0) -> bytes:
+def compile_ir(text: str, optimisation: int = 2, passes: int = 0, inlining: int = 225) -> bytes:
     """Object code for this CPU from the text of an LLVM module.
 
-    Loops need LLVM's passes, of level `passes`, before instruction selection; straight lines do not.
+    Loops need LLVM's passes, of level `passes`, before instruction selection; straight lines do not. `inlining` is the largest
+    cost at which a function called from several places is repeated there.
     """
     machine = _machine(optimisation)
     try:
@@ -58,6 +59,7 @@ def compile_ir(text: str, optimisation: int = 2, passes: int = 0) -> bytes:
     if passes:
         options = llvm.create_pipeline_tuning_options(speed_level=passes)
         options.loop_unrolling = options.loop_interleaving = False  # twice the code and no quicker
+        options.inlining_threshold = inlining
         builder = llvm.create_pass_builder(machine, options)
         builder.getModulePassManager().run(module, builder)
     return bytes(machine.emit_object(module))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import hashlib
+import logging
 from collections.abc import Callable, Mapping
 from dataclasses import field
 from functools import cache
@@ -63,10 +64,12 @@ class Entry:
         from draisine.codegen.restricted.translate import parameter_types, translate
         from draisine.codegen.restricted.unit import Options
 
+        logging.getLogger("draisine").info("compiling %s.%s: once on this machine …", self.module, self.function)
         function = getattr(import_module(self.module), self.function)
         made = translate({SYMBOL: (function, parameter_types(function))}, Options(self.fixed))
         check_sources(f"{self.module}.{self.function}", made.modules, (self.module, *self.sources))
-        return compile_ir(made.text, passes=3)
+        # Higher levels, and more of each function repeated where it is called, take twice as long and run no quicker.
+        return compile_ir(made.text, passes=1, inlining=50)
 
 
 def check_sources(name: str, needed: frozenset[str], given: tuple[str, ...]) -> None:

@@ -15,8 +15,7 @@ integer field Python's own integers are assigned, `int(a[i])` for an element of 
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from math import prod
 from operator import attrgetter
@@ -26,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.codegen.restricted.types import INT, REAL, ArrayType, RecordsType, RecordType, Type, type_of
+from draisine.records import dataclass
 
 if TYPE_CHECKING:
     from _ctypes import _PyCStructType as _StructureType
@@ -49,23 +49,73 @@ class Field:
         return tuple(f"_{self.name}_{k}" for k in range(len(self.type.parts)))
 
 
+def _array_setter(field: Field) -> Callable[[Record, NDArray[Any]], None]:
+    kept, hidden, kind = f"_{field.name}", field.hidden, field.type
+
+    def set_array(record: Record, array: NDArray[Any]) -> None:
+        assert isinstance(kind, ArrayType)
+        if array.dtype != kind.dtype or array.ndim != kind.ndim or not array.flags.c_contiguous:
+            raise TypeError(
+                f"record {type(record).__name__}: field {field.name!r} is an {kind} by rows without gaps, not one of "
+                f"{array.dtype} with {array.ndim} axes{'' if array.flags.c_contiguous else ' and gaps'}"
+            )
+        setattr(record, kept, array)
+        # `array.ctypes.data` builds an object on the way
+        for name, value in zip(hidden, (array.__array_interface__["data"][0], *array.shape), strict=True):
+            setattr(record, name, value)
+
+    return set_array
+
+
+def _record_setter(field: Field) -> Callable[[Record, Record], None]:
+    kept, where = f"_{field.name}", field.hidden[0]
+
+    def set_record(record: Record, other: Record) -> None:
+        setattr(record, kept, other)
+        setattr(record, where, other.address)
+
+    return set_record
+
+
+def _records_setter(field: Field) -> Callable[[Record, list[Record]], None]:
+    kept, (where, count) = f"_{field.name}", field.hidden
+
+    def set_records(record: Record, others: list[Record]) -> None:
+        table = np.array([other.address for other in others], dtype=np.int64)
+        setattr(record, kept, others)
+        setattr(record, f"{kept}_table", table)
+        setattr(record, where, table.__array_interface__["data"][0])
+        setattr(record, count, len(others))
+
+    return set_records
+
+
+_SETTERS: dict[type[Type], Callable[[Field], Callable[[Any, Any], None]]] = {
+    ArrayType: _array_setter,
+    RecordType: _record_setter,
+    RecordsType: _records_setter,
+}
+
+
 class _RecordType(_StructureType):
     def __new__(cls, name: str, bases: tuple[type, ...], namespace: dict[str, Any]) -> Any:
         fields, parts, begin = {}, [], 0
+        known: dict[str, Any] = {}
         for field_name, annotation in namespace.get("__annotations__", {}).items():
             if annotation.startswith("ClassVar"):
                 continue
-            meaning = type_of(annotation, namespace["__module__"])
+            if annotation not in known:
+                known[annotation] = type_of(annotation, namespace["__module__"])
+            meaning = known[annotation]
             if meaning not in _NUMBERS and not isinstance(meaning, ArrayType | RecordType | RecordsType):
                 raise TypeError(f"record {name}: field {field_name!r} cannot be {annotation}")
-            assert isinstance(meaning, Type)
             field = Field(field_name, meaning, begin)
             fields[field_name], begin = field, begin + len(meaning.parts)
             if meaning in _NUMBERS:
                 parts.append((field_name, _NUMBERS[meaning]))
             else:
                 parts += [(hidden, ctypes.c_int64) for hidden in field.hidden]
-                namespace[field_name] = property(attrgetter(f"_{field_name}"), _setter(field))
+                namespace[field_name] = property(attrgetter(f"_{field_name}"), _SETTERS[type(meaning)](field))
         return super().__new__(cls, name, bases, {**namespace, "_fields_": parts, "__fields__": fields})
 
 
@@ -143,33 +193,3 @@ def _plan(record: type[Record], shapes: tuple[tuple[str, tuple[int, ...]], ...])
         numbers += [8 * begin, *shape]
         begin = end
     return _Plan(begin, np.array(parts, dtype=np.intp), np.array(numbers), np.array(pointers, dtype=np.intp), arrays)
-
-
-def _setter(field: Field) -> Any:
-    kept, hidden, kind = f"_{field.name}", field.hidden, field.type
-    where = hidden[0]
-
-    def set_array(record: Record, array: NDArray[Any]) -> None:
-        assert isinstance(kind, ArrayType)
-        if array.dtype != kind.dtype or array.ndim != kind.ndim or not array.flags.c_contiguous:
-            raise TypeError(
-                f"record {type(record).__name__}: field {field.name!r} is an {kind} by rows without gaps, not one of "
-                f"{array.dtype} with {array.ndim} axes{'' if array.flags.c_contiguous else ' and gaps'}"
-            )
-        setattr(record, kept, array)
-        # `array.ctypes.data` builds an object on the way
-        for name, value in zip(hidden, (array.__array_interface__["data"][0], *array.shape), strict=True):
-            setattr(record, name, value)
-
-    def set_record(record: Record, other: Record) -> None:
-        setattr(record, kept, other)
-        setattr(record, where, other.address)
-
-    def set_records(record: Record, others: list[Record]) -> None:
-        table = np.array([other.address for other in others], dtype=np.int64)
-        setattr(record, kept, others)
-        setattr(record, f"{kept}_table", table)
-        setattr(record, where, table.__array_interface__["data"][0])
-        setattr(record, hidden[1], len(others))
-
-    return {ArrayType: set_array, RecordType: set_record, RecordsType: set_records}[type(kind)]

@@ -7,11 +7,12 @@ lie in memory by rows, without gaps.
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
 from typing import Annotated, Any, TypeVar, get_args, get_origin
 
 import numpy as np
 from numpy.typing import NDArray
+
+from draisine.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -39,7 +39,7 @@ def stored_code(entry: Callable[[int], int], *modules: ModuleType) -> AddressCod
 
         logging.getLogger("draisine").info("compiling %s: once on this machine …", entry.__name__)
         _teach_addresses()
-        return compile_ir(translate({SYMBOL: (entry, parameter_types(entry))}).text, passes=3)
+        return compile_ir(translate({SYMBOL: (entry, parameter_types(entry))}).text, passes=1, inlining=50)
 
     loaded = load_object(cached_object(key, made), SYMBOL)
     return AddressCode(ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64)(loaded.address), loaded)

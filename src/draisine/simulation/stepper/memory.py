@@ -225,19 +225,24 @@ class Memory:
         s.keep_steps = int(samples is None)
         wanted = np.zeros(0) if samples is None else samples
         s.samples = len(wanted)
+        s.step_room, s.event_room = 1024, 16 * layout.GRID * max(1, e)
+        kept = s.step_room * s.keep_steps
         # One row more than wanted, for the last state of a run that ends early. Pages are given by the system when they
         # are first written, so a run that ends early costs no more than it uses.
-        s.sample_time = np.append(wanted, 0.0)
-        s.sample_x = np.zeros((len(wanted) + 1, n))
-        s.sample_u = np.zeros((len(wanted) + 1, m))
-        s.step_room = 1024
-        s.step_time = np.zeros(1024)
-        s.step_x = np.zeros((1024 * s.keep_steps, n))
-        s.step_u = np.zeros((1024 * s.keep_steps, m))
-        s.event_room = 16 * layout.GRID * max(1, e)
-        s.event_time = np.zeros(s.event_room)
-        s.event_x = np.zeros((s.event_room, n))
-        s.event_index = np.zeros(s.event_room, dtype=np.int64)
+        s.room(
+            {
+                "sample_time": (s.samples + 1,),
+                "sample_x": (s.samples + 1, n),
+                "sample_u": (s.samples + 1, m),
+                "step_time": (s.step_room,),
+                "step_x": (kept, n),
+                "step_u": (kept, m),
+                "event_time": (s.event_room,),
+                "event_x": (s.event_room, n),
+                "event_index": (s.event_room,),
+            }
+        )
+        s.sample_time[:-1] = wanted
 
 
 def implicit_shapes(form: CompiledForm, scheme: Scheme | ImplicitScheme, width: int) -> dict[str, tuple[int, ...]]:
