@@ -139,7 +139,7 @@ def machine(draisine: str, peers: bool) -> dict[str, str]:
         "python": platform.python_version(),
         "draisine": draisine,
     }
-    for name in ("numpy", "scipy", "numba", "llvmlite", *(PEERS if peers else ())):
+    for name in ("numpy", "scipy", "llvmlite", *(PEERS if peers else ())):
         try:
             facts[name] = version(name)
         except PackageNotFoundError:

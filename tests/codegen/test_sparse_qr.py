@@ -1,4 +1,4 @@
-"""Sparse QR of a fixed pattern: against NumPy, in Python, in Numba and as machine code, real and complex."""
+"""Sparse QR of a fixed pattern: against NumPy, in Python and as machine code, real and complex."""
 
 from __future__ import annotations
 
@@ -9,10 +9,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from kernels.compiling import compiled
 
+from draisine.codegen.jit import elimination, sparse_qr
 from draisine.codegen.jit.solvers import solvers
-from draisine.numerics import elimination, sparse_qr
-from draisine.numerics.sparse_qr import analyse
+from draisine.codegen.jit.sparse_qr import analyse
+from draisine.codegen.restricted.types import ArrayType
 
 
 def random_matrix(rng: np.random.Generator, n: int, per_column: float, kind: type = float) -> np.ndarray:
@@ -137,20 +139,15 @@ def test_dense_elimination_in_python_and_as_machine_code(n):
 
 
 @pytest.mark.parametrize("kind", [float, complex])
-def test_numba_compiles_it(kind):
-    """The stepping loop uses these functions for the matrices of implicit methods."""
-    numba = pytest.importorskip("numba")
-    from numba.extending import register_jitable
-
-    for function in sparse_qr.NUMERIC[:2]:
-        register_jitable(error_model="numpy")(function)
-    factorise, solve = (numba.njit(error_model="numpy")(f) for f in sparse_qr.NUMERIC[2:])
+def test_the_stepping_loop_compiles_it(kind):
+    """Implicit methods use these functions with lengths and 64-bit integers, for real and complex matrices."""
     rng = np.random.default_rng(7)
     matrix = random_matrix(rng, 40, 3.0, kind)
     side = rng.normal(size=40).astype(kind)
     rows, columns, values = places(matrix)
     plan = analyse(rows, columns, 40)
     factors, work, x = np.zeros(plan.factors, kind), np.zeros(plan.work, kind), side.copy()
-    factorise(plan.index, values, factors, work)
-    solve(plan.index, factors, x, work)
+    types = {"AnyIntegers": ArrayType.of("int"), "Numbers": ArrayType.of(kind.__name__)}
+    compiled(sparse_qr.factorise, types)(plan.index, values, factors, work)
+    compiled(sparse_qr.solve, types)(plan.index, factors, x, work)
     assert x == pytest.approx(plan.solve(values, side), rel=1e-13 * np.linalg.cond(matrix))

@@ -16,7 +16,6 @@ from draisine.optimal.adjoint.functional import Functional
 from draisine.optimal.problem_symbols import equations_of, posed
 from draisine.program.variational import Direction
 from draisine.simulation.sensitivity import integrate_varied
-from draisine.simulation.stepper import native
 
 EXACT = dr.DOP853(rtol=1e-13, atol=1e-14)
 TORQUES = {"steer_torque": np.array([-0.8, 0.3, 0.9, -0.4]), "pedal_torque": np.array([5.0, -3.0, 2.0, 8.0])}
@@ -322,9 +321,6 @@ def test_the_sweep_runs_in_the_interpreter_too(bike, monkeypatch):
     compiled = functional.slopes(motion, 1.0, controls, poser.p, np.zeros(0))
     runner = functional._runner
     monkeypatch.setattr(runner, "_run", sweep.sweep)
-    for name in ("reals_at", "matrix_at", "integers_at", "call_kernel"):  # ctypes wants Python's own integers
-        plain = getattr(native, name)
-        monkeypatch.setattr(sweep, name, lambda *numbers, plain=plain: plain(*map(int, numbers)))
     again = functional.run(1.0, controls, poser.p)
     interpreted = functional.slopes(again, 1.0, controls, poser.p, np.zeros(0))
     assert again.cost == pytest.approx(motion.cost, rel=1e-14)

@@ -123,20 +123,20 @@ def test_bouncing_by_restarts_of_a_dae() -> None:
 def test_resumed_step_by_step_is_the_same_to_the_last_bit(make: object, method: object) -> None:
     equations = make()  # type: ignore[operator]
     kernels = prepare(equations).compiled(()).kernels(implicit=True)
-    advance = stepping_loop(implicit=True).function
+    advance = stepping_loop(implicit=True)
     ends = []
     for budget in (10**9, 1):
         nothing = np.zeros(0)
         memory = Memory(kernels, method, start_of(equations), nothing, nothing, (0.0, 1.0), np.linspace(0, 1, 31))  # type: ignore[arg-type]
         reason = layout.PAUSED
         while reason == layout.PAUSED:
-            memory.block.budget = budget
-            reason = advance(memory.address)
+            memory.stepper.budget = budget
+            reason = advance(memory.stepper)
         assert reason == layout.REACHED
         ends.append(memory)
-    assert np.array_equal(ends[0].arrays["sample_x_at"], ends[1].arrays["sample_x_at"])
-    assert np.array_equal(ends[0].arrays["step_time_at"], ends[1].arrays["step_time_at"])
-    assert ends[0].block.evaluations == ends[1].block.evaluations
+    assert np.array_equal(ends[0].stepper.sample_x, ends[1].stepper.sample_x)
+    assert np.array_equal(ends[0].stepper.step_time, ends[1].stepper.step_time)
+    assert ends[0].stepper.evaluations == ends[1].stepper.evaluations
 
 
 def test_interruption_keeps_what_was_computed() -> None:

@@ -35,8 +35,8 @@ def memory_of(method: object, samples: np.ndarray | None, choices: object) -> Me
 
 def drive(memory: Memory, budget: int, advance: object) -> int:
     while True:
-        memory.block.budget = budget
-        reason = advance(memory.address)  # type: ignore[operator]
+        memory.stepper.budget = budget
+        reason = advance(memory.stepper)  # type: ignore[operator]
         if reason == layout.FULL:
             memory.grow()
         elif reason != layout.PAUSED:
@@ -49,12 +49,12 @@ def test_resumed_step_by_step_is_the_same_to_the_last_bit(method: object, sample
     choices = prepare(kepler())
     samples = np.linspace(0.0, 3.0, 37) if sampled else None
     whole, parts = memory_of(method, samples, choices), memory_of(method, samples, choices)
-    advance = stepping_loop(method.implicit).function  # type: ignore[attr-defined]
+    advance = stepping_loop(method.implicit)  # type: ignore[attr-defined]
     assert drive(whole, 10**9, advance) == drive(parts, 1, advance) == layout.REACHED
     assert np.array_equal(whole.state, parts.state)
-    for name in ("sample_x_at", "step_time_at", "step_x_at"):
-        assert np.array_equal(whole.arrays[name], parts.arrays[name])
-    assert whole.block.evaluations == parts.block.evaluations
+    for name in ("sample_x", "step_time", "step_x"):
+        assert np.array_equal(getattr(whole.stepper, name), getattr(parts.stepper, name))
+    assert whole.stepper.evaluations == parts.stepper.evaluations
 
 
 @pytest.mark.parametrize(
@@ -65,10 +65,10 @@ def test_interpreted_loop_equals_the_compiled_one(method: object) -> None:
     """The loop is plain Python; run as such it gives the same numbers. (Its powers come from another library, hence the ulps.)"""
     choices, samples = prepare(kepler()), np.linspace(0.0, 3.0, 7)
     compiled, interpreted = memory_of(method, samples, choices), memory_of(method, samples, choices)
-    advance = stepping_loop(method.implicit).function  # type: ignore[attr-defined]
+    advance = stepping_loop(method.implicit)  # type: ignore[attr-defined]
     assert drive(compiled, 10**9, advance) == drive(interpreted, 10**9, loop.advance)
-    assert interpreted.arrays["sample_x_at"] == pytest.approx(compiled.arrays["sample_x_at"], abs=1e-12)
-    assert interpreted.block.evaluations == compiled.block.evaluations
+    assert interpreted.stepper.sample_x == pytest.approx(compiled.stepper.sample_x, abs=1e-12)
+    assert interpreted.stepper.evaluations == compiled.stepper.evaluations
 
 
 def test_buffers_grow_as_needed() -> None:

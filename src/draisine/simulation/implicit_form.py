@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.codegen.jit.kernel import Kernel, compile
-from draisine.numerics.sparse_qr import Plan, analyse
+from draisine.codegen.jit.sparse_qr import Plan, analyse
 from draisine.program.dae_residual import Implicit
 from draisine.program.linear_solve import Solved
 from draisine.program.program import Program

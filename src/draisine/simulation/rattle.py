@@ -8,7 +8,6 @@ all other methods.
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -16,11 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.codegen.jit.kernel import Kernel
+from draisine.codegen.restricted.calls import bound_kernel
 from draisine.simulation.methods.explicit_tableau import Scheme
 from draisine.simulation.methods.sundials import SCHEME
 from draisine.simulation.stepper import layout
+from draisine.simulation.stepper.layout import Stepper
 from draisine.simulation.stepper.memory import Memory
-from draisine.simulation.stepper.native import KERNEL
 
 Reals = NDArray[np.float64]
 
@@ -59,41 +59,43 @@ class RATTLE:
 
 
 class RattleStepper:
-    """Advances a run like the stepping loop: call it with the address of the block."""
+    """Advances a run like the stepping loop: call it with the stepper."""
 
-    def __init__(self, method: RATTLE, memory: Memory, loop: Callable[[int], int]) -> None:
+    def __init__(self, method: RATTLE, memory: Memory, loop: Callable[[Stepper], int]) -> None:
         self._memory, self._loop = memory, loop
         self._pending = False  # a step was made and not yet taken
         z, q, v, _, _ = (slot.size for slot in method.drift.inputs)
         self._given = [np.zeros(size) for size in (z, q, v, 1, len(memory.parameters))]
         self._given[4][:] = memory.parameters
         self._end = np.zeros(q), np.zeros(v)
-        self._rates = np.zeros((2, memory.block.states))
+        self._rates = np.zeros((2, memory.stepper.states))
         self._known = -1  # the step at whose end the rate is known
         self._solution = np.zeros(z)
-        self._drift = _bound(method.drift, self._given, [self._solution])
-        self._kick = _bound(method.kick, self._given, self._end)
+        self._drift = bound_kernel(method.drift.address, self._given, [self._solution])
+        self._kick = bound_kernel(method.kick.address, self._given, self._end)
+        s = memory.stepper
+        given = (s.time, s.point, s.u, s.parameters)
+        self._derivatives = [bound_kernel(s.dynamics, given, [rate]) for rate in self._rates]
 
-    def __call__(self, address: int) -> int:
-        block = self._memory.block
-        budget = int(block.budget)
-        if block.phase != layout.RUNNING:
-            block.budget = 0
-            reason = self._loop(address)
+    def __call__(self, stepper: Stepper) -> int:
+        budget = int(stepper.budget)
+        if stepper.phase != layout.RUNNING:
+            stepper.budget = 0
+            reason = self._loop(stepper)
             if reason != layout.PAUSED:
                 return reason
             z, n = self._given[0], len(self._given[2])
             z[:] = 0.0
             z[:n] = z[n : 2 * n] = self._memory.state[n : 2 * n]
             self._pending, self._known = False, -1
-        block.budget = 1
+        stepper.budget = 1
         for _ in range(budget):
-            if block.t == block.end:
+            if stepper.t == stepper.end:
                 return layout.REACHED
             if not self._pending and not self._step():
-                block.bad_time, block.trouble = block.t, layout.DIVERGED
+                stepper.bad_time, stepper.trouble = stepper.t, layout.DIVERGED
                 return layout.UNSOLVED
-            reason = self._loop(address)
+            reason = self._loop(stepper)
             self._pending = reason == layout.FULL
             if reason not in (layout.PAUSED, layout.REACHED):
                 return int(reason)
@@ -101,64 +103,49 @@ class RattleStepper:
 
     def _step(self) -> bool:
         """One step, put where the loop looks for it; False if its equations have no solution."""
-        block, arrays, state = self._memory.block, self._memory.arrays, self._memory.state
+        stepper, state = self._memory.stepper, self._memory.state
         _, q, v, h, _ = self._given
         n = len(q)
-        q[:], v[:], h[0] = state[:n], state[n : 2 * n], block.h
+        q[:], v[:], h[0] = state[:n], state[n : 2 * n], stepper.h
         self._drift()
         self._given[0][:] = self._solution
         self._kick()
-        block.evaluations += 1
-        new = arrays["new_at"]
-        new[: block.states] = state  # further states stay as they are
+        stepper.evaluations += 1
+        new = stepper.new
+        new[: stepper.states] = state  # further states stay as they are
         new[:n], new[n : 2 * n] = self._end
-        if not np.isfinite(new[: block.states]).all():
+        if not np.isfinite(new[: stepper.states]).all():
             return False
-        block.index += 1
-        last = block.index >= block.planned
-        block.given_time = block.end if last else block.origin + block.index * block.h
-        if block.events or self._samples_before(block.given_time):
+        stepper.index += 1
+        last = stepper.index >= stepper.planned
+        stepper.given_time = stepper.end if last else stepper.origin + stepper.index * stepper.h
+        if stepper.events or self._samples_before(stepper.given_time):
             self._interpolate()
         return True
 
     def _interpolate(self) -> None:
         """The cubic polynomial through states and rates."""
-        block, arrays = self._memory.block, self._memory.arrays
-        x, new, f, count = self._memory.state, arrays["new_at"], arrays["dense_at"], block.states
-        if self._known == block.index - 1:
+        stepper = self._memory.stepper
+        x, new, f, count = self._memory.state, stepper.new, stepper.dense, stepper.states
+        if self._known == stepper.index - 1:
             self._rates[0] = self._rates[1]
         else:
-            self._rate(block.t, x, 0)
-        self._rate(block.given_time, new[:count], 1)
-        self._known = int(block.index)
-        rise, first, second = new[:count] - x, block.h * self._rates[0], block.h * self._rates[1]
+            self._rate(stepper.t, x, 0)
+        self._rate(stepper.given_time, new[:count], 1)
+        self._known = int(stepper.index)
+        rise, first, second = new[:count] - x, stepper.h * self._rates[0], stepper.h * self._rates[1]
         f[:, :count] = 0.0
         f[0, :count], f[1, :count], f[2, :count] = rise, first - rise, 2.0 * rise - first - second
 
     def _rate(self, t: float, x: Reals, row: int) -> None:
-        arrays = self._memory.arrays
-        arrays["time_at"][0], arrays["point_at"][: len(x)] = t, x
-        arrays["results"][0] = self._rates[row].ctypes.data
-        KERNEL(self._memory.block.dynamics)(int(arrays["arguments"].ctypes.data), int(arrays["results"].ctypes.data))
-        self._memory.block.evaluations += 1
+        stepper = self._memory.stepper
+        stepper.time[0], stepper.point[: len(x)] = t, x
+        self._derivatives[row]()
+        stepper.evaluations += 1
 
     def _samples_before(self, time: float) -> bool:
-        block = self._memory.block
-        if block.sampled >= block.samples:
+        stepper = self._memory.stepper
+        if stepper.sampled >= stepper.samples:
             return False
-        ahead = time - self._memory.arrays["sample_time_at"][block.sampled]
-        return bool(ahead > 0.0 if block.end >= block.t else ahead < 0.0)
-
-
-def _bound(kernel: Kernel, given: list[Reals], taken: list[Reals] | tuple[Reals, ...]) -> Callable[[], None]:
-    """A call of a kernel on arrays that stay where they are."""
-    arguments = (ctypes.c_void_p * len(given))(*[array.ctypes.data for array in given])
-    results = (ctypes.c_void_p * len(taken))(*[array.ctypes.data for array in taken])
-    run, at, to = KERNEL(kernel.address), ctypes.addressof(arguments), ctypes.addressof(results)
-    alive = (kernel, arguments, results)  # what the pointers point to
-
-    def call() -> None:
-        run(at, to)
-        assert alive
-
-    return call
+        ahead = time - stepper.sample_time[stepper.sampled]
+        return bool(ahead > 0.0 if stepper.end >= stepper.t else ahead < 0.0)

@@ -16,6 +16,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from draisine.codegen.restricted.calls import KERNEL
 from draisine.errors import ArgumentError
 from draisine.program.equations import Equations
 from draisine.results.status import Ending, Status
@@ -29,8 +30,8 @@ from draisine.simulation.rattle import RATTLE, RattleStepper
 from draisine.simulation.result import Occurrence, Run, Segment
 from draisine.simulation.sampled_control import Asker, Control, EveryStage, Recorded, Sampled
 from draisine.simulation.stepper import layout
+from draisine.simulation.stepper.layout import Stepper
 from draisine.simulation.stepper.memory import Kernels, Memory
-from draisine.simulation.stepper.native import KERNEL
 from draisine.simulation.stepper.stiffness import MOST_UNKNOWNS, Calm, Changes, fastest_rate
 from draisine.simulation.stepper.stored_loop import stepping_loop
 from draisine.simulation.termination import Situation, describe, moment, undetermined
@@ -142,12 +143,12 @@ class _Driver:
         if isinstance(control, EveryStage):
             self._callback = KERNEL(self._command)
         self._memory = Memory(self._kernels(), self._method, x, inputs, parameters, span, samples, directions, stops)
-        block = self._memory.block
-        block.threshold = choices.root.limits.residual or projection_threshold(self._method)
-        block.projections = choices.root.limits.projections
-        block.limit = choices.root.limits.condition
-        block.budget = FIRST_BUDGET
-        block.suspect = int(watches_stiffness(self._method))
+        stepper = self._memory.stepper
+        stepper.threshold = choices.root.limits.residual or projection_threshold(self._method)
+        stepper.projections = choices.root.limits.projections
+        stepper.limit = choices.root.limits.condition
+        stepper.budget = FIRST_BUDGET
+        stepper.suspect = int(watches_stiffness(self._method))
         self._advance = self._advancer()
         self._told = time.perf_counter()  # when progress was last spoken of
         # Parts of the run: equations and how many samples, steps and events came before them.
@@ -158,9 +159,9 @@ class _Driver:
         address = 0 if self._callback is None else ctypes.cast(self._callback, ctypes.c_void_p).value or 0
         return self._now.kernels(address, self._method.implicit)
 
-    def _advancer(self) -> Callable[[int], int]:
+    def _advancer(self) -> Callable[[Stepper], int]:
         """What makes the steps: the stepping loop, or SUNDIALS with the loop behind it."""
-        loop = stepping_loop(self._method.implicit).function
+        loop = stepping_loop(self._method.implicit)
         if isinstance(self._method, CVODE | IDA):
             from draisine.simulation.stepper.sundials import SundialsStepper
 
@@ -181,7 +182,7 @@ class _Driver:
 
     def _whole(self) -> int:
         """Run to the end, asking a sampled control on the way; return the loop's reason."""
-        block = self._memory.block
+        stepper = self._memory.stepper
         start, until = self._span
         if not isinstance(self._control, Sampled):
             return self._up_to(until)
@@ -190,7 +191,7 @@ class _Driver:
             if not self._ask(float(now)):
                 return layout.ABORTED
             if now != start:
-                block.phase = layout.CHANGED
+                stepper.phase = layout.CHANGED
             reason = self._up_to(float(then))
             if reason != layout.REACHED:
                 return reason
@@ -198,15 +199,15 @@ class _Driver:
 
     def _up_to(self, end: float) -> int:
         """Call the loop until the end or until something stops it."""
-        memory, block = self._memory, self._memory.block
-        block.end = end
+        memory, stepper = self._memory, self._memory.stepper
+        stepper.end = end
         while True:
-            began, before = time.perf_counter(), block.accepted + block.rejected
-            if block.phase != layout.RUNNING:
+            began, before = time.perf_counter(), stepper.accepted + stepper.rejected
+            if stepper.phase != layout.RUNNING:
                 self._differentiate()
-            reason = self._advance(memory.address)
+            reason = self._advance(stepper)
             now = time.perf_counter()
-            self._pace(block.accepted + block.rejected - before, now - began)
+            self._pace(stepper.accepted + stepper.rejected - before, now - began)
             if self._progress is not None and now - self._told >= CHUNK:
                 self._told = now
                 self._progress(self._fraction())
@@ -219,7 +220,7 @@ class _Driver:
                 self._meet_stiffness()
             elif reason == layout.LOOK:
                 self._look_whether_still_stiff()
-            elif reason == layout.UNDETERMINED and block.accepted == 0:
+            elif reason == layout.UNDETERMINED and stepper.accepted == 0:
                 raise undetermined(self._situation())
             elif reason != layout.PAUSED:
                 return reason
@@ -227,11 +228,11 @@ class _Driver:
     def _pace(self, steps: int, elapsed: float) -> None:
         """Fit the number of steps of the next call to the time they take, growing with care."""
         fitting = steps * CHUNK / max(elapsed, 1e-9)
-        self._memory.block.budget = int(max(1.0, min(fitting, 4.0 * max(steps, FIRST_BUDGET))))
+        self._memory.stepper.budget = int(max(1.0, min(fitting, 4.0 * max(steps, FIRST_BUDGET))))
 
     def _fraction(self) -> float:
         start, until = self._span
-        return 1.0 if until == start else float((self._memory.block.t - start) / (until - start))
+        return 1.0 if until == start else float((self._memory.stepper.t - start) / (until - start))
 
     # ------------------------------------------------------------------------------------------------------ control
 
@@ -250,13 +251,13 @@ class _Driver:
 
     def _command(self, arguments: int, results: int) -> None:
         """Set the inputs at a stage. The loop gives and takes them in its own memory, whose arrays are known here."""
-        arrays = self._memory.arrays
+        stepper = self._memory.stepper
         assert self._asker is not None
         try:
-            arrays["command_at"][:] = self._asker(float(arrays["time_at"][0]), arrays["point_at"][: self._memory.block.states])
+            stepper.command[:] = self._asker(float(stepper.time[0]), stepper.point[: stepper.states])
         except BaseException as error:  # an exception cannot pass through compiled code
             self._failure = error
-            self._memory.block.aborted = 1
+            stepper.aborted = 1
 
     def _command_here(self) -> None:
         self._command(0, 0)
@@ -265,13 +266,13 @@ class _Driver:
 
     def _switch(self) -> bool:
         """Take a better choice of velocities, or bear with the present one; False if it is beyond use."""
-        memory, block = self._memory, self._memory.block
-        condition = block.condition if np.isfinite(block.condition) else np.inf
+        memory, stepper = self._memory, self._memory.stepper
+        condition = stepper.condition if np.isfinite(stepper.condition) else np.inf
         choice = self._now.equations.independent
-        best = self._choices.best_other(choice, block.t, memory.state.copy(), memory.inputs, self._parameters)
+        best = self._choices.best_other(choice, stepper.t, memory.state.copy(), memory.inputs, self._parameters)
         if best is None or not best[2] < condition:
-            block.limit = 2.0 * condition
-            self._borne = max(self._borne, (condition, block.t))
+            stepper.limit = 2.0 * condition
+            self._borne = max(self._borne, (condition, stepper.t))
             return condition <= HOPELESS * self._now.equations.limits.condition
         other, state, better = best
         self._now = self._choices.compiled(other)
@@ -280,8 +281,8 @@ class _Driver:
         memory.take(self._kernels(), self._method)
         self._advance = self._advancer()
         memory.state[:] = state
-        block.limit = max(self._now.equations.limits.condition, 2.0 * better)
-        part = (self._now, block.sampled, block.stepped, block.happened)
+        stepper.limit = max(self._now.equations.limits.condition, 2.0 * better)
+        part = (self._now, stepper.sampled, stepper.stepped, stepper.happened)
         if part[1:] == self._parts[-1][1:]:
             self._parts.pop()  # nothing happened with the choice before
         self._parts.append(part)
@@ -289,37 +290,37 @@ class _Driver:
 
     def _meet_stiffness(self) -> None:
         """Stability limits the steps of an explicit method: take the implicit one if that is left to us, else remember it."""
-        block = self._memory.block
-        block.suspect = 0
-        self._stiff_since = float(block.t)
+        stepper = self._memory.stepper
+        stepper.suspect = 0
+        self._stiff_since = float(stepper.t)
         if self._chosen.if_stiff is None:
             return
-        self._changes.limited = float(block.h)
+        self._changes.limited = float(stepper.h)
         if self._changes.legs:
-            self._calm.left(block.accepted)
+            self._calm.left(stepper.accepted)
         self._change_to(self._chosen.if_stiff)
-        block.h *= 0.1  # the error estimate of another method may be less pleased with it
-        block.suspect = int(self._now.form.explicit and self._now.form.form.size <= MOST_UNKNOWNS)
+        stepper.h *= 0.1  # the error estimate of another method may be less pleased with it
+        stepper.suspect = int(self._now.form.explicit and self._now.form.form.size <= MOST_UNKNOWNS)
 
     def _look_whether_still_stiff(self) -> None:
         """Take the explicit method again if stability would not have limited it for a while."""
-        memory, block = self._memory, self._memory.block
-        point = memory.arrays["x_at"][: block.unknowns].copy()
-        rate = fastest_rate(self._now.form, float(block.t), point, memory.inputs, self._parameters)
-        if not self._calm.look(float(block.h), rate):
+        memory, stepper = self._memory, self._memory.stepper
+        point = stepper.x[: stepper.unknowns].copy()
+        rate = fastest_rate(self._now.form, float(stepper.t), point, memory.inputs, self._parameters)
+        if not self._calm.look(float(stepper.h), rate):
             return
-        self._calm.returned(block.accepted)
+        self._calm.returned(stepper.accepted)
         self._change_to(self._chosen.method)
-        block.suspect = 2  # what was stiff may be so again soon
+        stepper.suspect = 2  # what was stiff may be so again soon
 
     def _change_to(self, method: SteppingMethod) -> None:
         """Go on from here with another method."""
-        block = self._memory.block
-        self._changes.add(self._method, float(block.t))
+        stepper = self._memory.stepper
+        self._changes.add(self._method, float(stepper.t))
         self._method = method
         self._account = self._changes.account(method)
         self._memory.take(self._kernels(), method)
-        block.stiff_steps, block.calm_steps = 0, 0
+        stepper.stiff_steps, stepper.calm_steps = 0, 0
         self._advance = self._advancer()
 
     def _differentiate(self) -> None:
@@ -329,10 +330,10 @@ class _Driver:
         array = self._now.derivatives
         if not array.solvable:
             return
-        arrays, block = self._memory.arrays, self._memory.block
-        x, rates = array.solve(float(block.t), self._memory.state.copy(), self._memory.inputs, self._parameters)
+        stepper = self._memory.stepper
+        x, rates = array.solve(float(stepper.t), self._memory.state.copy(), self._memory.inputs, self._parameters)
         self._memory.state[:] = x
-        arrays["k_at"][0, : len(x)] = rates
+        stepper.k[0, : len(x)] = rates
 
     # ------------------------------------------------------------------------------------------------------- result
 
@@ -340,7 +341,7 @@ class _Driver:
         return Situation(self._memory, self._now.equations, self._method, self._span, self._failure)
 
     def _result(self, status: Status, elapsed: float) -> Run:
-        block = self._memory.block
+        stepper = self._memory.stepper
         seconds = {"compile": self._choices.seconds, "integrate": elapsed}
         if self._asker is not None:
             seconds["control"] = self._asker.seconds
@@ -354,14 +355,14 @@ class _Driver:
             segments=self._segments(),
             events=self._occurrences(),
             status=status,
-            final_time=block.t,
+            final_time=stepper.t,
             final_state=self._memory.state.copy(),
-            evaluations=block.evaluations,
-            accepted=block.accepted,
-            rejected=block.rejected,
+            evaluations=stepper.evaluations,
+            accepted=stepper.accepted,
+            rejected=stepper.rejected,
             method=self._account,
-            jacobians=block.jacobians,
-            factorisations=block.factorisations,
+            jacobians=stepper.jacobians,
+            factorisations=stepper.factorisations,
             seconds=seconds,
             failure=self._failure,
         )
@@ -388,35 +389,35 @@ class _Driver:
 
     def _keep_last_state(self) -> None:
         """A run that ended early ends its samples with the state it reached."""
-        block, arrays = self._memory.block, self._memory.arrays
-        k = block.sampled
-        if block.keep_steps or (k > 0 and arrays["sample_time_at"][k - 1] == block.t):
+        stepper = self._memory.stepper
+        k = stepper.sampled
+        if stepper.keep_steps or (k > 0 and stepper.sample_time[k - 1] == stepper.t):
             return
         if isinstance(self._control, EveryStage) and self._failure is None and self._asker is not None:
-            self._memory.inputs[:] = self._asker(block.t, self._memory.state)
-        arrays["sample_time_at"][k] = block.t
-        arrays["sample_x_at"][k] = self._memory.state
-        arrays["sample_u_at"][k] = self._memory.inputs
-        block.sampled = k + 1
+            self._memory.inputs[:] = self._asker(stepper.t, self._memory.state)
+        stepper.sample_time[k] = stepper.t
+        stepper.sample_x[k] = self._memory.state
+        stepper.sample_u[k] = self._memory.inputs
+        stepper.sampled = k + 1
 
     def _segments(self) -> tuple[Segment, ...]:
-        block, arrays = self._memory.block, self._memory.arrays
-        ends = [*self._parts[1:], (self._now, block.sampled, block.stepped, block.happened)]
+        stepper = self._memory.stepper
+        ends = [*self._parts[1:], (self._now, stepper.sampled, stepper.stepped, stepper.happened)]
         made = []
         for (part, sample, step, _), (_, next_sample, next_step, _) in zip(self._parts, ends, strict=True):
-            steps = arrays["step_time_at"][step:next_step]
-            name, rows = ("step", slice(step, next_step)) if block.keep_steps else ("sample", slice(sample, next_sample))
-            times, states, inputs = (arrays[f"{name}_{what}_at"][rows] for what in ("time", "x", "u"))
+            steps = stepper.step_time[step:next_step]
+            name, rows = ("step", slice(step, next_step)) if stepper.keep_steps else ("sample", slice(sample, next_sample))
+            times, states, inputs = (getattr(stepper, f"{name}_{what}")[rows] for what in ("time", "x", "u"))
             made.append(Segment(part.equations, times, states, inputs, steps))
         return tuple(made)
 
     def _occurrences(self) -> tuple[Occurrence, ...]:
-        block, arrays = self._memory.block, self._memory.arrays
+        stepper = self._memory.stepper
         starts = [happened for _, _, _, happened in self._parts]
         names = [e.name for e in self._choices.root.event_list]
         made = []
-        for j in range(block.happened):
+        for j in range(stepper.happened):
             segment = int(np.searchsorted(starts, j, side="right")) - 1
-            index, moment = int(arrays["event_index_at"][j]), float(arrays["event_time_at"][j])
-            made.append(Occurrence(names[index], moment, arrays["event_x_at"][j].copy(), segment))
+            index, moment = int(stepper.event_index[j]), float(stepper.event_time[j])
+            made.append(Occurrence(names[index], moment, stepper.event_x[j].copy(), segment))
         return tuple(made)

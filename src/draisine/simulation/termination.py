@@ -27,12 +27,12 @@ class Situation(NamedTuple):
 
     @property
     def now(self) -> str:
-        return moment(float(self.memory.block.t))
+        return moment(float(self.memory.stepper.t))
 
     @property
     def culprit(self) -> str:
         names = [q.name for q in self.equations.states]
-        place = int(self.memory.block.culprit)
+        place = int(self.memory.stepper.culprit)
         return names[place] if place < len(names) else "the accelerations"  # unknowns that only the equations know
 
 
@@ -64,12 +64,12 @@ def _finished(s: Situation) -> Status:
 
 
 def _event(s: Situation) -> Status:
-    event = s.equations.event_list[int(s.memory.block.happening)]
+    event = s.equations.event_list[int(s.memory.stepper.happening)]
     return Status(Ending.EVENT, f"{event.name}: {event.about or event.expression} at {s.now}")
 
 
 def _singular(s: Situation) -> Status:
-    condition = float(s.memory.block.condition)
+    condition = float(s.memory.stepper.condition)
     size = f"{condition:.2g}" if np.isfinite(condition) else "infinite"
     others = "no other choice is better there" if s.equations.alternates else "there is no other choice to switch to"
     return Status(
@@ -84,20 +84,20 @@ def _cause(s: Situation) -> str:
     if s.equations.causes is None:
         return f"the independent velocities ({', '.join(s.equations.independent)}) lose their meaning"
     program = s.equations.causes
-    (values,) = program([s.memory.block.t], s.memory.state, s.memory.inputs, s.memory.parameters)
+    (values,) = program([s.memory.stepper.t], s.memory.state, s.memory.inputs, s.memory.parameters)
     return program.output("value").labels[int(np.argmax(np.nan_to_num(values, nan=np.inf)))]
 
 
 def _not_finite(s: Situation) -> Status:
-    block = s.memory.block
-    what = {0: f"the derivative of {s.culprit}", 1: s.culprit, 2: _equation(s)}[int(block.culprit_is_state)]
-    if block.accepted == 0:
+    stepper = s.memory.stepper
+    what = {0: f"the derivative of {s.culprit}", 1: s.culprit, 2: _equation(s)}[int(stepper.culprit_is_state)]
+    if stepper.accepted == 0:
         advice = "look for a division by zero or the root of a negative number at the start, or a parameter that makes one"
     elif s.method.adaptive:
         advice = "shorter steps did not help: the equations have a pole or leave the domain of a root, logarithm or table there"
     else:
         advice = f"the fixed step of {s.method.__class__.__name__} may be too long here; try a tenth of it, or DOP853"
-    return Status(Ending.NOT_FINITE, f"{what} is not a finite number at {moment(float(block.bad_time))}; {advice}")
+    return Status(Ending.NOT_FINITE, f"{what} is not a finite number at {moment(float(stepper.bad_time))}; {advice}")
 
 
 def _too_small(s: Situation) -> Status:
@@ -110,7 +110,7 @@ def _too_small(s: Situation) -> Status:
 
 def _equation(s: Situation) -> str:
     """The equation that is to blame, by its name if it has one."""
-    place = int(s.memory.block.culprit)
+    place = int(s.memory.stepper.culprit)
     if not isinstance(s.equations.dynamics, Implicit):
         return f"the derivative of {s.culprit}"
     labels = s.equations.dynamics.residual.output("residual").labels
@@ -119,8 +119,8 @@ def _equation(s: Situation) -> str:
 
 def _unsolved(s: Situation) -> Status:
     """Newton's iteration failed, whatever the step."""
-    block, name = s.memory.block, type(s.method).__name__
-    if block.trouble == layout.SINGULAR_MATRIX:
+    stepper, name = s.memory.stepper, type(s.method).__name__
+    if stepper.trouble == layout.SINGULAR_MATRIX:
         what = "the equations of a step are singular"
         cure = "an unknown that nothing determines, a redundant constraint, or an index above what is declared would do that"
     else:
@@ -142,7 +142,7 @@ def undetermined(s: Situation) -> ModelError:
 
 
 def _undetermined(s: Situation) -> str:
-    place = int(s.memory.block.culprit)
+    place = int(s.memory.stepper.culprit)
     rate = implicit_form(s.equations.dynamics).differential[place]
     what = f"the rate of {s.culprit}" if rate else s.culprit
     return f"{s.equations.name}: {what} does not follow from the equations as they stand"

@@ -38,8 +38,12 @@ class LoadedObject:
         return int(self.linked[symbol])
 
 
-def compile_ir(text: str, optimisation: int = 2) -> bytes:
-    """Object code for this CPU from the text of an LLVM module; no passes run before instruction selection."""
+def compile_ir(text: str, optimisation: int = 2, passes: int = 0, inlining: int = 225) -> bytes:
+    """Object code for this CPU from the text of an LLVM module.
+
+    Loops need LLVM's passes, of level `passes`, before instruction selection; straight lines do not. `inlining` is the largest
+    cost at which a function called from several places is repeated there.
+    """
     machine = _machine(optimisation)
     try:
         module = llvm.parse_assembly(text)
@@ -48,17 +52,13 @@ def compile_ir(text: str, optimisation: int = 2) -> bytes:
         module.verify()
     except RuntimeError as error:
         raise CompilationError(f"LLVM does not accept the generated code: {str(error).strip()}") from error
+    if passes:
+        options = llvm.create_pipeline_tuning_options(speed_level=passes)
+        options.loop_unrolling = options.loop_interleaving = False  # twice the code and no quicker
+        options.inlining_threshold = inlining
+        builder = llvm.create_pass_builder(machine, options)
+        builder.getModulePassManager().run(module, builder)
     return bytes(machine.emit_object(module))
-
-
-def optimised(text: str, level: int = 2) -> str:
-    """A module after LLVM's passes, which loops need; straight lines do not."""
-    module = llvm.parse_assembly(text)
-    options = llvm.create_pipeline_tuning_options(speed_level=level)
-    options.loop_unrolling = options.loop_interleaving = False  # twice the code and no quicker
-    builder = llvm.create_pass_builder(_machine(level), options)
-    builder.getModulePassManager().run(module, builder)
-    return str(module)
 
 
 def load_object(data: bytes, symbol: str, *others: str, using: Mapping[str, int] | None = None) -> LoadedObject:

@@ -16,8 +16,8 @@ from draisine.codegen.jit.emitter import number
 from draisine.codegen.jit.linear_solve_stages import Parts, parts_of_solved
 from draisine.codegen.jit.llvm import SYMBOL, entry_points, functions_of
 from draisine.codegen.jit.solvers import PREFIX
+from draisine.codegen.jit.sparse_qr import analyse
 from draisine.codegen.passes import ALL, Passes
-from draisine.numerics.sparse_qr import analyse
 from draisine.program.linear_solve import ROUNDS, SETTLED, Solved
 
 _ON_STACK = 4096  # numbers; threads may have half a megabyte of stack

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import hashlib
 from functools import cache
-from pathlib import Path
 
 from draisine.codegen.cache import cached_object, host_key
-from draisine.codegen.jit.engine import LoadedObject, load_object
+from draisine.codegen.jit.engine import LoadedObject, compile_ir, load_object
+from draisine.codegen.restricted.entry import check_sources, digest
 
 PREFIX = "draisine_"
-_NAMES = tuple(PREFIX + name for name in ("decompose", "substitute", "spread", "fill", "settle", "factorise", "solve"))
+_ELIMINATION, _SPARSE = ("decompose", "substitute", "spread", "fill", "settle"), ("factorise", "solve")
+_NAMES = tuple(PREFIX + name for name in (*_ELIMINATION, *_SPARSE))
+_SOURCES = ("draisine.codegen.jit.elimination", "draisine.codegen.jit.sparse_qr", "draisine.codegen.jit.solvers")
 
 
 def solvers() -> dict[str, int]:
@@ -21,13 +22,20 @@ def solvers() -> dict[str, int]:
 
 @cache
 def _loaded() -> LoadedObject:
-    sources = [Path(__file__).with_name(f"{stem}.py") for stem in ("loops", "elimination", "sparse_qr", "solvers")]
-    sha = hashlib.sha256(b"".join(source.read_bytes() for source in sources))
-    return load_object(cached_object(f"solvers; {sha.hexdigest()}; {host_key()}", _compiled), *_NAMES)
+    return load_object(cached_object(f"solvers; {digest(_SOURCES)}; {host_key()}", _compiled), *_NAMES)
 
 
 def _compiled() -> bytes:
-    from draisine.codegen.jit.loops import loops_code
-    from draisine.numerics import elimination, sparse_qr
+    """Functions of numbers and of pointers to doubles and 32-bit integers."""
+    from draisine.codegen.jit import elimination, sparse_qr
+    from draisine.codegen.restricted.translate import parameter_types, translate
+    from draisine.codegen.restricted.types import ArrayType
+    from draisine.codegen.restricted.unit import Options
 
-    return loops_code(*elimination.NUMERIC, *sparse_qr.NUMERIC, prefix=PREFIX)
+    functions = {name: getattr(elimination, name) for name in _ELIMINATION} | {name: getattr(sparse_qr, name) for name in _SPARSE}
+    bare = {"Vector": "float", "Numbers": "float", "AnyIntegers": "int32"}
+    kinds = {name: ArrayType.of(element, bare=True) for name, element in bare.items()}
+    entries = {PREFIX + name: (function, parameter_types(function, kinds)) for name, function in functions.items()}
+    made = translate(entries, Options(contract=True, distinct=True))
+    check_sources("the solvers", made.modules, _SOURCES)
+    return compile_ir(made.text, passes=2)

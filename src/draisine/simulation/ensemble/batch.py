@@ -1,154 +1,139 @@
 """Many runs in one call of compiled code: every lane begins from the same settings and leaves its samples, events and end.
 
-Compiled by Numba as it stands, with the stepping loop inside it (`stepping`), and run in the interpreter as well. A lane that
-asks for something rare (another choice of velocities, another method) is left with its reason, and with what is needed to go on.
+Restricted Python with the stepping loop inside it; `stepping` compiles it. A lane that asks for something rare (another choice of
+velocities, another method) is left with its reason, and with what is needed to go on.
 """
 
 from __future__ import annotations
 
+from draisine.codegen.restricted.record import Record, restore
+from draisine.codegen.restricted.types import Cube, IntegerMatrix, Integers, Matrix, Vector
 from draisine.simulation.stepper.explicit_rk import copy
-from draisine.simulation.stepper.layout import CHANGED, FULL, PAUSED, RUNNING, STIFF
-from draisine.simulation.stepper.loop import go_on
-from draisine.simulation.stepper.native import integers_at, plain_block_at, reals_at
-
-# Entries of the table that tells where everything is.
-(
-    BLOCK,  # the block that the loop works on
-    SETTINGS,  # the block as every lane begins with it
-    WORDS,  # length of a block
-    PARAMETERS,  # where the kernels read them
-    PARAMETER_COUNT,
-    LANES,
-    WANTED,  # (lanes) whether to leave it out, begin it, or go on with it
-    START_X,  # (lanes, n)
-    START_U,  # (lanes, m)
-    START_P,  # (lanes, p)
-    STATES,  # (lanes, samples + 1, n) at the samples; the last row has the state at the end
-    SAMPLED,  # (lanes) how many samples were reached
-    REASON,  # (lanes) of `layout`
-    HAPPENING,  # (lanes) the event that stopped it, or −1
-    FIRST,  # (lanes, e) when an event first happened, or NaN
-    COUNT,  # (lanes, e) how often
-    ENDED,  # (lanes) the time reached
-    ACCEPTED,  # (lanes)
-    REJECTED,  # (lanes)
-    EVALUATIONS,  # (lanes)
-    CONDITION,  # (lanes) of the choice of velocities
-    REALS,  # (lanes, 4) where a lane stands: time, step, limit of the condition, last error
-    COUNTERS,  # (lanes, 4) phase, and what the watch for stiffness has seen
-    SIGNS,  # (lanes, e) of the events
-    BEARS_STIFFNESS,  # 1: go on where an explicit method finds the equations stiff
-    STOP,  # address of a word that is not 0 when the work is to be left
-    ENTRIES,
-) = range(27)
+from draisine.simulation.stepper.layout import CHANGED, FULL, PAUSED, RUNNING, STIFF, Stepper
+from draisine.simulation.stepper.loop import advance
 
 UNFINISHED = -1  # reason of a lane that was not run
 LEFT_OUT, BEGINS, GOES_ON = 0, 1, 2
 
 
-def advance_lanes(address: int) -> int:
+class Batch(Record):
+    """The lanes of a call: what they begin from, and what they leave."""
+
+    lanes: int
+    bears_stiffness: int  # 1: go on where an explicit method finds the equations stiff
+    stop: Integers  # (1) not 0 when the work is to be left
+    wanted: Integers  # (lanes) whether to leave it out, begin it, or go on with it
+    start_x: Matrix  # (lanes, n)
+    start_u: Matrix  # (lanes, m)
+    start_p: Matrix  # (lanes, p)
+    states: Cube  # (lanes, samples + 1, n) at the samples; the last row has the state at the end
+    sampled: Integers  # (lanes) how many samples were reached
+    reason: Integers  # (lanes) of `layout`
+    happening: Integers  # (lanes) the event that stopped it, or −1
+    first: Matrix  # (lanes, e) when an event first happened, or NaN
+    count: IntegerMatrix  # (lanes, e) how often
+    ended: Vector  # (lanes) the time reached
+    accepted: Integers  # (lanes)
+    rejected: Integers  # (lanes)
+    evaluations: Integers  # (lanes)
+    condition: Vector  # (lanes) of the choice of velocities
+    reals: Matrix  # (lanes, 4) where a lane stands: time, step, limit of the condition, last error
+    counters: IntegerMatrix  # (lanes, 4) phase, and what the watch for stiffness has seen
+    signs: IntegerMatrix  # (lanes, e) of the events
+
+
+class Place(Record):
+    """Where one lane at a time is run."""
+
+    stepper: Stepper  # what the loop works on
+    settings: Stepper  # the same as every lane begins with it
+    batch: Batch
+
+
+def advance_lanes(p: Place) -> int:
     """Run the wanted lanes one after the other; return how many were."""
-    table = integers_at(address, ENTRIES)
-    wanted, stop = integers_at(table[WANTED], table[LANES]), integers_at(table[STOP], 1)
-    done = 0
-    for lane in range(table[LANES]):
-        if wanted[lane] == LEFT_OUT:
+    batch, done = p.batch, 0
+    for lane in range(batch.lanes):
+        if batch.wanted[lane] == LEFT_OUT:
             continue
-        if stop[0] != 0:
+        if batch.stop[0] != 0:
             return done
-        load(address, lane)
-        reason = whole_lane(address, lane)
+        load(p, lane)
+        reason = whole_lane(p, lane)
         if reason == PAUSED:
             return done
-        leave(address, lane, reason)
+        leave(p, lane, reason)
         done += 1
     return done
 
 
-def load(address: int, lane: int) -> None:
-    """Make the block that of a lane, at its beginning or where it was left."""
-    table = integers_at(address, ENTRIES)
-    s = plain_block_at(table[BLOCK])
-    words, settings = integers_at(table[BLOCK], table[WORDS]), integers_at(table[SETTINGS], table[WORDS])
-    for i in range(table[WORDS]):
-        words[i] = settings[i]
-    copy(table[START_X] + 8 * s.states * lane, s.x_at, s.states)
-    copy(table[START_U] + 8 * s.inputs * lane, s.inputs_at, s.inputs)
-    copy(table[START_P] + 8 * table[PARAMETER_COUNT] * lane, table[PARAMETERS], table[PARAMETER_COUNT])
-    s.sample_x_at = table[STATES] + 8 * s.states * (s.samples + 1) * lane
-    if integers_at(table[WANTED], table[LANES])[lane] == GOES_ON:
-        take_up(address, lane)
+def load(p: Place, lane: int) -> None:
+    """Make the stepper that of a lane, at its beginning or where it was left."""
+    s, batch = p.stepper, p.batch
+    restore(s, p.settings)
+    copy(batch.start_x[lane], s.x, s.states)
+    copy(batch.start_u[lane], s.u, s.inputs)
+    copy(batch.start_p[lane], s.parameters, len(s.parameters))
+    s.sample_x = batch.states[lane]
+    if batch.wanted[lane] == GOES_ON:
+        take_up(p, lane)
 
 
-def take_up(address: int, lane: int) -> None:
+def take_up(p: Place, lane: int) -> None:
     """Go on with a lane where it was left."""
-    table = integers_at(address, ENTRIES)
-    s = plain_block_at(table[BLOCK])
-    reals, counters = reals_at(table[REALS] + 32 * lane, 4), integers_at(table[COUNTERS] + 32 * lane, 4)
+    s, batch = p.stepper, p.batch
+    reals, counters = batch.reals[lane], batch.counters[lane]
     s.t, s.h, s.limit, s.last_error = reals[0], reals[1], reals[2], reals[3]
-    s.phase, s.suspect, s.stiff_steps, s.calm_steps = counters[0], counters[1], counters[2], counters[3]
-    s.sampled = integers_at(table[SAMPLED], table[LANES])[lane]
-    s.accepted = integers_at(table[ACCEPTED], table[LANES])[lane]
-    s.rejected = integers_at(table[REJECTED], table[LANES])[lane]
-    s.evaluations = integers_at(table[EVALUATIONS], table[LANES])[lane]
-    copy_whole(table[SIGNS] + 8 * s.events * lane, s.sign_at, s.events)
+    s.phase, s.suspect = int(counters[0]), int(counters[1])
+    s.stiff_steps, s.calm_steps = int(counters[2]), int(counters[3])
+    s.sampled = int(batch.sampled[lane])
+    s.accepted = int(batch.accepted[lane])
+    s.rejected = int(batch.rejected[lane])
+    s.evaluations = int(batch.evaluations[lane])
+    for e in range(s.events):
+        s.sign[e] = batch.signs[lane, e]
 
 
-def copy_whole(source: int, target: int, length: int) -> None:
-    """Copy whole numbers from one address to another."""
-    a, b = integers_at(source, length), integers_at(target, length)
-    for i in range(length):
-        b[i] = a[i]
-
-
-def whole_lane(address: int, lane: int) -> int:
+def whole_lane(p: Place, lane: int) -> int:
     """Run a lane to its end, emptying the buffers of steps and events on the way; PAUSED if it was told to stop."""
-    table = integers_at(address, ENTRIES)
-    s = plain_block_at(table[BLOCK])
-    stop = integers_at(table[STOP], 1)
+    s, batch = p.stepper, p.batch
     while True:
-        reason = go_on(s)
-        gather_events(address, lane)
+        reason = advance(s)
+        gather_events(p, lane)
         if reason == FULL:
             s.stepped = 0
-        elif reason == STIFF and table[BEARS_STIFFNESS] != 0:
+        elif reason == STIFF and batch.bears_stiffness != 0:
             s.suspect = 0
-        elif reason != PAUSED or stop[0] != 0:
+        elif reason != PAUSED or batch.stop[0] != 0:
             return reason
 
 
-def gather_events(address: int, lane: int) -> None:
+def gather_events(p: Place, lane: int) -> None:
     """Count the events met since the last time."""
-    table = integers_at(address, ENTRIES)
-    s = plain_block_at(table[BLOCK])
-    if s.events == 0:
-        return
-    first = reals_at(table[FIRST] + 8 * s.events * lane, s.events)
-    count = integers_at(table[COUNT] + 8 * s.events * lane, s.events)
-    times, index = reals_at(s.event_time_at, s.event_room), integers_at(s.event_index_at, s.event_room)
+    s, batch = p.stepper, p.batch
     for j in range(s.happened):
-        event = index[j]
-        if count[event] == 0:
-            first[event] = times[j]
-        count[event] += 1
+        event = int(s.event_index[j])
+        if batch.count[lane, event] == 0:
+            batch.first[lane, event] = s.event_time[j]
+        batch.count[lane, event] += 1
     s.happened = 0
 
 
-def leave(address: int, lane: int, reason: int) -> None:
+def leave(p: Place, lane: int, reason: int) -> None:
     """Note how a lane ended, and where."""
-    table = integers_at(address, ENTRIES)
-    s = plain_block_at(table[BLOCK])
-    copy(s.x_at, s.sample_x_at + 8 * s.states * s.samples, s.states)
-    integers_at(table[REASON], table[LANES])[lane] = reason
-    integers_at(table[SAMPLED], table[LANES])[lane] = s.sampled
-    integers_at(table[HAPPENING], table[LANES])[lane] = s.happening
-    reals_at(table[ENDED], table[LANES])[lane] = s.t
-    integers_at(table[ACCEPTED], table[LANES])[lane] = s.accepted
-    integers_at(table[REJECTED], table[LANES])[lane] = s.rejected
-    integers_at(table[EVALUATIONS], table[LANES])[lane] = s.evaluations
-    reals_at(table[CONDITION], table[LANES])[lane] = s.condition
-    reals, counters = reals_at(table[REALS] + 32 * lane, 4), integers_at(table[COUNTERS] + 32 * lane, 4)
+    s, batch = p.stepper, p.batch
+    copy(s.x, s.sample_x[s.samples], s.states)
+    batch.reason[lane] = reason
+    batch.sampled[lane] = s.sampled
+    batch.happening[lane] = s.happening
+    batch.ended[lane] = s.t
+    batch.accepted[lane] = s.accepted
+    batch.rejected[lane] = s.rejected
+    batch.evaluations[lane] = s.evaluations
+    batch.condition[lane] = s.condition
+    reals, counters = batch.reals[lane], batch.counters[lane]
     reals[0], reals[1], reals[2], reals[3] = s.t, s.h, s.limit, s.last_error
     counters[0] = CHANGED if s.phase == RUNNING else s.phase
     counters[1], counters[2], counters[3] = s.suspect, s.stiff_steps, s.calm_steps
-    copy_whole(s.sign_at, table[SIGNS] + 8 * s.events * lane, s.events)
+    for e in range(s.events):
+        batch.signs[lane, e] = s.sign[e]

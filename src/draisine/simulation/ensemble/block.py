@@ -16,10 +16,10 @@ from draisine.results.status import Ending
 from draisine.simulation.ensemble.batch import BEGINS, GOES_ON, LEFT_OUT
 from draisine.simulation.ensemble.batch_stepper import (
     ENDINGS,
+    BatchStepper,
     Integers,
     Moved,
     Reals,
-    Stepper,
     lane_code,
     steps_in_lanes,
     wide_dynamics,
@@ -97,7 +97,7 @@ class Worker:
 
     def __init__(self, shared: Shared) -> None:
         self._shared = shared
-        self._steppers: dict[Choice, Stepper] = {}
+        self._steppers: dict[Choice, BatchStepper] = {}
         root = shared.equations.independent
         self._choices = (root, *shared.choices.others(root))  # lanes have the numbers of theirs
 
@@ -135,11 +135,11 @@ class Worker:
                 self._alone(asked, int(lane), finished)
         return finished
 
-    def _stepper(self, choice: Choice) -> Stepper:
+    def _stepper(self, choice: Choice) -> BatchStepper:
         if choice not in self._steppers:
             s = self._shared
             compiled = s.choices.compiled(choice)
-            self._steppers[choice] = Stepper(compiled, s.chosen, s.until, s.samples, s.stop, s.wide[choice])
+            self._steppers[choice] = BatchStepper(compiled, s.chosen, s.until, s.samples, s.stop, s.wide[choice])
         return self._steppers[choice]
 
     # --------------------------------------------------------------------------------------------------- choices

@@ -18,10 +18,9 @@ from draisine.program.equations import Equations
 from draisine.simulation.ensemble import closest_start as closest
 from draisine.simulation.ensemble import rest_velocities as calming
 from draisine.simulation.ensemble import start_rows as code
-from draisine.simulation.ensemble.compiled import stored_code
+from draisine.simulation.ensemble.compiled import AddressCode, stored_code
 from draisine.simulation.initial.problem import StartProblem
 from draisine.simulation.initial.rest_velocities import MANY
-from draisine.simulation.stepper.stored_loop import Code
 
 Reals = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -111,7 +110,7 @@ def _solve(problem: StartProblem, asked: Asked, level: str, other: Reals) -> tup
     return found, settled == 1
 
 
-def start_code() -> Code:
+def start_code() -> AddressCode:
     """The solver of starts, lane after lane."""
     return stored_code(closest.solve_starts, code, calming, closest)
 

@@ -7,199 +7,169 @@ that a lane makes the steps it would make alone. Compiled like `lanes`.
 
 from __future__ import annotations
 
+from draisine.codegen.restricted.calls import call_kernel
+from draisine.codegen.restricted.record import Record
+from draisine.codegen.restricted.types import Integers, Vector
 from draisine.codegen.simd.vector_kernel import LANES
-from draisine.simulation.ensemble.batch import (
-    BEARS_STIFFNESS,
-    BLOCK,
-    ENTRIES,
-    LEFT_OUT,
-    PARAMETER_COUNT,
-    PARAMETERS,
-    STOP,
-    WANTED,
-    gather_events,
-    leave,
-    load,
-)
-from draisine.simulation.ensemble.batch import LANES as LANE_COUNT
-from draisine.simulation.stepper.explicit_rk import copy, error_size, first_bad, looks_stiff, place, row_at
+from draisine.simulation.ensemble.batch import LEFT_OUT, Place, gather_events, leave, load
+from draisine.simulation.stepper.explicit_rk import copy, error_size, first_bad, looks_stiff, place
 from draisine.simulation.stepper.layout import GO_ON, GRID, REACHED, RUNNING, STIFF, TOO_MANY_STEPS
 from draisine.simulation.stepper.loop import accept, begin
-from draisine.simulation.stepper.native import call_kernel, integers_at, plain_block_at, reals_at, scheme_at
 from draisine.simulation.stepper.step_size_control import next_step, reject, retreat
-
-# Entries of the table of a group.
-(
-    TABLES,  # (LANES) a table of `lanes` for each place
-    LANE_OF,  # (LANES) the lane that a place has, or NOBODY
-    KERNEL,
-    ARGUMENTS,  # time, state, inputs, parameters
-    RESULTS,  # rates
-    TIME,  # (1, LANES)
-    STATE,  # (n, LANES)
-    INPUTS,  # (m, LANES)
-    GROUP_PARAMETERS,  # (p, LANES)
-    RATE,  # (n, LANES)
-    STEP,  # (LANES) of the round
-    NEW_TIME,  # (LANES)
-    SIZE,  # (LANES) of the errors
-    VERDICT,  # (LANES) of the round
-    GROUP_ENTRIES,
-) = range(15)
 
 NOBODY = -1
 PENDING = -2  # the attempt is good as far as is known
 
 
-def advance_groups(address: int) -> int:
+class Group(Record):
+    """Lanes side by side, and what the wide kernel reads and writes of them: number i of lane k lies at i · LANES + k."""
+
+    places: list[Place]  # LANES of them
+    lane_of: Integers  # (LANES) the lane that a place has, or NOBODY
+    kernel: int
+    time: Vector  # (LANES)
+    state: Vector  # (n · LANES)
+    inputs: Vector  # (m · LANES)
+    parameters: Vector  # (p · LANES)
+    rate: Vector  # (n · LANES)
+    step: Vector  # (LANES) of the round
+    new_time: Vector  # (LANES)
+    size: Vector  # (LANES) of the errors
+    verdict: Integers  # (LANES) of the round
+
+
+def advance_groups(g: Group) -> int:
     """Run the wanted lanes, some at a time; return 1 if all were."""
-    group = integers_at(address, GROUP_ENTRIES)
-    tables, lane_of = integers_at(group[TABLES], LANES), integers_at(group[LANE_OF], LANES)
-    stop = integers_at(integers_at(tables[0], ENTRIES)[STOP], 1)
-    following = 0
-    for place_ in range(LANES):
-        lane_of[place_] = NOBODY
+    stop, following = g.places[0].batch.stop, 0
+    for k in range(LANES):
+        g.lane_of[k] = NOBODY
     while stop[0] == 0:
         busy = 0
-        for place_ in range(LANES):
-            if lane_of[place_] == NOBODY:
-                following = take_next(address, place_, following)
-            if lane_of[place_] != NOBODY:
+        for k in range(LANES):
+            if g.lane_of[k] == NOBODY:
+                following = take_next(g, k, following)
+            if g.lane_of[k] != NOBODY:
                 busy += 1
         if busy == 0:
             return 1
-        attempt_round(address)
-        judge_round(address)
+        attempt_round(g)
+        judge_round(g)
     return 0
 
 
-def take_next(address: int, place_: int, following: int) -> int:
+def take_next(g: Group, k: int, following: int) -> int:
     """Give a place the next wanted lane that can begin; return the one after it."""
-    group = integers_at(address, GROUP_ENTRIES)
-    table_at = integers_at(group[TABLES], LANES)[place_]
-    table = integers_at(table_at, ENTRIES)
-    s = plain_block_at(table[BLOCK])
-    wanted = integers_at(table[WANTED], table[LANE_COUNT])
-    for lane in range(following, table[LANE_COUNT]):
-        if wanted[lane] != LEFT_OUT:
-            load(table_at, lane)
+    p = g.places[k]
+    s, batch = p.stepper, p.batch
+    for lane in range(following, batch.lanes):
+        if batch.wanted[lane] != LEFT_OUT:
+            load(p, lane)
             reason = begin(s) if s.phase != RUNNING else GO_ON
             if reason == GO_ON:
-                reason = before_a_step(table_at, lane)
+                reason = before_a_step(p, lane)
             if reason == GO_ON:
-                integers_at(group[LANE_OF], LANES)[place_] = lane
-                spread(s.inputs_at, group[INPUTS], s.inputs, place_)
-                spread(table[PARAMETERS], group[GROUP_PARAMETERS], table[PARAMETER_COUNT], place_)
+                g.lane_of[k] = lane
+                spread(s.u, g.inputs, s.inputs, k)
+                spread(s.parameters, g.parameters, len(s.parameters), k)
                 return lane + 1
-            leave(table_at, lane, reason)
-    return table[LANE_COUNT]
+            leave(p, lane, reason)
+    return batch.lanes
 
 
-def before_a_step(table_at: int, lane: int) -> int:
+def before_a_step(p: Place, lane: int) -> int:
     """What the stepping loop asks before every step; buffers are emptied."""
-    s = plain_block_at(integers_at(table_at, ENTRIES)[BLOCK])
+    s = p.stepper
     if s.t == s.end:
         return REACHED
     if s.accepted + s.rejected >= s.max_steps:
         return TOO_MANY_STEPS
     if s.happened + GRID * s.events > s.event_room:
-        gather_events(table_at, lane)
+        gather_events(p, lane)
     if s.stepped >= s.step_room:
         s.stepped = 0
     return GO_ON
 
 
-def attempt_round(address: int) -> None:
+def attempt_round(g: Group) -> None:
     """The stages of a step of every lane."""
-    group = integers_at(address, GROUP_ENTRIES)
-    tables, lane_of = integers_at(group[TABLES], LANES), integers_at(group[LANE_OF], LANES)
-    steps, new_times = reals_at(group[STEP], LANES), reals_at(group[NEW_TIME], LANES)
-    times = reals_at(group[TIME], LANES)
-    m = scheme_at(plain_block_at(integers_at(tables[0], ENTRIES)[BLOCK]).scheme_at)
-    nodes = reals_at(m.nodes_at, m.rows)
+    m = g.places[0].stepper.tableau
     for k in range(LANES):
-        if lane_of[k] != NOBODY:
-            steps[k], new_times[k] = next_step(plain_block_at(integers_at(tables[k], ENTRIES)[BLOCK]))
+        if g.lane_of[k] != NOBODY:
+            g.step[k], g.new_time[k] = next_step(g.places[k].stepper)
     for row in range(1, m.stages):
         for k in range(LANES):
-            if lane_of[k] != NOBODY:
-                s = plain_block_at(integers_at(tables[k], ENTRIES)[BLOCK])
-                place(s, m, row, steps[k], s.point_at)
-                times[k] = s.t + nodes[row] * steps[k]
-                spread(s.point_at, group[STATE], s.states, k)
-        call_kernel(group[KERNEL], group[ARGUMENTS], group[RESULTS])
+            if g.lane_of[k] != NOBODY:
+                s = g.places[k].stepper
+                place(s, m, row, g.step[k], s.point)
+                g.time[k] = s.t + m.nodes[row] * g.step[k]
+                spread(s.point, g.state, s.states, k)
+        call_kernel(g.kernel, (g.time, g.state, g.inputs, g.parameters), (g.rate,))
         for k in range(LANES):
-            if lane_of[k] != NOBODY:
-                s = plain_block_at(integers_at(tables[k], ENTRIES)[BLOCK])
-                collect(group[RATE], row_at(s, row), s.states, k)
+            if g.lane_of[k] != NOBODY:
+                s = g.places[k].stepper
+                collect(g.rate, s.k[row], s.states, k)
                 s.evaluations += 1
 
 
-def judge_round(address: int) -> None:
+def judge_round(g: Group) -> None:
     """New states, their errors and rates, and what follows from them."""
-    group = integers_at(address, GROUP_ENTRIES)
-    tables, lane_of = integers_at(group[TABLES], LANES), integers_at(group[LANE_OF], LANES)
-    steps, new_times = reals_at(group[STEP], LANES), reals_at(group[NEW_TIME], LANES)
-    sizes, verdict, times = reals_at(group[SIZE], LANES), integers_at(group[VERDICT], LANES), reals_at(group[TIME], LANES)
-    m = scheme_at(plain_block_at(integers_at(tables[0], ENTRIES)[BLOCK]).scheme_at)
+    m = g.places[0].stepper.tableau
     for k in range(LANES):
-        verdict[k] = GO_ON
-        if lane_of[k] != NOBODY:
-            s = plain_block_at(integers_at(tables[k], ENTRIES)[BLOCK])
-            place(s, m, m.stages, steps[k], s.new_at)
-            sizes[k] = 0.0
+        g.verdict[k] = GO_ON
+        if g.lane_of[k] != NOBODY:
+            s, h = g.places[k].stepper, g.step[k]
+            place(s, m, m.stages, h, s.new)
+            g.size[k] = 0.0
             if s.adaptive != 0:
-                sizes[k] = error_size(s, m, steps[k])
-            if first_bad(s.new_at, s.states) >= 0:
-                verdict[k] = retreat(s, m, steps[k], m.stages - 1)
-            elif not sizes[k] <= 1.0:
-                verdict[k] = reject(s, m, steps[k], sizes[k])
+                g.size[k] = error_size(s, m, h)
+            if first_bad(s.new, s.states) >= 0:
+                g.verdict[k] = retreat(s, m, h, m.stages - 1)
+            elif not g.size[k] <= 1.0:
+                g.verdict[k] = reject(s, m, h, g.size[k])
             else:
-                verdict[k] = PENDING
-                times[k] = new_times[k]
-                copy(s.new_at, s.point_at, s.width)
-                spread(s.new_at, group[STATE], s.states, k)
-    call_kernel(group[KERNEL], group[ARGUMENTS], group[RESULTS])
+                g.verdict[k] = PENDING
+                g.time[k] = g.new_time[k]
+                copy(s.new, s.point, s.width)
+                spread(s.new, g.state, s.states, k)
+    call_kernel(g.kernel, (g.time, g.state, g.inputs, g.parameters), (g.rate,))
     for k in range(LANES):
-        if lane_of[k] != NOBODY:
-            s = plain_block_at(integers_at(tables[k], ENTRIES)[BLOCK])
-            if verdict[k] == PENDING:
-                collect(group[RATE], row_at(s, m.stages), s.states, k)
+        if g.lane_of[k] != NOBODY:
+            p, lane = g.places[k], int(g.lane_of[k])
+            s = p.stepper
+            if g.verdict[k] == PENDING:
+                collect(g.rate, s.k[m.stages], s.states, k)
                 s.evaluations += 1
-                verdict[k] = arrive_at(tables[k], steps[k], new_times[k], sizes[k])
-            if verdict[k] == GO_ON:
-                verdict[k] = before_a_step(tables[k], lane_of[k])
-            if verdict[k] != GO_ON:
-                gather_events(tables[k], lane_of[k])
-                leave(tables[k], lane_of[k], verdict[k])
-                lane_of[k] = NOBODY
+                g.verdict[k] = arrive_at(p, g.step[k], g.new_time[k], g.size[k])
+            if g.verdict[k] == GO_ON:
+                g.verdict[k] = before_a_step(p, lane)
+            if g.verdict[k] != GO_ON:
+                gather_events(p, lane)
+                leave(p, lane, int(g.verdict[k]))
+                g.lane_of[k] = NOBODY
 
 
-def arrive_at(table_at: int, h: float, new_time: float, size: float) -> int:
+def arrive_at(p: Place, h: float, new_time: float, size: float) -> int:
     """Accept a step whose error is small enough, unless its rate is not finite."""
-    table = integers_at(table_at, ENTRIES)
-    s = plain_block_at(table[BLOCK])
-    m = scheme_at(s.scheme_at)
-    if first_bad(row_at(s, m.stages), s.states) >= 0:
+    s = p.stepper
+    m = s.tableau
+    if first_bad(s.k[m.stages], s.states) >= 0:
         return retreat(s, m, h, m.stages)
     stiff = s.suspect != 0 and looks_stiff(s, m, h)
     reason = accept(s, m, h, new_time, size)
     if stiff and reason == GO_ON:
-        if table[BEARS_STIFFNESS] == 0:
+        if p.batch.bears_stiffness == 0:
             return STIFF
         s.suspect = 0
     return reason
 
 
-def spread(source: int, target: int, length: int, place_: int) -> None:
+def spread(source: Vector, target: Vector, length: int, k: int) -> None:
     """Numbers of a lane to its place among the others."""
-    a, b = reals_at(source, length), reals_at(target, length * LANES)
     for i in range(length):
-        b[i * LANES + place_] = a[i]
+        target[i * LANES + k] = source[i]
 
 
-def collect(source: int, target: int, length: int, place_: int) -> None:
+def collect(source: Vector, target: Vector, length: int, k: int) -> None:
     """Numbers of a lane from its place among the others."""
-    a, b = reals_at(source, length * LANES), reals_at(target, length)
     for i in range(length):
-        b[i] = a[i * LANES + place_]
+        target[i] = source[i * LANES + k]

@@ -1,63 +1,59 @@
 """Implicit equations inside the loop: residuals, Jacobians and their factors, what an error counts, and the start.
 
-Compiled as they stand, like `stages`.
+Restricted Python, like `stages`.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any
 
-from draisine.simulation.stepper.explicit_rk import command, copy, first_bad, row_at
-from draisine.simulation.stepper.layout import BAD_NUMBERS, DIVERGED, SOLVED, UNDETERMINED
+from draisine.codegen.restricted.calls import call_kernel
+from draisine.codegen.restricted.types import Vector
+from draisine.simulation.stepper.explicit_rk import command, copy, first_bad
+from draisine.simulation.stepper.layout import BAD_NUMBERS, DIVERGED, SOLVED, UNDETERMINED, Stepper, Tableau
 from draisine.simulation.stepper.linear_solver import clear, factorise_complex, factorise_real, factorise_start, solve_real
-from draisine.simulation.stepper.native import call_kernel, complex_matrix_at, integers_at, reals_at
 
 PATIENCE = 60  # iterations to rounding error
 
 
-def residual(s: Any, time: float, target_at: int) -> None:
+def residual(s: Stepper, time: float, target: Vector) -> None:
     """F at (time, point, rate). After an abort by the control the target is left as it is."""
     command(s, time)
     if s.aborted == 0:
-        integers_at(s.results, 2)[0] = target_at
-        call_kernel(s.residual, s.full_arguments, s.results)
+        call_kernel(s.residual, (s.time, s.point, s.rate, s.u, s.parameters), (target,))
         s.evaluations += 1
 
 
-def make_jacobians(s: Any) -> int:
+def make_jacobians(s: Stepper) -> int:
     """∂F/∂x and ∂F/∂ẋ at (t, x) and the rate there."""
-    copy(s.x_at, s.point_at, s.width)
-    copy(row_at(s, 0), s.rate_at, s.width)
-    reals_at(s.time_at, 1)[0] = s.t
-    results = integers_at(s.results, 2)
-    results[0], results[1] = s.by_state_at, s.by_rate_at
-    call_kernel(s.jacobian, s.full_arguments, s.results)
+    copy(s.x, s.point, s.width)
+    copy(s.k[0], s.rate, s.width)
+    s.time[0] = s.t
+    call_kernel(s.jacobian, (s.time, s.point, s.rate, s.u, s.parameters), (s.by_state, s.by_rate))
     s.jacobians += 1
     s.fresh, s.old, s.factorised = 1, 0, 0
-    bad = max(first_bad(s.by_state_at, s.entries), first_bad(s.by_rate_at, s.entries))
+    bad = max(first_bad(s.by_state, s.entries), first_bad(s.by_rate, s.entries))
     if bad >= 0:
-        return blame_equation(s, integers_at(s.entry_row_at, s.entries)[bad])
+        return blame_equation(s, int(s.entry_row[bad]))
     return SOLVED
 
 
-def blame_equation(s: Any, equation: int) -> int:
+def blame_equation(s: Stepper, equation: int) -> int:
     """A residual or its derivative is not finite: a shorter step may help, else this is the culprit."""
     s.culprit, s.culprit_is_state, s.bad_time, s.relief = equation, 2, s.t, 0.5
     return BAD_NUMBERS
 
 
-def factorise(s: Any, m: Any, h: float) -> int:
+def factorise(s: Stepper, m: Tableau, h: float) -> int:
     """Factorise the matrices of a step of length h, unless they are."""
     if s.factorised != 0 and s.factor_h == h:
         return SOLVED
     outcome = SOLVED
     if m.coupled == 0 or m.real_systems > 0 or s.adaptive != 0:
         outcome = factorise_real(s, m.filter / h)
-    pairs = complex_matrix_at(m.pairs_at, m.pairs, 1 + 2 * m.solved)
-    for k in range(m.pairs):
+    for k in range(m.pair_systems):
         if outcome == SOLVED:
-            outcome = factorise_complex(s, k, pairs[k, 0] * (1.0 / h))
+            outcome = factorise_complex(s, k, m.pairs[k, 0] * (1.0 / h))
     s.factorised, s.factor_h = 1 if outcome == SOLVED else 0, h
     return outcome
 
@@ -65,14 +61,13 @@ def factorise(s: Any, m: Any, h: float) -> int:
 # ------------------------------------------------------------------------------------------------------------ weights
 
 
-def weigh_unknowns(s: Any, h: float) -> None:
+def weigh_unknowns(s: Stepper, h: float) -> None:
     """One over the error allowed to each unknown; that of index 2 or 3 may be larger by 1/h or 1/h².
 
     With a fixed step there is no tolerance: then the size of the unknown itself counts, that of its change, and a little of the
     largest unknown so that one that passes zero is not asked for digits it does not have.
     """
-    x, weight, index = reals_at(s.x_at, s.width), reals_at(s.weight_at, s.width), integers_at(s.index_at, s.unknowns)
-    atol, rate = reals_at(s.atol_at, s.states), reals_at(row_at(s, 0), s.width)
+    x, weight, index, atol, rate = s.x, s.weight, s.dae_index, s.atol, s.k[0]
     largest = 0.0
     for i in range(s.states):
         largest = max(largest, abs(x[i]))
@@ -86,10 +81,9 @@ def weigh_unknowns(s: Any, h: float) -> None:
         weight[i] = unit
 
 
-def size_of(s: Any, address: int) -> float:
+def size_of(s: Stepper, value: Vector) -> float:
     """Root mean square over the states, in units of the error allowed."""
-    value, weight = reals_at(address, s.width), reals_at(s.weight_at, s.width)
-    total = 0.0
+    weight, total = s.weight, 0.0
     for i in range(s.states):
         total += (value[i] * weight[i]) ** 2
     return math.sqrt(total / s.states)
@@ -98,12 +92,11 @@ def size_of(s: Any, address: int) -> float:
 # ---------------------------------------------------------------------------------------------------------- the start
 
 
-def settle_start(s: Any) -> int:
+def settle_start(s: Stepper) -> int:
     """Solve F = 0 at t for the rates of differential unknowns and the values of algebraic ones, by Newton's iteration."""
     width, n = s.width, s.unknowns
-    x, rate, side = reals_at(s.x_at, width), reals_at(row_at(s, 0), width), reals_at(s.side_at, width)
-    differential = integers_at(s.differential_at, n)
-    clear(s.weight_at, width)
+    x, rate, side, differential = s.x, s.k[0], s.side, s.differential
+    clear(s.weight, width)
     before = math.inf
     for turn in range(PATIENCE):
         if make_jacobians(s) != SOLVED:
@@ -112,15 +105,15 @@ def settle_start(s: Any) -> int:
         if missing >= 0:
             s.culprit = missing
             return UNDETERMINED
-        copy(s.x_at, s.point_at, width)
-        copy(row_at(s, 0), s.rate_at, width)
-        residual(s, s.t, s.side_at)
+        copy(x, s.point, width)
+        copy(rate, s.rate, width)
+        residual(s, s.t, side)
         if s.aborted != 0:
             return SOLVED
-        bad = first_bad(s.side_at, n)
+        bad = first_bad(side, n)
         if bad >= 0:
             return blame_equation(s, bad)
-        solve_real(s, s.side_at)
+        solve_real(s, side)
         size = 0.0
         for i in range(n):
             old = rate[i] if differential[i] != 0 else x[i]
@@ -130,7 +123,7 @@ def settle_start(s: Any) -> int:
             else:
                 x[i] = old - side[i]
         if not math.isfinite(size):
-            s.culprit = first_bad(s.side_at, n)
+            s.culprit = first_bad(side, n)
             return UNDETERMINED
         if size <= 1e-14 or (turn > 0 and size < 1e-9 and size >= 0.25 * before):
             s.old = 1

@@ -8,18 +8,16 @@ stage, so an event should watch states, not a control.
 
 from __future__ import annotations
 
-from typing import Any
-
+from draisine.codegen.restricted.calls import call_kernel
+from draisine.codegen.restricted.types import Vector
 from draisine.simulation.stepper.explicit_rk import copy, interpolate, prepare_dense
-from draisine.simulation.stepper.layout import GRID
-from draisine.simulation.stepper.native import call_kernel, integers_at, matrix_at, reals_at
+from draisine.simulation.stepper.layout import GRID, Stepper, Tableau
 
 
-def watch(s: Any, time: float, target_at: int) -> None:
+def watch(s: Stepper, time: float, target: Vector) -> None:
     """Write the values of all events at (time, point)."""
-    reals_at(s.time_at, 1)[0] = time
-    integers_at(s.results, 2)[0] = target_at
-    call_kernel(s.watch, s.arguments, s.results)
+    s.time[0] = time
+    call_kernel(s.watch, (s.time, s.point, s.u, s.parameters), (target,))
 
 
 def sign_of(value: float) -> int:
@@ -28,26 +26,25 @@ def sign_of(value: float) -> int:
     return -1 if value < 0.0 else 0
 
 
-def begin_watch(s: Any) -> None:
+def begin_watch(s: Stepper) -> None:
     """The signs at the start of a run."""
-    watch(s, s.t, s.grid_at)
-    grid, sign = matrix_at(s.grid_at, GRID + 1, s.events), integers_at(s.sign_at, s.events)
+    watch(s, s.t, s.grid[0])
     for e in range(s.events):
-        sign[e] = sign_of(grid[0, e])
+        s.sign[e] = sign_of(s.grid[0, e])
 
 
-def value_at(s: Any, m: Any, h: float, event: int, theta: float) -> float:
-    interpolate(s, m.terms, theta, s.point_at, s.states)
-    watch(s, s.t + theta * h, s.values_at)
-    return reals_at(s.values_at, s.events)[event]
+def value_at(s: Stepper, m: Tableau, h: float, event: int, theta: float) -> float:
+    interpolate(s, m.terms, theta, s.point, s.states)
+    watch(s, s.t + theta * h, s.values)
+    return s.values[event]
 
 
-def fill_grid(s: Any, terms: int, h: float) -> None:
+def fill_grid(s: Stepper, terms: int, h: float) -> None:
     """Values of all events at the inner points of the grid."""
     for i in range(1, GRID):
         theta = i / GRID
-        interpolate(s, terms, theta, s.point_at, s.states)
-        watch(s, s.t + theta * h, s.grid_at + 8 * s.events * i)
+        interpolate(s, terms, theta, s.point, s.states)
+        watch(s, s.t + theta * h, s.grid[i])
 
 
 def crosses(sign: int, value: float, direction: int) -> bool:
@@ -60,22 +57,21 @@ def moved(sign: int, value: float) -> int:
     return sign_of(value) if value == value else sign
 
 
-def any_crossing(s: Any) -> bool:
-    grid, signs = matrix_at(s.grid_at, GRID + 1, s.events), integers_at(s.sign_at, s.events)
-    direction = integers_at(s.direction_at, s.events)
+def any_crossing(s: Stepper) -> bool:
+    grid, direction = s.grid, s.direction
     for e in range(s.events):
-        sign = signs[e]
+        sign = int(s.sign[e])
         for i in range(1, GRID + 1):
-            if crosses(sign, grid[i, e], direction[e]):
+            if crosses(sign, grid[i, e], int(direction[e])):
                 return True
             sign = moved(sign, grid[i, e])
     return False
 
 
-def find_crossings(s: Any, m: Any, h: float, new_time: float) -> int:
+def find_crossings(s: Stepper, m: Tableau, h: float, new_time: float) -> int:
     """Fill `root`, `root_event` in order of time with the events of the step from t to new_time; return their number."""
-    copy(s.new_at, s.point_at, s.states)
-    watch(s, new_time, s.grid_at + 8 * s.events * GRID)
+    copy(s.new, s.point, s.states)
+    watch(s, new_time, s.grid[GRID])
     fill_grid(s, 3 if s.ready == 0 else m.terms, h)
     count = 0
     if any_crossing(s):
@@ -88,25 +84,23 @@ def find_crossings(s: Any, m: Any, h: float, new_time: float) -> int:
     return count
 
 
-def settle(s: Any) -> None:
+def settle(s: Stepper) -> None:
     """The step is accepted: its end is the start of the next one."""
-    grid, signs = matrix_at(s.grid_at, GRID + 1, s.events), integers_at(s.sign_at, s.events)
+    grid, signs = s.grid, s.sign
     for e in range(s.events):
         for i in range(1, GRID + 1):
-            signs[e] = moved(signs[e], grid[i, e])
+            signs[e] = moved(int(signs[e]), grid[i, e])
         grid[0, e] = grid[GRID, e]
 
 
-def collect(s: Any, m: Any, h: float) -> int:
+def collect(s: Stepper, m: Tableau, h: float) -> int:
     """Roots of every event in every part of the grid, sorted by insertion."""
-    grid, signs = matrix_at(s.grid_at, GRID + 1, s.events), integers_at(s.sign_at, s.events)
-    direction = integers_at(s.direction_at, s.events)
-    root, root_event = reals_at(s.root_at, GRID * s.events), integers_at(s.root_event_at, GRID * s.events)
+    grid, direction, root, root_event = s.grid, s.direction, s.root, s.root_event
     count = 0
     for e in range(s.events):
-        sign = signs[e]
+        sign = int(s.sign[e])
         for i in range(1, GRID + 1):
-            if crosses(sign, grid[i, e], direction[e]):
+            if crosses(sign, grid[i, e], int(direction[e])):
                 theta = solve(s, m, h, e, sign, i)
                 place = count
                 while place > 0 and root[place - 1] > theta:
@@ -118,15 +112,14 @@ def collect(s: Any, m: Any, h: float) -> int:
     return count
 
 
-def solve(s: Any, m: Any, h: float, event: int, sign: int, part: int) -> float:
+def solve(s: Stepper, m: Tableau, h: float, event: int, sign: int, part: int) -> float:
     """The fraction of the step at which an event passes zero in a part of the grid.
 
     T. R. Chandrupatla, "A new hybrid quadratic/bisection algorithm for finding the zero of a nonlinear function without using
     derivatives", Advances in Engineering Software 28 (1997) 145–149.
     """
-    grid = matrix_at(s.grid_at, GRID + 1, s.events)
     a, b = part / GRID, (part - 1) / GRID  # a is the newest point, b the other end, c the one before
-    value_a, value_b = grid[part, event], grid[part - 1, event]
+    value_a, value_b = s.grid[part, event], s.grid[part - 1, event]
     if value_a == 0.0:
         return a
     if sign_of(value_b) != sign:

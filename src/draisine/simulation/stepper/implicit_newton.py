@@ -1,6 +1,6 @@
 """Inside one step of an implicit method: the simplified Newton iteration that solves its stages.
 
-Compiled as they stand, like `stages`, whose explicit counterparts these functions are. The iteration follows the code RADAU5
+Restricted Python, like `stages`, whose implicit counterparts these functions are. The iteration follows the code RADAU5
 (Hairer & Wanner II, section IV.8): Jacobians and factors are kept as long as it converges well, and its rate θ says how long
 that is. In runs with a fixed step it goes on to rounding error instead.
 """
@@ -8,7 +8,6 @@ that is. In runs with a fixed step it goes on to rounding error instead.
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from draisine.simulation.stepper.dae_residuals import (
     PATIENCE,
@@ -19,21 +18,19 @@ from draisine.simulation.stepper.dae_residuals import (
     size_of,
     weigh_unknowns,
 )
-from draisine.simulation.stepper.explicit_rk import copy, first_bad, row_at
-from draisine.simulation.stepper.layout import DIVERGED, SINGULAR_MATRIX, SOLVED
+from draisine.simulation.stepper.explicit_rk import copy, first_bad
+from draisine.simulation.stepper.layout import DIVERGED, SINGULAR_MATRIX, SOLVED, Stepper, Tableau
 from draisine.simulation.stepper.linear_solver import clear, solve_complex, solve_real
-from draisine.simulation.stepper.native import complex_matrix_at, complexes_at, matrix_at, reals_at
 
 EPSILON = 2.220446049250313e-16
 SLOWEST = 0.99  # rate of convergence beyond which an iteration is given up
 
 
-def predict(s: Any, m: Any, h: float) -> None:
+def predict(s: Stepper, m: Tableau, h: float) -> None:
     """Increments of the stages by the polynomial of the step before, continued; zero if there was none."""
-    count, width = m.solved, s.width
-    z, past = matrix_at(s.stage_at, count, width), matrix_at(s.past_stage_at, count, width)
-    nodes, update = reals_at(m.nodes_at, count), reals_at(m.update_at, count)
-    clear(s.stage_at, count * width)
+    count, width, z, past, nodes = m.solved, s.width, s.stage, s.past_stage, m.nodes
+    for i in range(count):
+        clear(z[i], width)
     if s.predicts == 0:
         return
     for i in range(count):
@@ -43,58 +40,51 @@ def predict(s: Any, m: Any, h: float) -> None:
             for k in range(count):
                 if k != j:
                     weight *= (theta - nodes[k]) / (nodes[j] - nodes[k])
-            weight -= update[j]
+            weight -= m.update[j]
             for l in range(width):
                 z[i, l] += weight * past[j, l]
 
 
-def load_stage(s: Any, m: Any, h: float, i: int) -> None:
+def load_stage(s: Stepper, m: Tableau, h: float, i: int) -> None:
     """The residual of stage i."""
-    count, width = m.solved, s.width
-    z, inverse = matrix_at(s.stage_at, count, width), matrix_at(m.weights_at, count, count)
-    x, point, rate = reals_at(s.x_at, width), reals_at(s.point_at, width), reals_at(s.rate_at, width)
+    width, z, x, point, rate = s.width, s.stage, s.x, s.point, s.rate
     for l in range(width):
         point[l] = x[l] + z[i, l]
         rate[l] = 0.0
-    for j in range(count):
-        weight = inverse[i, j] / h
+    for j in range(m.solved):
+        weight = m.weights[i, j] / h
         for l in range(width):
             rate[l] += weight * z[j, l]
-    residual(s, s.t + reals_at(m.nodes_at, count)[i] * h, s.load_at + 8 * width * i)
+    residual(s, s.t + m.nodes[i] * h, s.load[i])
 
 
-def correct_stages(s: Any, m: Any) -> float:
+def correct_stages(s: Stepper, m: Tableau) -> float:
     """One Newton step for all stages, by the eigenvectors of A⁻¹; return its size."""
-    count, width, n = m.solved, s.width, s.unknowns
-    z, load = matrix_at(s.stage_at, count, width), matrix_at(s.load_at, count, width)
-    weight = reals_at(s.weight_at, width)
-    real, pairs = matrix_at(m.real_at, m.real_systems, 1 + 2 * count), complex_matrix_at(m.pairs_at, m.pairs, 1 + 2 * count)
-    # the residuals are needed no more once all right sides are made from them, so corrections are gathered in a row of their own
-    change = matrix_at(s.load_at + 8 * count * width, count, width)
-    clear(s.load_at + 8 * count * width, count * width)
+    count, n, z, load, change = m.solved, s.unknowns, s.stage, s.load, s.change
+    weight, side, shared, real, pairs = s.weight, s.side, s.complex_side, m.real, m.pairs
+    for i in range(count):
+        clear(change[i], s.width)
     for k in range(m.real_systems):
-        side = reals_at(s.side_at, width)
         for l in range(n):
             total = 0.0
             for i in range(count):
                 total -= real[k, 1 + i] * load[i, l]
             side[l] = total
-        solve_real(s, s.side_at)
+        solve_real(s, side)
         for i in range(count):
             for l in range(n):
                 change[i, l] += real[k, 1 + count + i] * side[l]
-    for k in range(m.pairs):
-        wide = complexes_at(s.wide_side_at, width)
+    for k in range(m.pair_systems):
         for l in range(n):
             shares = 0.0j
             for i in range(count):
                 shares -= pairs[k, 1 + i] * load[i, l]
-            wide[l] = shares
-        solve_complex(s, k, s.wide_side_at)
+            shared[l] = shares
+        solve_complex(s, k)
         for i in range(count):
             right = 2.0 * pairs[k, 1 + count + i]
             for l in range(n):
-                change[i, l] += right.real * wide[l].real - right.imag * wide[l].imag
+                change[i, l] += right.real * shared[l].real - right.imag * shared[l].imag
     total = 0.0
     for i in range(count):
         for l in range(n):
@@ -103,7 +93,7 @@ def correct_stages(s: Any, m: Any) -> float:
     return math.sqrt(total / (count * s.states))
 
 
-def iterate_coupled(s: Any, m: Any, h: float) -> int:
+def iterate_coupled(s: Stepper, m: Tableau, h: float) -> int:
     """All stages together."""
     before, rate_before, rate = 0.0, 1.0, 1.0
     for turn in range(most_turns(s, m)):
@@ -111,7 +101,7 @@ def iterate_coupled(s: Any, m: Any, h: float) -> int:
             load_stage(s, m, h, i)
             if s.aborted != 0:
                 return SOLVED
-            bad = first_bad(s.load_at + 8 * s.width * i, s.unknowns)
+            bad = first_bad(s.load[i], s.unknowns)
             if bad >= 0:
                 return blame_equation(s, bad)
         size = correct_stages(s, m)
@@ -127,7 +117,7 @@ def iterate_coupled(s: Any, m: Any, h: float) -> int:
     return DIVERGED
 
 
-def most_turns(s: Any, m: Any) -> int:
+def most_turns(s: Stepper, m: Tableau) -> int:
     if s.newton_tolerance == 0.0:
         return PATIENCE
     return 7 + (5 * max(0, m.solved - 3)) // 2
@@ -141,7 +131,7 @@ def rate_of(turn: int, size: float, before: float, rate: float, rate_before: flo
     return (bare if turn == 1 else math.sqrt(bare * rate_before)), bare
 
 
-def judge(s: Any, m: Any, turn: int, size: float, before: float, rate: float) -> int:
+def judge(s: Stepper, m: Tableau, turn: int, size: float, before: float, rate: float) -> int:
     """SOLVED or DIVERGED after a turn of the iteration, −1 to go on."""
     if s.newton_tolerance == 0.0:
         return judge_exact(s, turn, size, before)
@@ -163,7 +153,7 @@ def judge(s: Any, m: Any, turn: int, size: float, before: float, rate: float) ->
     return -1
 
 
-def judge_exact(s: Any, turn: int, size: float, before: float) -> int:
+def judge_exact(s: Stepper, turn: int, size: float, before: float) -> int:
     """Solved when a turn changes nothing any more, or rounding keeps it from changing less; `carried` is the least change yet."""
     s.iterations = turn + 1
     s.carried = size if turn == 0 else min(size, s.carried)
@@ -180,19 +170,18 @@ def judge_exact(s: Any, turn: int, size: float, before: float) -> int:
 # ------------------------------------------------------------------------------------------- one stage after the other
 
 
-def iterate_diagonal(s: Any, m: Any, h: float) -> int:
+def iterate_diagonal(s: Stepper, m: Tableau, h: float) -> int:
     """The stages in turn; rates k of the stages stand in the rows of derivatives, the known one first."""
     count, width = m.solved, s.width
     slowest, turns = 0.0, 0
     for i in range(count):
-        weights = reals_at(m.weights_at + 8 * (count + 1) * i, count + 1)
-        base, k = reals_at(s.stage_at + 8 * width * i, width), reals_at(row_at(s, i + 1), width)
-        clear(s.stage_at + 8 * width * i, width)
+        weights, base, k = m.weights[i], s.stage[i], s.k[i + 1]
+        clear(base, width)
         for j in range(i + 1):
-            known = reals_at(row_at(s, j), width)
+            known = s.k[j]
             for l in range(width):
                 base[l] += h * weights[j] * known[l]
-        copy(row_at(s, i), row_at(s, i + 1), width)
+        copy(s.k[i], k, width)
         outcome = iterate_stage(s, m, h, i, weights[i + 1])
         if outcome != SOLVED or s.aborted != 0:
             return outcome
@@ -200,31 +189,29 @@ def iterate_diagonal(s: Any, m: Any, h: float) -> int:
             base[l] += h * weights[i + 1] * k[l]
         slowest, turns = max(slowest, s.convergence), turns + s.iterations
     s.convergence, s.iterations = slowest, turns
-    copy(row_at(s, count), row_at(s, m.stages), width)
+    copy(s.k[count], s.k[m.stages], width)
     return SOLVED
 
 
-def iterate_stage(s: Any, m: Any, h: float, i: int, gamma: float) -> int:
+def iterate_stage(s: Stepper, m: Tableau, h: float, i: int, gamma: float) -> int:
     """F(t + c h, x + base + hγ k, k) = 0 for k."""
     width, n = s.width, s.unknowns
-    x, base = reals_at(s.x_at, width), reals_at(s.stage_at + 8 * width * i, width)
-    k, point = reals_at(row_at(s, i + 1), width), reals_at(s.point_at, width)
-    side = reals_at(s.side_at, width)
-    time = s.t + reals_at(m.nodes_at, m.solved)[i] * h
+    x, base, k, point, side = s.x, s.stage[i], s.k[i + 1], s.point, s.side
+    time = s.t + m.nodes[i] * h
     before, rate_before, rate = 0.0, 1.0, 1.0
     s.convergence = 0.0
     for turn in range(most_turns(s, m)):
         for l in range(width):
             point[l] = x[l] + base[l] + h * gamma * k[l]
-        copy(row_at(s, i + 1), s.rate_at, width)
-        residual(s, time, s.side_at)
+        copy(k, s.rate, width)
+        residual(s, time, side)
         if s.aborted != 0:
             return SOLVED
-        bad = first_bad(s.side_at, n)
+        bad = first_bad(side, n)
         if bad >= 0:
             return blame_equation(s, bad)
-        solve_real(s, s.side_at)
-        size = size_of(s, s.side_at)
+        solve_real(s, side)
+        size = size_of(s, side)
         if not math.isfinite(size):
             s.relief = 0.5
             return SINGULAR_MATRIX
@@ -242,7 +229,7 @@ def iterate_stage(s: Any, m: Any, h: float, i: int, gamma: float) -> int:
 # ------------------------------------------------------------------------------------------------------ the whole step
 
 
-def attempt_implicit(s: Any, m: Any, h: float) -> int:
+def attempt_implicit(s: Stepper, m: Tableau, h: float) -> int:
     """Solve the stages of a step; the new state and the rate there."""
     if s.old != 0:
         outcome = make_jacobians(s)
@@ -265,12 +252,10 @@ def attempt_implicit(s: Any, m: Any, h: float) -> int:
     return outcome
 
 
-def finish(s: Any, m: Any, h: float) -> None:
+def finish(s: Stepper, m: Tableau, h: float) -> None:
     """x + Σ update Z, and Σ end_rate Z / h."""
-    count, width = m.solved, s.width
-    z, x, new = matrix_at(s.stage_at, count, width), reals_at(s.x_at, width), reals_at(s.new_at, width)
-    end = reals_at(row_at(s, m.stages), width)
-    update, end_rate = reals_at(m.update_at, count), reals_at(m.end_rate_at, count)
+    count, width, z, x, new, end = m.solved, s.width, s.stage, s.x, s.new, s.k[m.stages]
+    update, end_rate = m.update, m.end_rate
     for l in range(width):
         total = 0.0
         for j in range(count):

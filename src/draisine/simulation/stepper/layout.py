@@ -1,13 +1,14 @@
-"""What lies where in the memory of a run. The driver owns it all; the stepping loop keeps nothing between two calls.
+"""The memory of a run: the records that the driver and the stepping loop share. The loop keeps nothing between two calls.
 
-One block of plain numbers holds the settings, the counters and the addresses of the arrays. The comments give
-the shapes: n states, w the number of unknowns padded for vector instructions, m inputs, e events; for implicit methods N
-unknowns (the states first, then those that only the equations know), s stages, c complex systems, z entries of the Jacobians.
+The comments give the shapes: n states, w the number of unknowns padded for vector instructions, m inputs, e events; for implicit
+methods N unknowns (the states first, then those that only the equations know), s stages, c complex systems, z entries of the
+Jacobians.
 """
 
 from __future__ import annotations
 
-import ctypes
+from draisine.codegen.restricted.record import Record
+from draisine.codegen.restricted.types import ComplexCube, ComplexMatrix, ComplexVector, IntegerMatrix, Integers, Matrix, Vector
 
 # Why the loop came back.
 GO_ON = 0
@@ -43,133 +44,181 @@ GRID = 4
 # Coefficients of the interpolant: three of the cubic and at most four more.
 TERMS = 7
 
-_INTEGERS = (
+
+class Tableau(Record):
+    """The numbers of a method, see `methods.scheme` and `methods.implicit_scheme`; r rows."""
+
+    order: int
+    history: int
+    stages: int
+    rows: int
+    terms: int
+    foreign: int
+    weights: Matrix  # (r, r)
+    nodes: Vector  # (r)
+    dense: Matrix  # (terms − 3, r)
+    error: Matrix  # (2, r)
+    # of implicit methods, which solve for s stages
+    implicit: int
+    coupled: int
+    solved: int
+    power: int
+    evaluates_end: int
+    real_systems: int
+    pair_systems: int
+    update: Vector  # (s)
+    end_rate: Vector  # (s)
+    estimate: Vector  # (s) or (s + 1)
+    rough: Matrix  # (terms, s + 2), and so is `dense`
+    mismatch: Vector  # (s + 2)
+    real: Matrix  # (0 or 1, 1 + 2 s)
+    pairs: ComplexMatrix  # (c, 1 + 2 s)
+    filter: float
+
+
+class Stepper(Record):
+    """Everything that the stepping loop reads and writes."""
+
     # sizes
-    *("states", "width", "inputs", "events", "samples", "step_room", "event_room"),
+    states: int
+    width: int
+    inputs: int
+    events: int
+    samples: int
+    step_room: int
+    event_room: int
     # addresses of kernels of (t, x, u, p), 0 for none
-    *("dynamics", "project", "monitor", "watch", "control"),
-    # the kernels' tables of pointers, and what they point to
-    "arguments",  # time, point, inputs, parameters
-    "results",  # two results
-    "time_at",  # (1)
-    "point_at",  # (w) the state a kernel is asked about
-    "inputs_at",  # (m)
-    "scalar_at",  # (1) a kernel's scalar result
-    "command_at",  # (m) inputs as a control kernel gives them
-    "values_at",  # (e) events
+    dynamics: int
+    project: int
+    monitor: int
+    watch: int
+    control: int
+    # what the kernels are given and give
+    time: Vector  # (1)
+    point: Vector  # (w) the state a kernel is asked about
+    u: Vector  # (m) inputs
+    parameters: Vector
+    scalar: Vector  # (1) a kernel's scalar result
+    command: Vector  # (m) inputs as a control kernel gives them
+    values: Vector  # (e) events
     # the step
-    "x_at",  # (w) state at t
-    "new_at",  # (w) state at t + h
-    "k_at",  # (rows, w) derivatives
-    "past_at",  # (history, w) derivatives at t, t − h, …
-    "dense_at",  # (TERMS, w) coefficients of the interpolant
-    "error_at",  # (2, w) error estimates
-    "atol_at",  # (n)
-    "scheme_at",
-    "starter_at",
+    x: Vector  # (w) state at t
+    new: Vector  # (w) state at t + h
+    k: Matrix  # (rows, w) derivatives
+    past: Matrix  # (history, w) derivatives at t, t − h, …
+    dense: Matrix  # (TERMS, w) coefficients of the interpolant
+    error: Matrix  # (2, w) error estimates
+    atol: Vector  # (n)
+    tableau: Tableau  # of the method
+    starter: Tableau  # of the one that makes its first steps
     # events
-    "grid_at",  # (GRID + 1, e) values over the step
-    "sign_at",  # (e) last sign other than zero, 0 before there is one
-    "direction_at",  # (e)
-    "stops_at",  # (e) 1 if the event stops the run
-    "root_at",  # (GRID e) fractions of the step
-    "root_event_at",  # (GRID e)
+    grid: Matrix  # (GRID + 1, e) values over the step
+    sign: Integers  # (e) last sign other than zero, 0 before there is one
+    direction: Integers  # (e)
+    stops: Integers  # (e) 1 if the event stops the run
+    root: Vector  # (GRID e) fractions of the step
+    root_event: Integers  # (GRID e)
     # what is kept
-    *("sample_time_at", "sample_x_at", "sample_u_at"),  # (samples), (samples, n), (samples, m)
-    *("step_time_at", "step_x_at", "step_u_at"),  # (step_room), and if keep_steps (step_room, n), (step_room, m)
-    *("event_time_at", "event_x_at", "event_index_at"),  # (event_room), (event_room, n), (event_room)
+    sample_time: Vector  # (samples + 1)
+    sample_x: Matrix  # (samples + 1, n)
+    sample_u: Matrix  # (samples + 1, m)
+    step_time: Vector  # (step_room)
+    step_x: Matrix  # (step_room, n) if keep_steps
+    step_u: Matrix  # (step_room, m) if keep_steps
+    event_time: Vector  # (event_room)
+    event_x: Matrix  # (event_room, n)
+    event_index: Integers  # (event_room)
     # settings
-    *("adaptive", "keep_steps", "max_steps", "budget", "projections"),
+    adaptive: int
+    keep_steps: int
+    max_steps: int
+    budget: int
+    projections: int
+    rtol: float
+    max_step: float
+    step: float  # of fixed-step methods
+    threshold: float  # of the error above which the state is projected
+    limit: float  # of the condition
     # where the run stands
-    "phase",
-    "filled",  # rows of `past` that are known
-    *("index", "planned"),  # fixed steps: done and to do
-    "rejecting",  # the last attempt was rejected
-    "ready",  # all coefficients of the interpolant are known
-    "aborted",  # set by a control callback
+    phase: int
+    filled: int  # rows of `past` that are known
+    index: int  # fixed steps: done …
+    planned: int  # … and to do
+    rejecting: int  # the last attempt was rejected
+    ready: int  # all coefficients of the interpolant are known
+    aborted: int  # set by a control callback
+    t: float
+    end: float
+    h: float
+    origin: float  # fixed steps are counted from here
+    last_error: float
+    condition: float
+    given_time: float  # where the step leads to that a foreign method has made
     # what it did
-    *("evaluations", "accepted", "rejected", "sampled", "stepped", "happened"),
+    evaluations: int
+    accepted: int
+    rejected: int
+    sampled: int
+    stepped: int
+    happened: int
     # what stopped it
-    "happening",  # the event
-    *("culprit", "culprit_is_state"),  # the state, and whether it (1), its derivative (0) or an equation (2) is bad
-    "trouble",
+    happening: int  # the event
+    culprit: int
+    culprit_is_state: int  # whether the culprit is a state (1), its derivative (0) or an equation (2)
+    trouble: int
+    bad_time: float
     # stiffness as an explicit method sees it
-    # whether to look (2: at every step), and how often it was and was not seen; of implicit methods, steps since a look
-    *("suspect", "stiff_steps", "calm_steps"),
+    suspect: int  # whether to look (2: at every step)
+    stiff_steps: int  # how often it was seen
+    calm_steps: int  # how often not; of implicit methods, steps since a look
     # ---- implicit methods
-    *("unknowns", "entries"),  # N, z
-    *("residual", "jacobian"),  # kernels of (t, x, ẋ, u, p)
-    "full_arguments",  # time, point, rate, inputs, parameters
-    "rate_at",  # (w)
-    *("index_at", "differential_at"),  # (N)
-    *("entry_row_at", "entry_column_at"),  # (z) places of the entries of the Jacobians, by columns
-    *("by_state_at", "by_rate_at"),  # (z) their values
-    "weight_at",  # (w) one over the error allowed to an unknown, 0 for those nobody asks about
-    *("stage_at", "past_stage_at"),  # (s, w) increments of the stages, and those of the step before
-    "load_at",  # (s, w) residuals of the stages
-    *("side_at", "wide_side_at"),  # (w) right sides, real and complex
-    # factors of λ/h ∂F/∂ẋ + ∂F/∂x: one real, c complex
-    "sparse",
-    *("plan_at", "plan_length", "factor_length"),
-    *("entry_at", "wide_entry_at"),  # (z) the matrix before it is factorised, if sparse
-    *("factor_at", "wide_factor_at"),  # (factor_length), (c, factor_length)
-    *("pivot_at", "wide_pivot_at"),  # (N), (c, N), if dense
-    *("work_at", "wide_work_at"),
+    unknowns: int  # N
+    entries: int  # z
+    residual: int  # kernels of (t, x, ẋ, u, p)
+    jacobian: int
+    rate: Vector  # (w)
+    dae_index: Integers  # (N)
+    differential: Integers  # (N)
+    entry_row: Integers  # (z) places of the entries of the Jacobians, by columns
+    entry_column: Integers  # (z)
+    by_state: Vector  # (z) their values
+    by_rate: Vector  # (z)
+    weight: Vector  # (w) one over the error allowed to an unknown, 0 for those nobody asks about
+    stage: Matrix  # (s, w) increments of the stages …
+    past_stage: Matrix  # (s, w) … and those of the step before
+    load: Matrix  # (s, w) residuals of the stages
+    change: Matrix  # (s, w) corrections of the stages
+    side: Vector  # (w) right side of a real system …
+    complex_side: ComplexVector  # (w) … and of a complex one
+    # factors of λ/h ∂F/∂ẋ + ∂F/∂x, one real and c complex: dense …
+    lu: Matrix  # (N, N)
+    complex_lu: ComplexCube  # (c, N, N)
+    pivot: Integers  # (N)
+    complex_pivot: IntegerMatrix  # (c, N)
+    # … or by a plan
+    sparse: int
+    plan: Integers
+    entry: Vector  # (z) the matrix before it is factorized
+    complex_entry: ComplexVector  # (z)
+    factor: Vector
+    complex_factor: ComplexMatrix  # (c, as many)
+    work: Vector  # (N)
+    complex_work: ComplexVector  # (N)
     # where an implicit run stands
-    "settles",  # rates and algebraic unknowns are to be solved for at the start
-    "fresh",  # the Jacobians belong to (t, x)
-    "old",  # they should be made anew before the next step
-    "factorised",  # the factors belong to the Jacobians and to `factor_h`
-    "predicts",  # `past_stage` is that of the step before
-    "smooth",  # the rate at t is that of a smooth solution
-    *("iterations", "jacobians", "factorisations"),
-)
-_REALS = (
-    *("rtol", "max_step", "step"),  # `step` of fixed-step methods
-    "threshold",  # of the error above which the state is projected
-    "limit",  # of the condition
-    *("t", "end", "h", "origin"),  # fixed steps are counted from `origin`
-    "last_error",
-    *("condition", "bad_time"),
-    "newton_tolerance",  # 0: to rounding error
-    *("convergence", "carried"),  # rate of Newton's iteration, and rate/(1 − rate) carried from step to step
-    "given_time",  # where the step leads to that a foreign method has made
-    "relief",  # by what to shorten a step whose iteration failed
-    *("factor_h", "past_h"),
-    *("accepted_h", "accepted_error"),
-)
-
-
-class Block(ctypes.Structure):
-    """The numbers of a run."""
-
-    _fields_ = [(name, ctypes.c_int64) for name in _INTEGERS] + [(name, ctypes.c_double) for name in _REALS]
-
-
-class PlainBlock(ctypes.Structure):
-    """A block by another name, for code that knows explicit methods only; see `stored`."""
-
-    _fields_ = [*Block._fields_, ("plain", ctypes.c_int64)]
-
-
-class SchemeBlock(ctypes.Structure):
-    """The numbers of a scheme, see `methods.scheme`."""
-
-    _fields_ = [
-        *(
-            (name, ctypes.c_int64)
-            for name in (
-                *("order", "history", "stages", "rows", "terms", "foreign"),
-                *("weights_at", "nodes_at", "dense_at", "error_at"),
-            )
-        ),
-        # of implicit methods, see `methods.implicit_scheme`
-        *(
-            (name, ctypes.c_int64)
-            for name in (
-                *("implicit", "coupled", "solved", "power", "evaluates_end", "real_systems", "pairs"),
-                *("update_at", "end_rate_at", "estimate_at", "rough_at", "mismatch_at", "real_at", "pairs_at"),
-            )
-        ),
-        ("filter", ctypes.c_double),
-    ]
+    settles: int  # rates and algebraic unknowns are to be solved for at the start
+    fresh: int  # the Jacobians belong to (t, x)
+    old: int  # they should be made anew before the next step
+    factorised: int  # the factors belong to the Jacobians and to `factor_h`
+    predicts: int  # `past_stage` is that of the step before
+    smooth: int  # the rate at t is that of a smooth solution
+    iterations: int
+    jacobians: int
+    factorisations: int
+    newton_tolerance: float  # 0: to rounding error
+    convergence: float  # rate of Newton's iteration …
+    carried: float  # … and rate/(1 − rate), carried from step to step
+    relief: float  # by what to shorten a step whose iteration failed
+    factor_h: float
+    past_h: float
+    accepted_h: float
+    accepted_error: float

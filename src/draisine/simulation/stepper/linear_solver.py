@@ -1,22 +1,19 @@
 """Linear systems inside the loop: λ/h ∂F/∂ẋ + ∂F/∂x, real and complex, dense with row exchanges or sparse by a plan.
 
-Like `stages`, these functions are compiled as they stand. Those of the first part serve real and complex matrices alike.
+Restricted Python, like `stages`. The functions of the first part serve real and complex matrices alike.
 """
 
 from __future__ import annotations
 
-from typing import Any
-
-from draisine.numerics import sparse_qr
-from draisine.simulation.stepper.layout import SINGULAR_MATRIX, SOLVED
-from draisine.simulation.stepper.native import complex_matrix_at, complexes_at, integers_at, matrix_at, reals_at
+from draisine.codegen.jit import sparse_qr
+from draisine.codegen.restricted.types import Integers, Number, NumberMatrix, Numbers, Vector
+from draisine.simulation.stepper.layout import SINGULAR_MATRIX, SOLVED, Stepper
 
 # A pivot this small beside its column says that the unknown is not determined.
 UNDETERMINED_PIVOT = 1e-11
 
 
-def clear(address: int, length: int) -> None:
-    numbers = reals_at(address, length)
+def clear(numbers: Vector, length: int) -> None:
     for i in range(length):
         numbers[i] = 0.0
 
@@ -24,16 +21,22 @@ def clear(address: int, length: int) -> None:
 # ------------------------------------------------------------------------------------------------------ dense matrices
 
 
-def magnitude(value: Any) -> float:
+def magnitude(value: Number) -> float:
     return abs(value.real) + abs(value.imag)
 
 
-def inverse_of(value: Any) -> Any:
+def inverse_of(value: Number) -> Number:
     """1/value, for complex numbers without Python's exception for zero."""
     return value.conjugate() * (1.0 / (value.real * value.real + value.imag * value.imag))
 
 
-def decompose(a: Any, pivot: Any, n: int) -> int:
+def clear_matrix(a: NumberMatrix, n: int) -> None:
+    for i in range(n):
+        for j in range(n):
+            a[i, j] = 0.0
+
+
+def decompose(a: NumberMatrix, pivot: Integers, n: int) -> int:
     """a = P L U in place, the diagonal of U inverted; return a column without a pivot, or −1 if all have one."""
     for k in range(n):
         best, size = k, magnitude(a[k, k])
@@ -58,7 +61,7 @@ def decompose(a: Any, pivot: Any, n: int) -> int:
     return -1
 
 
-def substitute(a: Any, pivot: Any, n: int, side: Any) -> None:
+def substitute(a: NumberMatrix, pivot: Integers, n: int, side: Numbers) -> None:
     """side ← (P L U)⁻¹ side."""
     for k in range(n):
         best = pivot[k]
@@ -79,99 +82,82 @@ def substitute(a: Any, pivot: Any, n: int, side: Any) -> None:
 # --------------------------------------------------------------------------------------------- the matrices of a step
 
 
-def factorise_real(s: Any, by_rate: float) -> int:
+def factorise_real(s: Stepper, by_rate: float) -> int:
     """Factorise by_rate · ∂F/∂ẋ + ∂F/∂x."""
     s.factorisations += 1
-    n, entries = s.unknowns, s.entries
-    rows, columns = integers_at(s.entry_row_at, entries), integers_at(s.entry_column_at, entries)
-    dx, dxdot = reals_at(s.by_state_at, entries), reals_at(s.by_rate_at, entries)
+    n, dx, dxdot = s.unknowns, s.by_state, s.by_rate
     if s.sparse != 0:
-        values = reals_at(s.entry_at, entries)
-        for e in range(entries):
+        values = s.entry
+        for e in range(s.entries):
             values[e] = by_rate * dxdot[e] + dx[e]
-        plan = integers_at(s.plan_at, s.plan_length)
-        sparse_qr.factorise(plan, values, reals_at(s.factor_at, s.factor_length), reals_at(s.work_at, n))
+        sparse_qr.factorise(s.plan, values, s.factor, s.work)
         return SOLVED
-    clear(s.factor_at, n * n)
-    a = matrix_at(s.factor_at, n, n)
-    for e in range(entries):
+    a, rows, columns = s.lu, s.entry_row, s.entry_column
+    clear_matrix(a, n)
+    for e in range(s.entries):
         a[rows[e], columns[e]] = by_rate * dxdot[e] + dx[e]
-    return SOLVED if decompose(a, integers_at(s.pivot_at, n), n) < 0 else SINGULAR_MATRIX
+    return SOLVED if decompose(a, s.pivot, n) < 0 else SINGULAR_MATRIX
 
 
-def factorise_complex(s: Any, system: int, by_rate: complex) -> int:
+def factorise_complex(s: Stepper, system: int, by_rate: complex) -> int:
     """The same with a complex factor."""
     s.factorisations += 1
-    n, entries = s.unknowns, s.entries
-    rows, columns = integers_at(s.entry_row_at, entries), integers_at(s.entry_column_at, entries)
-    dx, dxdot = reals_at(s.by_state_at, entries), reals_at(s.by_rate_at, entries)
-    place = s.wide_factor_at + 16 * s.factor_length * system
+    n, dx, dxdot = s.unknowns, s.by_state, s.by_rate
     if s.sparse != 0:
-        values = complexes_at(s.wide_entry_at, entries)
-        for e in range(entries):
+        values = s.complex_entry
+        for e in range(s.entries):
             values[e] = by_rate * dxdot[e] + dx[e]
-        plan = integers_at(s.plan_at, s.plan_length)
-        sparse_qr.factorise(plan, values, complexes_at(place, s.factor_length), complexes_at(s.wide_work_at, n))
+        sparse_qr.factorise(s.plan, values, s.complex_factor[system], s.complex_work)
         return SOLVED
-    clear(place, 2 * n * n)
-    a = complex_matrix_at(place, n, n)
-    for e in range(entries):
+    a, rows, columns = s.complex_lu[system], s.entry_row, s.entry_column
+    clear_matrix(a, n)
+    for e in range(s.entries):
         a[rows[e], columns[e]] = by_rate * dxdot[e] + dx[e]
-    return SOLVED if decompose(a, integers_at(s.wide_pivot_at + 8 * n * system, n), n) < 0 else SINGULAR_MATRIX
+    return SOLVED if decompose(a, s.complex_pivot[system], n) < 0 else SINGULAR_MATRIX
 
 
-def solve_real(s: Any, side_at: int) -> None:
-    n = s.unknowns
-    side = reals_at(side_at, n)
+def solve_real(s: Stepper, side: Vector) -> None:
     if s.sparse != 0:
-        plan = integers_at(s.plan_at, s.plan_length)
-        sparse_qr.solve(plan, reals_at(s.factor_at, s.factor_length), side, reals_at(s.work_at, n))
+        sparse_qr.solve(s.plan, s.factor, side, s.work)
     else:
-        substitute(matrix_at(s.factor_at, n, n), integers_at(s.pivot_at, n), n, side)
+        substitute(s.lu, s.pivot, s.unknowns, side)
 
 
-def solve_complex(s: Any, system: int, side_at: int) -> None:
-    n = s.unknowns
-    side = complexes_at(side_at, n)
-    place = s.wide_factor_at + 16 * s.factor_length * system
+def solve_complex(s: Stepper, system: int) -> None:
+    """The same for a complex system and `complex_side`."""
     if s.sparse != 0:
-        plan = integers_at(s.plan_at, s.plan_length)
-        sparse_qr.solve(plan, complexes_at(place, s.factor_length), side, complexes_at(s.wide_work_at, n))
+        sparse_qr.solve(s.plan, s.complex_factor[system], s.complex_side, s.complex_work)
     else:
-        substitute(complex_matrix_at(place, n, n), integers_at(s.wide_pivot_at + 8 * n * system, n), n, side)
+        substitute(s.complex_lu[system], s.complex_pivot[system], s.unknowns, s.complex_side)
 
 
-def factorise_start(s: Any) -> int:
+def factorise_start(s: Stepper) -> int:
     """Factorise the matrix for the rates of differential and the values of algebraic unknowns; one not determined, or −1.
 
     A pivot that is tiny beside the column it came from betrays it.
     """
-    n, entries = s.unknowns, s.entries
-    rows, columns = integers_at(s.entry_row_at, entries), integers_at(s.entry_column_at, entries)
-    dx, dxdot = reals_at(s.by_state_at, entries), reals_at(s.by_rate_at, entries)
-    differential = integers_at(s.differential_at, n)
+    n, rows, columns, dx, dxdot = s.unknowns, s.entry_row, s.entry_column, s.by_state, s.by_rate
+    differential, largest = s.differential, s.side
     s.factorised = 0
-    clear(s.side_at, n)
-    largest = reals_at(s.side_at, n)
+    clear(largest, n)
     if s.sparse != 0:
-        values, factors = reals_at(s.entry_at, entries), reals_at(s.factor_at, s.factor_length)
-        for e in range(entries):
+        values, factors, plan = s.entry, s.factor, s.plan
+        for e in range(s.entries):
             values[e] = dxdot[e] if differential[columns[e]] != 0 else dx[e]
             largest[columns[e]] = max(largest[columns[e]], abs(values[e]))
-        plan = integers_at(s.plan_at, s.plan_length)
-        sparse_qr.factorise(plan, values, factors, reals_at(s.work_at, n))
+        sparse_qr.factorise(plan, values, factors, s.work)
         for k in range(n):
-            column = plan[plan[sparse_qr.COLUMN_PLACE] + k]
+            column = int(plan[plan[sparse_qr.COLUMN_PLACE] + k])
             if not abs(factors[plan[sparse_qr.DIAGONAL] + k]) > UNDETERMINED_PIVOT * largest[column]:
                 return column
         return -1
-    clear(s.factor_at, n * n)
-    a = matrix_at(s.factor_at, n, n)
-    for e in range(entries):
+    a = s.lu
+    clear_matrix(a, n)
+    for e in range(s.entries):
         value = dxdot[e] if differential[columns[e]] != 0 else dx[e]
         a[rows[e], columns[e]] = value
         largest[columns[e]] = max(largest[columns[e]], abs(value))
-    missing = decompose(a, integers_at(s.pivot_at, n), n)
+    missing = decompose(a, s.pivot, n)
     if missing >= 0:
         return missing
     for k in range(n):
@@ -181,12 +167,9 @@ def factorise_start(s: Any) -> int:
     return -1
 
 
-def times_rate_slope(s: Any, vector_at: int, target_at: int) -> None:
+def times_rate_slope(s: Stepper, vector: Vector, target: Vector) -> None:
     """target = ∂F/∂ẋ · vector."""
-    n, entries = s.unknowns, s.entries
-    rows, columns = integers_at(s.entry_row_at, entries), integers_at(s.entry_column_at, entries)
-    dxdot = reals_at(s.by_rate_at, entries)
-    clear(target_at, n)
-    vector, target = reals_at(vector_at, n), reals_at(target_at, n)
-    for e in range(entries):
+    rows, columns, dxdot = s.entry_row, s.entry_column, s.by_rate
+    clear(target, s.unknowns)
+    for e in range(s.entries):
         target[rows[e]] += dxdot[e] * vector[columns[e]]

@@ -1,14 +1,13 @@
 """The stepping loop, one for all methods: attempt, judge, notice events, sample, accept, project, watch.
 
-It works on memory of the driver alone (`layout`) and can be left and entered again at any step, to the same bits. Numba
-compiles it as it stands (`stored`); no Python runs between two steps, save a control function of the user's. Explicit and
-implicit methods differ in how a step is attempted (`stages`, `newton`) and how long the next one is (`lengths`).
+It works on memory of the driver alone (`layout`) and can be left and entered again at any step, to the same bits. It is
+restricted Python, compiled as it stands (`stored`); no Python runs between two steps, save a control function of the user's.
+Explicit and implicit methods differ in how a step is attempted (`stages`, `newton`) and how long the next one is (`lengths`).
 """
 
 from __future__ import annotations
 
-from typing import Any
-
+from draisine.codegen.restricted.calls import call_kernel
 from draisine.simulation.stepper.dae_residuals import blame_equation, settle_start
 from draisine.simulation.stepper.error_estimates import implicit_error_size, prepare_polynomial
 from draisine.simulation.stepper.event_location import begin_watch, find_crossings, settle, watch
@@ -22,7 +21,6 @@ from draisine.simulation.stepper.explicit_rk import (
     looks_stiff,
     prepare_cubic,
     prepare_dense,
-    row_at,
 )
 from draisine.simulation.stepper.implicit_newton import attempt_implicit
 from draisine.simulation.stepper.layout import (
@@ -46,8 +44,9 @@ from draisine.simulation.stepper.layout import (
     TOO_MANY_STEPS,
     UNDETERMINED,
     UNSOLVED,
+    Stepper,
+    Tableau,
 )
-from draisine.simulation.stepper.native import block_at, call_kernel, integers_at, plain_block_at, reals_at, scheme_at
 from draisine.simulation.stepper.recording import record_events, record_step, sample_before, sample_here, sample_until
 from draisine.simulation.stepper.step_size_control import (
     first_implicit_step,
@@ -63,17 +62,8 @@ from draisine.simulation.stepper.step_size_control import (
 )
 
 
-def advance(address: int) -> int:
-    """Go on from where the block stands until something stops the loop; return why."""
-    return go_on(block_at(address))
-
-
-def advance_explicit(address: int) -> int:
-    """The same for explicit methods."""
-    return go_on(plain_block_at(address))
-
-
-def go_on(s: Any) -> int:
+def advance(s: Stepper) -> int:
+    """Go on from where the run stands until something stops the loop; return why."""
     if s.phase != RUNNING:
         reason = begin(s)
         if reason != GO_ON:
@@ -94,19 +84,19 @@ def go_on(s: Any) -> int:
 # --------------------------------------------------------------------------------------------------------- beginning
 
 
-def begin(s: Any) -> int:
+def begin(s: Stepper) -> int:
     """The derivative at the start, the first step, the signs of events, what is asked for at the start itself."""
-    bad = first_bad(s.x_at, s.states)
+    bad = first_bad(s.x, s.states)
     if bad >= 0:
         s.culprit, s.culprit_is_state, s.bad_time = bad, 1, s.t
         return NOT_FINITE
     if not well_conditioned(s):
         return SWITCH
-    m = scheme_at(s.scheme_at)
+    m = s.tableau
     reason = begin_rates(s, m)
     if reason != GO_ON:
         return reason
-    copy(row_at(s, 0), s.past_at, s.width)
+    copy(s.k[0], s.past[0], s.width)
     s.filled = 1
     if s.adaptive == 0:
         plan(s)
@@ -115,12 +105,12 @@ def begin(s: Any) -> int:
             first_implicit_step(s)
         else:
             first_step(s)
-    copy(s.x_at, s.point_at, s.width)
+    copy(s.x, s.point, s.width)
     if s.events > 0:
         if s.phase == FRESH:
             begin_watch(s)
         else:
-            watch(s, s.t, s.grid_at)
+            watch(s, s.t, s.grid[0])
     if s.phase == FRESH:
         if s.stepped >= s.step_room:
             return FULL
@@ -132,7 +122,7 @@ def begin(s: Any) -> int:
     return GO_ON
 
 
-def begin_rates(s: Any, m: Any) -> int:
+def begin_rates(s: Stepper, m: Tableau) -> int:
     """The derivative at (t, x). Where the equations are implicit, it is solved for together with the algebraic unknowns."""
     if m.implicit != 0:
         s.fresh, s.old, s.factorised, s.predicts = 0, 1, 0, 0
@@ -150,11 +140,11 @@ def begin_rates(s: Any, m: Any) -> int:
             s.trouble, s.bad_time = outcome, s.t
             return UNSOLVED
     elif s.dynamics != 0:
-        copy(s.x_at, s.point_at, s.width)
+        copy(s.x, s.point, s.width)
         evaluate(s, s.t, 0)
         if s.aborted != 0:
             return ABORTED
-    bad = first_bad(row_at(s, 0), s.states)
+    bad = first_bad(s.k[0], s.states)
     if bad >= 0:
         s.culprit, s.culprit_is_state, s.bad_time = bad, 0, s.t
         return NOT_FINITE
@@ -164,48 +154,49 @@ def begin_rates(s: Any, m: Any) -> int:
 # -------------------------------------------------------------------------------------------------------------- steps
 
 
-def step(s: Any) -> int:
+def step(s: Stepper) -> int:
     """One attempt, and all that follows if it is accepted."""
-    m = scheme_at(s.scheme_at)
+    m = s.tableau
     if m.implicit != 0:
         return implicit_step(s, m)
     if m.foreign != 0:
         s.ready = 1
         return accept(s, m, s.h, s.given_time, 0.0)
     if s.filled < m.history:
-        m = scheme_at(s.starter_at)
+        m = s.starter
     if m.history > 1:
-        copy(s.past_at, s.k_at, m.history * s.width)
+        for j in range(m.history):
+            copy(s.past[j], s.k[j], s.width)
     h, new_time = next_step(s)
     attempt(s, m, h)
     if s.aborted != 0:
         return ABORTED
-    if first_bad(s.new_at, s.states) >= 0:
+    if first_bad(s.new, s.states) >= 0:
         return retreat(s, m, h, m.stages - 1)
     size = 0.0
     if s.adaptive != 0:
         size = error_size(s, m, h)
         if not size <= 1.0:
             return reject(s, m, h, size)
-    copy(s.new_at, s.point_at, s.width)
+    copy(s.new, s.point, s.width)
     evaluate(s, new_time, m.stages)
     if s.aborted != 0:
         return ABORTED
-    if first_bad(row_at(s, m.stages), s.states) >= 0:
+    if first_bad(s.k[m.stages], s.states) >= 0:
         return retreat(s, m, h, m.stages)
     stiff = s.suspect != 0 and looks_stiff(s, m, h)
     reason = accept(s, m, h, new_time, size)
     return STIFF if stiff and reason == GO_ON else reason
 
 
-def implicit_step(s: Any, m: Any) -> int:
+def implicit_step(s: Stepper, m: Tableau) -> int:
     """The same for an implicit method: its stages may not be solvable, and its error estimate may need a second look."""
     h, new_time = next_step(s)
     outcome = attempt_implicit(s, m, h)
     if s.aborted != 0:
         return ABORTED
     if outcome == SOLVED:
-        bad = first_bad(s.new_at, s.unknowns)
+        bad = first_bad(s.new, s.unknowns)
         if bad >= 0:
             outcome = blame_equation(s, bad)
     if outcome != SOLVED:
@@ -218,11 +209,11 @@ def implicit_step(s: Any, m: Any) -> int:
         if not size < 1.0:
             return reject_implicit(s, m, h, size)
     if m.evaluates_end != 0 and s.dynamics != 0:
-        copy(s.new_at, s.point_at, s.width)
+        copy(s.new, s.point, s.width)
         evaluate(s, new_time, m.stages)
         if s.aborted != 0:
             return ABORTED
-        bad = first_bad(row_at(s, m.stages), s.states)
+        bad = first_bad(s.k[m.stages], s.states)
         if bad >= 0:
             return give_way(s, m, h, blame_equation(s, bad))
     reason = accept(s, m, h, new_time, size)
@@ -234,7 +225,7 @@ def implicit_step(s: Any, m: Any) -> int:
     return reason
 
 
-def accept(s: Any, m: Any, h: float, new_time: float, size: float) -> int:
+def accept(s: Stepper, m: Tableau, h: float, new_time: float, size: float) -> int:
     """Notice events, fill the samples, move on to the new state."""
     if m.implicit != 0:
         prepare_polynomial(s, m, h)
@@ -247,7 +238,7 @@ def accept(s: Any, m: Any, h: float, new_time: float, size: float) -> int:
         prepare_dense(s, m, h)
     if s.aborted != 0:
         return ABORTED
-    if s.ready != 0 and first_bad(s.dense_at, m.terms * s.width) >= 0:
+    if s.ready != 0 and not finite_dense(s, m):
         s.relief = 0.5
         return give_way(s, m, h, BAD_NUMBERS) if m.implicit != 0 else retreat(s, m, h, m.rows - 1)
     if s.events > 0:
@@ -256,8 +247,8 @@ def accept(s: Any, m: Any, h: float, new_time: float, size: float) -> int:
     horizon = new_time if theta > 1.0 else s.t + theta * h
     sample_until(s, m, h, horizon)
     if theta <= 1.0:
-        interpolate(s, m.terms, theta, s.new_at, s.unknowns)
-    copy(s.new_at, s.x_at, s.width)
+        interpolate(s, m.terms, theta, s.new, s.unknowns)
+    copy(s.new, s.x, s.width)
     s.t = horizon
     s.accepted += 1
     if m.implicit != 0:
@@ -272,21 +263,30 @@ def accept(s: Any, m: Any, h: float, new_time: float, size: float) -> int:
     return arrive(s, m, h)
 
 
-def arrive(s: Any, m: Any, h: float) -> int:
+def finite_dense(s: Stepper, m: Tableau) -> bool:
+    """Whether all coefficients of the interpolant are finite."""
+    term = 0
+    while term < m.terms and first_bad(s.dense[term], s.width) < 0:
+        term += 1
+    return term == m.terms
+
+
+def arrive(s: Stepper, m: Tableau, h: float) -> int:
     """At the new point: derivative, projection, history, records, condition."""
-    copy(row_at(s, m.stages), row_at(s, 0), s.width)
+    copy(s.k[m.stages], s.k[0], s.width)
     if m.implicit != 0:
-        copy(s.stage_at, s.past_stage_at, m.solved * s.width)
+        for j in range(m.solved):
+            copy(s.stage[j], s.past_stage[j], s.width)
         s.past_h, s.predicts = h, 1
         if m.evaluates_end == 0:
             s.smooth = 1
     reason = GO_ON
     if s.project != 0:
         reason = project(s, m)
-    depth = scheme_at(s.scheme_at).history
+    depth = s.tableau.history
     for j in range(depth - 1, 0, -1):
-        copy(s.past_at + 8 * s.width * (j - 1), s.past_at + 8 * s.width * j, s.width)
-    copy(row_at(s, 0), s.past_at, s.width)
+        copy(s.past[j - 1], s.past[j], s.width)
+    copy(s.k[0], s.past[0], s.width)
     s.filled = min(depth, s.filled + 1)
     record_step(s)
     sample_here(s)
@@ -297,40 +297,38 @@ def arrive(s: Any, m: Any, h: float) -> int:
     return reason
 
 
-def project(s: Any, m: Any) -> int:
+def project(s: Stepper, m: Tableau) -> int:
     """Move the state onto its constraints if it has drifted off by more than the threshold."""
-    results, moved = integers_at(s.results, 2), False
-    reals_at(s.time_at, 1)[0] = s.t
+    moved = False
+    s.time[0] = s.t
     for _ in range(s.projections):  # Newton steps
-        copy(s.x_at, s.point_at, s.width)
-        results[0], results[1] = s.new_at, s.scalar_at
-        call_kernel(s.project, s.arguments, s.results)
-        if reals_at(s.scalar_at, 1)[0] <= s.threshold:
+        copy(s.x, s.point, s.width)
+        call_kernel(s.project, (s.time, s.point, s.u, s.parameters), (s.new, s.scalar))
+        if s.scalar[0] <= s.threshold:
             break
-        bad = first_bad(s.new_at, s.states)
+        bad = first_bad(s.new, s.states)
         if bad >= 0:
             s.culprit, s.culprit_is_state, s.bad_time = bad, 1, s.t
             return NOT_FINITE
-        copy(s.new_at, s.x_at, s.states)
+        copy(s.new, s.x, s.states)
         moved = True
     # The rate that an implicit method leaves behind is that of a smooth solution; one evaluated anew need not be.
     if moved and m.foreign == 0 and (m.implicit == 0 or (m.evaluates_end != 0 and s.dynamics != 0)):
-        copy(s.x_at, s.point_at, s.width)
+        copy(s.x, s.point, s.width)
         evaluate(s, s.t, 0)
-        bad = first_bad(row_at(s, 0), s.states)
+        bad = first_bad(s.k[0], s.states)
         if bad >= 0:
             s.culprit, s.culprit_is_state, s.bad_time = bad, 0, s.t
             return NOT_FINITE
     return GO_ON
 
 
-def well_conditioned(s: Any) -> bool:
+def well_conditioned(s: Stepper) -> bool:
     """Whether the condition at (t, x) is below its limit."""
     if s.monitor == 0:
         return True
-    copy(s.x_at, s.point_at, s.width)
-    reals_at(s.time_at, 1)[0] = s.t
-    integers_at(s.results, 2)[0] = s.scalar_at
-    call_kernel(s.monitor, s.arguments, s.results)
-    s.condition = reals_at(s.scalar_at, 1)[0]
+    copy(s.x, s.point, s.width)
+    s.time[0] = s.t
+    call_kernel(s.monitor, (s.time, s.point, s.u, s.parameters), (s.scalar,))
+    s.condition = s.scalar[0]
     return s.condition <= s.limit

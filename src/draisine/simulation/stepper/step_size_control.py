@@ -8,12 +8,10 @@ Jacobians and their factors are kept.
 from __future__ import annotations
 
 import math
-from typing import Any
 
-from draisine.simulation.stepper.explicit_rk import blame, evaluate, largest_error, row_at
+from draisine.simulation.stepper.explicit_rk import blame, evaluate, largest_error
 from draisine.simulation.stepper.implicit_newton import most_turns
-from draisine.simulation.stepper.layout import BAD_NUMBERS, GO_ON, NOT_FINITE, SOLVED, STEP_TOO_SMALL, UNSOLVED
-from draisine.simulation.stepper.native import integers_at, reals_at, scheme_at
+from draisine.simulation.stepper.layout import BAD_NUMBERS, GO_ON, NOT_FINITE, SOLVED, STEP_TOO_SMALL, UNSOLVED, Stepper, Tableau
 
 EPSILON = 2.220446049250313e-16
 SAFETY, SHRINK, GROW, BETA = 0.9, 0.2, 6.0, 0.02
@@ -24,7 +22,7 @@ GOOD_CONVERGENCE = 1e-3  # rate of Newton's iteration up to which Jacobians are 
 GOOD_EXACT_CONVERGENCE = 1e-2  # the same where iterations go on to rounding error
 
 
-def plan(s: Any) -> None:
+def plan(s: Stepper) -> None:
     """Divide the time up to the end into equal steps, none longer than asked for."""
     span = s.end - s.t
     s.planned = max(1, math.ceil(abs(span) / s.step - 1e-9))
@@ -33,11 +31,9 @@ def plan(s: Any) -> None:
     s.h = span / s.planned
 
 
-def first_step(s: Any) -> None:
+def first_step(s: Stepper) -> None:
     """An automatic first step: Hairer, Nørsett & Wanner I, section II.4, "Starting step size"."""
-    n = s.states
-    x, f, atol = reals_at(s.x_at, n), reals_at(row_at(s, 0), n), reals_at(s.atol_at, n)
-    point, g = reals_at(s.point_at, n), reals_at(row_at(s, 1), n)
+    n, x, f, atol, point, g = s.states, s.x, s.k[0], s.atol, s.point, s.k[1]
     size, rate = 0.0, 0.0
     for i in range(n):
         unit = 1.0 / (atol[i] + s.rtol * abs(x[i]))
@@ -61,11 +57,11 @@ def first_step(s: Any) -> None:
     elif steepest <= 1e-15:
         length = max(1e-6, 1e-3 * trial)
     else:
-        length = (0.01 / steepest) ** (1.0 / scheme_at(s.scheme_at).order)
+        length = (0.01 / steepest) ** (1.0 / s.tableau.order)
     s.h = direction * min(100.0 * trial, length, longest)
 
 
-def next_step(s: Any) -> tuple[float, float]:
+def next_step(s: Stepper) -> tuple[float, float]:
     """The length of the next step and the time it leads to, exactly the end if it is the last one."""
     if s.adaptive == 0:
         s.index += 1
@@ -77,11 +73,11 @@ def next_step(s: Any) -> tuple[float, float]:
     return h, s.t + h
 
 
-def smallest_step(s: Any) -> float:
+def smallest_step(s: Stepper) -> float:
     return 16.0 * EPSILON * max(abs(s.t), 1e-3 * abs(s.end - s.t))
 
 
-def retreat(s: Any, m: Any, h: float, last: int) -> int:
+def retreat(s: Stepper, m: Tableau, h: float, last: int) -> int:
     """Something is not finite: half the step, unless that is hopeless."""
     s.rejected += 1
     s.rejecting = 1
@@ -92,7 +88,7 @@ def retreat(s: Any, m: Any, h: float, last: int) -> int:
     return NOT_FINITE
 
 
-def reject(s: Any, m: Any, h: float, size: float) -> int:
+def reject(s: Stepper, m: Tableau, h: float, size: float) -> int:
     """The error is too large: a shorter step, unless that is hopeless."""
     s.rejected += 1
     s.rejecting = 1
@@ -104,7 +100,7 @@ def reject(s: Any, m: Any, h: float, size: float) -> int:
     return STEP_TOO_SMALL
 
 
-def propose(s: Any, m: Any, h: float, size: float) -> None:
+def propose(s: Stepper, m: Tableau, h: float, size: float) -> None:
     """The length of the step after an accepted one."""
     if s.adaptive == 0:
         return
@@ -122,10 +118,9 @@ def propose(s: Any, m: Any, h: float, size: float) -> None:
 # ---------------------------------------------------------------------------------------------------- implicit methods
 
 
-def first_implicit_step(s: Any) -> None:
+def first_implicit_step(s: Stepper) -> None:
     """A hundredth of the time in which the states change by themselves, as far as their rates are known."""
-    x, rate, atol = reals_at(s.x_at, s.states), reals_at(row_at(s, 0), s.states), reals_at(s.atol_at, s.states)
-    index = integers_at(s.index_at, s.unknowns)
+    x, rate, atol, index = s.x, s.k[0], s.atol, s.dae_index
     size, speed = 0.0, 0.0
     for i in range(s.states):
         if index[i] <= 1:
@@ -138,7 +133,7 @@ def first_implicit_step(s: Any) -> None:
     s.h = math.copysign(min(trial, longest), s.end - s.t)
 
 
-def give_way(s: Any, m: Any, h: float, outcome: int) -> int:
+def give_way(s: Stepper, m: Tableau, h: float, outcome: int) -> int:
     """The stages could not be solved: new Jacobians if those used were not of this point, else a shorter step."""
     s.predicts = 0
     if s.adaptive == 0:
@@ -157,12 +152,12 @@ def give_way(s: Any, m: Any, h: float, outcome: int) -> int:
     return NOT_FINITE if s.trouble == BAD_NUMBERS else UNSOLVED
 
 
-def smallest_implicit_step(s: Any) -> float:
+def smallest_implicit_step(s: Stepper) -> float:
     """Stiff runs span many orders of magnitude of time: the first step may be shorter than rounding of the last."""
     return 16.0 * EPSILON * max(abs(s.t), 1e-10 * abs(s.end - s.t))
 
 
-def shrink_or_grow(s: Any, m: Any, size: float) -> float:
+def shrink_or_grow(s: Stepper, m: Tableau, size: float) -> float:
     """By what an error of this size asks the step to be divided; iterations that took many turns ask for caution."""
     turns = most_turns(s, m)
     caution = min(SAFETY, SAFETY * (1.0 + 2.0 * turns) / (s.iterations + 2.0 * turns))
@@ -170,7 +165,7 @@ def shrink_or_grow(s: Any, m: Any, size: float) -> float:
     return max(1.0 / MOST_GROWTH, min(1.0 / MOST_SHRINKING, quotient))
 
 
-def reject_implicit(s: Any, m: Any, h: float, size: float) -> int:
+def reject_implicit(s: Stepper, m: Tableau, h: float, size: float) -> int:
     """The error is too large: a shorter step, unless that is hopeless."""
     s.rejected += 1
     s.rejecting = 1
@@ -186,7 +181,7 @@ def reject_implicit(s: Any, m: Any, h: float, size: float) -> int:
     return STEP_TOO_SMALL
 
 
-def propose_implicit(s: Any, m: Any, h: float, size: float) -> None:
+def propose_implicit(s: Stepper, m: Tableau, h: float, size: float) -> None:
     """The length of the step after an accepted one, and whether it needs new Jacobians."""
     s.fresh, s.trouble = 0, SOLVED
     if s.adaptive == 0:

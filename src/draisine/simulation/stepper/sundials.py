@@ -15,12 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.codegen.jit.kernel import Kernel, compile
+from draisine.codegen.restricted.calls import bound_kernel
 from draisine.errors import DependencyError
 from draisine.simulation.methods.implicit_tableau import nested_basis
 from draisine.simulation.methods.sundials import CVODE, IDA
 from draisine.simulation.stepper import layout
+from draisine.simulation.stepper.layout import Stepper
 from draisine.simulation.stepper.memory import Memory
-from draisine.simulation.stepper.native import KERNEL
 from draisine.simulation.velocity_choices import CompiledEquations
 
 Reals = NDArray[np.float64]
@@ -45,14 +46,14 @@ def _solvers() -> Any:
 
 
 class SundialsStepper:
-    """Advances a run like the stepping loop: call it with the address of the block."""
+    """Advances a run like the stepping loop: call it with the stepper."""
 
     def __init__(
         self,
         memory: Memory,
         method: CVODE | IDA,
         compiled: CompiledEquations,
-        loop: Callable[[int], int],
+        loop: Callable[[Stepper], int],
         command: Callable[[], None] | None,
     ) -> None:
         self._memory, self._method, self._loop, self._command = memory, method, loop, command
@@ -63,25 +64,24 @@ class SundialsStepper:
         self._jacobian: Kernel | None = None
         _solvers()
 
-    def __call__(self, address: int) -> int:
-        block = self._memory.block
-        budget = int(block.budget)
-        if block.phase != layout.RUNNING:
-            block.h = block.h or 1.0  # of no meaning here, but zero would have one chosen
-            block.budget = 0
-            reason = self._loop(address)
+    def __call__(self, stepper: Stepper) -> int:
+        budget = int(stepper.budget)
+        if stepper.phase != layout.RUNNING:
+            stepper.h = stepper.h or 1.0  # of no meaning here, but zero would have one chosen
+            stepper.budget = 0
+            reason = self._loop(stepper)
             if reason != layout.PAUSED:
                 return reason
             self._begin()
-        block.budget = 1
+        stepper.budget = 1
         for _ in range(budget):
-            if block.t == block.end:
+            if stepper.t == stepper.end:
                 return layout.REACHED
             if not self._pending:
                 reason = self._step()
                 if reason != layout.GO_ON:
                     return reason
-            reason = self._loop(address)
+            reason = self._loop(stepper)
             if reason not in (layout.PAUSED, layout.REACHED):
                 self._pending = self._pending and reason == layout.FULL
                 return reason
@@ -93,12 +93,12 @@ class SundialsStepper:
     # -------------------------------------------------------------------------------------------------------- steps
 
     def _unknowns(self) -> Reals:
-        return self._memory.arrays["x_at"][: self._memory.block.unknowns]
+        return self._memory.stepper.x[: self._memory.stepper.unknowns]
 
     def _moved_far(self) -> bool:
         """Whether projection has moved the state so far from the solver's own that this must begin anew. A multistep method loses
         its past by that; what is below its errors is told to nobody, and the solver goes on from its own state."""
-        n = self._memory.block.states
+        n = self._memory.stepper.states
         state, own = self._memory.state, self._last[:n]
         return bool(np.any(np.abs(state - own) > RESTART * (self._method.rtol * np.abs(own) + np.asarray(self._method.atol))))
 
@@ -109,76 +109,74 @@ class SundialsStepper:
         self._restart()
 
     def _restart(self) -> None:
-        block = self._memory.block
+        stepper = self._memory.stepper
         x = self._unknowns().copy()
         if isinstance(self._method, IDA):
-            self._solver.init_step(block.t, x, self._memory.arrays["k_at"][0, : block.unknowns].copy())
+            self._solver.init_step(stepper.t, x, stepper.k[0, : stepper.unknowns].copy())
         else:
-            self._solver.init_step(block.t, x)
+            self._solver.init_step(stepper.t, x)
         self._last = x
 
     def _step(self) -> int:
         """One internal step towards the end, put where the loop looks for it."""
-        block, arrays, n = self._memory.block, self._memory.arrays, self._memory.block.unknowns
+        stepper, n = self._memory.stepper, self._memory.stepper.unknowns
         for _ in range(3):
-            done = self._solver.step(block.end, "onestep", block.end)
-            if block.aborted:
+            done = self._solver.step(stepper.end, "onestep", stepper.end)
+            if stepper.aborted:
                 return layout.ABORTED
             if done.status < 0:
                 return self._failed(done.status)
-            if done.t != block.t:
+            if done.t != stepper.t:
                 break  # after interpolation the solver first returns to where it was
         else:
             return self._failed(ERROR_FAILURES)  # steps below the rounding of time
-        h = done.t - block.t
-        arrays["new_at"][:n] = done.y
+        h = done.t - stepper.t
+        stepper.new[:n] = done.y
         if isinstance(self._method, IDA):
-            arrays["k_at"][1, :n] = done.yp
-        arrays["dense_at"][:, :n] = 0.0
+            stepper.k[1, :n] = done.yp
+        stepper.dense[:, :n] = 0.0
         rise = done.y - self._unknowns()
-        arrays["dense_at"][0, :n] = rise
-        if block.events or self._samples_before(done.t):
-            inner = np.array([self._solver.step(block.t + f * h, "normal").y for f in FRACTIONS])
-            arrays["dense_at"][:5, :n] = self._terms @ np.vstack([inner - self._unknowns(), rise])
-        block.h, block.given_time = h, done.t
+        stepper.dense[0, :n] = rise
+        if stepper.events or self._samples_before(done.t):
+            inner = np.array([self._solver.step(stepper.t + f * h, "normal").y for f in FRACTIONS])
+            stepper.dense[:5, :n] = self._terms @ np.vstack([inner - self._unknowns(), rise])
+        stepper.h, stepper.given_time = h, done.t
         self._last, self._pending = done.y, True
         return layout.GO_ON
 
     def _samples_before(self, time: float) -> bool:
-        block = self._memory.block
-        if block.sampled >= block.samples:
+        stepper = self._memory.stepper
+        if stepper.sampled >= stepper.samples:
             return False
-        ahead = time - self._memory.arrays["sample_time_at"][block.sampled]
-        return bool(ahead > 0.0 if block.end >= block.t else ahead < 0.0)
+        ahead = time - stepper.sample_time[stepper.sampled]
+        return bool(ahead > 0.0 if stepper.end >= stepper.t else ahead < 0.0)
 
     def _failed(self, status: int) -> int:
-        block = self._memory.block
-        block.bad_time, block.culprit_is_state = block.t, 1
+        stepper = self._memory.stepper
+        stepper.bad_time, stepper.culprit_is_state = stepper.t, 1
         if status in (CONVERGENCE_FAILURES, SETUP_FAILED, SOLVE_FAILED):
-            block.trouble = layout.SINGULAR_MATRIX if status == SETUP_FAILED else layout.DIVERGED
+            stepper.trouble = layout.SINGULAR_MATRIX if status == SETUP_FAILED else layout.DIVERGED
             return layout.UNSOLVED
         return layout.STEP_TOO_SMALL
 
     # ------------------------------------------------------------------------------------------------------ callbacks
 
-    def _caller(self, address: int, table: str) -> Callable[[float, Reals, list[int]], None]:
-        """Call a kernel at (time, point), its results going to addresses; a control is asked before."""
-        memory = self._memory
-        time, point, results = (memory.arrays[name] for name in ("time_at", "point_at", "results"))
-        arguments, targets = int(memory.arrays[table].ctypes.data), int(results.ctypes.data)
-        kernel = KERNEL(address)
+    def _caller(self, address: int, *results: Reals, rates: bool = False) -> Callable[[float, Reals], None]:
+        """Call a kernel of (t, x, u, p), or with `rates` of (t, x, ẋ, u, p), at a time and point."""
+        s = self._memory.stepper
+        time, point = s.time, s.point
+        kernel = bound_kernel(address, (time, point, *((s.rate,) if rates else ()), s.u, s.parameters), results)
 
-        def call(t: float, x: Reals, places: list[int]) -> None:
+        def call(t: float, x: Reals) -> None:
             time[0], point[: len(x)] = t, x
-            results[: len(places)] = places
-            kernel(arguments, targets)
+            kernel()
 
         return call
 
     def _options(self) -> dict[str, Any]:
-        m, block = self._method, self._memory.block
-        atol = np.full(block.unknowns, 1e300)  # of what nobody asks about
-        atol[: block.states] = m.atol
+        m, stepper = self._method, self._memory.stepper
+        atol = np.full(stepper.unknowns, 1e300)  # of what nobody asks about
+        atol[: stepper.states] = m.atol
         return {
             "rtol": m.rtol,
             "atol": atol,
@@ -189,44 +187,41 @@ class SundialsStepper:
         }
 
     def _make_cvode(self) -> Any:
-        block = self._memory.block
+        stepper = self._memory.stepper
         dynamics = self._compiled.equations.explicit
         if self._jacobian is None:
             self._jacobian = compile(dynamics.jacobian("xdot", "x"))
-        n = block.states
+        n = stepper.states
         rate, slopes = np.zeros(n), np.zeros((n, n))
-        derivative = self._caller(block.dynamics, "arguments")
-        jacobian = self._caller(self._jacobian.address, "arguments")
-        at_rate, at_slopes = [int(rate.ctypes.data)], [int(slopes.ctypes.data)]
+        derivative = self._caller(stepper.dynamics, rate)
+        jacobian = self._caller(self._jacobian.address, slopes)
 
         def right_side(t: float, y: Reals, yp: Reals) -> None:
             if self._ask(t, y):
-                derivative(t, y, at_rate)
-                block.evaluations += 1
+                derivative(t, y)
+                stepper.evaluations += 1
             yp[:] = rate
 
         def slope(t: float, y: Reals, yp: Reals, jj: Reals) -> None:
-            jacobian(t, y, at_slopes)
-            block.jacobians += 1
+            jacobian(t, y)
+            stepper.jacobians += 1
             jj[:, :] = slopes.T  # kernels write by columns
 
         return _solvers().cvode.CVODE(right_side, method="BDF", jacfn=slope, **self._options())
 
     def _make_ida(self) -> Any:
-        memory, block, form = self._memory, self._memory.block, self._compiled.form
-        n, entries = block.unknowns, block.entries
+        stepper, form = self._memory.stepper, self._compiled.form
+        n, entries = stepper.unknowns, stepper.entries
         rows, columns = form.form.pattern
-        residual = self._caller(form.residual.address, "full_arguments")
-        jacobian = self._caller(form.jacobian.address, "full_arguments")
-        rate, value = memory.arrays["rate_at"], np.zeros(n)
-        by_state, by_rate = np.zeros(entries), np.zeros(entries)
-        at_value, at_slopes = [int(value.ctypes.data)], [int(by_state.ctypes.data), int(by_rate.ctypes.data)]
+        rate, value, by_state, by_rate = stepper.rate, np.zeros(n), np.zeros(entries), np.zeros(entries)
+        residual = self._caller(form.residual.address, value, rates=True)
+        jacobian = self._caller(form.jacobian.address, by_state, by_rate, rates=True)
 
         def resfn(t: float, y: Reals, yp: Reals, res: Reals) -> None:
             if self._ask(t, y):
                 rate[:n] = yp
-                residual(t, y, at_value)
-                block.evaluations += 1
+                residual(t, y)
+                stepper.evaluations += 1
             res[:] = value
 
         options = self._options()
@@ -241,8 +236,8 @@ class SundialsStepper:
 
         def jacfn(t: float, y: Reals, yp: Reals, res: Reals, cj: float, jj: Reals) -> None:
             rate[:n] = yp
-            jacobian(t, y, at_slopes)
-            block.jacobians += 1
+            jacobian(t, y)
+            stepper.jacobians += 1
             jj[slice(None) if jj.ndim == 1 else (rows, columns)] = by_state + cj * by_rate
 
         with warnings.catch_warnings():
@@ -251,13 +246,13 @@ class SundialsStepper:
 
     def _ask(self, t: float, y: Reals) -> bool:
         """Let a control set the inputs; False once it has failed."""
-        block, arrays = self._memory.block, self._memory.arrays
-        if self._command is not None and not block.aborted:
-            arrays["time_at"][0], arrays["point_at"][: len(y)] = t, y
+        stepper = self._memory.stepper
+        if self._command is not None and not stepper.aborted:
+            stepper.time[0], stepper.point[: len(y)] = t, y
             self._command()
-            if not block.aborted:
-                arrays["inputs_at"][:] = arrays["command_at"]
-        return not block.aborted
+            if not stepper.aborted:
+                stepper.u[:] = stepper.command
+        return not stepper.aborted
 
 
 def _terms_of_fractions() -> Reals:

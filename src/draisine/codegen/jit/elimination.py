@@ -1,11 +1,11 @@
-"""Dense linear systems by elimination with partial pivoting; see `loops` for how these functions are compiled."""
+"""Dense linear systems by elimination with partial pivoting, in restricted Python; kernels hold it as machine code."""
 
 from __future__ import annotations
 
-from draisine.numerics.sparse_qr import Integers, Numbers
+from draisine.codegen.restricted.types import AnyIntegers, Vector
 
 
-def decompose(n: int, a: Numbers, pivots: Integers) -> None:
+def decompose(n: int, a: Vector, pivots: AnyIntegers) -> None:
     """L U of a matrix by columns, in its place, with the row that was taken in each step."""
     for k in range(n):
         row = k
@@ -28,7 +28,7 @@ def decompose(n: int, a: Numbers, pivots: Integers) -> None:
                     a[j * n + i] -= a[k * n + i] * top
 
 
-def substitute(n: int, a: Numbers, pivots: Integers, b: Numbers) -> None:
+def substitute(n: int, a: Vector, pivots: AnyIntegers, b: Vector) -> None:
     """b ← a⁻¹ b, with a matrix that `decompose` has been at."""
     for k in range(n):
         row = pivots[k]
@@ -44,7 +44,7 @@ def substitute(n: int, a: Numbers, pivots: Integers, b: Numbers) -> None:
             b[i] -= a[k * n + i] * value
 
 
-def spread(count: int, place: Integers, values: Numbers, total: int, a: Numbers) -> None:
+def spread(count: int, place: AnyIntegers, values: Vector, total: int, a: Vector) -> None:
     """The entries of a sparse matrix, put at their places among `total` numbers; the others are zero."""
     for i in range(total):
         a[i] = 0.0
@@ -52,12 +52,12 @@ def spread(count: int, place: Integers, values: Numbers, total: int, a: Numbers)
         a[place[k]] = values[k]
 
 
-def fill(count: int, value: float, a: Numbers) -> None:
+def fill(count: int, value: float, a: Vector) -> None:
     for i in range(count):
         a[i] = value
 
 
-def settle(n: int, small: float, new: Numbers, z: Numbers, told: Numbers) -> None:
+def settle(n: int, small: float, new: Vector, z: Vector, told: Vector) -> None:
     """z ← new; told[0] ← 1 if that changed it relatively by less than √small, or if it has no value; else 0."""
     change = 0.0
     size = 0.0
@@ -68,6 +68,3 @@ def settle(n: int, small: float, new: Numbers, z: Numbers, told: Numbers) -> Non
     told[0] = 1.0
     if change > small * size:
         told[0] = 0.0
-
-
-NUMERIC = (decompose, substitute, spread, fill, settle)  # what a compiler must be taught

@@ -9,9 +9,9 @@ for little fill and lays down, in one array of integers, the plan that the numer
     factorise(plan.index, values, factors, work)            # values: one number per entry
     solve(plan.index, factors, side, work)                  # side is overwritten by the solution
 
-`factorise` and `solve` allocate nothing and raise nothing. They work on arrays of real or complex numbers (all of one kind), in
-Python as they stand, compiled by Numba, or as machine code (`loops`). A matrix that is singular gives a solution that is not
-finite, or large; numbers beyond 1e±150 overflow.
+`factorise` and `solve` are restricted Python (`restricted`): they allocate nothing and raise nothing, and run in Python as they
+stand or as machine code, on arrays of real or complex numbers (all of one kind). A matrix that is singular gives a solution that
+is not finite, or large; numbers beyond 1e±150 overflow.
 """
 
 from __future__ import annotations
@@ -24,13 +24,11 @@ import numpy as np
 from numpy import conjugate
 from numpy.typing import ArrayLike, NDArray
 
+from draisine.codegen.restricted.types import AnyIntegers, Integers, Numbers
 from draisine.errors import ArgumentError
 
 if TYPE_CHECKING:
     import casadi as ca
-
-Integers = NDArray[np.int64]
-Numbers = Any  # array of float64 or complex128
 
 # Head of the plan: the size, then where the parts begin. Those of the last line lie in the factors.
 SIZE, SOURCE_START, SOURCE, SOURCE_ROW, V_START, V_ROW, R_START, R_ROW, ROW_PLACE, COLUMN_PLACE = range(10)
@@ -117,7 +115,7 @@ def _laid_out(pattern: ca.Sparsity, v: ca.Sparsity, r: ca.Sparsity, row_place: I
     return Plan(index, n, row.size, int(head[SCALE]) + n, n, operations)
 
 
-def factorise(index: Integers, values: Numbers, factors: Numbers, work: Numbers) -> None:
+def factorise(index: AnyIntegers, values: Numbers, factors: Numbers, work: Numbers) -> None:
     """A P = Q R column by column: R above the diagonal, its diagonal, and Q as vectors v and scales β of I − β v vᴴ."""
     n, source_start, source, source_row = index[SIZE], index[SOURCE_START], index[SOURCE], index[SOURCE_ROW]
     r_start, r_row, r_values = index[R_START], index[R_ROW], index[R_VALUES]
@@ -134,7 +132,7 @@ def factorise(index: Integers, values: Numbers, factors: Numbers, work: Numbers)
         make_reflection(index, factors, work, c)
 
 
-def make_reflection(index: Integers, factors: Numbers, work: Numbers, c: int) -> None:
+def make_reflection(index: AnyIntegers, factors: Numbers, work: Numbers, c: int) -> None:
     """The reflection that turns a column into the multiple of a unit vector; the column is taken out of `work`."""
     first, last = index[index[V_START] + c], index[index[V_START] + c + 1]
     v_row, diagonal, scale = index[V_ROW], index[DIAGONAL] + c, index[SCALE] + c
@@ -162,7 +160,7 @@ def make_reflection(index: Integers, factors: Numbers, work: Numbers, c: int) ->
         factors[scale] = 0.0
 
 
-def reflect(index: Integers, factors: Numbers, work: Numbers, r: int) -> None:
+def reflect(index: AnyIntegers, factors: Numbers, work: Numbers, r: int) -> None:
     """work ← (I − β v vᴴ) work."""
     first, last = index[index[V_START] + r], index[index[V_START] + r + 1]
     v_row = index[V_ROW]
@@ -174,7 +172,7 @@ def reflect(index: Integers, factors: Numbers, work: Numbers, r: int) -> None:
         work[index[v_row + j]] -= share * factors[j]
 
 
-def solve(index: Integers, factors: Numbers, side: Numbers, work: Numbers) -> None:
+def solve(index: AnyIntegers, factors: Numbers, side: Numbers, work: Numbers) -> None:
     """side ← A⁻¹ side, by R⁻¹ Qᴴ."""
     n, row_place, column_place = index[SIZE], index[ROW_PLACE], index[COLUMN_PLACE]
     r_start, r_row, r_values, diagonal = index[R_START], index[R_ROW], index[R_VALUES], index[DIAGONAL]
@@ -184,11 +182,8 @@ def solve(index: Integers, factors: Numbers, side: Numbers, work: Numbers) -> No
         reflect(index, factors, work, c)
     for c in range(n - 1, -1, -1):
         pivot = factors[diagonal + c]
-        # not divided: Numba's complex division raises an exception for zero
+        # not divided: complex numbers have no division in restricted Python
         value = work[c] * (conjugate(pivot) * (1.0 / (conjugate(pivot) * pivot).real))
         side[index[column_place + c]] = value
         for k in range(index[r_start + c], index[r_start + c + 1]):
             work[index[r_row + k]] -= factors[r_values + k] * value
-
-
-NUMERIC = (reflect, make_reflection, factorise, solve)  # what a compiler must be taught, callees first

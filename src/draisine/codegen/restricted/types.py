@@ -1,0 +1,148 @@
+"""Types of restricted Python: the annotations that its functions and records carry, and what they become in LLVM.
+
+A value is held in one or more LLVM values, its *parts*: a complex number in two, an array in a pointer and its lengths. Arrays
+lie in memory by rows, without gaps.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from typing import Annotated, Any, TypeVar, get_args, get_origin
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True)
+class Type:
+    """A type by its name in messages and the LLVM types of its parts."""
+
+    name: str
+    parts: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+INT, REAL = Type("int", ("i64",)), Type("float", ("double",))
+BOOL, COMPLEX = Type("bool", ("i1",)), Type("complex", ("double", "double"))
+NOTHING = Type("None", ())
+
+_ELEMENTS: dict[str, tuple[Type, np.dtype[Any]]] = {
+    "int": (INT, np.dtype(np.int64)),
+    "int32": (INT, np.dtype(np.int32)),
+    "float": (REAL, np.dtype(np.float64)),
+    "complex": (COMPLEX, np.dtype(np.complex128)),
+}
+
+
+@dataclass(frozen=True)
+class ArrayType(Type):
+    """An array of `ndim` axes; one without lengths (`bare`) is a pointer to numbers, as other code hands it over."""
+
+    element: str
+    ndim: int
+    bare: bool
+
+    @staticmethod
+    def of(element: str, ndim: int = 1, bare: bool = False) -> ArrayType:
+        parts = ("ptr",) if bare else ("ptr", *["i64"] * ndim)
+        return ArrayType(f"array of {element}{f' with {ndim} axes' if ndim > 1 else ''}", parts, element, ndim, bare)
+
+    @property
+    def scalar(self) -> Type:
+        """The type of its elements once they are read."""
+        return _ELEMENTS[self.element][0]
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return _ELEMENTS[self.element][1]
+
+    @property
+    def row(self) -> ArrayType:
+        """The type of its parts along the first axis."""
+        return ArrayType.of(self.element, self.ndim - 1)
+
+
+@dataclass(frozen=True)
+class RecordType(Type):
+    """A reference to a record."""
+
+    record: type[Any]
+
+    @staticmethod
+    def of(record: type[Any]) -> RecordType:
+        return RecordType(record.__name__, ("ptr",), record)
+
+
+@dataclass(frozen=True)
+class RecordsType(Type):
+    """A list of references to records of one class; it can be read, not written."""
+
+    record: type[Any]
+
+    @staticmethod
+    def of(record: type[Any]) -> RecordsType:
+        return RecordsType(f"list of {record.__name__}", ("ptr", "i64"), record)
+
+
+@dataclass(frozen=True)
+class TupleType(Type):
+    """Several values side by side."""
+
+    items: tuple[Type, ...]
+
+    @staticmethod
+    def of(items: tuple[Type, ...]) -> TupleType:
+        parts = tuple(part for item in items for part in item.parts)
+        return TupleType(f"tuple of {', '.join(str(item) for item in items)}", parts, items)
+
+
+# What annotations say. The aliases are NumPy's arrays to a type checker.
+Vector = Annotated[NDArray[np.float64], ArrayType.of("float")]
+Matrix = Annotated[NDArray[np.float64], ArrayType.of("float", 2)]
+Cube = Annotated[NDArray[np.float64], ArrayType.of("float", 3)]
+Integers = Annotated[NDArray[np.int64], ArrayType.of("int")]
+IntegerMatrix = Annotated[NDArray[np.int64], ArrayType.of("int", 2)]
+ShortIntegers = Annotated[NDArray[np.int32], ArrayType.of("int32")]
+ComplexVector = Annotated[NDArray[np.complex128], ArrayType.of("complex")]
+ComplexMatrix = Annotated[NDArray[np.complex128], ArrayType.of("complex", 2)]
+ComplexCube = Annotated[NDArray[np.complex128], ArrayType.of("complex", 3)]
+# Functions of these are compiled for each kind they are called with.
+Number = TypeVar("Number", float, complex)
+Numbers = TypeVar("Numbers", Vector, ComplexVector)
+NumberMatrix = TypeVar("NumberMatrix", Matrix, ComplexMatrix)
+AnyIntegers = TypeVar("AnyIntegers", Integers, ShortIntegers)
+
+_PLAIN: dict[Any, Type] = {int: INT, float: REAL, bool: BOOL, complex: COMPLEX, None: NOTHING, type(None): NOTHING}
+
+
+def type_of(annotation: str, module: str) -> Type | TypeVar:
+    """What an annotation means, read in its module; TypeError if it has no meaning here."""
+    return _meaning(eval(annotation, vars(sys.modules[module])), annotation)
+
+
+def _meaning(given: Any, annotation: str) -> Type | TypeVar:
+    if isinstance(given, TypeVar):
+        return given
+    for marked in getattr(given, "__metadata__", ()):
+        if isinstance(marked, ArrayType):
+            return marked
+    if get_origin(given) is tuple:
+        items = [_meaning(item, annotation) for item in get_args(given)]
+        return TupleType.of(tuple(item for item in items if isinstance(item, Type)))
+    if get_origin(given) is list:
+        return RecordsType.of(get_args(given)[0])
+    if isinstance(given, type) and hasattr(given, "__fields__"):
+        return RecordType.of(given)
+    try:
+        return _PLAIN[given]
+    except (KeyError, TypeError):
+        raise TypeError(f"{annotation!r} is no type of restricted Python") from None
+
+
+def constraints(variable: TypeVar) -> tuple[Type, ...]:
+    """The types that a type variable stands for."""
+    found = (_meaning(given, variable.__name__) for given in variable.__constraints__)
+    return tuple(one for one in found if isinstance(one, Type))

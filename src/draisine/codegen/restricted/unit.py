@@ -1,0 +1,152 @@
+"""A unit of translation: the functions reached from its entries, the records they use, and the text of the whole module."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from draisine.codegen.restricted.source import Source, definition
+from draisine.codegen.restricted.types import INT, NOTHING, REAL, ArrayType, Type, constraints, type_of
+
+
+@dataclass(frozen=True)
+class Options:
+    """How a unit is translated.
+
+    `fixed` gives numbers of records that are known beforehand: code that they exclude is left out, and so is what only it
+    calls. With `contract` a product and the sum it goes into may become one instruction; with `distinct` no two arrays given to
+    a function overlap.
+    """
+
+    fixed: Mapping[tuple[type[Any], str], int] = field(default_factory=dict)
+    contract: bool = False
+    distinct: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Instance:
+    """A function for arguments of given types."""
+
+    symbol: str
+    source: Source
+    tree: ast.FunctionDef
+    parameters: tuple[tuple[str, Type], ...]
+    result: Type
+
+    @property
+    def llvm_result(self) -> str:
+        return result_type(self.result)
+
+
+def result_type(kind: Type) -> str:
+    """The LLVM type that a function of such a result returns."""
+    parts = kind.parts
+    return "void" if not parts else parts[0] if len(parts) == 1 else "{ " + ", ".join(parts) + " }"
+
+
+class Unit:
+    """Grows by the functions that are asked for; `modules` are those whose sources decide its text."""
+
+    def __init__(self, options: Options) -> None:
+        self.options = options
+        self.modules: set[str] = set()
+        self.waiting: list[Instance] = []
+        self.texts: list[str] = []
+        self._asked: dict[tuple[str, str, tuple[Type, ...]], Instance] = {}
+        self._instances: dict[tuple[str, str, tuple[Type, ...]], Instance] = {}
+        self._declared: dict[str, None] = {}
+        self._structs: dict[type[Any], str] = {}
+        self._tags: dict[str, int] = {}
+
+    # ---------------------------------------------------------------- functions
+
+    def instance(self, function: Callable[..., Any], given: tuple[Type, ...]) -> Instance:
+        """The function for arguments of these types; TypeError if it does not take them."""
+        key = function.__module__, function.__name__, given
+        if key not in self._asked:
+            source, tree = definition(function)
+            taken, result = self._signature(source, tree, given)
+            settled = source.module, tree.name, taken
+            if settled not in self._instances:
+                symbol, same = f"{source.module}.{tree.name}", sum(key[:2] == settled[:2] for key in self._instances)
+                symbol = f'@"{symbol}/{same + 1}"' if same else f'@"{symbol}"'
+                names = [parameter.arg for parameter in tree.args.args]
+                made = Instance(symbol, source, tree, tuple(zip(names, taken, strict=True)), result)
+                self._instances[settled] = made
+                self.modules.add(source.module)
+                self.waiting.append(made)
+            self._asked[key] = self._instances[settled]
+        return self._asked[key]
+
+    def _signature(self, source: Source, tree: ast.FunctionDef, given: tuple[Type, ...]) -> tuple[tuple[Type, ...], Type]:
+        """Types of the parameters and of the result for arguments of these types."""
+        arguments, taken = tree.args, []
+        bound: dict[TypeVar, Type] = {}
+        if arguments.posonlyargs or arguments.kwonlyargs or arguments.vararg or arguments.kwarg or arguments.defaults:
+            raise TypeError(f"{tree.name!r} has more than plain parameters; restricted functions have no others, and no defaults")
+        names = [parameter.arg for parameter in arguments.args]
+        if len(names) != len(given):
+            raise TypeError(f"{tree.name!r} takes {len(names)} arguments ({', '.join(names)}), not {len(given)}")
+        for parameter, kind in zip(arguments.args, given, strict=True):
+            wanted = self._annotated(source, tree, parameter.arg, parameter.annotation)
+            if isinstance(wanted, TypeVar):
+                if not any(_fits(kind, one) for one in constraints(wanted)) or bound.setdefault(wanted, kind) != kind:
+                    raise TypeError(f"{tree.name!r} takes no {kind} as {parameter.arg!r}")
+                taken.append(kind)
+            elif kind == INT and wanted == REAL:
+                taken.append(wanted)
+            elif _fits(kind, wanted):
+                taken.append(kind)
+            else:
+                raise TypeError(f"{tree.name!r} takes {wanted} as {parameter.arg!r}, not {kind}")
+        result = self._annotated(source, tree, "return", tree.returns)
+        return tuple(taken), bound[result] if isinstance(result, TypeVar) else result
+
+    def _annotated(self, source: Source, tree: ast.FunctionDef, name: str, annotation: ast.expr | None) -> Type | TypeVar:
+        if annotation is None:
+            raise TypeError(f"{tree.name!r} says no type for {name!r}; restricted functions are annotated throughout")
+        if isinstance(annotation, ast.Constant) and annotation.value is None:
+            return NOTHING
+        for node in ast.walk(annotation):
+            if isinstance(node, ast.Name):
+                self.modules |= source.origins(node.id)
+        return type_of(ast.unparse(annotation), source.module)
+
+    # ---------------------------------------------------------------- what the text needs besides
+
+    def declare(self, line: str) -> None:
+        self._declared[line] = None
+
+    def struct(self, record: type[Any]) -> str:
+        """The name of a record's LLVM type."""
+        if record not in self._structs:
+            self.modules.add(record.__module__)
+            self._structs[record] = f'%"{record.__module__}.{record.__name__}"'
+        return self._structs[record]
+
+    def tag(self, kind: str) -> str:
+        """Says of an access to memory what it is for: fields of records and elements of arrays never overlap."""
+        kind = "float" if kind == "complex" else kind
+        self._tags.setdefault(kind, 2 * len(self._tags) + 1)
+        return f", !tbaa !{self._tags[kind] + 1}"
+
+    def text(self) -> str:
+        """The module."""
+        structs = [f"{name} = type {{ {', '.join(_parts(record))} }}" for record, name in self._structs.items()]
+        tags = ['!0 = !{!"restricted"}']
+        for kind, k in self._tags.items():
+            tags += [f'!{k} = !{{!"{kind}", !0}}', f"!{k + 1} = !{{!{k}, !{k}, i64 0}}"]
+        return "\n".join([*structs, *self._declared, *self.texts, *tags])
+
+
+def _parts(record: type[Any]) -> Iterable[str]:
+    return [part for one in record.__fields__.values() for part in one.type.parts] or ["i64"]
+
+
+def _fits(given: Type, wanted: Type) -> bool:
+    """Whether an argument can be what a parameter is; a bare array for one that has lengths, too."""
+    if isinstance(given, ArrayType) and isinstance(wanted, ArrayType):
+        return (given.element, given.ndim) == (wanted.element, wanted.ndim)
+    return given == wanted
