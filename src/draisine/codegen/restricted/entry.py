@@ -82,7 +82,7 @@ def check_sources(name: str, needed: frozenset[str], given: tuple[str, ...]) -> 
 def digest(modules: tuple[str, ...]) -> str:
     """Of the contents of modules, and of what translates them."""
     sha = hashlib.sha256()
-    files = [*sorted(Path(__file__).parent.glob("*.py")), _ROOT / "kernels" / "engine.py"]
+    files = [*sorted(Path(__file__).parent.glob("*.py")), _ROOT / "codegen" / "jit" / "engine.py"]
     for file in (*files, *(source_file(module) for module in modules)):
         sha.update(file.read_bytes())
     return sha.hexdigest()
