@@ -127,9 +127,9 @@ def objective(s: System, aim: System, what: int, p: Point, gradient: Vector) -> 
     for k in range(s.free):
         j = s.columns[k]
         if aim.held[j] == 1:
-            missed = (p.y[j] - aim.reference[j]) / aim.aim_weight[aim.rows + j]
+            missed = (p.y[j] - aim.reference[j]) / aim.held_weight[j]
             value += 0.5 * missed * missed
-            gradient[k] += missed / aim.aim_weight[aim.rows + j] * s.scale[j]
+            gradient[k] += missed / aim.held_weight[j] * s.scale[j]
     return value
 
 
@@ -143,7 +143,7 @@ def weigh_targets(s: System, aim: System) -> None:
             weight += abs(aim.trial.jacobian[i, j]) * larger(aim.least[j], abs(s.here.y[j]))
         aim.aim_weight[i] = weight if weight != 0.0 else 1.0
     for j in range(aim.unknowns):
-        aim.aim_weight[aim.rows + j] = abs(aim.reference[j]) + larger(aim.least[j], abs(s.here.y[j]))
+        aim.held_weight[j] = abs(aim.reference[j]) + larger(aim.least[j], abs(s.here.y[j]))
 
 
 def best_step_inside(s: System, aim: System, what: int, trust: float) -> float:

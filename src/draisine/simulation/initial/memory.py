@@ -5,8 +5,8 @@ are y = reference + scale · z, so that z = 0 is the reference itself and |z| sa
 and quaternions made comparable. Residuals are constraints, which must vanish, outputs less their targets, and rows that are
 linear in y.
 
-The comments give the shapes: n unknowns, f of them free, m residuals of which the last l are linear, e entries of the Jacobian
-that can differ from zero, g velocities that shall be at rest where they can.
+The comments and `SHAPES` give the shapes: n unknowns, f of them free, m residuals of which the last l are linear, e entries of
+the Jacobian that can differ from zero, g velocities that shall be at rest where they can.
 """
 
 from __future__ import annotations
@@ -123,7 +123,8 @@ class System(Record):
     side: Vector  # (m)
     products: Matrix  # (m, m)
     damping: Matrix  # (m, m)
-    aim_weight: Vector  # (m + n) of targets that are missed, rows before unknowns
+    aim_weight: Vector  # (m) of targets that are missed
+    held_weight: Vector  # (n) the same of unknowns that are held
     chosen: Integers  # (g) velocities that shall be at rest, among the free unknowns
     sequence: Integers  # (g) those of them put to rest, in this order
     allowed: Matrix  # (g, f) how a change of one moves all, so that the rows stay fulfilled
@@ -154,3 +155,18 @@ class Task(Record):
     other: System  # the system without targets, or the one whose targets are missed
     thorough: int
     batch: Batch
+
+
+SHAPES: dict[str, dict[str, str]] = {
+    "Point": {"z": "f", "y": "n", "residual": "m", "jacobian": "mn", "weight": "m"},
+    "Factors": {**dict.fromkeys(("lengths", "rest", "order", "part"), "m"), "basis": "mf", "lower": "mm", "upper": "mm"},
+    "System": {
+        **dict.fromkeys(("held", "reference", "scale", "leap", "least", "held_weight"), "n"),
+        **dict.fromkeys(("begin", "last_y", "last_reference"), "n"),
+        **dict.fromkeys(("group", "furthest", "fixed", "best", "step", "kept", "gradient", "new_gradient"), "f"),
+        **dict.fromkeys(("slope", "bent", "left", "direction", "turned"), "f"),
+        **dict.fromkeys(("targeted", "target", "values_there", "last_target", "multipliers", "side", "aim_weight"), "m"),
+        **{"matrix": "ln", "products": "mm", "damping": "mm"},
+        **{"chosen": "g", "sequence": "g", "allowed": "gf", "rests": "gf"},
+    },
+}

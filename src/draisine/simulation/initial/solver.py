@@ -12,7 +12,7 @@ from draisine.codegen.restricted.entry import Code, Entry
 from draisine.records import dataclass
 from draisine.simulation.initial import search, tasks
 from draisine.simulation.initial.evaluation import Bools, Evaluation, Of, Places, Reals
-from draisine.simulation.initial.memory import Factors, Point, System, Task
+from draisine.simulation.initial.memory import SHAPES, Factors, Point, System, Task
 from draisine.simulation.initial.problem import Layout
 from draisine.simulation.initial.residual_system import FULFILLED
 
@@ -122,12 +122,9 @@ class ResidualSystem:
         s.unknowns, s.free, s.rows, s.linear, s.entries = n, f, m, linear, e
         s.groups = int(group.max(initial=0)) if g else 0
         s.homogeneous = 1 if self.of == "v" else 0
-        s.room(_shapes(n, f, m, linear, g))
         s.here, s.trial, s.factors = Point(), Point(), Factors()
-        for point in (s.here, s.trial):
-            point.room({"z": (f,), "y": (n,), "residual": (m,), "jacobian": (m, n), "weight": (m,)})
-        vectors = {name: (m,) for name in ("lengths", "rest", "order", "part")}
-        s.factors.room({**vectors, "basis": (m, f), "lower": (m, m), "upper": (m, m)})
+        for record in (s, s.here, s.trial, s.factors):
+            _room(record, n=n, f=f, m=m, l=linear, g=g)
         evaluation = self.evaluation
         s.motion = evaluation.motion(self.of)
         s.argument, s.derivatives = evaluation.arguments[self.of], evaluation.entries[self.of]
@@ -210,15 +207,10 @@ class ResidualSystem:
         return self.memory.least
 
 
-def _shapes(n: int, f: int, m: int, linear: int, g: int) -> dict[str, tuple[int, ...]]:
-    of_unknowns = ("held", "reference", "scale", "leap", "least", "begin", "last_y", "last_reference")
-    of_free = ("group", "furthest", "fixed", "best", "step", "kept", "gradient", "new_gradient", "slope", "bent", "left")
-    of_rows = ("targeted", "target", "values_there", "last_target", "multipliers", "side")
-    shapes: dict[str, tuple[int, ...]] = {name: (n,) for name in of_unknowns}
-    shapes |= {name: (f,) for name in (*of_free, "direction", "turned")}
-    shapes |= {name: (m,) for name in of_rows}
-    shapes |= {"matrix": (linear, n), "products": (m, m), "damping": (m, m), "aim_weight": (m + n,)}
-    return shapes | {"chosen": (g,), "sequence": (g,), "allowed": (g, f), "rests": (g, f)}
+def _room(record: System | Point | Factors, **sizes: int) -> None:
+    """Give all arrays that the solver works on to a record."""
+    shapes = SHAPES[type(record).__name__]
+    record.room({name: tuple(sizes[letter] for letter in shape) for name, shape in shapes.items()})
 
 
 SOLVER = Entry(
