@@ -10,11 +10,10 @@ from numpy.typing import NDArray
 
 from draisine.program.dae_residual import Implicit
 from draisine.program.equations import Equations
-from draisine.simulation.initial import tasks
 from draisine.simulation.initial.consistent_start import consistent_start, reference_of
 from draisine.simulation.initial.evaluation import Bools, Reals
 from draisine.simulation.initial.levels import Stage, stage_of_positions, stage_of_velocities
-from draisine.simulation.initial.memory import Batch, Task
+from draisine.simulation.initial.memory import BATCH, Batch, Task
 from draisine.simulation.initial.problem import StartProblem
 from draisine.simulation.initial.result import InconsistentStart
 from draisine.simulation.initial.solver import run
@@ -129,7 +128,7 @@ class _Level:
         whole, base = stage.whole, stage.without_targets()
         batch, task = self._batch(stage, scale), Task()
         batch.q, batch.v = np.ascontiguousarray(q), np.tile(v0, (members, 1))
-        task.what, task.system, task.other, task.batch = tasks.BATCH, whole.memory, base.memory, batch
+        task.what, task.system, task.other, task.batch = BATCH, whole.memory, base.memory, batch
         run(task, evaluation)
         whole.release()
         problem.give_back(evaluation)

@@ -13,7 +13,7 @@ import numpy as np
 from draisine.records import dataclass
 from draisine.simulation.initial.evaluation import Reals
 from draisine.simulation.initial.levels import Stage
-from draisine.simulation.initial.residual_system import FULFILLED
+from draisine.simulation.initial.memory import FULFILLED
 from draisine.simulation.initial.result import Conflict, InconsistentStart
 from draisine.simulation.initial.solver import ResidualSystem, Solution
 

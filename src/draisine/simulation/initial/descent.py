@@ -13,10 +13,9 @@ import math
 
 from draisine.codegen.restricted.types import Vector
 from draisine.simulation.initial.least_norm import least_norm, multipliers_of, prepare, project
-from draisine.simulation.initial.memory import Point, System
+from draisine.simulation.initial.memory import FULFILLED, Point, System
 from draisine.simulation.initial.newton import MOST_STEPS, restore, restore_here
 from draisine.simulation.initial.residual_system import (
-    FULFILLED,
     copy,
     dot,
     evaluate,

@@ -14,6 +14,26 @@ from __future__ import annotations
 from draisine.codegen.restricted.record import Record
 from draisine.codegen.restricted.types import Integers, Matrix, Vector
 
+FULFILLED = 1e-12  # the largest share of a residual that counts as zero
+
+# how a start was found; 0 if it was not
+NEWTON = 1  # from the references
+NUDGED = 2  # from beside them
+CONTINUATION = 3  # in the targets
+DESCENT = 4  # towards the targets
+RESTARTED = 5  # Newton from elsewhere
+
+# tasks
+FIND = 1  # a solution near the references; the answer is 1 if nothing remains to be tried
+FIND_FAR = 2  # what remains, with the system without targets as `other`
+FIND_ALONE = 3  # what remains, without it
+REST = 4  # put velocities to rest
+RESTORE = 5  # solve from the changes of `here`
+WALK = 6  # towards the targets from the unknowns `begin`
+DESCEND = 7  # to where the targets of `other` are missed least
+EVALUATE = 8  # all that is known at the changes of `here`, and its factors
+BATCH = 9  # find and put to rest, member by member
+
 
 class Motion(Record):
     """A kernel (t, q, v, u, p) → values of all constraints and outputs, and the entries of their Jacobians by q and v."""
@@ -100,7 +120,7 @@ class System(Record):
     best: Vector  # (f) the best end of all tries
     best_share: float
     best_size: float
-    way: int  # how it was found, see `search`
+    way: int  # how it was found
 
     # continuation
     begin: Vector  # (n) the unknowns without any target
@@ -148,7 +168,7 @@ class Batch(Record):
 
 
 class Task(Record):
-    """What is to be done, see `tasks`."""
+    """What is to be done."""
 
     what: int
     system: System

@@ -10,8 +10,8 @@ import math
 
 from draisine.codegen.restricted.types import Vector
 from draisine.simulation.initial.least_norm import least_norm, prepare, solve_positive
-from draisine.simulation.initial.memory import System
-from draisine.simulation.initial.residual_system import EXACT, FULFILLED, evaluate, go_to, larger, move_here, square
+from draisine.simulation.initial.memory import FULFILLED, System
+from draisine.simulation.initial.residual_system import EXACT, evaluate, go_to, larger, move_here, square
 
 MOST_STEPS = 80
 PATIENCE = 8  # steps in which residuals must fall by a fifth

@@ -12,7 +12,6 @@ from draisine.codegen.restricted.calls import call_kernel
 from draisine.codegen.restricted.types import Vector
 from draisine.simulation.initial.memory import Point, System
 
-FULFILLED = 1e-12  # the largest share of a residual that counts as zero
 EXACT = 5e-15  # a share that steps need not better
 FAR = 1e3
 SAME = 1e-13  # rows of Jacobians that differ by less, as a part of their largest entry, are the same

@@ -13,10 +13,9 @@ import math
 from draisine.codegen.restricted.types import Vector
 from draisine.simulation.initial.descent import MISSED, descend, go_closest, weigh_targets
 from draisine.simulation.initial.least_norm import least_norm, prepare
-from draisine.simulation.initial.memory import System
+from draisine.simulation.initial.memory import CONTINUATION, DESCENT, FULFILLED, NEWTON, NUDGED, RESTARTED, System
 from draisine.simulation.initial.newton import MOST_STEPS, restore
 from draisine.simulation.initial.residual_system import (
-    FULFILLED,
     changes_to,
     copy,
     evaluate_rows,
@@ -26,13 +25,6 @@ from draisine.simulation.initial.residual_system import (
     size_up,
     square,
 )
-
-# how a start was found; 0 if it was not
-NEWTON = 1  # from the references
-NUDGED = 2  # from beside them
-CONTINUATION = 3  # in the targets
-DESCENT = 4  # towards the targets
-RESTARTED = 5  # Newton from elsewhere
 
 NUDGES = 3  # 10⁻³, 10⁻², 10⁻¹
 LEAST_NUDGE = 1e-3

@@ -10,11 +10,29 @@ import numpy as np
 
 from draisine.codegen.restricted.entry import Code, Entry
 from draisine.records import dataclass
-from draisine.simulation.initial import search, tasks
 from draisine.simulation.initial.evaluation import Bools, Evaluation, Of, Places, Reals
-from draisine.simulation.initial.memory import SHAPES, Factors, Point, System, Task
+from draisine.simulation.initial.memory import (
+    CONTINUATION,
+    DESCEND,
+    DESCENT,
+    EVALUATE,
+    FIND,
+    FIND_ALONE,
+    FIND_FAR,
+    FULFILLED,
+    NEWTON,
+    NUDGED,
+    REST,
+    RESTARTED,
+    RESTORE,
+    SHAPES,
+    WALK,
+    Factors,
+    Point,
+    System,
+    Task,
+)
 from draisine.simulation.initial.problem import Layout
-from draisine.simulation.initial.residual_system import FULFILLED
 
 MANY = 200  # with more free velocities than this, least change is left as it is
 MANY_KEPT = 32  # memories for later starts
@@ -31,11 +49,11 @@ class Way(StrEnum):
 
 
 WAYS = {
-    search.NEWTON: Way.NEWTON,
-    search.NUDGED: Way.NUDGE,
-    search.CONTINUATION: Way.CONTINUATION,
-    search.DESCENT: Way.DESCENT,
-    search.RESTARTED: Way.RESTART,
+    NEWTON: Way.NEWTON,
+    NUDGED: Way.NUDGE,
+    CONTINUATION: Way.CONTINUATION,
+    DESCENT: Way.DESCENT,
+    RESTARTED: Way.RESTART,
 }
 
 
@@ -151,17 +169,17 @@ class ResidualSystem:
 
         `base` makes the system without targets, which is asked for only if it is needed; `thorough` allows restarts.
         """
-        if not self._run(tasks.FIND):
+        if not self._run(FIND):
             if base is None:
-                self._run(tasks.FIND_ALONE, thorough=thorough)
+                self._run(FIND_ALONE, thorough=thorough)
             else:
-                self._run(tasks.FIND_FAR, base().memory, thorough)
+                self._run(FIND_FAR, base().memory, thorough)
         return self._end()
 
     def at(self, z: Reals) -> Solution:
         """What is known at the changes z."""
         self.memory.here.z[:] = z
-        self._run(tasks.EVALUATE)
+        self._run(EVALUATE)
         return self._end()
 
     def at_unknowns(self, y: Reals) -> Solution:
@@ -175,25 +193,25 @@ class ResidualSystem:
     def restored(self, z: Reals) -> Solution:
         """From the changes z to a solution."""
         self.memory.here.z[:] = z
-        self._run(tasks.RESTORE)
+        self._run(RESTORE)
         return self._end()
 
     def put_to_rest(self) -> Solution:
         """What was found last, with as few velocities moved as will do."""
-        self._run(tasks.REST)
+        self._run(REST)
         return self._end()
 
     def walked(self, begin: Reals) -> Reals:
         """All unknowns where targets, moved step by step from what they are at `begin` to what they should be, came to."""
         self.memory.begin[:] = begin
-        self._run(tasks.WALK)
+        self._run(WALK)
         return self.memory.last_y.copy()
 
     def descended(self, begin: Solution, aim: ResidualSystem) -> Solution:
         """From a solution to one where the targets of `aim` are missed least."""
         self.memory.here.z[:] = begin.z
-        self._run(tasks.EVALUATE)
-        self._run(tasks.DESCEND, aim.memory)
+        self._run(EVALUATE)
+        self._run(DESCEND, aim.memory)
         return self._end()
 
     def jacobian_at(self, y: Reals) -> Reals:

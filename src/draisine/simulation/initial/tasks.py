@@ -4,21 +4,25 @@ from __future__ import annotations
 
 from draisine.simulation.initial.descent import MISSED, descend, weigh_targets
 from draisine.simulation.initial.least_norm import prepare
-from draisine.simulation.initial.memory import Batch, System, Task
+from draisine.simulation.initial.memory import (
+    BATCH,
+    DESCEND,
+    EVALUATE,
+    FIND,
+    FIND_ALONE,
+    FIND_FAR,
+    FULFILLED,
+    REST,
+    RESTORE,
+    WALK,
+    Batch,
+    System,
+    Task,
+)
 from draisine.simulation.initial.newton import MOST_STEPS, restore
-from draisine.simulation.initial.residual_system import FULFILLED, copy, go_to, size_up
+from draisine.simulation.initial.residual_system import copy, go_to, size_up
 from draisine.simulation.initial.rest_velocities import put_to_rest
 from draisine.simulation.initial.search import find_far, find_near, take_best, walk
-
-FIND = 1  # a solution near the references; the answer is 1 if nothing remains to be tried
-FIND_FAR = 2  # what remains, with the system without targets as `other`
-FIND_ALONE = 3  # what remains, without it
-REST = 4  # put velocities to rest
-RESTORE = 5  # solve from the changes of `here`
-WALK = 6  # towards the targets from the unknowns `begin`
-DESCEND = 7  # to where the targets of `other` are missed least
-EVALUATE = 8  # all that is known at the changes of `here`, and its factors
-BATCH = 9  # find and put to rest, member by member
 
 
 def run(task: Task) -> int:
