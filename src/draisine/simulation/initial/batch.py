@@ -74,7 +74,7 @@ def begin_all(problem: StartProblem, asked: Asked) -> Begun:
     q, found = _positions(problem, asked)
     v, left = np.zeros((count, len(e.velocities))), none
     if e.velocities:
-        v, moving, decided = _Level(problem, asked, "velocity").solve(q)
+        v, moving, decided = _solve(problem, asked, "velocity", q)
         found = found & moving
         dependent = len(e.velocities) - len(e.independent)
         if dependent:  # rows that only the report knows are sought where constraints do not decide all dependent velocities
@@ -99,61 +99,47 @@ def _positions(problem: StartProblem, asked: Asked) -> tuple[Reals, Bools]:
     what = [asked.inputs, asked.parameters, *(asked.wishes[n] for n in mine)]
     same = count > 1 and all((numbers == numbers[0]).all() for numbers in what)
     one = asked.rows(np.array([0])) if same else asked
-    q, found, _ = _Level(problem, one, "position").solve(np.zeros(0))
+    q, found, _ = _solve(problem, one, "position", np.zeros(0))
     return (np.repeat(q, count, axis=0), np.repeat(found, count)) if same else (q, found)
 
 
-@dataclass(frozen=True, eq=False)
-class _Level:
-    """One stage of all members: they differ in numbers, not in structure."""
+def _solve(problem: StartProblem, asked: Asked, name: str, q: Reals) -> tuple[Reals, Bools, Bools]:
+    """Unknowns of a stage, whether they were found, and whether their rows are independent; velocities at coordinates `q`."""
+    members = len(asked)
+    evaluation = problem.take_evaluation((0.0, asked.inputs[0], asked.parameters[0]))
+    q0, v0 = (reference_of(d, names, asked.near) for d, names in zip(problem.defaults, problem.unknowns, strict=True))
+    length = problem.scales.typical_lengths(asked.parameters, q0)[:, None]
+    first: dict[str, dict[str, float]] = {"coordinates": {}, "velocities": {}, "outputs": {}, "states": {}}
+    for wish, column in asked.wishes.items():
+        first[problem.homes[wish]][wish] = float(column[0])
+    if name == "position":
+        scale = problem.scales.coordinates(q0, length)
+        stage = stage_of_positions(problem, Wishes(**first), evaluation, q0, v0, scale[0], problem.scales.leaps)
+        q = np.tile(q0, (members, 1))
+    else:
+        scale = problem.scales.velocities(length)
+        stage = stage_of_velocities(problem, Wishes(**first), evaluation, q[0], v0, scale[0])
+    batch, task = _batch(stage, asked, scale), Task()
+    batch.q, batch.v = np.ascontiguousarray(q), np.tile(v0, (members, 1))
+    task.what, task.system, task.other, task.batch = BATCH, stage.whole.memory, stage.without_targets().memory, batch
+    run(task, evaluation)
+    stage.whole.release()
+    problem.give_back(evaluation)
+    return batch.found, batch.way > 0, batch.full_rank == 1
 
-    problem: StartProblem
-    asked: Asked
-    name: str
 
-    def solve(self, q: Reals) -> tuple[Reals, Bools, Bools]:
-        """Unknowns, whether they were found, and whether their rows are independent; velocities at coordinates `q`."""
-        problem, asked, members = self.problem, self.asked, len(self.asked)
-        evaluation = problem.take_evaluation((0.0, asked.inputs[0], asked.parameters[0]))
-        q0, v0 = (reference_of(d, names, asked.near) for d, names in zip(problem.defaults, problem.unknowns, strict=True))
-        length = problem.scales.typical_lengths(asked.parameters, q0)[:, None]
-        wishes = self._first()
-        if self.name == "position":
-            scale = problem.scales.coordinates(q0, length)
-            stage = stage_of_positions(problem, wishes, evaluation, q0, v0, scale[0], problem.scales.leaps)
-            q = np.tile(q0, (members, 1))
-        else:
-            scale = problem.scales.velocities(length)
-            stage = stage_of_velocities(problem, wishes, evaluation, q[0], v0, scale[0])
-        whole, base = stage.whole, stage.without_targets()
-        batch, task = self._batch(stage, scale), Task()
-        batch.q, batch.v = np.ascontiguousarray(q), np.tile(v0, (members, 1))
-        task.what, task.system, task.other, task.batch = BATCH, whole.memory, base.memory, batch
-        run(task, evaluation)
-        whole.release()
-        problem.give_back(evaluation)
-        return batch.found, batch.way > 0, batch.full_rank == 1
-
-    def _first(self) -> Wishes:
-        """The targets of the first member, by home."""
-        found: dict[str, dict[str, float]] = {"coordinates": {}, "velocities": {}, "outputs": {}, "states": {}}
-        for name, column in self.asked.wishes.items():
-            found[self.problem.homes[name]][name] = float(column[0])
-        return Wishes(**found)
-
-    def _batch(self, stage: Stage, scale: Reals) -> Batch:
-        """What differs from member to member."""
-        asked, members, whole = self.asked, len(self.asked), stage.whole
-        batch = Batch()
-        batch.members = members
-        batch.scale = np.ascontiguousarray(np.broadcast_to(scale, (members, len(stage.unknowns))), dtype=float)
-        batch.reference = np.tile(whole.reference, (members, 1))
-        batch.target = np.zeros((members, len(whole.target)))
-        for name in stage.held:
-            batch.reference[:, stage.unknowns.index(name)] = asked.wishes[name]
-        for k, name in enumerate(stage.aims):
-            batch.target[:, len(stage.constraints) + k] = asked.wishes[name]
-        batch.u, batch.p = (np.ascontiguousarray(a, dtype=float) for a in (asked.inputs, asked.parameters))
-        batch.found = np.empty_like(batch.reference)
-        batch.way, batch.full_rank = np.zeros(members, dtype=np.int64), np.zeros(members, dtype=np.int64)
-        return batch
+def _batch(stage: Stage, asked: Asked, scale: Reals) -> Batch:
+    """What differs from member to member."""
+    members, whole, batch = len(asked), stage.whole, Batch()
+    batch.members = members
+    batch.scale = np.ascontiguousarray(np.broadcast_to(scale, (members, len(stage.unknowns))), dtype=float)
+    batch.reference = np.tile(whole.reference, (members, 1))
+    batch.target = np.zeros((members, len(whole.target)))
+    for name in stage.held:
+        batch.reference[:, stage.unknowns.index(name)] = asked.wishes[name]
+    for k, name in enumerate(stage.aims):
+        batch.target[:, len(stage.constraints) + k] = asked.wishes[name]
+    batch.u, batch.p = (np.ascontiguousarray(numbers, dtype=float) for numbers in (asked.inputs, asked.parameters))
+    batch.found = np.empty_like(batch.reference)
+    batch.way, batch.full_rank = np.zeros(members, dtype=np.int64), np.zeros(members, dtype=np.int64)
+    return batch

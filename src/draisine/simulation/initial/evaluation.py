@@ -20,7 +20,7 @@ from draisine.codegen.jit.kernel import Kernel
 from draisine.codegen.restricted.calls import KERNEL
 from draisine.program.program import Program, Slot
 from draisine.records import dataclass
-from draisine.simulation.initial.memory import Motion
+from draisine.simulation.initial.memory import Motion, System
 
 if TYPE_CHECKING:
     import casadi as ca
@@ -75,9 +75,9 @@ class Evaluation:
     entries: Mapping[Of, Reals]
     kernel: Kernel | None  # that writes everything by one call
     run: Callable[[Of], object]  # the same from Python; it may leave the other Jacobian alone
-    idle: dict[Hashable, Any] = field(default_factory=dict)  # memory of systems that were solved on it
+    idle: dict[Hashable, System] = field(default_factory=dict)  # memory of systems that were solved on it
     failures: list[BaseException] = field(default_factory=list)  # of calls back, which cannot raise
-    kept: list[object] = field(default_factory=list)  # functions that are called back, alive
+    _called_back: dict[Of, Any] = field(default_factory=dict)
 
     def give(self, t: float, u: Reals, p: Reals) -> Evaluation:
         """Evaluate at this time, with these inputs and parameters from now on."""
@@ -99,10 +99,10 @@ class Evaluation:
         for name, array in self.arguments.items():
             setattr(made, name, array)
         made.values, made.by_q, made.by_v = self.values, self.entries["q"], self.entries["v"]
-        made.kernel = self.kernel.address if self.kernel is not None else self._called_back(of)
+        made.kernel = self.kernel.address if self.kernel is not None else self._python(of)
         return made
 
-    def _called_back(self, of: Of) -> int:
+    def _python(self, of: Of) -> int:
         """The address of a function (arguments, results) that runs in Python."""
 
         def call(arguments: int, results: int) -> None:
@@ -112,9 +112,7 @@ class Evaluation:
                 self.failures.append(failure)
                 self.values[:] = math.nan
 
-        made = KERNEL(call)
-        self.kept.append(made)
-        address = ctypes.cast(made, ctypes.c_void_p).value
+        address = ctypes.cast(self._called_back.setdefault(of, KERNEL(call)), ctypes.c_void_p).value
         assert address is not None
         return address
 

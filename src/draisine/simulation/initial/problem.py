@@ -195,7 +195,7 @@ class StartProblem:
 
     def take_evaluation(self, given: Given) -> Evaluation:
         """One that is idle, else a new one; for one start at a time, as long as it is not given back."""
-        try:
+        try:  # several threads may ask
             return self._idle.pop().give(*given)
         except IndexError:
             return self.evaluation(given)

@@ -10,28 +10,9 @@ import numpy as np
 
 from draisine.codegen.restricted.entry import Code, Entry
 from draisine.records import dataclass
+from draisine.simulation.initial import memory
 from draisine.simulation.initial.evaluation import Bools, Evaluation, Of, Places, Reals
-from draisine.simulation.initial.memory import (
-    CONTINUATION,
-    DESCEND,
-    DESCENT,
-    EVALUATE,
-    FIND,
-    FIND_ALONE,
-    FIND_FAR,
-    FULFILLED,
-    NEWTON,
-    NUDGED,
-    REST,
-    RESTARTED,
-    RESTORE,
-    SHAPES,
-    WALK,
-    Factors,
-    Point,
-    System,
-    Task,
-)
+from draisine.simulation.initial.memory import FULFILLED, SHAPES, Factors, Point, System, Task
 from draisine.simulation.initial.problem import Layout
 
 MANY = 200  # with more free velocities than this, least change is left as it is
@@ -39,22 +20,13 @@ MANY_KEPT = 32  # memories for later starts
 
 
 class Way(StrEnum):
-    """How a start was found."""
+    """How a start was found, in the order of `memory.NEWTON` and what follows."""
 
     NEWTON = "Newton from the defaults"
     NUDGE = "Newton from beside the defaults"
     CONTINUATION = "continuation in the wishes"
     DESCENT = "descent towards the wishes"
     RESTART = "Newton from elsewhere"
-
-
-WAYS = {
-    NEWTON: Way.NEWTON,
-    NUDGED: Way.NUDGE,
-    CONTINUATION: Way.CONTINUATION,
-    DESCENT: Way.DESCENT,
-    RESTARTED: Way.RESTART,
-}
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,11 +91,11 @@ class ResidualSystem:
 
     def release(self) -> None:
         """Leave the memory to later starts."""
-        idle, memory = self.evaluation.idle, vars(self).pop("memory", None)
+        idle, own = self.evaluation.idle, vars(self).pop("memory", None)
         if len(idle) > MANY_KEPT:
             idle.clear()
-        if memory is not None:
-            idle[self._key] = memory
+        if own is not None:
+            idle[self._key] = own
 
     @property
     def _key(self) -> tuple[Hashable, ...]:
@@ -143,11 +115,9 @@ class ResidualSystem:
         s.here, s.trial, s.factors = Point(), Point(), Factors()
         for record in (s, s.here, s.trial, s.factors):
             _room(record, n=n, f=f, m=m, l=linear, g=g)
-        evaluation = self.evaluation
-        s.motion = evaluation.motion(self.of)
-        s.argument, s.derivatives = evaluation.arguments[self.of], evaluation.entries[self.of]
-        s.take, s.source, s.row, s.column = layout.take, layout.source, layout.row, layout.column
-        s.columns = columns
+        s.motion = self.evaluation.motion(self.of)
+        s.argument, s.derivatives = self.evaluation.arguments[self.of], self.evaluation.entries[self.of]
+        s.take, s.source, s.row, s.column, s.columns = layout.take, layout.source, layout.row, layout.column, columns
         s.held[:], s.group[:] = ~self.free, group
         s.targeted[: len(layout.wished)] = layout.wished
         return s
@@ -159,59 +129,54 @@ class ResidualSystem:
         return run(task, self.evaluation)
 
     def _end(self) -> Solution:
-        s = self.memory
-        h = s.here
+        s, h = self.memory, self.memory.here
         copies = h.z.copy(), h.y.copy(), h.residual.copy(), h.weight.copy()
-        return Solution(self, *copies, h.share, s.factors.rank, WAYS.get(s.way, Way.NEWTON))
+        return Solution(self, *copies, h.share, s.factors.rank, tuple(Way)[max(s.way - 1, 0)])
 
     def find(self, base: Callable[[], ResidualSystem] | None = None, thorough: bool = True) -> Solution:
         """The solution closest to the reference, or if there is none, a point of small residuals.
 
         `base` makes the system without targets, which is asked for only if it is needed; `thorough` allows restarts.
         """
-        if not self._run(FIND):
+        if not self._run(memory.FIND):
             if base is None:
-                self._run(FIND_ALONE, thorough=thorough)
+                self._run(memory.FIND_ALONE, thorough=thorough)
             else:
-                self._run(FIND_FAR, base().memory, thorough)
+                self._run(memory.FIND_FAR, base().memory, thorough)
         return self._end()
 
     def at(self, z: Reals) -> Solution:
         """What is known at the changes z."""
         self.memory.here.z[:] = z
-        self._run(EVALUATE)
+        self._run(memory.EVALUATE)
         return self._end()
 
     def at_unknowns(self, y: Reals) -> Solution:
         """The same at unknowns, as far as they are free."""
-        return self.at(self.changes(y))
-
-    def changes(self, y: Reals) -> Reals:
-        """The changes that lead to y, as far as its free entries go."""
-        return (y - self.reference)[self.columns] / self.scale[self.columns]
+        return self.at((y - self.reference)[self.columns] / self.scale[self.columns])
 
     def restored(self, z: Reals) -> Solution:
         """From the changes z to a solution."""
         self.memory.here.z[:] = z
-        self._run(RESTORE)
+        self._run(memory.RESTORE)
         return self._end()
 
     def put_to_rest(self) -> Solution:
         """What was found last, with as few velocities moved as will do."""
-        self._run(REST)
+        self._run(memory.REST)
         return self._end()
 
     def walked(self, begin: Reals) -> Reals:
         """All unknowns where targets, moved step by step from what they are at `begin` to what they should be, came to."""
         self.memory.begin[:] = begin
-        self._run(WALK)
+        self._run(memory.WALK)
         return self.memory.last_y.copy()
 
     def descended(self, begin: Solution, aim: ResidualSystem) -> Solution:
         """From a solution to one where the targets of `aim` are missed least."""
         self.memory.here.z[:] = begin.z
-        self._run(EVALUATE)
-        self._run(DESCEND, aim.memory)
+        self._run(memory.EVALUATE)
+        self._run(memory.DESCEND, aim.memory)
         return self._end()
 
     def jacobian_at(self, y: Reals) -> Reals:
@@ -231,14 +196,8 @@ def _room(record: System | Point | Factors, **sizes: int) -> None:
     record.room({name: tuple(sizes[letter] for letter in shape) for name, shape in shapes.items()})
 
 
-SOLVER = Entry(
-    "draisine.simulation.initial.tasks",
-    "run",
-    tuple(
-        f"draisine.simulation.initial.{name}"
-        for name in ("memory", "residual_system", "least_norm", "newton", "descent", "search", "rest_velocities")
-    ),
-)
+_SOURCES = ("memory", "residual_system", "least_norm", "newton", "descent", "search", "rest_velocities")
+SOLVER = Entry("draisine.simulation.initial.tasks", "run", tuple(f"draisine.simulation.initial.{name}" for name in _SOURCES))
 
 
 @cache
