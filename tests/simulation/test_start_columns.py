@@ -17,7 +17,8 @@ def test_columns_are_the_entries() -> None:
     assert not problem.by_columns
     at_once = problem.evaluation(given)
     known = {"t": np.zeros(1), "q": problem.defaults[0], "v": problem.defaults[1], "u": given[1], "p": given[2]}
-    by_columns = Evaluation.by_columns(known, e.motion.inputs, problem.along, {"q": problem.by_q, "v": problem.by_v})
+    patterns = {"q": problem.by_q, "v": problem.by_v}
+    by_columns = Evaluation.by_columns(known, e.motion.inputs, len(problem.names), problem.along, patterns)
     random = np.random.default_rng(2)
     q, v = problem.defaults[0] + 0.1 * random.standard_normal(len(e.coordinates)), random.standard_normal(len(e.velocities))
     for of in ("q", "v"):

@@ -89,6 +89,7 @@ class _Solver:
             v = found[1].point.y
         for one in found:
             one.stage.whole.release()
+            one.point.system.release()
         self._problem.give_back(self._evaluation)
         return Start(q, v, self._state(q, v), e, self._given, lambda: self._report(found, q, v))
 

@@ -10,7 +10,6 @@ import ctypes
 import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import field
-from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -32,8 +31,6 @@ Of = Literal["q", "v"]  # by coordinates, by velocities
 
 MANY_ENTRIES = 1000
 DENSE = 10  # entries for each value and each unknown
-
-_FLAT = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,24 +116,23 @@ class Evaluation:
     @staticmethod
     def at_once(known: Mapping[str, Reals], inputs: Sequence[Slot], sizes: Sequence[int], code: Kernel | Program) -> Evaluation:
         """All entries by one call, with results of these sizes; `known` are the arguments."""
-        lengths = [*(len(known[slot.name]) for slot in inputs), *sizes]
-        memory = np.zeros(max(sum(lengths), 1))  # as kernels want it: all arguments, then all results
-        parts = [memory[a:b] for a, b in pairwise(accumulate(lengths, initial=0))]
-        places = dict(zip((slot.name for slot in inputs), parts, strict=False))
-        for name, part in places.items():
-            part[:] = known[name]
-        values, by_q, by_v = parts[len(inputs) :]
+        places = {slot.name: np.array(known[slot.name], dtype=float) for slot in inputs}
+        values, by_q, by_v = (np.zeros(size) for size in sizes)
+        memory = list(places.values()), [values, by_q, by_v]
         if isinstance(code, Kernel):
-            return Evaluation(places, values, {"q": by_q, "v": by_v}, code, _machine_code(code, memory))
-        return Evaluation(places, values, {"q": by_q, "v": by_v}, None, _tape(code, parts[: len(inputs)], parts[len(inputs) :]))
+            return Evaluation(places, values, {"q": by_q, "v": by_v}, code, _machine_code(code, *memory))
+        return Evaluation(places, values, {"q": by_q, "v": by_v}, None, _tape(code, *memory))
 
     @staticmethod
     def by_columns(
-        known: Mapping[str, Reals], inputs: Sequence[Slot], kernels: Callable[[Of], Kernel], patterns: Mapping[Of, Pattern]
+        known: Mapping[str, Reals],
+        inputs: Sequence[Slot],
+        count: int,
+        kernels: Callable[[Of], Kernel],
+        patterns: Mapping[Of, Pattern],
     ) -> Evaluation:
-        """Jacobians from derivatives along the unit directions; `kernels` gives values and such derivatives."""
+        """Jacobians from derivatives along the unit directions; `kernels` gives the `count` values and such derivatives."""
         places = {slot.name: np.array(known[slot.name], dtype=float) for slot in inputs}
-        count = kernels("q").outputs[0].size
         values, entries = np.zeros(count), {of: np.zeros(len(pattern.rows)) for of, pattern in patterns.items()}
         columns = {of: np.unique(pattern.columns, return_inverse=True) for of, pattern in patterns.items()}
 
@@ -168,13 +164,10 @@ def along_program(motion: Program, of: Of) -> Program:
     )
 
 
-def _machine_code(kernel: Kernel, memory: Reals) -> Callable[[Of], object]:
-    function, address = _FLAT(kernel.code.address_of("kernel_flat")), memory.ctypes.data
-    alive = (kernel, memory)  # what the pointers point to
-
-    def run(of: Of) -> object:
-        function(address)
-        return alive
+def _machine_code(kernel: Kernel, arguments: Sequence[Reals], results: Sequence[Reals]) -> Callable[[Of], object]:
+    def run(of: Of) -> None:
+        for array, found in zip(results, kernel(*arguments), strict=True):
+            array[:] = found
 
     return run
 

@@ -1,7 +1,8 @@
 """Newton's method for fewer, as many, or more equations than unknowns, some of which may be redundant.
 
 Each step is the shortest that fulfils the linearised equations, so that quadratic convergence is kept and little is moved. Where
-a full step does not help, it is damped as by Levenberg and Marquardt, which turns it towards steepest descent.
+a full step does not help, it is damped as by Levenberg and Marquardt, which turns it towards steepest descent. It stands here
+since it is compiled, and translated for pages, together with the search around it.
 """
 
 from __future__ import annotations

@@ -210,6 +210,6 @@ class StartProblem:
         known = {"t": np.array([t]), "q": self.defaults[0], "v": self.defaults[1], "u": u, "p": p}
         inputs = self.equations.motion.inputs
         if self.by_columns:
-            return Evaluation.by_columns(known, inputs, self.along, {"q": self.by_q, "v": self.by_v})
+            return Evaluation.by_columns(known, inputs, len(self.names), self.along, {"q": self.by_q, "v": self.by_v})
         sizes = [len(self.names), len(self.by_q.rows), len(self.by_v.rows)]
         return Evaluation.at_once(known, inputs, sizes, self.kernel if self.compiled else self._interpreted)

@@ -19,8 +19,7 @@ SAME = 1e-13  # rows of Jacobians that differ by less, as a part of their larges
 
 def place_unknowns(s: System, p: Point) -> None:
     """All unknowns at the changes z."""
-    for i in range(s.unknowns):
-        p.y[i] = s.reference[i]
+    copy(s.reference, p.y)
     for k in range(s.free):
         p.y[s.columns[k]] += s.scale[s.columns[k]] * p.z[k]
 
@@ -47,11 +46,10 @@ def go_to(s: System, z: Vector) -> None:
 
 def evaluate_rows(s: System, p: Point) -> None:
     """Residuals and their Jacobian at the unknowns y."""
-    for i in range(s.unknowns):
-        s.argument[i] = p.y[i]
-    m = s.motion
-    call_kernel(m.kernel, (m.t, m.q, m.v, m.u, m.p), (m.values, m.by_q, m.by_v))
-    nonlinear = s.rows - s.linear
+    m, nonlinear = s.motion, s.rows - s.linear
+    if nonlinear > 0:
+        copy(p.y, s.argument)
+        call_kernel(m.kernel, (m.t, m.q, m.v, m.u, m.p), (m.values, m.by_q, m.by_v))
     for i in range(nonlinear):
         p.residual[i] = m.values[s.take[i]] - s.target[i]
     for k in range(s.entries):
@@ -108,8 +106,7 @@ def size_up(s: System) -> None:
 def size_of_velocities(s: System) -> float:
     """How many scales are needed for what is asked for, or are in the references."""
     p = s.trial
-    for i in range(s.unknowns):
-        p.y[i] = s.reference[i]
+    copy(s.reference, p.y)
     evaluate_rows(s, p)
     size = 0.0
     for i in range(s.rows):
@@ -137,8 +134,7 @@ def move_here(s: System, p: Point) -> None:
             s.curved = 1
         h.residual[i] = p.residual[i]
         h.weight[i] = p.weight[i]
-    for j in range(s.unknowns):
-        h.y[j] = p.y[j]
+    copy(p.y, h.y)
     copy(p.z, h.z)
     h.share = p.share
     h.strict_share = p.strict_share
