@@ -18,7 +18,7 @@ import draisine as dr
 from draisine.dynamics.derive import derive
 from draisine.program.equations import Kind
 from draisine.simulation.initial.consistent_start import consistent_start
-from draisine.simulation.initial.evaluation import AtOnce
+from draisine.simulation.initial.evaluation import Evaluation, Of
 from draisine.simulation.initial.problem import Given, StartProblem
 from draisine.simulation.initial.targets import Near
 from draisine.symbolic.first_order import first_order
@@ -195,15 +195,14 @@ class Counted(StartProblem):
 
     calls = 0
 
-    def evaluator(self, given: Given) -> AtOnce:
-        evaluator = super().evaluator(given)
-        assert isinstance(evaluator, AtOnce)
+    def evaluation(self, given: Given) -> Evaluation:
+        evaluation = super().evaluation(given)
 
-        def run() -> object:
+        def run(of: Of) -> object:
             Counted.calls += 1
-            return evaluator._run()
+            return evaluation.run(of)
 
-        return replace(evaluator, _run=run)
+        return replace(evaluation, run=run)
 
 
 def test_convergence_stays_quadratic_with_redundant_rows() -> None:

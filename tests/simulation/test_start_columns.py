@@ -6,7 +6,7 @@ import numpy as np
 
 import draisine as dr
 from draisine.simulation.initial.consistent_start import consistent_start
-from draisine.simulation.initial.evaluation import AtOnce, ByColumns
+from draisine.simulation.initial.evaluation import Evaluation
 from draisine.simulation.initial.problem import StartProblem
 
 
@@ -14,10 +14,11 @@ def test_columns_are_the_entries() -> None:
     problem = StartProblem(dr.derive(dr.gallery.bicycle()))
     e = problem.equations
     given = 0.0, np.zeros(len(e.inputs)), e.default_parameters
-    at_once = problem.evaluator(given)
-    assert isinstance(at_once, AtOnce)
-    known = {"t": np.zeros(1), "u": given[1], "p": given[2]}
-    by_columns = ByColumns(known, e.motion.inputs, problem.along, {"q": problem.by_q, "v": problem.by_v})
+    assert not problem.by_columns
+    at_once = problem.evaluation(given)
+    known = {"t": np.zeros(1), "q": problem.defaults[0], "v": problem.defaults[1], "u": given[1], "p": given[2]}
+    patterns = {"q": problem.by_q, "v": problem.by_v}
+    by_columns = Evaluation.by_columns(known, e.motion.inputs, len(problem.names), problem.along, patterns)
     random = np.random.default_rng(2)
     q, v = problem.defaults[0] + 0.1 * random.standard_normal(len(e.coordinates)), random.standard_normal(len(e.velocities))
     for of in ("q", "v"):

@@ -49,6 +49,12 @@ def _explicit() -> None:
     stepping_loop()
 
 
+def _starts() -> None:
+    from draisine.simulation.initial.solver import solver_code
+
+    solver_code()
+
+
 def _implicit() -> None:
     from draisine.simulation.stepper.stored_loop import stepping_loop
 
@@ -57,12 +63,15 @@ def _implicit() -> None:
 
 def _ensembles() -> None:
     from draisine.simulation.ensemble.batch_stepper import lane_code
-    from draisine.simulation.ensemble.starts import start_code
 
     lane_code(side_by_side=False)
     lane_code(side_by_side=True)
-    start_code()
 
 
 EXPLICIT = "explicit methods"
-LOOPS: dict[str, Callable[[], None]] = {EXPLICIT: _explicit, "implicit methods": _implicit, "ensembles": _ensembles}
+LOOPS: dict[str, Callable[[], None]] = {
+    "starts": _starts,
+    EXPLICIT: _explicit,
+    "implicit methods": _implicit,
+    "ensembles": _ensembles,
+}

@@ -19,15 +19,13 @@ from draisine.model.model import Model
 from draisine.program.equations import Equations
 from draisine.studio.linear import straight_running
 from draisine.studio.manifest import Manifest
-from draisine.studio.programs import Programs, check_livable
+from draisine.studio.programs import Programs, check_livable, solver_script
 from draisine.view.film.page import as_script
 
 RUNTIME = (
-    "algebra.js",
+    "starts.js",
     "eigenvalues.js",
     "spectrum.js",
-    "level.js",
-    "starts.js",
     "sense.js",
     "looks.js",
     "recording.js",
@@ -46,7 +44,7 @@ class Bundle:
     def as_script(self) -> str:
         """Manifest, programs and runtime as one classic script, safe inside a script element; it defines `Draisine.Live`."""
         head = f"globalThis.Draisine = globalThis.Draisine || {{}};\nDraisine.manifest = {as_script(self.manifest)};\n"
-        return safe("\n".join([head, self.script, *(web_file(name) for name in RUNTIME)]))
+        return safe("\n".join([head, self.script, solver_script(), *(web_file(name) for name in RUNTIME)]))
 
 
 def bundle(model: Model | System | Equations | str, *, step: float | None = None) -> Bundle:

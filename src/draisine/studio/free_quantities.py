@@ -37,7 +37,7 @@ class Freedoms:
         """The gradients of all constraints and outputs of motion, by level."""
         e = self.problem.equations
         given = 0.0, np.zeros(len(e.inputs)), e.default_parameters
-        evaluate = self.problem.evaluator(given)
+        evaluate = self.problem.evaluation(given)
         levels: tuple[tuple[str, Pattern, Of, Sequence[str]], ...] = (
             ("position", self.problem.by_q, "q", self.problem.unknowns[0]),
             ("velocity", self.problem.by_v, "v", self.problem.unknowns[1]),

@@ -1,20 +1,23 @@
 """The programs that move a model in a page, and their text as one classic script.
 
 All are those that runs in Python use, exported; nothing is derived a second time. The page steps `dynamics`, moves back onto the
-constraints by `project`, looks by `poses` and `report`, ends by `events` and `monitor`, and solves starts on `starts`.
+constraints by `project`, looks by `poses` and `report`, ends by `events` and `monitor`, and solves starts on `starts` by Python's
+own solver, translated.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 
 import casadi as ca
 
 from draisine.codegen.export.exportable_programs import picked
 from draisine.codegen.export.languages.script import Script
 from draisine.codegen.export.source import source_text
+from draisine.codegen.restricted.script import script
 from draisine.dynamics.kinematics.body_poses import places
 from draisine.dynamics.lowering import Scope
 from draisine.errors import ModelError
@@ -24,7 +27,9 @@ from draisine.program.dae_residual import Implicit
 from draisine.program.equations import Equations
 from draisine.program.linear_solve import Solved
 from draisine.program.program import Program
+from draisine.simulation.initial.memory import SHAPES
 from draisine.simulation.initial.problem import StartProblem
+from draisine.simulation.initial.solver import SOLVER
 from draisine.studio.linear import Straight
 
 MOST_UNKNOWNS = 60  # solved for at every stage of a step, by dense elimination
@@ -79,6 +84,14 @@ class Programs:
     def slots(self) -> dict[str, dict[str, int]]:
         """The results of each program with their sizes, in order."""
         return {name: {slot.name: slot.size for slot in program.outputs} for name, program in self.table.items()}
+
+
+@cache
+def solver_script() -> str:
+    """The solver of consistent starts, translated: the same functions as those of starts in Python."""
+    exported = ("run", "FIND", "FIND_FAR", "EVALUATE", "REST", "FULFILLED")
+    modules = (*SOLVER.sources, SOLVER.module)
+    return f"{script(modules, exported, 'Draisine.solver')}Draisine.solver.SHAPES = {json.dumps(SHAPES)};\n"
 
 
 def check_livable(equations: Equations) -> None:

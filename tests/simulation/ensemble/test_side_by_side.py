@@ -15,7 +15,7 @@ from draisine.expr.tables import Table
 from draisine.program.program import Program
 from draisine.simulation.ensemble.block import Finished, Shared, Worker
 from draisine.simulation.ensemble.outputs import Reporter
-from draisine.simulation.ensemble.starts import Asked
+from draisine.simulation.initial.batch import Asked
 from draisine.simulation.initial.problem import StartProblem
 from draisine.simulation.method_selection import choose
 from draisine.simulation.methods.method import Method

@@ -25,11 +25,10 @@ from draisine.simulation.ensemble.batch_stepper import (
     wide_dynamics,
 )
 from draisine.simulation.ensemble.outputs import Reporter
-from draisine.simulation.ensemble.starts import Asked, Begun, begin_all
 from draisine.simulation.ensemble.validity import BAD_VALUES
+from draisine.simulation.initial.batch import Asked, Begun, begin_all
 from draisine.simulation.initial.consistent_start import consistent_start
 from draisine.simulation.initial.problem import StartProblem
-from draisine.simulation.initial.targets import Near
 from draisine.simulation.method_selection import Chosen
 from draisine.simulation.methods.method import Method
 from draisine.simulation.run import HOPELESS, integrate
@@ -109,10 +108,8 @@ class Worker:
         x, choice_of = self._choices_to_begin(begun, asked)
         moved = Moved.of(x, asked.inputs, asked.parameters, len(s.samples), len(s.equations.event_list))
         values = np.full((len(asked), len(s.samples) + 1, len(s.reporter.names)), np.nan)
-        alone = ~begun.settled
-        if not steps_in_lanes(s.equations, s.chosen):
-            alone[:] = True
-        wanted = np.where(alone | ~sensible, LEFT_OUT, BEGINS).astype(np.int64)
+        alone = ~begun.refused if not steps_in_lanes(s.equations, s.chosen) else ~(begun.settled | begun.refused)
+        wanted = np.where(alone | begun.refused | ~sensible, LEFT_OUT, BEGINS).astype(np.int64)
         while wanted.any():
             told = moved.sampled.copy()
             for k in np.unique(choice_of[wanted != LEFT_OUT]):
@@ -123,6 +120,7 @@ class Worker:
             self._report(moved, values, choice_of, told, lanes[wanted != LEFT_OUT])
             wanted = self._onwards(moved, choice_of, wanted)
         status, event = self._ends(moved)
+        status[begun.refused], moved.ended[begun.refused] = NO_START, 0.0
         alone = (alone | (status == "")) & sensible
         status[~sensible], moved.ended[~sensible] = BAD_VALUES, 0.0
         finished = Finished(
@@ -242,11 +240,9 @@ class Worker:
         """One lane as `simulate` would run it."""
         s = self._shared
         e, u, p = s.equations, asked.inputs[lane], asked.parameters[lane]
-        wishes: dict[str, float | Near] = {name: Near(value) for name, value in asked.near.items()}
-        wishes |= {name: float(column[lane]) for name, column in asked.wishes.items()}
         into.values[lane] = np.nan
         try:
-            begin = consistent_start(s.starts, wishes, p, inputs=u)
+            begin = consistent_start(s.starts, asked.of(lane), p, inputs=u)
         except StartError:
             into.status[lane], into.ended[lane] = NO_START, 0.0
             return

@@ -18,8 +18,8 @@ from draisine.model.quantities import Amount, laws_and_constants
 from draisine.program.dae_residual import Implicit
 from draisine.program.equations import Equations, Event
 from draisine.simulation.ensemble.samples import LaneValues, Reals
-from draisine.simulation.ensemble.starts import Asked
 from draisine.simulation.ensemble.validity import Sense
+from draisine.simulation.initial.batch import Asked
 from draisine.simulation.initial.problem import StartProblem
 from draisine.simulation.initial.targets import Near
 from draisine.simulation.named_values import numbers, unknown_name

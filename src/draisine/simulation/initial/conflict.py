@@ -12,12 +12,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from draisine.errors import StartError
-from draisine.simulation.initial.descent import Missing, descend
+from draisine.simulation.initial.evaluation import Reals
 from draisine.simulation.initial.levels import Stage
-from draisine.simulation.initial.newton import restore
-from draisine.simulation.initial.residual_system import FULFILLED, Level, Point
+from draisine.simulation.initial.memory import FULFILLED
 from draisine.simulation.initial.result import Conflict
-from draisine.simulation.initial.search import Found, aside, find, walk
+from draisine.simulation.initial.solver import ResidualSystem, Solution
 
 DECIDED = 1e-6  # a row whose slope along the others' solutions is below this part of it says nothing new
 MANY = 12  # constraints that are tried one by one
@@ -37,15 +36,15 @@ class Nearest:
     alone: bool  # whether all others leave no choice
 
 
-def explain(stage: Stage, failed: Found) -> StartError:
+def explain(stage: Stage, failed: Solution) -> StartError:
     """The error that says why a stage has no solution."""
-    point = failed.point
+    shares = np.abs(failed.residual) / failed.weight
     leftover = {
         label: float(r)
-        for label, r, share in zip(point.level.labels, point.residual, np.abs(point.residual) / point.weight, strict=True)
+        for label, r, share in zip(failed.system.labels, failed.residual, shares, strict=True)
         if not share <= 1e-9
     }
-    if not find(stage.level(())).fulfilled:
+    if not stage.without_targets().find().fulfilled:
         return _cannot_stand(stage, leftover)
     wishes = _irreducible(stage)
     constraints = tuple(stage.problem.names[i] for i in _needed(stage, wishes))
@@ -65,7 +64,7 @@ def explain(stage: Stage, failed: Found) -> StartError:
 
 
 def _solvable(stage: Stage, wishes: Collection[str], without: Collection[int] = ()) -> bool:
-    return find(stage.level(wishes, without), lambda: stage.level((), without), thorough=False).fulfilled
+    return stage.system(wishes, without).find(lambda: stage.system((), without), thorough=False).fulfilled
 
 
 def _irreducible(stage: Stage) -> tuple[str, ...]:
@@ -82,7 +81,7 @@ def _needed(stage: Stage, wishes: Collection[str]) -> list[int]:
     """The constraints without which these wishes would have a solution."""
     if not _solvable(stage, wishes, without=stage.constraints):
         return []  # not even without any constraint
-    meeting = _meeting(find(stage.level(wishes), thorough=False).point, stage)
+    meeting = _meeting(stage.system(wishes).find(thorough=False), stage)
     if len(meeting) > MANY:
         return meeting
     needed = [i for i in meeting if _solvable(stage, wishes, without=(i,))]
@@ -90,7 +89,7 @@ def _needed(stage: Stage, wishes: Collection[str]) -> list[int]:
     return needed or meeting
 
 
-def _meeting(point: Point, stage: Stage) -> list[int]:
+def _meeting(point: Solution, stage: Stage) -> list[int]:
     """Constraints that pull against the wishes at the smallest residuals: they are not fulfilled there."""
     shares = np.abs(point.residual[: len(stage.constraints)]) / point.weight[: len(stage.constraints)]
     return [i for i, share in zip(stage.constraints, shares, strict=True) if share > 1e-9]
@@ -103,50 +102,66 @@ def _nearest(stage: Stage, wish: str, conflicting: Sequence[str]) -> Nearest | N
     """The value of one wish that is closest to the one wished for, all others being kept."""
     for others in ([n for n in stage.wishes if n != wish], [n for n in conflicting if n != wish]):
         # where there is another conflict beside this one, this one alone is spoken of
-        kept = find(_loose(stage, others, wish), lambda: _loose(stage, (), wish))
+        kept = _loose(stage, others, wish).find(lambda: _loose(stage, (), wish))
         if kept.fulfilled:
             break
     else:
         return None
-    row = stage.row_of(wish, kept.point.level)
-    aim = Missing(row, row.at(kept.point.z).weight)
-    ends = [descend(point, aim) for point in _beginnings(stage, wish, others, kept.point)]
-    best = min(ends, key=lambda end: aim.value(end.z)[0])
-    value = float(row.at(best.z).residual[0] + stage.wishes[wish])
-    change = abs(value - stage.wishes[wish]) / float(aim.weight[0])
+    aim, wanted = stage.target_of(wish, kept.system), stage.wishes[wish]
+    ends = [kept.system.descended(point, aim) for point in _beginnings(stage, wish, others, kept)]
+    value = min((_reached(stage, wish, aim, end)[0] for end in ends), key=lambda value: abs(value - wanted))
+    change = abs(value - wanted) / _reached(stage, wish, aim, kept)[1]
     if change <= FULFILLED:
         return None  # then the search has failed where there is a solution
     rest = [n for n in conflicting if n != wish]
     decided = _is_decided(stage, wish, rest)
     alone = decided or (len(others) > len(rest) and _is_decided(stage, wish, others))
-    return Nearest(wish, stage.wishes[wish], value, change, decided, alone)
+    return Nearest(wish, wanted, value, change, decided, alone)
 
 
-def _loose(stage: Stage, wishes: Collection[str], wish: str) -> Level:
-    """A level in which an unknown wished for begins at its wish but may move."""
-    return stage.level(wishes, loose=(wish,) if wish in stage.held else ())
+def _reached(stage: Stage, wish: str, aim: ResidualSystem, at: Solution) -> tuple[float, float]:
+    """What was wished for, as it is at a solution, and what a difference is compared with."""
+    if wish in stage.held:
+        value, least = at.y[stage.unknowns.index(wish)], aim.least[stage.unknowns.index(wish)]
+        return float(value), float(abs(stage.held[wish]) + max(abs(value), least))
+    there = aim.at_unknowns(at.y)
+    return float(there.residual[0] + stage.aims[wish]), float(there.weight[0])
 
 
-def _beginnings(stage: Stage, wish: str, others: Collection[str], kept: Point) -> list[Point]:
+def _slope(stage: Stage, wish: str, at: Solution) -> Reals:
+    """The gradient of what was wished for by the changes of a solution."""
+    if wish in stage.held:
+        row = np.array([float(name == wish) for name in stage.unknowns])
+    else:
+        row = stage.target_of(wish, at.system).jacobian_at(at.y)[0]
+    return (row * stage.scale)[at.system.columns]
+
+
+def _loose(stage: Stage, wishes: Collection[str], wish: str) -> ResidualSystem:
+    """A system in which an unknown wished for begins at its wish but may move."""
+    return stage.system(wishes, loose=(wish,) if wish in stage.held else ())
+
+
+def _beginnings(stage: Stage, wish: str, others: Collection[str], kept: Solution) -> list[Solution]:
     """Where to begin the way downhill: at the solution without the wish, beside it, and where continuation towards it ended."""
-    level = kept.level
     points = [kept, *_beside(kept)]
-    start = find(stage.level(others), lambda: stage.level(()), thorough=False).point
+    start = stage.system(others).find(stage.without_targets, thorough=False)
     if start.fulfilled:
-        points.append(level.at(level.changes(walk(stage.level([*others, wish]), start))))
+        points.append(kept.system.at_unknowns(stage.system([*others, wish]).walked(start.y)))
     return [point for point in points if point.fulfilled]
 
 
-def _beside(point: Point) -> list[Point]:
-    return [restore(point.level, point.z + size * aside(len(point.z))).point for size in (0.03, -0.03, 0.3, -0.3)]
+def _beside(point: Solution) -> list[Solution]:
+    aside = np.cos(1.0 + 2.4 * np.arange(len(point.z)))  # a direction that no symmetry has, the same in every run
+    return [point.system.restored(point.z + size * aside) for size in (0.03, -0.03, 0.3, -0.3)]
 
 
 def _is_decided(stage: Stage, wish: str, others: Collection[str]) -> bool:
     """Whether the other wishes and the constraints leave a wish no choice, here and nearby."""
-    here = find(stage.level(others), lambda: stage.level(()))
-    points = [point for point in (here.point, *_beside(here.point)) if point.fulfilled]
+    here = stage.system(others).find(stage.without_targets)
+    points = [point for point in (here, *_beside(here)) if point.fulfilled]
     for point in points:
-        slope = stage.row_of(wish, point.level).at(point.z).slope[0]
+        slope = _slope(stage, wish, point)
         if np.linalg.norm(point.along(slope)) > DECIDED * np.linalg.norm(slope):
             return False
     return bool(points)
@@ -201,16 +216,18 @@ def _listed(words: Sequence[str]) -> str:
 
 def _cannot_stand(stage: Stage, leftover: Mapping[str, float]) -> StartError:
     """The error for constraints that have no solution without any wish."""
-    level = stage.level(())
-    begin, end = level.at(level.origin), find(level).point
+    system = stage.without_targets()
+    begin, end = system.at(np.zeros(len(system.columns))), system.find()
     name = stage.problem.equations.name
-    undefined = [label for label, r in zip(level.labels, begin.residual, strict=True) if not np.isfinite(r)]
+    undefined = [label for label, r in zip(system.labels, begin.residual, strict=True) if not np.isfinite(r)]
     if undefined:
         constraints = tuple(undefined)
         said = f"{_with(constraints, [])} cannot be computed at the defaults; change the defaults"
     else:
         constraints = tuple(stage.problem.names[i] for i in _meeting(end, stage))
-        off = [f"{label!r} (off by {r:.3g})" for label, r in zip(level.labels, end.residual, strict=True) if label in constraints]
+        off = [
+            f"{label!r} (off by {r:.3g})" for label, r in zip(system.labels, end.residual, strict=True) if label in constraints
+        ]
         together = "together " if len(off) > 1 else ""
         unknowns = "coordinates" if stage.name == "position" else "velocities"
         said = (

@@ -17,12 +17,11 @@ from numpy.typing import ArrayLike
 from draisine.program.dae_residual import Implicit
 from draisine.program.equations import Equations
 from draisine.simulation.initial.conflict import explain
+from draisine.simulation.initial.evaluation import Places, Reals
 from draisine.simulation.initial.levels import Stage, stage_of_positions, stage_of_velocities
 from draisine.simulation.initial.problem import Given, StartProblem
-from draisine.simulation.initial.residual_system import Places, Point, Reals
-from draisine.simulation.initial.rest_velocities import calmed
 from draisine.simulation.initial.result import Leftover, Moved, Start, StartReport, Wish
-from draisine.simulation.initial.search import Found, Way, find
+from draisine.simulation.initial.solver import Solution, Way
 from draisine.simulation.initial.targets import Near, Wishes, sorted_wishes
 from draisine.simulation.named_values import numbers
 
@@ -62,11 +61,11 @@ def consistent_start(
 
 @dataclass(frozen=True, eq=False)
 class _Solved:
-    """A stage, what the search found, and the point that was taken in the end."""
+    """A stage, how it was solved, and what was taken in the end."""
 
     stage: Stage
-    found: Found
-    point: Point
+    way: Way
+    point: Solution
 
 
 class _Solver:
@@ -74,7 +73,7 @@ class _Solver:
 
     def __init__(self, problem: StartProblem, wishes: Wishes, given: Given) -> None:
         self._problem, self._wishes, self._given = problem, wishes, given
-        self._evaluate = problem.evaluator(given)
+        self._evaluation = problem.take_evaluation(given)
         self._q0, self._v0 = (
             reference_of(defaults, names, wishes.near) for defaults, names in zip(problem.defaults, problem.unknowns, strict=True)
         )
@@ -87,6 +86,10 @@ class _Solver:
         if e.velocities:
             found.append(self._velocities(q))
             v = found[1].point.y
+        for one in found:
+            one.stage.whole.release()
+            one.point.system.release()
+        self._problem.give_back(self._evaluation)
         return Start(q, v, self._state(q, v), e, self._given, lambda: self._report(found, q, v))
 
     # ---------------------------------------------------------------- positions
@@ -94,17 +97,17 @@ class _Solver:
     def _positions(self) -> _Solved:
         e, scales = self._problem.equations, self._problem.scales
         scale = scales.coordinates(self._q0, self._length)
-        stage = stage_of_positions(self._problem, self._wishes, self._evaluate, self._q0, self._v0, scale, scales.leaps)
+        stage = stage_of_positions(self._problem, self._wishes, self._evaluation, self._q0, self._v0, scale, scales.leaps)
         if isinstance(e.dynamics, Implicit):
             settled = self._one_order_after_the_other(stage, np.array(e.dynamics.orders)) if e.dynamics.orders else None
             if settled is not None:
                 return settled
             # differential unknowns stay where they are if the algebraic ones alone can do it
-            found = find(stage.level(stage.wishes, still=np.array(e.dynamics.differential)), thorough=False)
+            found = stage.system(stage.wishes, still=np.array(e.dynamics.differential)).find(thorough=False)
             if found.fulfilled:
-                return _Solved(stage, found, found.point)
+                return _Solved(stage, found.way, found)
         found = self._searched(stage)
-        return _Solved(stage, found, found.point)
+        return _Solved(stage, found.way, found)
 
     def _one_order_after_the_other(self, stage: Stage, orders: Places) -> _Solved | None:
         """Positions, velocities and forces of a mechanism, each at what is settled before, as starts of its equations of motion
@@ -116,17 +119,17 @@ class _Solver:
         for order in range(int(orders.max(initial=0)) + 1):
             others = [i for i in stage.constraints if order_of[i] != order]
             aims = [name for name in stage.aims if order_of[self._problem.places[name]] == order]
-            level = partial(there.level, without=others, still=orders != order)
-            found = find(level([*there.held, *aims]), partial(level, ()))
+            system = partial(there.system, without=others, still=orders != order)
+            found = system([*there.held, *aims]).find(partial(system, ()))
             if not found.fulfilled:
                 return None
             ways.append(found.way)
-            there = replace(there, reference=found.point.y)
-        point = stage.whole.at(stage.whole.changes(there.reference))
-        return _Solved(stage, Found(point, ways[0]), point) if point.fulfilled else None
+            there = replace(there, reference=found.y)
+        point = stage.whole.at_unknowns(there.reference)
+        return _Solved(stage, ways[0], point) if point.fulfilled else None
 
-    def _searched(self, stage: Stage) -> Found:
-        found = find(stage.whole, lambda: stage.level(()))
+    def _searched(self, stage: Stage) -> Solution:
+        found = stage.whole.find(stage.without_targets)
         if not found.fulfilled:
             raise explain(stage, found)
         return found
@@ -134,17 +137,16 @@ class _Solver:
     # ---------------------------------------------------------------- velocities
 
     def _velocities(self, q: Reals) -> _Solved:
-        e = self._problem.equations
         scale = self._problem.scales.velocities(self._length)
-        stage = stage_of_velocities(self._problem, self._wishes, self._evaluate, q, self._v0, scale)
+        stage = stage_of_velocities(self._problem, self._wishes, self._evaluation, q, self._v0, scale)
         found = self._searched(stage)
-        hidden = self._hidden(stage, q, found.point)
+        hidden = self._hidden(stage, q, found)
         if hidden is not None:
             stage = replace(stage, hidden=hidden)
             found = self._searched(stage)
-        return _Solved(stage, found, calmed(found.point, e.independent))
+        return _Solved(stage, found.way, stage.whole.put_to_rest())
 
-    def _hidden(self, stage: Stage, q: Reals, point: Point) -> tuple[Reals, Reals] | None:
+    def _hidden(self, stage: Stage, q: Reals, point: Solution) -> tuple[Reals, Reals] | None:
         """Rows that tie the dependent velocities to the independent ones, if the constraints do not.
 
         The rate of a position constraint may have no row of its own among the residuals; the report knows it.
@@ -167,12 +169,11 @@ class _Solver:
         return (matrix, offset) if np.isfinite(matrix).all() else None
 
     @staticmethod
-    def _decided(stage: Stage, point: Point) -> int:
+    def _decided(stage: Stage, point: Solution) -> int:
         """How many velocities the constraints decide."""
-        if point.independent:  # then so are the constraints among its rows
+        if point.rank == len(point.residual):  # then the constraints among its rows are independent too
             return len(stage.constraints)
-        level = stage.level(())
-        return level.at(level.changes(point.y)).rank
+        return stage.without_targets().at_unknowns(point.y).rank
 
     # ---------------------------------------------------------------- what came out
 
@@ -184,33 +185,39 @@ class _Solver:
 
     def _report(self, found: Sequence[_Solved], q: Reals, v: Reals) -> StartReport:
         w, places = self._wishes, self._problem.places
-        values = self._evaluate(q, v, "v" if len(v) else "q")[0]
+        evaluation = self._problem.take_evaluation(self._given)
+        values = evaluation(q, v, "v" if len(v) else "q")[0].copy()
         wishes = [Wish(n, x, x, "coordinate") for n, x in w.coordinates.items()]  # they are held
         wishes += [Wish(n, x, x, "velocity") for n, x in w.velocities.items()]
         wishes += [Wish(n, x, float(values[places[n]]), "output") for n, x in w.outputs.items()]
         wishes += [Wish(n, x, x, "state") for n, x in w.states.items()]
         moved: list[Moved] = []
         left: list[tuple[int, Leftover]] = []
+        ranks, sizes = list[int](), list[tuple[int, int]]()
         for one in found:
-            moved += self._moved(one)
+            whole = replace(one.stage, evaluation=evaluation).whole
+            ranks.append(whole.at_unknowns(one.point.y).rank)
+            sizes.append((len(whole.columns), len(one.point.residual)))
+            moved += self._moved(one, whole.least)
             left += _leftovers(one)
+            whole.release()
+        self._problem.give_back(evaluation)
         names = [one.stage.name for one in found]
-        at = [one.stage.whole.at(one.stage.whole.changes(one.point.y)) for one in found]
         return StartReport(
             tuple(wishes),
             tuple(moved),
             tuple(leftover for _, leftover in sorted(left, key=lambda pair: pair[0])),
-            tuple((name, one.found.way) for name, one in zip(names, found, strict=True)),
-            tuple((name, len(point.z) - point.rank) for name, point in zip(names, at, strict=True)),
-            tuple((name, len(point.residual) - point.rank) for name, point in zip(names, at, strict=True)),
+            tuple((name, one.way) for name, one in zip(names, found, strict=True)),
+            tuple((name, free - rank) for name, (free, _), rank in zip(names, sizes, ranks, strict=True)),
+            tuple((name, rows - rank) for name, (_, rows), rank in zip(names, sizes, ranks, strict=True)),
         )
 
-    def _moved(self, one: _Solved) -> list[Moved]:
+    def _moved(self, one: _Solved, least: Reals) -> list[Moved]:
         """Free unknowns that are not at their references, but for rounding."""
         e = self._problem.equations
-        level, reference = one.point.level, one.stage.reference
+        reference = one.stage.reference
         quantities = e.coordinates if one.stage.name == "position" else e.velocities
-        changed = np.abs(one.point.y - reference) > UNMOVED * np.maximum(np.abs(one.point.y), level.least)
+        changed = np.abs(one.point.y - reference) > UNMOVED * np.maximum(np.abs(one.point.y), least)
         return [
             Moved(c.name, before, after, c.unit)
             for c, before, after, moved in zip(
@@ -229,7 +236,7 @@ def _leftovers(one: _Solved) -> list[tuple[int, Leftover]]:
     """What is left of the constraints of a stage, by their number."""
     point, name = one.point, one.stage.name
     count = len(one.stage.constraints)  # they come first
-    values, weights, labels = point.residual[:count].tolist(), point.weight[:count].tolist(), point.level.labels[:count]
+    values, weights, labels = point.residual[:count].tolist(), point.weight[:count].tolist(), one.stage.whole.labels[:count]
     return [
         (number, Leftover(label, name, value, abs(value) / weight))
         for number, label, value, weight in zip(one.stage.constraints, labels, values, weights, strict=True)

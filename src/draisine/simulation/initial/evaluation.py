@@ -7,27 +7,29 @@ derivative along one direction is a program of n operations, which is run over t
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import accumulate, pairwise
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+import math
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from draisine.codegen.jit.kernel import Kernel
+from draisine.codegen.restricted.calls import KERNEL
 from draisine.program.program import Program, Slot
-from draisine.simulation.initial.residual_system import Places, Reals
+from draisine.simulation.initial.memory import Motion, System
 
 if TYPE_CHECKING:
     import casadi as ca
 
+Reals = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+Places = NDArray[np.intp]
 Of = Literal["q", "v"]  # by coordinates, by velocities
 
 MANY_ENTRIES = 1000
 DENSE = 10  # entries for each value and each unknown
-
-_FLAT = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,12 +39,12 @@ class Pattern:
     rows: Places  # among all values
     columns: Places
 
-    def within(self, take: Places, width: int) -> tuple[Places, Places]:
-        """Of the rows `take`: which entries, and their places in the dense matrix of these rows, row by row."""
+    def within(self, take: Places) -> tuple[Places, Places, Places]:
+        """Of the rows `take`: which entries, and their rows and columns in the dense matrix of these rows."""
         order = np.full(int(max(self.rows.max(initial=-1), take.max(initial=-1))) + 1, -1, dtype=np.intp)
         order[take] = np.arange(len(take))
         source = np.flatnonzero(order[self.rows] >= 0)
-        return source, order[self.rows[source]] * width + self.columns[source]
+        return source, order[self.rows[source]], self.columns[source]
 
     def entries(self, values: ca.SX, symbols: ca.SX) -> ca.SX:
         """The Jacobian's entries at these places, as one column."""
@@ -57,59 +59,91 @@ class Pattern:
         return len(self.rows) > max(MANY_ENTRIES, DENSE * (values + unknowns))
 
 
-class Evaluator(Protocol):
-    """Values, and the entries of one of their Jacobians; valid until the next call."""
-
-    def __call__(self, q: Reals, v: Reals, of: Of) -> tuple[Reals, Reals]: ...
-
-
 @dataclass(frozen=True, eq=False)
-class AtOnce:
-    """Values and the entries of both Jacobians by one call, through memory that one start has for itself."""
+class Evaluation:
+    """Values of all constraints and outputs with the entries of their Jacobians, through memory that one start has for itself.
 
-    _places: Mapping[str, Reals]
-    _results: Sequence[Reals]
-    _run: Callable[[], object]
+    Compiled code calls a kernel by its address; one that is interpreted, or goes by columns, is called back.
+    """
+
+    arguments: Mapping[str, Reals]
+    values: Reals
+    entries: Mapping[Of, Reals]
+    kernel: Kernel | None  # that writes everything by one call
+    run: Callable[[Of], object]  # the same from Python; it may leave the other Jacobian alone
+    idle: dict[Hashable, System] = field(default_factory=dict)  # memory of systems that were solved on it
+    failures: list[BaseException] = field(default_factory=list)  # of calls back, which cannot raise
+    _called_back: dict[Of, Any] = field(default_factory=dict)
+
+    def give(self, t: float, u: Reals, p: Reals) -> Evaluation:
+        """Evaluate at this time, with these inputs and parameters from now on."""
+        self.arguments["t"][0] = t
+        self.arguments["u"][:] = u
+        self.arguments["p"][:] = p
+        return self
 
     def __call__(self, q: Reals, v: Reals, of: Of) -> tuple[Reals, Reals]:
-        self._places["q"][:] = q
-        self._places["v"][:] = v
-        self._run()
-        values, by_q, by_v = self._results
-        return values, by_q if of == "q" else by_v
+        """Values, and the entries of one Jacobian; valid until the next call."""
+        self.arguments["q"][:] = q
+        self.arguments["v"][:] = v
+        self.run(of)
+        return self.values, self.entries[of]
+
+    def motion(self, of: Of) -> Motion:
+        """What the solver calls for one of the Jacobians."""
+        made = Motion()
+        for name, array in self.arguments.items():
+            setattr(made, name, array)
+        made.values, made.by_q, made.by_v = self.values, self.entries["q"], self.entries["v"]
+        made.kernel = self.kernel.address if self.kernel is not None else self._python(of)
+        return made
+
+    def _python(self, of: Of) -> int:
+        """The address of a function (arguments, results) that runs in Python."""
+
+        def call(arguments: int, results: int) -> None:
+            try:
+                self.run(of)
+            except BaseException as failure:
+                self.failures.append(failure)
+                self.values[:] = math.nan
+
+        address = ctypes.cast(self._called_back.setdefault(of, KERNEL(call)), ctypes.c_void_p).value
+        assert address is not None
+        return address
 
     @staticmethod
-    def of(known: Mapping[str, Reals], inputs: Sequence[Slot], sizes: Sequence[int], code: Kernel | Program) -> AtOnce:
-        """With results of these sizes; `known` are the arguments."""
-        lengths = [*(len(known[slot.name]) for slot in inputs), *sizes]
-        memory = np.zeros(max(sum(lengths), 1))  # as kernels want it: all arguments, then all results
-        parts = [memory[a:b] for a, b in pairwise(accumulate(lengths, initial=0))]
-        places = dict(zip((slot.name for slot in inputs), parts, strict=False))
-        for name, part in places.items():
-            part[:] = known[name]
-        results = parts[len(inputs) :]
-        run = _machine_code(code, memory) if isinstance(code, Kernel) else _tape(code, parts[: len(inputs)], results)
-        return AtOnce(places, results, run)
+    def at_once(known: Mapping[str, Reals], inputs: Sequence[Slot], sizes: Sequence[int], code: Kernel | Program) -> Evaluation:
+        """All entries by one call, with results of these sizes; `known` are the arguments."""
+        places = {slot.name: np.array(known[slot.name], dtype=float) for slot in inputs}
+        values, by_q, by_v = (np.zeros(size) for size in sizes)
+        memory = list(places.values()), [values, by_q, by_v]
+        if isinstance(code, Kernel):
+            return Evaluation(places, values, {"q": by_q, "v": by_v}, code, _machine_code(code, *memory))
+        return Evaluation(places, values, {"q": by_q, "v": by_v}, None, _tape(code, *memory))
 
+    @staticmethod
+    def by_columns(
+        known: Mapping[str, Reals],
+        inputs: Sequence[Slot],
+        count: int,
+        kernels: Callable[[Of], Kernel],
+        patterns: Mapping[Of, Pattern],
+    ) -> Evaluation:
+        """Jacobians from derivatives along the unit directions; `kernels` gives the `count` values and such derivatives."""
+        places = {slot.name: np.array(known[slot.name], dtype=float) for slot in inputs}
+        values, entries = np.zeros(count), {of: np.zeros(len(pattern.rows)) for of, pattern in patterns.items()}
+        columns = {of: np.unique(pattern.columns, return_inverse=True) for of, pattern in patterns.items()}
 
-@dataclass(frozen=True, eq=False)
-class ByColumns:
-    """Jacobians from derivatives along the unit directions; `kernels` gives values and such derivatives."""
+        def run(of: Of) -> None:
+            used, which = columns[of]
+            directions = np.zeros((max(len(used), 1), len(places[of])))  # a direction of zeros where only values are wanted
+            directions[np.arange(len(used)), used] = 1.0
+            found, along = kernels(of).map(*places.values(), directions)
+            values[:] = found[0]
+            entries[of][:] = along[which, patterns[of].rows]
 
-    known: Mapping[str, Reals]
-    inputs: Sequence[Slot]
-    kernels: Callable[[Of], Kernel]
-    patterns: Mapping[Of, Pattern]
-
-    def __call__(self, q: Reals, v: Reals, of: Of) -> tuple[Reals, Reals]:
-        at = {**self.known, "q": q, "v": v}
-        pattern, width = self.patterns[of], len(at[of])
-        columns: NDArray[np.intp]
-        columns, which = np.unique(pattern.columns, return_inverse=True)
-        directions = np.zeros((max(len(columns), 1), width))  # a direction of zeros where only the values are wanted
-        directions[np.arange(len(columns)), columns] = 1.0
-        values, along = self.kernels(of).map(*(at[slot.name] for slot in self.inputs), directions)
-        return values[0], along[which, pattern.rows]
+        return Evaluation(places, values, entries, None, run)
 
 
 def along_program(motion: Program, of: Of) -> Program:
@@ -129,18 +163,15 @@ def along_program(motion: Program, of: Of) -> Program:
     )
 
 
-def _machine_code(kernel: Kernel, memory: Reals) -> Callable[[], object]:
-    function, address = _FLAT(kernel.code.address_of("kernel_flat")), memory.ctypes.data
-    alive = (kernel, memory)  # what the pointers point to
-
-    def run() -> object:
-        function(address)
-        return alive
+def _machine_code(kernel: Kernel, arguments: Sequence[Reals], results: Sequence[Reals]) -> Callable[[Of], object]:
+    def run(of: Of) -> None:
+        for array, found in zip(results, kernel(*arguments), strict=True):
+            array[:] = found
 
     return run
 
 
-def _tape(program: Program, arguments: Sequence[Reals], results: Sequence[Reals]) -> Callable[[], object]:
+def _tape(program: Program, arguments: Sequence[Reals], results: Sequence[Reals]) -> Callable[[Of], object]:
     buffer: Any  # CasADi's stubs speak of the C interface, which wants a size besides
     buffer, call = program.function.buffer()
     for k, array in enumerate(arguments):
@@ -151,7 +182,7 @@ def _tape(program: Program, arguments: Sequence[Reals], results: Sequence[Reals]
             buffer.set_res(k, array.data)
     alive = (program, buffer, arguments, results)
 
-    def run() -> object:
+    def run(of: Of) -> object:
         call()
         return alive
 

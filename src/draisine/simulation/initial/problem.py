@@ -13,8 +13,7 @@ from draisine.program.dependence import dependence
 from draisine.program.equations import Equations
 from draisine.program.lazy_program import Recipe
 from draisine.program.program import Program, Slot
-from draisine.simulation.initial.evaluation import AtOnce, ByColumns, Evaluator, Of, Pattern, along_program
-from draisine.simulation.initial.residual_system import Bools, Places, Reals
+from draisine.simulation.initial.evaluation import Bools, Evaluation, Of, Pattern, Places, Reals, along_program
 from draisine.simulation.initial.scales import Scales
 
 Given = tuple[float, Reals, Reals]  # time, inputs, parameters
@@ -22,13 +21,14 @@ Given = tuple[float, Reals, Reals]  # time, inputs, parameters
 
 @dataclass(frozen=True, eq=False)
 class Layout:
-    """Rows of one level: some constraints, then some outputs."""
+    """Rows of one stage: some constraints, then some outputs."""
 
     labels: tuple[str, ...]
     wished: Bools  # which rows are outputs
     take: Places  # among all values
-    source: Places  # among the entries of the level's Jacobian
-    place: Places  # in the dense matrix of these rows, row by row
+    source: Places  # among the entries of the stage's Jacobian
+    row: Places  # of these entries in the dense matrix of the rows
+    column: Places
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,6 +104,12 @@ class StartProblem:
         """The Jacobian by the velocities."""
         return self._filled("v")
 
+    @cached_property
+    def rest_groups(self) -> Places:
+        """Of each velocity when it is put to rest, those of 1 first; 0 for never, as dependent velocities are not."""
+        independent = set(self.equations.independent)
+        return np.array([int(name in independent) for name in self.unknowns[1]], dtype=np.intp)
+
     def orders(self, of_unknowns: Places) -> Places:
         """Of each value the highest order among the unknowns it depends on, by structure."""
         found = np.zeros(len(self.names), dtype=np.intp)
@@ -124,10 +130,9 @@ class StartProblem:
         @lru_cache(maxsize=256)
         def made(level: str, constraints: tuple[int, ...], outputs: tuple[str, ...]) -> Layout:
             pattern = self.by_q if level == "position" else self.by_v
-            width = len(self.equations.coordinates if level == "position" else self.equations.velocities)
             take = np.array([*constraints, *(self.places[name] for name in outputs)], dtype=np.intp)
             wished = np.arange(len(take)) >= len(constraints)
-            return Layout(tuple(self.names[i] for i in take), wished, take, *pattern.within(take, width))
+            return Layout(tuple(self.names[i] for i in take), wished, take, *pattern.within(take))
 
         return made
 
@@ -183,12 +188,28 @@ class StartProblem:
 
         return made
 
-    def evaluator(self, given: Given) -> Evaluator:
+    @cached_property
+    def _idle(self) -> list[Evaluation]:
+        """Evaluations whose starts are done."""
+        return []
+
+    def take_evaluation(self, given: Given) -> Evaluation:
+        """One that is idle, else a new one; for one start at a time, as long as it is not given back."""
+        try:  # several threads may ask
+            return self._idle.pop().give(*given)
+        except IndexError:
+            return self.evaluation(given)
+
+    def give_back(self, evaluation: Evaluation) -> None:
+        """Leave an evaluation, with the memory of what was solved on it, to later starts."""
+        self._idle.append(evaluation)
+
+    def evaluation(self, given: Given) -> Evaluation:
         """Values and Jacobians at coordinates and velocities, all else being given."""
         t, u, p = given
         known = {"t": np.array([t]), "q": self.defaults[0], "v": self.defaults[1], "u": u, "p": p}
         inputs = self.equations.motion.inputs
         if self.by_columns:
-            return ByColumns(known, inputs, self.along, {"q": self.by_q, "v": self.by_v})
+            return Evaluation.by_columns(known, inputs, len(self.names), self.along, {"q": self.by_q, "v": self.by_v})
         sizes = [len(self.names), len(self.by_q.rows), len(self.by_v.rows)]
-        return AtOnce.of(known, inputs, sizes, self.kernel if self.compiled else self._interpreted)
+        return Evaluation.at_once(known, inputs, sizes, self.kernel if self.compiled else self._interpreted)

@@ -1,91 +1,142 @@
-"""As few independent velocities moved from their defaults as will do.
+"""As few velocities moved from their references as will do.
 
-Who wishes for a speed with the bar turned does not wish for a steer rate. Of the velocities that fulfil all rows those of least
-change are known; one independent velocity after the other is put back, that first which asks least of the others. Those that
-are needed, or whose absence would drive the others beyond reason, stay as they are.
+Who asks for a speed with the bar turned does not ask for a steer rate. Of the velocities that fulfil all rows those of least
+change are known; one velocity of a group after the other is put to rest, that first which asks least of the others, and one
+group after the other. Those that are needed, or whose rest would drive the others beyond reason, stay as they are.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+import math
 
-import numpy as np
-
-from draisine.simulation.initial.descent import Distance, descend
-from draisine.simulation.initial.newton import restore
-from draisine.simulation.initial.residual_system import EXACT, Places, Point, Reals
+from draisine.simulation.initial.descent import go_closest
+from draisine.simulation.initial.least_norm import prepare
+from draisine.simulation.initial.memory import System
+from draisine.simulation.initial.newton import MOST_STEPS, restore
+from draisine.simulation.initial.residual_system import EXACT, copy, go_to, norm, square
 
 REASON = 10.0  # the change may grow by this factor for the sake of few velocities
 DECIDED = 1e-10  # a velocity with less freedom than this is decided by the rows
-MANY = 200  # with more velocities than this, least change is left as it is
 
 
-def calmed(point: Point, independent: Sequence[str]) -> Point:
-    """The same wishes with as few of the independent velocities moved as will do."""
-    level = point.level
-    wanted = set(independent)
-    chosen = np.array([i for i, k in enumerate(level.columns) if level.unknowns[k] in wanted], dtype=np.intp)
-    if not np.any(point.z[chosen]) or len(point.z) > MANY:
-        return point
-    bound = REASON * float(np.linalg.norm(point.z))
-    at_rest = chosen[point.z[chosen] == 0.0].tolist()
-    back = _put_back(point, chosen, bound)
-    while back:
-        held = at_rest + [i for i, _ in back]
-        calm = _without(point, held, back[-1][1], bound)
-        if calm is not None:
-            return calm
-        back.pop()  # rows that are not linear in the velocities may refuse what their tangents allow
-    return point
+def put_to_rest(s: System) -> None:
+    """The same targets with as few of the velocities of each group moved as will do."""
+    if s.groups == 0:
+        return
+    bound = REASON * norm(s.here.z)
+    copy(s.here.z, s.best)
+    for group in range(1, s.groups + 1):
+        rest_of_group(s, group, bound)
+    for k in range(s.free):
+        s.fixed[k] = 0
+    s.factors.fresh = 0
 
 
-def _put_back(point: Point, chosen: Places, bound: float) -> list[tuple[int, Reals]]:
-    """Which of the chosen can be at their references, judged by the rows' tangents, and the changes once they are.
+def rest_of_group(s: System, group: int, bound: float) -> None:
+    """One group, those of earlier groups being fixed; `best` are the changes before and after."""
+    count, moving = 0, 0
+    for k in range(s.free):
+        if s.group[k] == group:
+            s.chosen[count] = k
+            count += 1
+            if s.best[k] != 0.0:
+                moving += 1
+    if moving == 0:
+        return
+    prepare(s)
+    rested = sequence_to_rest(s, count, bound)
+    while rested > 0:
+        for c in range(count):
+            if s.best[s.chosen[c]] == 0.0:
+                s.fixed[s.chosen[c]] = 1
+        for n in range(rested):
+            s.fixed[s.chosen[s.sequence[n]]] = 1
+        if with_fixed(s, rested - 1, bound):
+            copy(s.here.z, s.best)
+            return
+        for c in range(count):
+            s.fixed[s.chosen[c]] = 0
+        rested -= 1  # rows that are not linear in the velocities may refuse what their tangents allow
+    go_to(s, s.best)
 
-    P projects on the changes that the rows allow. To hold one at zero moves the others along its column of P, and takes the
-    column out of P.
+
+def sequence_to_rest(s: System, count: int, bound: float) -> int:
+    """Which of the chosen can be at rest, judged by the rows' tangents, and the changes once they are; how many.
+
+    P = 1 − QᵀQ projects on the changes that the rows allow. To hold one at rest moves the others along its row of P, and takes
+    the row out of P.
     """
-    z = point.z
-    candidates = [int(i) for i in chosen if z[i] != 0.0]
-    allowed = np.eye(len(z)) - point.inverse @ point.slope
-    for i in chosen:
-        if z[i] == 0.0:
-            allowed = _held(allowed, int(i))
-    back: list[tuple[int, Reals]] = []
-    while True:
-        best, best_size, best_z = -1, np.inf, z
-        for i in candidates:
-            if allowed[i, i] > DECIDED:
-                moved = z - (z[i] / allowed[i, i]) * allowed[:, i]
-                size = float(np.linalg.norm(moved[chosen]))
-                if size < best_size and np.linalg.norm(moved) <= bound:
-                    best, best_size, best_z = i, size, moved
+    f = s.factors
+    for c in range(count):
+        own = s.chosen[c]
+        for k in range(s.free):
+            s.allowed[c, k] = 1.0 if k == own else 0.0
+        for i in range(f.rank):
+            share = f.basis[f.order[i], own]
+            for k in range(s.free):
+                s.allowed[c, k] -= share * f.basis[f.order[i], k]
+    for c in range(count):
+        if s.best[s.chosen[c]] == 0.0:
+            hold(s, c, count)
+    copy(s.best, s.step)
+    rested = 0
+    while rested < count:
+        best = next_to_rest(s, count, bound)
         if best < 0:
-            return back
-        z, allowed = best_z, _held(allowed, best)
-        candidates.remove(best)
-        back.append((best, z))
+            break
+        own = s.chosen[best]
+        factor = s.step[own] / s.allowed[best, own]
+        for k in range(s.free):
+            s.step[k] -= factor * s.allowed[best, k]
+        s.step[own] = 0.0
+        hold(s, best, count)
+        s.sequence[rested] = best
+        copy(s.step, s.rests[rested])
+        rested += 1
+    return rested
 
 
-def _held(allowed: Reals, i: int) -> Reals:
-    """The changes allowed with one more velocity held."""
-    if not allowed[i, i] > DECIDED:
-        return allowed
-    return allowed - np.outer(allowed[:, i], allowed[:, i]) / allowed[i, i]
+def hold(s: System, c: int, count: int) -> None:
+    """Hold one of the chosen: its changes are taken out of those that the rows allow."""
+    own = s.chosen[c]
+    pivot = s.allowed[c, own]
+    if pivot > DECIDED:
+        for other in range(count):
+            if other != c:
+                factor = s.allowed[other, own] / pivot
+                for k in range(s.free):
+                    s.allowed[other, k] -= factor * s.allowed[c, k]
+    for k in range(s.free):
+        s.allowed[c, k] = 0.0
 
 
-def _without(point: Point, held: Sequence[int], z: Reals, bound: float) -> Point | None:
-    """The solution with some velocities held at their references, if there is one within reason."""
-    level = point.level
-    there = np.array(z)
-    there[list(held)] = 0.0
-    as_predicted = level.at(there)
-    if as_predicted.share <= EXACT and as_predicted.strict_share <= EXACT and np.linalg.norm(there) <= bound:
-        return as_predicted  # linear rows, as they mostly are
-    free = level.free.copy()
-    free[level.columns[list(held)]] = False
-    found = restore(replace(level, free=free), np.delete(z, list(held)))
-    if not found.fulfilled or np.linalg.norm(found.point.z) > bound:
-        return None
-    return descend(found.point, Distance())
+def next_to_rest(s: System, count: int, bound: float) -> int:
+    """The one of the chosen whose rest asks least of the others, or −1."""
+    best, least = -1, math.inf
+    for c in range(count):
+        own = s.chosen[c]
+        if not s.allowed[c, own] > DECIDED:
+            continue
+        factor = s.step[own] / s.allowed[c, own]
+        for k in range(s.free):
+            s.direction[k] = s.step[k] - factor * s.allowed[c, k]
+        size = 0.0
+        for other in range(count):
+            size += square(s.direction[s.chosen[other]])
+        if size < least and norm(s.direction) <= bound:
+            best = c
+            least = size
+    return best
+
+
+def with_fixed(s: System, last: int, bound: float) -> bool:
+    """The solution with what is fixed at rest, from the changes that the tangents predict, if there is one within reason."""
+    for k in range(s.free):
+        s.here.z[k] = s.rests[last, k] if s.fixed[k] == 0 else 0.0
+    go_to(s, s.here.z)
+    if s.here.strict_share <= EXACT and norm(s.here.z) <= bound:
+        return True  # linear rows, as they mostly are
+    if not restore(s, MOST_STEPS) or norm(s.here.z) > bound:
+        return False
+    go_closest(s)
+    return True

@@ -14,9 +14,9 @@ from draisine.program.dae_residual import Implicit
 from draisine.program.equations import Equations
 from draisine.program.linear_solve import Solved
 from draisine.program.program import Program
+from draisine.simulation.initial.evaluation import Reals
 from draisine.simulation.initial.problem import Given
-from draisine.simulation.initial.residual_system import Reals
-from draisine.simulation.initial.search import Way
+from draisine.simulation.initial.solver import Way
 from draisine.simulation.velocity_choices import best_for
 
 SINGULAR = 1e-13  # singular values of linear systems below this fraction of the largest count as zero

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from draisine.program.equations import Equations, Kind, Quantity
-from draisine.simulation.initial.residual_system import Bools, Places, Reals
+from draisine.simulation.initial.evaluation import Bools, Places, Reals
 
 LEAP = np.pi / 2  # a turn that Newton is believed in one step
 

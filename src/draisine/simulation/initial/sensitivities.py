@@ -22,8 +22,9 @@ from draisine.program.equations import Equations
 from draisine.program.program import Program
 from draisine.program.variational import Direction
 from draisine.simulation.initial.consistent_start import reference_of
+from draisine.simulation.initial.evaluation import Bools, Places, Reals
+from draisine.simulation.initial.least_norm import RANK
 from draisine.simulation.initial.problem import StartProblem
-from draisine.simulation.initial.residual_system import RANK, Bools, Places, Reals
 from draisine.simulation.initial.result import Start
 from draisine.simulation.initial.targets import Near, Wishes, sorted_wishes
 

@@ -3,7 +3,7 @@
 (function () {
   "use strict";
   const home = globalThis.Draisine;
-  const { finite } = home.algebra;
+  const { finite } = home;
   const { turn, bladeForce } = home.looks;
 
   const LONGEST = 3600; // s that one call may advance

@@ -41,7 +41,7 @@
     at(speed) {
       this.points[0] = speed;
       this.live.programs.straight(this.points, this.a, this.misfit);
-      return this.misfit[0] <= this.live.manifest.runtime.exact && home.algebra.finite(this.a);
+      return this.misfit[0] <= this.live.manifest.runtime.exact && home.finite(this.a);
     }
 
     over(parameters, speeds) {

@@ -1,103 +1,135 @@
-// Consistent starts: wishes by name, the rest solved, with as little as possible moved from its default (as in Python's
-// consistent_start: positions first, then velocities; as few independent velocities moved as will do).
+// Consistent starts: targets by name, the rest solved with as little as possible moved from its default. The solver is Python's
+// own (`draisine.simulation.start`), translated; here it is given its memory, and asked for positions first, then for velocities.
 (function () {
   "use strict";
   const home = globalThis.Draisine;
-  const { Level } = home;
-  const { norm } = home.algebra;
-  const { FULFILLED, EXACT } = home.levels;
+  const { run, FIND, FIND_FAR, EVALUATE, REST, FULFILLED, SHAPES } = home.solver;
 
-  const REASON = 10; // the change may grow by this factor for the sake of few velocities
-  const DECIDED = 1e-10; // a velocity with less freedom than this is decided by the rows
+  const TRUSTED = 1e3; // times the limit of the condition: beyond, the report's velocities are not used
 
-  // Velocities: as few of the independent ones moved from their references as will do.
-  function calmed(level, z, independent) {
-    const n = z.length;
-    const chosen = [];
-    level.free.forEach((i, k) => {
-      if (independent.has(i)) chosen.push(k);
-    });
-    if (!chosen.some((k) => z[k] !== 0)) return z;
-    const bound = REASON * norm(z);
-    level.at(z);
-    level.rows.factor();
-    const allowed = [];
-    for (let k = 0; k < n; k++) {
-      const column = new Float64Array(n);
-      column[k] = 1;
-      level.rows.along(column);
-      allowed.push(column);
+  function finite(vector) {
+    for (let i = 0; i < vector.length; i++) if (!Number.isFinite(vector[i])) return false;
+    return true;
+  }
+
+  // The arrays of a record: vectors, and matrices as lists of their rows.
+  function room(record, sizes) {
+    const made = {};
+    for (const [name, shape] of Object.entries(SHAPES[record])) {
+      const [first, second] = Array.from(shape, (letter) => sizes[letter]);
+      made[name] = second === undefined ? new Float64Array(first) : Array.from({ length: first }, () => new Float64Array(second));
     }
-    const hold = (i) => {
-      const pivot = allowed[i][i];
-      if (!(pivot > DECIDED)) return;
-      const column = Float64Array.from(allowed[i]);
-      for (let a = 0; a < n; a++) for (let b = 0; b < n; b++) allowed[b][a] -= (column[a] * column[b]) / pivot;
-    };
-    const held = chosen.filter((k) => z[k] === 0);
-    held.forEach(hold);
-    let candidates = chosen.filter((k) => z[k] !== 0);
-    const back = [];
-    let now = Float64Array.from(z);
-    for (;;) {
-      let best = -1;
-      let bestSize = Infinity;
-      let bestZ = now;
-      for (const i of candidates) {
-        if (!(allowed[i][i] > DECIDED)) continue;
-        const moved = Float64Array.from(now);
-        const gain = now[i] / allowed[i][i];
-        for (let j = 0; j < n; j++) moved[j] -= gain * allowed[i][j];
-        const size = Math.sqrt(chosen.reduce((sum, k) => sum + moved[k] * moved[k], 0));
-        if (size < bestSize && norm(moved) <= bound) [best, bestSize, bestZ] = [i, size, moved];
+    return made;
+  }
+
+  // Positions or velocities: constraints and targets in unknowns of which some are held.
+  class Stage {
+    constructor(starts, kind, reference, scale, held, aims, hidden) {
+      const { table, motion } = starts;
+      const moving = kind === "velocity";
+      const names = moving ? table.v : table.q;
+      const [rows, columns] = moving ? table.by_v : table.by_q;
+      const constraints = table.constraints[kind];
+      const take = [...constraints, ...Object.keys(aims).map((name) => table.places[name])];
+      const order = new Map(take.map((value, row) => [value, row]));
+      const source = rows.map((_, k) => k).filter((k) => order.has(rows[k]));
+      const free = names.map((_, i) => i).filter((i) => !Object.hasOwn(held, names[i]));
+      const independent = new Set(moving ? starts.live.manifest.runtime.independent : []);
+      const group = free.map((i) => (independent.has(i) ? 1 : 0));
+      const linear = hidden ? hidden.offset.length : 0;
+      const sizes = { n: names.length, f: free.length, m: take.length + linear, l: linear, g: group.filter((one) => one).length };
+      this.names = names;
+      this.labels = [...constraints.map((row) => table.names[row]), ...Object.keys(aims)];
+      this.count = constraints.length;
+      const s = (this.system = {
+        ...room("System", sizes),
+        here: room("Point", sizes),
+        trial: room("Point", sizes),
+        factors: { ...room("Factors", sizes), fresh: 0, rank: 0 },
+        unknowns: sizes.n,
+        free: sizes.f,
+        rows: sizes.m,
+        linear,
+        entries: source.length,
+        groups: sizes.g ? 1 : 0,
+        homogeneous: moving ? 1 : 0,
+        motion,
+        argument: moving ? motion.v : motion.q,
+        derivatives: moving ? motion.by_v : motion.by_q,
+        columns: free,
+        take,
+        source,
+        row: source.map((k) => order.get(rows[k])),
+        column: source.map((k) => columns[k]),
+      });
+      s.reference.set(reference);
+      s.scale.set(scale);
+      s.leap.set(moving ? names.map(() => Infinity) : table.leaps.map((leap) => (leap === null ? Infinity : leap)));
+      s.group.set(group);
+      s.held.set(names.map((name) => (Object.hasOwn(held, name) ? 1 : 0)));
+      names.forEach((name, i) => {
+        if (s.held[i]) s.reference[i] = held[name];
+      });
+      s.target.set([...constraints.map(() => 0), ...Object.values(aims), ...(hidden ? hidden.offset : [])]);
+      s.targeted.fill(1, constraints.length, take.length);
+      if (hidden) hidden.matrix.forEach((row, i) => s.matrix[i].set(row));
+    }
+
+    // Whether there is a solution; `base` makes the stage without targets.
+    find(base) {
+      const { system } = this;
+      if (!run({ what: FIND, system })) run({ what: FIND_FAR, system, other: base().system, thorough: 1 });
+      return system.here.share <= FULFILLED;
+    }
+
+    putToRest() {
+      run({ what: REST, system: this.system });
+    }
+
+    // How many independent rows there are at unknowns.
+    rankAt(y) {
+      const { system } = this;
+      system.columns.forEach((column, k) => {
+        system.here.z[k] = (y[column] - system.reference[column]) / system.scale[column];
+      });
+      run({ what: EVALUATE, system });
+      return system.factors.rank;
+    }
+
+    get unknowns() {
+      return Float64Array.from(this.system.here.y);
+    }
+
+    worst() {
+      const { residual, weight } = this.system.here;
+      let row = 0;
+      for (let r = 1; r < residual.length; r++) {
+        if (!(Math.abs(residual[r]) / weight[r] <= Math.abs(residual[row]) / weight[row])) row = r;
       }
-      if (best < 0) break;
-      now = bestZ;
-      hold(best);
-      candidates = candidates.filter((k) => k !== best);
-      back.push([best, Float64Array.from(now)]);
+      const left = residual[row];
+      return `${this.labels[row] || "a dependent velocity"} misses by ${Number.isFinite(left) ? left.toPrecision(3) : left}`;
     }
-    while (back.length) {
-      const still = [...held, ...back.map(([k]) => k)];
-      const there = back[back.length - 1][1];
-      for (const k of still) there[k] = 0;
-      if (level.at(there) <= EXACT && norm(there) <= bound) return there;
-      const smaller = level.holding(new Set(still.map((k) => level.free[k])));
-      const z0 = there.filter((_, k) => !still.includes(k));
-      if (smaller.restore(z0) <= FULFILLED) {
-        smaller.closest(z0);
-        if (norm(z0) <= bound) {
-          let next = 0;
-          return there.map((_, k) => (still.includes(k) ? 0 : z0[next++]));
-        }
-      }
-      back.pop();
-    }
-    return z;
   }
 
   class Starts {
     constructor(live) {
-      const manifest = live.manifest;
+      const { manifest, programs } = live;
       const table = manifest.runtime.starts;
       const sizes = manifest.runtime.slots.starts;
       this.live = live;
       this.table = table;
-      this.program = live.programs.starts;
-      this.values = new Float64Array(sizes.values);
-      this.entriesQ = new Float64Array(sizes.by_q);
-      this.entriesV = new Float64Array(sizes.by_v);
-      this.q = Float64Array.from(table.q0);
-      this.v = Float64Array.from(table.v0);
-      this.byQ = places(table.by_q, table.names.length);
-      this.byV = places(table.by_v, table.names.length);
       this.u = new Float64Array(manifest.inputs.length); // starts are solved without inputs
-    }
-
-    evaluate(kind, y) {
-      (kind === "position" ? this.q : this.v).set(y);
-      const given = { t: this.live.time, q: this.q, v: this.v, u: this.u, p: this.live.parameters };
-      this.program(...this.table.inputs.map((name) => given[name]), this.values, this.entriesQ, this.entriesV);
+      this.motion = {
+        kernel: (t, q, v, u, p, ...results) => programs.starts(t[0], q, v, u, p, ...results),
+        t: new Float64Array(1),
+        q: Float64Array.from(table.q0),
+        v: Float64Array.from(table.v0),
+        u: this.u,
+        p: live.parameters,
+        values: new Float64Array(sizes.values),
+        by_q: new Float64Array(sizes.by_q),
+        by_v: new Float64Array(sizes.by_v),
+      };
     }
 
     length(q0) {
@@ -118,9 +150,9 @@
       return scale;
     }
 
-    // A state from wishes; `near` are references for coordinates and velocities instead of the defaults. {x} or {why}.
+    // A state from targets; `near` are references for coordinates and velocities instead of the defaults. {x} or {why}.
     solve(wishes, near) {
-      const table = this.table;
+      const { table, motion } = this;
       const sorted = { coordinates: {}, velocities: {}, positions: {}, rates: {}, states: {} };
       for (const [name, value] of Object.entries(wishes)) {
         const place = Object.hasOwn(table.homes, name) ? table.homes[name] : undefined;
@@ -129,51 +161,53 @@
         if (place === "outputs") sorted[table.moving[table.places[name]] ? "rates" : "positions"][name] = value;
         else sorted[place][name] = value;
       }
-      const q0 = near ? near.q : Float64Array.from(table.q0);
-      const v0 = near ? near.v : Float64Array.from(table.v0);
-      const length = this.length(Array.from(q0));
-      this.v.set(v0);
-      const positions = new Level(this, "position", q0, this.scaleOfPositions(Array.from(q0), length), sorted.coordinates, sorted.positions);
-      const zq = positions.solve();
-      if (zq === null) return { why: `there is no such position: ${positions.worst()}` };
-      const q = Float64Array.from(positions.unknowns(zq));
-      this.q.set(q);
+      const q0 = Array.from(near ? near.q : table.q0);
+      const v0 = Array.from(near ? near.v : table.v0);
+      const length = this.length(q0);
+      const scale = this.scaleOfPositions(q0, length);
+      motion.t[0] = this.live.time;
+      motion.v.set(v0);
+      const positions = new Stage(this, "position", q0, scale, sorted.coordinates, sorted.positions);
+      if (!positions.find(() => new Stage(this, "position", q0, scale, {}, {}))) {
+        return { why: `there is no such position: ${positions.worst()}` };
+      }
+      const q = positions.unknowns;
+      motion.q.set(q);
       if (!table.v.length) return { x: this.state(q, v0, sorted.states), q, v: v0 };
       const speeds = table.v.map((_, i) => (table.speeds[i] ? length : 1));
-      let level = new Level(this, "velocity", v0, speeds, sorted.velocities, sorted.rates);
-      let zv = level.solve();
-      if (zv === null) return { why: `there is no such motion: ${level.worst()}` };
-      const hidden = this.hidden(level, q, zv);
+      const made = (hidden) => new Stage(this, "velocity", v0, speeds, sorted.velocities, sorted.rates, hidden);
+      const bare = (hidden) => new Stage(this, "velocity", v0, speeds, {}, {}, hidden);
+      let stage = made();
+      if (!stage.find(bare)) return { why: `there is no such motion: ${stage.worst()}` };
+      const hidden = this.hidden(stage, bare, q);
       if (hidden) {
-        level = new Level(this, "velocity", v0, speeds, sorted.velocities, sorted.rates).withHidden(hidden);
-        zv = level.solve();
-        if (zv === null) return { why: `there is no such motion: ${level.worst()}` };
+        stage = made(hidden);
+        if (!stage.find(() => bare(hidden))) return { why: `there is no such motion: ${stage.worst()}` };
       }
-      if (!near) zv = calmed(level, zv, new Set(this.live.manifest.runtime.independent));
-      const v = Float64Array.from(level.unknowns(zv));
-      return { x: this.state(q, v, sorted.states), q, v };
+      if (!near) stage.putToRest();
+      return { x: this.state(q, stage.unknowns, sorted.states), q, v: stage.unknowns };
     }
 
     // Rows that tie dependent velocities to independent ones where the constraints do not: the report knows them.
-    hidden(level, q, z) {
-      const { independent, velocities } = this.live.manifest.runtime;
+    hidden(stage, bare, q) {
+      const { independent, velocities, condition_limit } = this.live.manifest.runtime;
+      const { system } = stage;
       const n = velocities.length;
       const dependent = n - independent.length;
-      if (!dependent || this.table.constraints.velocity.length >= dependent) return null;
+      const decided = () => (system.factors.rank === system.rows ? stage.count : bare().rankAt(stage.unknowns));
+      if (!dependent || decided() >= dependent) return null;
+      const { time, parameters, programs } = this.live;
+      const condition = new Float64Array(1);
+      if (programs.monitor) programs.monitor(time, this.state(q, stage.unknowns, {}), this.u, parameters, condition);
+      if (!(condition[0] <= TRUSTED * condition_limit)) return null; // the independent velocities say nothing about the others
       const full = (speeds) => {
-        const x = this.state(q, speeds, {});
-        this.live.tell(this.live.time, x, this.u);
-        return Float64Array.from(this.live.told.v);
+        this.live.tell(time, this.state(q, speeds, {}), this.u);
+        return Array.from(this.live.told.v);
       };
       const offset = full(new Float64Array(n));
-      const matrix = new Float64Array(n * n);
-      for (let j = 0; j < n; j++) {
-        const unit = new Float64Array(n);
-        unit[j] = 1;
-        const column = full(unit);
-        for (let i = 0; i < n; i++) matrix[i * n + j] = (i === j ? 1 : 0) - (column[i] - offset[i]);
-      }
-      return home.algebra.finite(matrix) ? { matrix, offset } : null;
+      const columns = offset.map((_, j) => full(offset.map((_, i) => (i === j ? 1 : 0))));
+      const matrix = offset.map((_, i) => columns.map((column, j) => (i === j ? 1 : 0) - (column[i] - offset[i])));
+      return matrix.every(finite) ? { matrix, offset } : null;
     }
 
     state(q, v, states) {
@@ -192,14 +226,6 @@
     }
   }
 
-  // By row: column, number of the entry, column, …
-  function places([rows, columns], count) {
-    const found = Array.from({ length: count }, () => null);
-    rows.forEach((row, k) => {
-      (found[row] = found[row] || []).push(columns[k], k);
-    });
-    return found;
-  }
-
   home.Starts = Starts;
+  home.finite = finite;
 })();
