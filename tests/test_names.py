@@ -9,9 +9,9 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
+from draisine.names import FOLDERS, HELD
 
 import draisine
-from draisine.names import FOLDERS, HELD
 
 ROOT = Path(draisine.__file__).parent
 LAZY = sorted(".".join(("draisine", *stub.parent.relative_to(ROOT).parts)) for stub in ROOT.rglob("__init__.pyi"))

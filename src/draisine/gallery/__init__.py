@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from draisine.gallery.outcome import Study
+    from draisine.gallery.outcome import Entry, Study
     from draisine.model.model import Model
     from draisine.optimal.solution import Solution
     from draisine.program.equations import Equations
@@ -212,6 +212,14 @@ def study(name: str) -> Callable[[], Study]:
     return found
 
 
+def entry(name: str) -> Entry:
+    """Level and film of a study, as its file declares them."""
+    from draisine.gallery.outcome import ENTRIES
+
+    study(name)
+    return ENTRIES[name]
+
+
 def manoeuvres() -> list[str]:
     """Names of the studies that have one."""
     return list(_SOLUTIONS)
@@ -261,4 +269,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return [*_MODELS, *_STUDIES, "model", "models", "solution", "studies", "study"]
+    return [*_MODELS, *_STUDIES, "entry", "model", "models", "solution", "studies", "study"]

@@ -1,12 +1,16 @@
-"""What a gallery study gives back: what was found, the motions, and pictures of them."""
+"""What a gallery study gives back, findings, trajectories and figures, and what it declares about its place in the gallery."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, ParamSpec
 
 from draisine.results.trajectory import Trajectory
+
+Level = Literal["First steps", "Intermediate", "Advanced"]
+P = ParamSpec("P")
 
 
 @dataclass(frozen=True)
@@ -43,3 +47,27 @@ class Study:
             written.append(folder / f"{name}.html")
             film.save(written[-1])
         return written
+
+
+@dataclass(frozen=True)
+class Entry:
+    """Level of a study, the run that is filmed (none for studies that are long, or have no bodies), and the charts beside it."""
+
+    level: Level
+    film: str | None = None
+    charts: tuple[str, ...] = ()
+
+
+ENTRIES: dict[str, Entry] = {}  # by name of the study, filled as the files of the gallery are imported
+
+
+def entry(
+    *, level: Level, film: str | None = None, charts: tuple[str, ...] = ()
+) -> Callable[[Callable[P, Study]], Callable[P, Study]]:
+    """Declare a study: `@entry(level="First steps", film="name of a run", charts=("lean",))`."""
+
+    def declare(study: Callable[P, Study]) -> Callable[P, Study]:
+        ENTRIES[study.__name__] = Entry(level, film, charts)
+        return study
+
+    return declare

@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import draisine as dr
-from draisine.gallery.outcome import Study
+from draisine.gallery.outcome import Study, entry
 from draisine.model.model import Model
 
 Reals = NDArray[np.float64]
@@ -101,6 +101,7 @@ def path_by_hand(times: Reals, speed: float, wheelbase: float, track: float) -> 
     return np.array(heading), np.array(x), np.array(y)
 
 
+@entry(level="Intermediate", film="slalom")
 def car_weaves(until: float = 10.0) -> Study:
     """A car on four rolling wheels weaves at a steady speed: no scrubbing, and the path is that of its steering geometry."""
     from draisine import view

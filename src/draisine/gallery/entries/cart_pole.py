@@ -24,7 +24,7 @@ import sympy as sp
 from sympy.physics.mechanics import dynamicsymbols
 
 import draisine as dr
-from draisine.gallery.outcome import Study
+from draisine.gallery.outcome import Study, entry
 from draisine.model.model import Model
 
 DEFAULTS = {"m_cart": 1.0, "m_pole": 0.3, "l_pole": 0.6, "gravity": 9.81}
@@ -81,6 +81,7 @@ def swing_up(gain: float = 0.5, speed: float = 3.0) -> str:
     return f"({a})*(m_cart + m_pole*sin(pole)^2) + m_pole*sin(pole)*(gravity*cos(pole) - l_pole*pole_rate^2)"
 
 
+@entry(level="First steps", film="cart_pole_graph")
 def cart_pole_swing_up(until: float = 15.0) -> Study:
     """A cart swings up its pole and balances it, by one law compiled in."""
     from draisine import view

@@ -43,7 +43,7 @@ from sympy.physics.mechanics import dynamicsymbols
 
 import draisine as dr
 from draisine.expr.expression import Name, Number, acos
-from draisine.gallery.outcome import Study
+from draisine.gallery.outcome import Study, entry
 from draisine.model.items import Coordinate, Rotate, Translate
 from draisine.model.model import Model
 from draisine.program.linear_solve import Solver
@@ -325,6 +325,7 @@ def pulse(t: float, _: Any) -> dict[str, float]:
     return {"steer_torque": PUSH if 0.1 <= t < 0.3 - 1e-9 else 0.0}
 
 
+@entry(level="Intermediate")
 def delebecque_pulse(until: float = 12.0) -> Study:
     """A push on the bar at 8 m/s: the riderless bicycle rights itself; slower it weaves, and falls (Delebecque & Nikoukhah)."""
     from draisine import view

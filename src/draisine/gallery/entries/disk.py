@@ -18,7 +18,7 @@ import numpy as np
 
 import draisine as dr
 from draisine.expr.expression import Expr
-from draisine.gallery.outcome import Study
+from draisine.gallery.outcome import Study, entry
 from draisine.model.model import Model
 
 
@@ -58,6 +58,7 @@ def steady_spin(lean: float, turn_rate: float, radius: float = 0.3, gravity: flo
     return 2 * math.tan(lean) * (radius * turn_rate**2 * math.cos(lean) / 4 - gravity) / (3 * radius * turn_rate)
 
 
+@entry(level="First steps", film="disk_slow", charts=("lean",))
 def rolling_disk_paths(until: float = 20.0) -> Study:
     """A disc in a steady turn, one knocked while rolling fast, and one too slow to stay upright."""
     from draisine import view

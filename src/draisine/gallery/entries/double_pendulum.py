@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from sympy.physics.mechanics import dynamicsymbols
 
 import draisine as dr
-from draisine.gallery.outcome import Study
+from draisine.gallery.outcome import Study, entry
 from draisine.model.model import Model
 
 DEFAULTS = {"m_upper": 1.0, "m_lower": 1.0, "l_upper": 1.0, "l_lower": 1.0, "gravity": 9.81}
@@ -67,6 +67,7 @@ START = {"upper": 2.2, "lower": 2.6}
 EXACT = dr.DOP853(rtol=1e-13, atol=1e-15)
 
 
+@entry(level="First steps", film="double_pendulum_graph")
 def double_pendulum_twice(until: float = 30.0) -> Study:
     """A double pendulum derived by two roads: one motion, until chaos has blown up their rounding."""
     from draisine import view

@@ -32,7 +32,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import draisine as dr
-from draisine.gallery.outcome import Study
+from draisine.gallery.outcome import Study, entry
 from draisine.model.model import Model
 
 Reals = NDArray[np.float64]
@@ -142,6 +142,7 @@ class ClosedForm:
         return folded, stretched
 
 
+@entry(level="First steps", film="free")
 def four_bar_turns(until: float = 3.0) -> Study:
     """A four-bar linkage let go, and turned by a motor: uneven running, dead centres, and the torque for a steady speed."""
     from draisine import view

@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 
 import draisine as dr
-from draisine.gallery.outcome import Study
+from draisine.gallery.outcome import Study, entry
 from draisine.model.model import Model
 
 PLANETS = ("first", "second", "third")
@@ -74,6 +74,7 @@ def by_hand(p: Mapping[str, float], torque: float) -> dict[str, float]:
     }
 
 
+@entry(level="First steps", film="lift")
 def planetary_gear_lifts(until: float = 2.0, torque: float = 6.0) -> Study:
     """A planetary gear with two planets more than needed winds up a load."""
     from draisine import view

@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 import draisine as dr
-from draisine.gallery.outcome import Study
+from draisine.gallery.outcome import Study, entry
 
 # Kane & Levinson (1982): metres, kilograms
 DEFAULTS = {
@@ -105,6 +105,7 @@ def rattleback() -> dr.Equations:
 DRAG = 1e-4  # N·m·s: halves the spin in a dozen seconds
 
 
+@entry(level="Intermediate")
 def rattleback_reverses(until: float = 20.0) -> Study:
     """A rattleback turns round when spun to the left, and goes on when spun to the right."""
     from draisine import view

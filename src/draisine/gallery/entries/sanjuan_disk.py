@@ -24,7 +24,7 @@ from typing import Any
 
 import draisine as dr
 from draisine.gallery.entries.disk import put_disk
-from draisine.gallery.outcome import Study
+from draisine.gallery.outcome import Study, entry
 from draisine.model.model import Model
 
 COORDINATES = ("x", "y", "z", "ψ", "θ", "φ")  # in the order of the printed rows
@@ -177,6 +177,7 @@ def by_the_print() -> dr.Equations:
     )
 
 
+@entry(level="Advanced")
 def sanjuan_disk_matrices(until: float = 2.0) -> Study:
     """The printed matrices of the rolling disk against the derived ones, entry by entry, and what the missing terms do."""
     from draisine import view

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 import draisine as dr
 from draisine.gallery.entries.bicycle import bicycle
-from draisine.gallery.outcome import Study
+from draisine.gallery.outcome import Study, entry
 from draisine.model.model import Model
 
 # what differs from the later benchmark; our axes (z up), so the product of inertia has the other sign
@@ -65,6 +65,7 @@ def response(model: Model, start: dict[str, float], until: float) -> dr.Trajecto
     return dr.simulate(model, until, start={**still, **start}, method=method, events=[lost], samples=int(until / 0.05) + 1)
 
 
+@entry(level="Intermediate")
 def schwab_bicycle_responds(until: float = 40.0) -> Study:
     """Chapter 6 of Thomsen's notes: root locus, and responses at 5.6 m/s; the linear bicycle comes back, the whole one falls."""
     model = schwab_bicycle()

@@ -30,7 +30,7 @@ import numpy as np
 import sympy as sp
 
 import draisine as dr
-from draisine.gallery.outcome import Study
+from draisine.gallery.outcome import Study, entry
 from draisine.simulation.methods.method import Method
 
 FOOT = 0.3048  # m
@@ -172,6 +172,7 @@ def beginning() -> dict[str, float]:
     return {name: value for name, (_, value) in STATES.items()}
 
 
+@entry(level="Advanced")
 def shuttle_poses() -> Study:
     """A shuttle on a prescribed path: the index of both ways to prescribe it, and the controls at the start."""
     by_angle, by_altitude = shuttle(), shuttle_at_altitude()
@@ -238,6 +239,7 @@ def orders(errors: Errors) -> dict[str, float]:
     return {name: math.log2(before[name] / last[name]) for name in TOLD}
 
 
+@entry(level="Advanced")
 def shuttle_returns() -> Study:
     """A shuttle flies along a prescribed path for 300 s: histories, three treatments, drift, error against step."""
     tight = dr.DOP853(rtol=1e-12, atol=1e-12)

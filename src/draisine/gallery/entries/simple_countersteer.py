@@ -25,7 +25,7 @@ import numpy as np
 import sympy as sp
 
 import draisine as dr
-from draisine.gallery.outcome import Study
+from draisine.gallery.outcome import Study, entry
 
 CONSTANTS = {"I_roll": 9.2, "I_pitch": 11.0, "I_yaw": 2.8, "a": 0.5, "b": 1.0, "g": 9.81, "h": 1.0, "m": 87.0, "v": 5.0}
 UNITS = {
@@ -79,6 +79,7 @@ def quickest(as_printed: bool = False) -> dr.Solution:
     return stated.bounds(steer=(-1.5, 1.5)).solve(dr.Collocation("gauss", 3, 100, held=True), guess=dr.Straight(duration=2.0))
 
 
+@entry(level="Intermediate")
 def simple_bicycle_countersteers() -> Study:
     """The simplest bicycle's fastest turn by 90°: the bar goes to the other side first."""
     found, printed = quickest(), quickest(True)

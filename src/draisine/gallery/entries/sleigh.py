@@ -31,7 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import draisine as dr
-from draisine.gallery.outcome import Study
+from draisine.gallery.outcome import Study, entry
 from draisine.model.model import Model
 
 if TYPE_CHECKING:
@@ -94,6 +94,7 @@ class ClosedForm:
         }
 
 
+@entry(level="First steps", film="chaplygin_sleigh", charts=("speed", "turn_rate"))
 def sleigh_turns_round(until: float = 7.0) -> Study:
     """A sleigh thrown with its mass behind the blade swings round and runs on with the mass ahead."""
     from draisine import view

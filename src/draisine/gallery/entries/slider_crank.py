@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 import draisine as dr
 from draisine.expr.expression import Expr
-from draisine.gallery.outcome import Study
+from draisine.gallery.outcome import Study, entry
 from draisine.model.model import Model
 
 Reals = NDArray[np.float64]
@@ -145,6 +145,7 @@ def _slope(f: Callable[[Reals], Reals], phi: Reals) -> Reals:
     return (8 * (f(phi + h) - f(phi - h)) - (f(phi + 2 * h) - f(phi - 2 * h))) / (12 * h)
 
 
+@entry(level="First steps", film="by_pin")
 def slider_crank_runs(turns: int = 4) -> Study:
     """An engine's slider-crank running free and at a steady speed: uneven running, and forces as multipliers."""
     from draisine import view

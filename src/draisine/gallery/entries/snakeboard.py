@@ -41,7 +41,7 @@ from dataclasses import dataclass
 import numpy as np
 
 import draisine as dr
-from draisine.gallery.outcome import Study
+from draisine.gallery.outcome import Study, entry
 from draisine.model.model import Model
 
 
@@ -137,6 +137,7 @@ class Gait:
         return f"{stiffness!r}*({wanted} - {angle}) + {damping!r}*({rate} - {angle}_rate)"
 
 
+@entry(level="First steps", film="snakeboard_circle")
 def snakeboard_drive(until: float = 6.0) -> Study:
     """A snakeboard drives itself by twisting: straight on, and with a steady steer in a circle."""
     from draisine import view

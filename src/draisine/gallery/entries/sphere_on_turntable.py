@@ -29,7 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import draisine as dr
-from draisine.gallery.outcome import Study
+from draisine.gallery.outcome import Study, entry
 
 Reals = NDArray[np.float64]
 
@@ -102,6 +102,7 @@ def closed_form(t: Reals, place: complex, velocity: complex, table_rate: float, 
     return place + drift * t + (velocity - drift) * (turn - 1) / (1j * own), drift + (velocity - drift) * turn
 
 
+@entry(level="Intermediate")
 def sphere_on_turntable_circles(until: float = 4 * math.pi) -> Study:
     """A ball thrown on a turntable circles with 2/7 of its rate; on a tilted one the circle drifts sideways.
 

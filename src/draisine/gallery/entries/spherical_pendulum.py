@@ -19,7 +19,7 @@ import sympy as sp
 from sympy.physics.mechanics import dynamicsymbols
 
 import draisine as dr
-from draisine.gallery.outcome import Study
+from draisine.gallery.outcome import Study, entry
 
 DEFAULTS = {"m_bob": 1.0, "l_rod": 1.0, "gravity": 9.81}
 UNITS = {"m_bob": "kg", "l_rod": "m", "gravity": "m/s^2"}
@@ -63,6 +63,7 @@ EXACT = dr.DOP853(rtol=1e-11, atol=1e-13)
 PASSES = (1e-1, 1e-2, 1e-3, 1e-4, 1e-5)  # m, distances at which the bob passes its lowest point
 
 
+@entry(level="First steps")
 def spherical_pendulum_passes(until: float = 60.0) -> Study:
     """A spherical pendulum passes its pole: no event in Cartesian coordinates, ever more work in angles; and it precesses."""
     from draisine import view

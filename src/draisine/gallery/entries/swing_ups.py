@@ -22,7 +22,7 @@ import numpy as np
 
 import draisine as dr
 from draisine.gallery.entries.cart_pole import cart_pole
-from draisine.gallery.outcome import Study
+from draisine.gallery.outcome import Study, entry
 from draisine.model.model import Model
 
 KELLY = {"l_pole": 0.5}  # m; masses and gravity are the model's own
@@ -67,6 +67,7 @@ def acrobot_up() -> dr.Solution:
     return alone.solve(dr.Collocation("gauss", 6, 100), guess=found)
 
 
+@entry(level="Intermediate")
 def swing_ups() -> Study:
     """A cart-pole and an acrobot swing up to rest with the least effort."""
     cart, robot = cart_pole_up(), acrobot_up()

@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import draisine as dr
-from draisine.gallery.outcome import Study
+from draisine.gallery.outcome import Study, entry
 from draisine.model.model import Model
 
 Reals = NDArray[np.float64]
@@ -146,6 +146,7 @@ class ClosedForm:
         return math.sqrt(standing / (standing - at_one))
 
 
+@entry(level="Intermediate", film="ride")
 def tricycle_corners(until: float = 4.0, torque: float = 12.0) -> Study:
     """A tricycle driven round a circle, faster and faster, until its inner wheel would lift."""
     from draisine import view

@@ -18,7 +18,7 @@ import math
 import numpy as np
 
 import draisine as dr
-from draisine.gallery.outcome import Study
+from draisine.gallery.outcome import Study, entry
 from draisine.model.model import Model
 
 # Gains by linear-quadratic design at 3 m/s, rounded. The speed enters with a plus: too slow is answered by rolling back.
@@ -76,6 +76,7 @@ def unicycle() -> Model:
     return m
 
 
+@entry(level="Intermediate", film="unicycle_pushed")
 def unicycle_ride(until: float = 10.0) -> Study:
     """A unicycle rides off under a pedalling law, takes a push with a twisting law, and falls without it."""
     from draisine import view

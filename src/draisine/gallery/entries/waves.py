@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 import draisine as dr
 from draisine.expr.expression import Name, Number
-from draisine.gallery.outcome import Study
+from draisine.gallery.outcome import Study, entry
 from draisine.model.items import Coordinate, Rotate, Translate
 from draisine.model.model import Model
 
@@ -83,6 +83,7 @@ class ByHand:
         return self.mass * (self.gravity * self._slope(x)[0] + speed**2 * self.curvature(x))
 
 
+@entry(level="First steps", film="run")
 def wheel_over_waves(until: float = 6.0) -> Study:
     """A wheel over a road of waves: its hub on the parallel curve, its speed and its normal force against closed forms."""
     from draisine import view

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 import draisine as dr
 from draisine.expr.expression import Name, Number
-from draisine.gallery.outcome import Study
+from draisine.gallery.outcome import Study, entry
 from draisine.model.contact_laws import ShenHedrickElkins
 from draisine.model.items import Coordinate, Rotate, Translate
 from draisine.model.model import Model
@@ -157,6 +157,7 @@ def critical_speed(model: Model, conicity: float, suspension: float = SPRINGS, m
     return 0.5 * (low + high)
 
 
+@entry(level="Advanced", film="hunting")
 def wheelset_hunts(conicities: Sequence[float] = (0.03, 0.04, 0.05, 0.06, 0.07, 0.08, 0.09, 0.1)) -> Study:
     """The three runs of the chapter, bounded hunting, stable and unstable, and the critical speed against the conicity."""
     model = wheelset()
