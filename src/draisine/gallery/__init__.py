@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from draisine.gallery.outcome import Entry, Study
+    from draisine.gallery.outcome import Entry, Live, Study
     from draisine.model.model import Model
     from draisine.optimal.solution import Solution
     from draisine.program.equations import Equations
@@ -220,6 +220,15 @@ def entry(name: str) -> Entry:
     return ENTRIES[name]
 
 
+def live(name: str) -> Live:
+    """How the studio begins with a model, as its file declares it; at rest where nothing is declared, or the model is another."""
+    from draisine.gallery.outcome import LIVE, Live
+
+    if name in _MODELS:
+        _function(name, _MODELS, "model")
+    return LIVE.get(name, Live())
+
+
 def manoeuvres() -> list[str]:
     """Names of the studies that have one."""
     return list(_SOLUTIONS)
@@ -269,4 +278,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return [*_MODELS, *_STUDIES, "entry", "model", "models", "solution", "studies", "study"]
+    return [*_MODELS, *_STUDIES, "entry", "live", "model", "models", "solution", "studies", "study"]

@@ -1,16 +1,18 @@
-"""What a gallery study gives back, findings, trajectories and figures, and what it declares about its place in the gallery."""
+"""What a gallery study gives back, and what studies and models declare about themselves: level, film, start in the studio."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, ParamSpec
+from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeVar
 
-from draisine.results.trajectory import Trajectory
+if TYPE_CHECKING:
+    from draisine.results.trajectory import Trajectory
 
 Level = Literal["First steps", "Intermediate", "Advanced"]
 P = ParamSpec("P")
+M = TypeVar("M", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True)
@@ -69,5 +71,26 @@ def entry(
     def declare(study: Callable[P, Study]) -> Callable[P, Study]:
         ENTRIES[study.__name__] = Entry(level, film, charts)
         return study
+
+    return declare
+
+
+@dataclass(frozen=True)
+class Live:
+    """How the studio begins with a model: initial conditions, and seconds of the model in a second of the page."""
+
+    start: Mapping[str, float] = field(default_factory=dict)
+    pace: float = 1.0
+
+
+LIVE: dict[str, Live] = {}  # by name of the model, filled as the files of the gallery are imported
+
+
+def live(*, start: Mapping[str, float] | None = None, pace: float = 1.0) -> Callable[[M], M]:
+    """Declare how a model begins in the studio: `@live(start={"speed": 4.6})`; others begin at rest."""
+
+    def declare(model: M) -> M:
+        LIVE[model.__name__] = Live(start or {}, pace)
+        return model
 
     return declare

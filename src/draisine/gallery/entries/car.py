@@ -26,13 +26,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 import draisine as dr
-from draisine.gallery.outcome import Study, entry
+from draisine.gallery.outcome import Study, entry, live
 from draisine.model.model import Model
 
 Reals = NDArray[np.float64]
 CORNERS = ("rear_left", "rear_right", "front_left", "front_right")
 
 
+@live(start={"speed": 4.0})
 def car() -> Model:
     """A car in space on four rolling wheels; its front wheels are linked by Ackermann's rule.
 

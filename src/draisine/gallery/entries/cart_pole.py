@@ -24,13 +24,14 @@ import sympy as sp
 from sympy.physics.mechanics import dynamicsymbols
 
 import draisine as dr
-from draisine.gallery.outcome import Study, entry
+from draisine.gallery.outcome import Study, entry, live
 from draisine.model.model import Model
 
 DEFAULTS = {"m_cart": 1.0, "m_pole": 0.3, "l_pole": 0.6, "gravity": 9.81}
 UNITS = {"m_cart": "kg", "m_pole": "kg", "l_pole": "m", "gravity": "m/s^2"}
 
 
+@live(start={"pole": 0.5})
 def cart_pole() -> dr.Equations:
     """A pole with its mass at the end, hinged on a cart that a force pushes; by its Lagrangian."""
     cart, pole, push = dynamicsymbols("cart"), dynamicsymbols("pole"), sp.Symbol("push")
@@ -54,6 +55,7 @@ def cart_pole() -> dr.Equations:
     )
 
 
+@live(start={"pole": 0.5})
 def cart_pole_graph() -> Model:
     """A pole with its mass at the end, hinged on a cart that a force pushes; as a graph."""
     m = Model("cart_pole_graph", "a slider that carries a hinge about y")

@@ -18,10 +18,11 @@ import numpy as np
 
 import draisine as dr
 from draisine.expr.expression import Expr
-from draisine.gallery.outcome import Study, entry
+from draisine.gallery.outcome import Study, entry, live
 from draisine.model.model import Model
 
 
+@live(start={"lean": 0.3, "heading_rate": 1.0, "spin_angle_rate": 6.0})
 def rolling_disk() -> Model:
     """A uniform disc that rolls on its sharp rim and may fall: parameters mass, radius, gravity."""
     m = Model("rolling_disk", "falling rolling disk, Sanjuan & Jarzębowska section VII.A")

@@ -32,13 +32,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 import draisine as dr
-from draisine.gallery.outcome import Study, entry
+from draisine.gallery.outcome import Study, entry, live
 from draisine.model.model import Model
 
 Reals = NDArray[np.float64]
 BARS = ("crank", "coupler", "rocker")
 
 
+@live(start={"crank_angle_rate": 8.0})
 def four_bar() -> Model:
     """A crank-rocker of slender bars in a vertical plane, driven by a torque on the crank."""
     m = Model("four_bar", "crank-rocker of slender bars in a vertical plane")

@@ -26,12 +26,13 @@ from typing import Any
 import numpy as np
 
 import draisine as dr
-from draisine.gallery.outcome import Study, entry
+from draisine.gallery.outcome import Study, entry, live
 from draisine.model.model import Model
 
 PLANETS = ("first", "second", "third")
 
 
+@live(start={"sun_rate": 3.0})
 def planetary_gear() -> Model:
     """A planetary gear with three planets and a fixed ring drives the drum of a winch; torque acts on the sun."""
     m = Model("planetary_gear", "sun, three planets, carrier with a drum, and a load on its cable")

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 import draisine as dr
 from draisine.expr.expression import Name
 from draisine.gallery.entries.bicycle import bicycle
-from draisine.gallery.outcome import Study, entry
+from draisine.gallery.outcome import Study, entry, live
 from draisine.model.items import Inertia, Parameter
 from draisine.model.model import Model
 
@@ -41,6 +41,7 @@ RIDER = (
 TOLD = ("lean", "steer", "rider_lean")
 
 
+@live(start={"speed": 5.0, "roll_rate": 0.2})
 def leaning_rider() -> Model:
     """The benchmark bicycle with its rider's upper body hinged at the hips; with stiff hips it is the benchmark itself."""
     rigid = bicycle().freeze()

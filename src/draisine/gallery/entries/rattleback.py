@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 import draisine as dr
-from draisine.gallery.outcome import Study, entry
+from draisine.gallery.outcome import Study, entry, live
 
 # Kane & Levinson (1982): metres, kilograms
 DEFAULTS = {
@@ -53,6 +53,7 @@ UNITS = {
 }
 
 
+@live(start={"rate_z": -5.0, "roll": 0.01, "pitch": 0.01})
 def rattleback() -> dr.Equations:
     """A half ellipsoid whose principal axes are turned against its surface, rolling on a plane; by SymPy's vectors."""
     import sympy as sp

@@ -31,7 +31,7 @@ import numpy as np
 
 import draisine as dr
 from draisine.expr.expression import Name, Number, cos, sin
-from draisine.gallery.outcome import Study, entry
+from draisine.gallery.outcome import Study, entry, live
 from draisine.model.items import Coordinate, Rotate, Translate
 from draisine.model.model import Model
 
@@ -40,6 +40,7 @@ REAR_LENGTH = FRONT_LENGTH * math.cos(STEER_AXIS) / math.cos(REAR_LEG)  # both h
 RADIUS = 0.35
 
 
+@live(start={"speed": 5.0})
 def sanjuan_bicycle() -> Model:
     """Bicycle of Sanjuan Szklarz & Jarzębowska by its graph (42)–(47): nine coordinates, no fork body.
 

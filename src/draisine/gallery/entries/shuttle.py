@@ -30,7 +30,7 @@ import numpy as np
 import sympy as sp
 
 import draisine as dr
-from draisine.gallery.outcome import Study, entry
+from draisine.gallery.outcome import Study, entry, live
 from draisine.simulation.methods.method import Method
 
 FOOT = 0.3048  # m
@@ -155,6 +155,7 @@ def shuttle_with_path_put_in() -> dr.Equations:
     )
 
 
+@live(pace=20.0)
 def free_shuttle() -> dr.Equations:
     """A shuttle with angle of attack and bank as inputs."""
     return dr.first_order(

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 import draisine as dr
 from draisine.gallery.entries.shuttle import CONSTANTS, DEGREE, FOOT, STATES, UNITS, H, V, alpha, controls, latitude, rates
-from draisine.gallery.outcome import Study, entry
+from draisine.gallery.outcome import Study, entry, live
 
 MOST_LOAD, MOST_ATTACK = 2.5, 20 * DEGREE  # g, rad
 START: dict[str, Any] = {
@@ -39,6 +39,7 @@ START: dict[str, Any] = {
 }
 
 
+@live(pace=20.0)
 def gliding_shuttle() -> dr.Equations:
     """A shuttle with angle of attack and bank as inputs, told with its load and its distance from the equator."""
     radius, _, _, density, height, slope, mass, area = (sp.Symbol(name) for name in CONSTANTS)

@@ -41,10 +41,11 @@ from dataclasses import dataclass
 import numpy as np
 
 import draisine as dr
-from draisine.gallery.outcome import Study, entry
+from draisine.gallery.outcome import Study, entry, live
 from draisine.model.model import Model
 
 
+@live(start={"speed": 0.5})
 def snakeboard() -> Model:
     """A board with two steered wheel sets and a rotor that stands for the rider.
 

@@ -29,7 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import draisine as dr
-from draisine.gallery.outcome import Study, entry
+from draisine.gallery.outcome import Study, entry, live
 
 Reals = NDArray[np.float64]
 
@@ -48,6 +48,7 @@ UNITS = {
 }
 
 
+@live(start={"velocity_y": 0.2})
 def sphere_on_turntable() -> dr.Equations:
     """A uniform ball rolling on a table that turns about the vertical, and may be tilted (x uphill); by SymPy's vectors."""
     import sympy as sp

@@ -19,12 +19,13 @@ import sympy as sp
 from sympy.physics.mechanics import dynamicsymbols
 
 import draisine as dr
-from draisine.gallery.outcome import Study, entry
+from draisine.gallery.outcome import Study, entry, live
 
 DEFAULTS = {"m_bob": 1.0, "l_rod": 1.0, "gravity": 9.81}
 UNITS = {"m_bob": "kg", "l_rod": "m", "gravity": "m/s^2"}
 
 
+@live(start={"x": 0.6, "y_rate": 1.0})
 def spherical_pendulum() -> dr.Equations:
     """A bob on a rod that swings in space, in Cartesian coordinates with one constraint."""
     x, y, z = place = dynamicsymbols("x y z")
@@ -42,6 +43,7 @@ def spherical_pendulum() -> dr.Equations:
     )
 
 
+@live(start={"polar": 0.7, "azimuth_rate": 1.5})
 def spherical_pendulum_by_angles() -> dr.Equations:
     """A bob on a rod that swings in space, in polar angle (from below) and azimuth; singular at both poles."""
     polar, azimuth = dynamicsymbols("polar azimuth")

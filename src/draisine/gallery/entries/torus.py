@@ -17,10 +17,11 @@ import math
 import numpy as np
 
 import draisine as dr
-from draisine.gallery.outcome import Study, entry
+from draisine.gallery.outcome import Study, entry, live
 from draisine.model.model import Model
 
 
+@live(start={"lean": 0.3, "turn_rate": 1.0, "spin": 6.0})
 def rolling_torus() -> Model:
     """A solid torus that rolls on its tube: parameters mass, ring radius (of the tube's centre line), tube radius, gravity."""
     m = Model("rolling_torus", "solid torus rolling on its tube")

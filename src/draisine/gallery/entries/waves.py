@@ -25,13 +25,14 @@ from numpy.typing import NDArray
 
 import draisine as dr
 from draisine.expr.expression import Name, Number
-from draisine.gallery.outcome import Study, entry
+from draisine.gallery.outcome import Study, entry, live
 from draisine.model.items import Coordinate, Rotate, Translate
 from draisine.model.model import Model
 
 Reals = NDArray[np.float64]
 
 
+@live(start={"turn_rate": 4.0})
 def wheel_on_waves() -> Model:
     """A wheel that rolls along a road of sine waves and stays upright."""
     m = Model("wheel_on_waves", "a wheel in a vertical plane over the road z = a sin(2 pi x / L)")

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 import draisine as dr
 from draisine.expr.expression import Name, Number
-from draisine.gallery.outcome import Study, entry
+from draisine.gallery.outcome import Study, entry, live
 from draisine.model.contact_laws import ShenHedrickElkins
 from draisine.model.items import Coordinate, Rotate, Translate
 from draisine.model.model import Model
@@ -48,6 +48,7 @@ STEEL = ShenHedrickElkins(
 )
 
 
+@live(start={"turn_rate": 20.0, "lateral": 0.003})
 def wheelset() -> Model:
     """A wheelset with conical wheels on rails of circular profile, seen from a frame that runs along the track."""
     m = Model("wheelset", "conical wheels on rails of circular profile; the rails run past")

@@ -137,7 +137,7 @@ def _shadow(axes: Axes, take: Footage, k: int, camera: Camera, ground: tuple[Arr
     height = (corners - at) @ normal
     fallen = corners - (height / (_LAMP @ normal))[..., None] * _LAMP
     flat, _ = camera.flat(fallen)
-    axes.add_collection(PolyCollection(flat, facecolors=_SHADOW, linewidths=0, antialiaseds=False, zorder=2))
+    axes.add_collection(PolyCollection(list(flat), facecolors=_SHADOW, linewidths=0, antialiaseds=False, zorder=2))
 
 
 def _solids(axes: Axes, take: Footage, k: int, camera: Camera, *, ghost: bool) -> None:
@@ -155,7 +155,7 @@ def _solids(axes: Axes, take: Footage, k: int, camera: Camera, *, ghost: bool) -
         shade = 0.35 * np.array(to_rgb("#CC79A7")) + 0.65 * np.array(to_rgb(_GROUND)) + 0 * shade
     paint = shade[order]
     axes.add_collection(
-        PolyCollection(flat[order], facecolors=paint, edgecolors=paint, linewidths=0.25, zorder=4 if ghost else 5)
+        PolyCollection(list(flat[order]), facecolors=paint, edgecolors=paint, linewidths=0.25, zorder=4 if ghost else 5)
     )
 
 
