@@ -121,10 +121,14 @@ def test_dark_when_the_system_asks_and_when_somebody_does(site, browser):
         return red + green + blue
 
     with opened(browser, site / "tutorial.html", dark=True) as found:
+        found.page.set_viewport_size({"width": 1300, "height": 700})
         assert paper(found.page) < 150
-        switch = found.page.locator("button.theme-switch-button").first
-        switch.click()
-        found.page.locator("[data-theme=light]").first.wait_for(state="attached")
+        found.page.locator("button.theme-switch-button:visible").click()
+        found.page.locator("button.theme-change-button[data-mode=light]:visible").click()
+        found.page.wait_for_function("document.documentElement.dataset.theme === 'light'")
+        assert paper(found.page) > 700
+        found.page.reload()  # it is remembered
+        assert paper(found.page) > 700
     with opened(browser, site / "tutorial.html") as found:
         assert paper(found.page) > 700
 
@@ -132,8 +136,8 @@ def test_dark_when_the_system_asks_and_when_somebody_does(site, browser):
 def test_names_lead_to_the_reference_and_types_to_other_projects(site, browser):
     with opened(browser, site / "api" / "index.html") as found:
         assert found.page.locator("a[href$='#draisine.simulate']").count() >= 1
-    with opened(browser, site / "tutorial.html") as found:
-        assert found.page.locator("article a[href*='api/'] code").count() > 3
+    with opened(browser, site / "estimation.html") as found:
+        assert found.page.locator("article a[href*='api/estimation.html#draisine.'] code").count() > 3
     everywhere = "".join(page.read_text(encoding="utf-8") for page in (site / "api").glob("*.html"))
     assert "https://docs.python.org/3/library/collections.abc.html#collections.abc.Mapping" in everywhere
     assert "https://pandas.pydata.org/docs/reference/api/pandas.DataFrame.html#pandas.DataFrame" in everywhere
