@@ -38,10 +38,11 @@ bench: $(BENCH)/.peers  ## our figures beside those of peers, kept in benchmarks
 	$(BENCH)/bin/python benchmarks/run.py --keep benchmarks/results $(if $(RESUME),--resume) $(if $(ONLY),--only $(ONLY))
 
 docs: $(VENV)/.docs  ## the documentation as pages in site/; runs every snippet, fails on broken links (QUICK=1: runs none)
-	$(BIN)/python docs/build.py $(if $(QUICK),--quick)
+	rm -rf site
+	$(BIN)/sphinx-build -W -E -j auto $(if $(QUICK),-t quick) -d build/doctrees docs site
 
 clean:  ## remove the environment and everything that was generated
-	rm -rf $(VENV) $(BENCH) out site build dist .pytest_cache .hypothesis .mypy_cache .ruff_cache .import_linter_cache
+	rm -rf $(VENV) $(BENCH) out site build dist docs/api docs/gallery .pytest_cache .hypothesis .mypy_cache .ruff_cache .import_linter_cache
 	find src tests docs benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(VENV)/bin/python:

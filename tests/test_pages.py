@@ -6,17 +6,18 @@ import re
 
 import pytest
 
-from docsite.contents import DOCS, pages
-from docsite.snippets import SnippetError, agrees, blocks, execute, python
+from extensions import DOCS, pages
+from extensions.snippets import SnippetError, agrees, blocks, execute, python
 
 # `make docs` runs these; what they show has tests of its own
 LONG = {"ensembles", "paths", "chains", "report", "studio", "control", "doctor", "export", "howto/bicycle", "howto/data"}
-RUN = [page for page in pages() if page.target.removesuffix(".html") not in LONG and any(b.runs for b in python(page.source))]
+NAMED = {str(page.relative_to(DOCS).with_suffix("")): page for page in pages()}
+RUN = [name for name, page in NAMED.items() if name not in LONG and any(block.runs for block in python(page))]
 
 
-@pytest.mark.parametrize("page", RUN, ids=lambda page: page.target.removesuffix(".html"))
-def test_its_python_runs(page, tmp_path):
-    execute(page.source, tmp_path)
+@pytest.mark.parametrize("name", RUN)
+def test_its_python_runs(name, tmp_path):
+    execute(NAMED[name], tmp_path)
 
 
 def test_its_commands_are_commands(tmp_path, monkeypatch, capsys):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from docsite.snippets import executed
+from extensions.snippets import executed
 
 README = Path(__file__).parents[1] / "README.md"
 

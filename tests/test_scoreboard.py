@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from docsite import scoreboard
+from extensions import scoreboard
 
 FOLDER = Path(__file__).parents[1] / "benchmarks"
 NAMES = ("figure", "board", "tables", "parts", "run")

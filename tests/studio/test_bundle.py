@@ -15,7 +15,6 @@ from draisine.errors import ModelError
 from draisine.model.model import Model
 from draisine.program.equations import Equations, Quantity
 from draisine.studio.bundle import RUNTIME, bundle, safe, web_file
-from draisine.studio.default_starts import BEGINNINGS
 from draisine.studio.ranges import slider
 from studio_node import run_node
 
@@ -96,7 +95,7 @@ def test_every_model_lives(told, name):
     assert said["x"] != said["start"] or not np.any(expected)
     assert not said["whys"] and said["moved"] < 1e-7, "a slider moved there and back"
     assert (manifest["linear"] is not None) >= (name in WITH_SPECTRUM)
-    assert manifest["start"].keys() == BEGINNINGS.get(name, {}).keys()
+    assert manifest["start"].keys() == gallery.live(name).start.keys()
     json.dumps(manifest, allow_nan=False)
 
 

@@ -24,7 +24,7 @@ from draisine.errors import UnknownNameError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from draisine.gallery.outcome import Study
+    from draisine.gallery.outcome import Entry, Live, Study
     from draisine.model.model import Model
     from draisine.optimal.solution import Solution
     from draisine.program.equations import Equations
@@ -214,6 +214,23 @@ def study(name: str) -> Callable[[], Study]:
     return found
 
 
+def entry(name: str) -> Entry:
+    """Level and film of a study, as its file declares them."""
+    from draisine.gallery.outcome import ENTRIES
+
+    study(name)
+    return ENTRIES[name]
+
+
+def live(name: str) -> Live:
+    """How the studio begins with a model, as its file declares it; at rest where nothing is declared, or the model is another."""
+    from draisine.gallery.outcome import LIVE, Live
+
+    if name in _MODELS:
+        _function(name, _MODELS, "model")
+    return LIVE.get(name, Live())
+
+
 def manoeuvres() -> list[str]:
     """Names of the studies that have one."""
     return list(_SOLUTIONS)
@@ -265,4 +282,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return [*_MODELS, *_STUDIES, "model", "models", "solution", "studies", "study"]
+    return [*_MODELS, *_STUDIES, "entry", "live", "model", "models", "solution", "studies", "study"]

@@ -1,12 +1,18 @@
-"""What a gallery study gives back: what was found, the motions, and pictures of them."""
+"""What a gallery study gives back, and what studies and models declare about themselves: level, film, start in the studio."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeVar
 
-from draisine.results.trajectory import Trajectory
+if TYPE_CHECKING:
+    from draisine.results.trajectory import Trajectory
+
+Level = Literal["First steps", "Intermediate", "Advanced"]
+P = ParamSpec("P")
+M = TypeVar("M", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True)
@@ -43,3 +49,48 @@ class Study:
             written.append(folder / f"{name}.html")
             film.save(written[-1])
         return written
+
+
+@dataclass(frozen=True)
+class Entry:
+    """Level of a study, the run that is filmed (none for studies that are long, or have no bodies), and the charts beside it."""
+
+    level: Level
+    film: str | None = None
+    charts: tuple[str, ...] = ()
+
+
+ENTRIES: dict[str, Entry] = {}  # by name of the study, filled as the files of the gallery are imported
+
+
+def entry(
+    *, level: Level, film: str | None = None, charts: tuple[str, ...] = ()
+) -> Callable[[Callable[P, Study]], Callable[P, Study]]:
+    """Declare a study: `@entry(level="First steps", film="name of a run", charts=("lean",))`."""
+
+    def declare(study: Callable[P, Study]) -> Callable[P, Study]:
+        ENTRIES[study.__name__] = Entry(level, film, charts)
+        return study
+
+    return declare
+
+
+@dataclass(frozen=True)
+class Live:
+    """How the studio begins with a model: initial conditions, and seconds of the model in a second of the page."""
+
+    start: Mapping[str, float] = field(default_factory=dict)
+    pace: float = 1.0
+
+
+LIVE: dict[str, Live] = {}  # by name of the model, filled as the files of the gallery are imported
+
+
+def live(*, start: Mapping[str, float] | None = None, pace: float = 1.0) -> Callable[[M], M]:
+    """Declare how a model begins in the studio: `@live(start={"speed": 4.6})`; others begin at rest."""
+
+    def declare(model: M) -> M:
+        LIVE[model.__name__] = Live(start or {}, pace)
+        return model
+
+    return declare

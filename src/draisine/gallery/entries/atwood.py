@@ -23,7 +23,7 @@ import numpy as np
 
 import draisine as dr
 from draisine.expr.expression import Name, Number
-from draisine.gallery.outcome import Study
+from draisine.gallery.outcome import Study, entry
 from draisine.model.items import Translate
 from draisine.model.joints import length
 from draisine.model.model import Model
@@ -70,6 +70,7 @@ def at_rest(r: float, angle: float, cable: float = 5.0) -> dict[str, float]:
     return {"bob_x": r * np.sin(angle), "bob_z": -r * np.cos(angle), "weight_height": r - cable}
 
 
+@entry(level="First steps", film="ordered")
 def swinging_atwood_loops(until: float = 20.0) -> Study:
     """A swinging weight holds up one three times as heavy: a second integral, order against chaos, and a teardrop."""
     from draisine import view

@@ -19,12 +19,13 @@ import numpy as np
 
 import draisine as dr
 from draisine.gallery.entries.bicycle import bicycle
-from draisine.gallery.outcome import Study
+from draisine.gallery.outcome import Study, entry
 
 WEAVE, CAPSIZE = 4.292382536, 6.024262015  # m/s, Meijaard et al. (2007), table 2
 HARDEST = 4.0  # rad/s
 
 
+@entry(level="Advanced")
 def basins(points: int = 41, until: float = 10.0) -> Study:
     """Which knocks (roll rate × speed) a riderless bicycle survives, from an ensemble of runs."""
     bike = bicycle()

@@ -6,9 +6,11 @@
 from __future__ import annotations
 
 from draisine.bicycle.benchmark import benchmark_bicycle
+from draisine.gallery.outcome import live
 from draisine.model.model import Model
 
 
+@live(start={"speed": 4.6, "roll_rate": 0.5})
 def bicycle() -> Model:
     """The benchmark bicycle, every parameter by name.
 

@@ -29,7 +29,7 @@ import numpy as np
 
 import draisine as dr
 from draisine.gallery.entries.bicycle import bicycle
-from draisine.gallery.outcome import Study
+from draisine.gallery.outcome import Study, entry
 
 
 @dataclass(frozen=True)
@@ -62,6 +62,7 @@ def _slope(begin: float, end: float) -> str:
     return f"where(t <= {begin!r}, 0, where(t <= {end!r}, {share} - sin(2*pi*{share})/(2*pi), 1))"
 
 
+@entry(level="Intermediate", film="bicycle_controlled_turn", charts=("lean", "steer", "steer_torque"))
 def bicycle_controlled_turn(until: float = 6.0) -> Study:
     """A bicycle at 6 m/s is steered through a left turn by pushing the bar to the right first (source: Mauny et al. 2017)."""
     from draisine import view

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 import draisine as dr
 from draisine.gallery.entries.bicycle import bicycle
-from draisine.gallery.outcome import Study
+from draisine.gallery.outcome import Study, entry
 from draisine.stability.critical import Critical
 
 CHOSEN = ("trail", "steer_axis_tilt")
@@ -90,6 +90,7 @@ def growth(trail: float, tilt: float, speeds: NDArray[np.float64]) -> NDArray[np
     return np.asarray(found.eigenvalues.real.max(axis=1))
 
 
+@entry(level="Advanced")
 def bicycle_designed() -> Study:
     """Trail and head angle of a bicycle that keeps itself up over the widest range of speeds."""
     before, after = stable_range(*BENCHMARK), stable_range(*best_design())

@@ -13,10 +13,11 @@ from __future__ import annotations
 import math
 
 import draisine as dr
-from draisine.gallery.outcome import Study
+from draisine.gallery.outcome import Study, entry
 from draisine.symbolic.rendering.model_text import derived_in_brief
 
 
+@entry(level="First steps", film="bicycle_free_run", charts=("lean", "steer"))
 def bicycle_free_run(until: float = 5.0) -> Study:
     """A riderless bicycle at 4.6 m/s is knocked to the side and steadies itself (source: Mauny et al. 2017)."""
     from draisine import view

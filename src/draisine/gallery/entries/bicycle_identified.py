@@ -20,7 +20,7 @@ import numpy as np
 
 import draisine as dr
 from draisine.gallery.entries.bicycle import bicycle
-from draisine.gallery.outcome import Study
+from draisine.gallery.outcome import Study, entry
 
 TRUTH = {"trail": 0.08, "iyy_front_wheel": 0.28, "ixx_frame": 9.2}
 GUESS = {"trail": 0.1, "iyy_front_wheel": 0.2, "ixx_frame": 12.0}
@@ -82,6 +82,7 @@ def tellable(data: Any) -> Any:
     )
 
 
+@entry(level="Advanced")
 def bicycle_identified(until: float = 10.0, report: bool = True) -> Study:
     """Trail and two inertias of an unstable bicycle from noisy gyroscopes, speed and steer torque."""
     run = ride(until)

@@ -20,7 +20,7 @@ import numpy as np
 
 import draisine as dr
 from draisine.gallery.entries.bicycle import bicycle
-from draisine.gallery.outcome import Study
+from draisine.gallery.outcome import Study, entry
 
 SPEED, WIDTH, LENGTH = 5.0, 3.0, 4.0  # m/s, m, m: along the road, of the lane, of the half of the curve
 MIDDLE = 25.0  # m, where the curve crosses the middle between the lanes
@@ -33,6 +33,7 @@ CONTROLS = ("steer_torque", "pedal_torque")
 STATE = ("frame_x", "frame_y", "heading", "lean", "steer", "frame_wx", "steer_rate", "front_wheel_spin")
 
 
+@entry(level="Intermediate")
 def bicycle_changes_lane(until: float = 10.0) -> Study:
     """A bicycle rides along a given curve: the torques that keep it there, and the lean that goes with them."""
     from draisine import view

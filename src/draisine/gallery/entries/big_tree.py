@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 import draisine as dr
-from draisine.gallery.outcome import Study
+from draisine.gallery.outcome import Study, entry
 from draisine.model.model import Model
 
 SHRINKS = 0.8  # length of a branch, as a part of the one that bears it
@@ -45,6 +45,7 @@ def big_tree(bodies: int = 7) -> Model:
     return m
 
 
+@entry(level="Advanced")
 def tree_flails(bodies: int = 63, until: float = 2.0) -> Study:
     """A tree of many bodies let go: its energy, and its accelerations against Newton's and Euler's equations."""
     model = big_tree(bodies)

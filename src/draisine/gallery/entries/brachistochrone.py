@@ -20,7 +20,7 @@ import sympy as sp
 from numpy.typing import NDArray
 
 import draisine as dr
-from draisine.gallery.outcome import Study
+from draisine.gallery.outcome import Study, entry
 from draisine.numerics.root_finding import bracketed_root
 
 ACROSS, DOWN, GRAVITY = 2.0, 1.5, 9.81  # m, m, m/s²
@@ -61,6 +61,7 @@ def hamiltonian(found: dr.Solution) -> NDArray[np.float64]:
     return np.asarray(total)
 
 
+@entry(level="First steps")
 def brachistochrone() -> Study:
     """The wire of least time is the cycloid, to 1e-7 of its time."""
     found = quickest()

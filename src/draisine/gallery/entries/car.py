@@ -26,13 +26,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 import draisine as dr
-from draisine.gallery.outcome import Study
+from draisine.gallery.outcome import Study, entry, live
 from draisine.model.model import Model
 
 Reals = NDArray[np.float64]
 CORNERS = ("rear_left", "rear_right", "front_left", "front_right")
 
 
+@live(start={"speed": 4.0})
 def car() -> Model:
     """A car in space on four rolling wheels; its front wheels are linked by Ackermann's rule.
 
@@ -101,6 +102,7 @@ def path_by_hand(times: Reals, speed: float, wheelbase: float, track: float) -> 
     return np.array(heading), np.array(x), np.array(y)
 
 
+@entry(level="Intermediate", film="slalom")
 def car_weaves(until: float = 10.0) -> Study:
     """A car on four rolling wheels weaves at a steady speed: no scrubbing, and the path is that of its steering geometry."""
     from draisine import view

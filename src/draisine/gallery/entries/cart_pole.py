@@ -24,13 +24,14 @@ import sympy as sp
 from sympy.physics.mechanics import dynamicsymbols
 
 import draisine as dr
-from draisine.gallery.outcome import Study
+from draisine.gallery.outcome import Study, entry, live
 from draisine.model.model import Model
 
 DEFAULTS = {"m_cart": 1.0, "m_pole": 0.3, "l_pole": 0.6, "gravity": 9.81}
 UNITS = {"m_cart": "kg", "m_pole": "kg", "l_pole": "m", "gravity": "m/s^2"}
 
 
+@live(start={"pole": 0.5})
 def cart_pole() -> dr.Equations:
     """A pole with its mass at the end, hinged on a cart that a force pushes; by its Lagrangian."""
     cart, pole, push = dynamicsymbols("cart"), dynamicsymbols("pole"), sp.Symbol("push")
@@ -54,6 +55,7 @@ def cart_pole() -> dr.Equations:
     )
 
 
+@live(start={"pole": 0.5})
 def cart_pole_graph() -> Model:
     """A pole with its mass at the end, hinged on a cart that a force pushes; as a graph."""
     m = Model("cart_pole_graph", "a slider that carries a hinge about y")
@@ -81,6 +83,7 @@ def swing_up(gain: float = 0.5, speed: float = 3.0) -> str:
     return f"({a})*(m_cart + m_pole*sin(pole)^2) + m_pole*sin(pole)*(gravity*cos(pole) - l_pole*pole_rate^2)"
 
 
+@entry(level="First steps", film="cart_pole_graph")
 def cart_pole_swing_up(until: float = 15.0) -> Study:
     """A cart swings up its pole and balances it, by one law compiled in."""
     from draisine import view

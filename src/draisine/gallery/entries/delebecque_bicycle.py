@@ -43,7 +43,7 @@ from sympy.physics.mechanics import dynamicsymbols
 
 import draisine as dr
 from draisine.expr.expression import Name, Number, acos
-from draisine.gallery.outcome import Study
+from draisine.gallery.outcome import Study, entry, live
 from draisine.model.items import Coordinate, Rotate, Translate
 from draisine.model.model import Model
 from draisine.program.linear_solve import Solver
@@ -171,6 +171,7 @@ def _square(vector: Any) -> Any:
     return vector.dot(vector)
 
 
+@live(start={"speed": 8.0})
 def delebecque_bicycle(solver: Solver = Solver.AUTO) -> dr.Equations:
     """Riderless bicycle of 23 coordinates and 20 constraints, from its Lagrangian (Delebecque & Nikoukhah 1992)."""
     p = {name: sp.Symbol(name) for name in PARAMETERS}
@@ -268,6 +269,7 @@ def _outputs(
     }
 
 
+@live(start={"speed": 8.0})
 def delebecque_graph() -> Model:
     """The riderless bicycle of Delebecque & Nikoukhah as a graph of four bodies, with the same parameters and names."""
     m = Model("delebecque_graph", "riderless bicycle of Delebecque & Nikoukhah 1992, as a graph")
@@ -325,6 +327,7 @@ def pulse(t: float, _: Any) -> dict[str, float]:
     return {"steer_torque": PUSH if 0.1 <= t < 0.3 - 1e-9 else 0.0}
 
 
+@entry(level="Intermediate")
 def delebecque_pulse(until: float = 12.0) -> Study:
     """A push on the bar at 8 m/s: the riderless bicycle rights itself; slower it weaves, and falls (Delebecque & Nikoukhah)."""
     from draisine import view

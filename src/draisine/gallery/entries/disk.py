@@ -18,10 +18,11 @@ import numpy as np
 
 import draisine as dr
 from draisine.expr.expression import Expr
-from draisine.gallery.outcome import Study
+from draisine.gallery.outcome import Study, entry, live
 from draisine.model.model import Model
 
 
+@live(start={"lean": 0.3, "heading_rate": 1.0, "spin_angle_rate": 6.0})
 def rolling_disk() -> Model:
     """A uniform disc that rolls on its sharp rim and may fall: parameters mass, radius, gravity."""
     m = Model("rolling_disk", "falling rolling disk, Sanjuan & Jarzębowska section VII.A")
@@ -58,6 +59,7 @@ def steady_spin(lean: float, turn_rate: float, radius: float = 0.3, gravity: flo
     return 2 * math.tan(lean) * (radius * turn_rate**2 * math.cos(lean) / 4 - gravity) / (3 * radius * turn_rate)
 
 
+@entry(level="First steps", film="disk_slow", charts=("lean",))
 def rolling_disk_paths(until: float = 20.0) -> Study:
     """A disc in a steady turn, one knocked while rolling fast, and one too slow to stay upright."""
     from draisine import view

@@ -21,7 +21,7 @@ import numpy as np
 import sympy as sp
 
 import draisine as dr
-from draisine.gallery.outcome import Study
+from draisine.gallery.outcome import Study, entry
 
 STARTS = ((-1.0, 0.0), (1.7, 0.0), (0.5, 1.2), (-0.3, 1.0), (-1.2, -0.8))  # m, m/s
 
@@ -60,6 +60,7 @@ def parked_plainly() -> dr.Solution:
     return trolley.start(x=-1, v=0).finish(x=0, v=0).solve(dr.Collocation(intervals=10))
 
 
+@entry(level="First steps")
 def trolley_parks() -> Study:
     """A trolley comes to rest in the least time from five starts: full force, one switch, to 1e-6 of the closed form."""
     found = {start: parked(*start) for start in STARTS}

@@ -20,13 +20,14 @@ from numpy.typing import NDArray
 from sympy.physics.mechanics import dynamicsymbols
 
 import draisine as dr
-from draisine.gallery.outcome import Study
+from draisine.gallery.outcome import Study, entry, live
 from draisine.model.model import Model
 
 DEFAULTS = {"m_upper": 1.0, "m_lower": 1.0, "l_upper": 1.0, "l_lower": 1.0, "gravity": 9.81}
 UNITS = {"m_upper": "kg", "m_lower": "kg", "l_upper": "m", "l_lower": "m", "gravity": "m/s^2"}
 
 
+@live(start={"upper": 2.2, "lower": 2.6})
 def double_pendulum() -> dr.Equations:
     """Two bobs on massless rods, by their Lagrangian in two angles from the vertical."""
     t = dynamicsymbols._t
@@ -46,6 +47,7 @@ def double_pendulum() -> dr.Equations:
     )
 
 
+@live(start={"upper": 2.2, "elbow": 0.4})
 def double_pendulum_graph() -> Model:
     """Two bobs on massless rods, as a graph of two hinges; the lower angle is an output."""
     m = Model("double_pendulum_graph", "two bobs on massless rods, hinged about y")
@@ -67,6 +69,7 @@ START = {"upper": 2.2, "lower": 2.6}
 EXACT = dr.DOP853(rtol=1e-13, atol=1e-15)
 
 
+@entry(level="First steps", film="double_pendulum_graph")
 def double_pendulum_twice(until: float = 30.0) -> Study:
     """A double pendulum derived by two roads: one motion, until chaos has blown up their rounding."""
     from draisine import view

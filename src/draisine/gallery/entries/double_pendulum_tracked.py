@@ -16,7 +16,7 @@ import numpy as np
 
 import draisine as dr
 from draisine.gallery.entries.double_pendulum import double_pendulum
-from draisine.gallery.outcome import Study
+from draisine.gallery.outcome import Study, entry
 
 TRUTH = {"l_upper": 0.93, "l_lower": 0.71, "m_lower": 0.8}
 BEGIN = {"upper": 0.9, "lower": -0.4}
@@ -46,6 +46,7 @@ def identify(data: Any) -> dr.Fit:
     )
 
 
+@entry(level="Advanced")
 def double_pendulum_tracked(until: float = 3.0) -> Study:
     """Rods and mass ratio of a double pendulum from marker positions."""
     run, data = filmed(until)

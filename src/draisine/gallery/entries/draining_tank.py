@@ -22,7 +22,7 @@ import numpy as np
 import sympy as sp
 
 import draisine as dr
-from draisine.gallery.outcome import Study
+from draisine.gallery.outcome import Study, entry
 
 THETA = 1.0 / math.sqrt(2.0 * 9.81)
 NOISES = {"7.1": 1e-4, "7.2": 5e-4, "7.3": 1e-3}
@@ -91,6 +91,7 @@ def draining_tank_once() -> dr.Equations:
     return draining_tank()
 
 
+@entry(level="First steps")
 def tank_outlet_found(sets: int = 5) -> Study:
     """The outlet of a draining tank from noisy flow, where the notes of chapter 7 were 2 to 6 % off."""
     exact = identify(experiment(0.0))

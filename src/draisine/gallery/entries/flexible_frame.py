@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 import draisine as dr
 from draisine.expr.expression import Name, Number
 from draisine.gallery.entries.bicycle import bicycle
-from draisine.gallery.outcome import Study
+from draisine.gallery.outcome import Study, entry, live
 from draisine.model.contact_laws import LinearTyre
 from draisine.model.items import Coordinate, Joint, Parameter, Rotate, Translate
 from draisine.model.model import Model
@@ -45,6 +45,7 @@ TOLD = ("lean", "steer", "head_twist")
 WOBBLE = 2 * np.pi * np.array([4.0, 15.0])  # rad/s: between weave and the tyres' own swings
 
 
+@live(start={"speed": 5.0, "roll_rate": 0.1})
 def flexible_frame() -> Model:
     """The benchmark bicycle with a head that twists against a spring, on tyres that slip sideways."""
     rigid = bicycle().freeze()
@@ -89,6 +90,7 @@ def towards_rigid(equations: dr.Equations, stiffness: float, speed: float = 5.0)
     return max(float(np.abs(found - z).min()) for z in wanted)
 
 
+@entry(level="Advanced")
 def wobble_appears() -> Study:
     """A sprung head and slipping tyres give the benchmark bicycle its third mode, the wobble."""
     model = dr.derive(flexible_frame(), work=False)

@@ -32,13 +32,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 import draisine as dr
-from draisine.gallery.outcome import Study
+from draisine.gallery.outcome import Study, entry, live
 from draisine.model.model import Model
 
 Reals = NDArray[np.float64]
 BARS = ("crank", "coupler", "rocker")
 
 
+@live(start={"crank_angle_rate": 8.0})
 def four_bar() -> Model:
     """A crank-rocker of slender bars in a vertical plane, driven by a torque on the crank."""
     m = Model("four_bar", "crank-rocker of slender bars in a vertical plane")
@@ -142,6 +143,7 @@ class ClosedForm:
         return folded, stretched
 
 
+@entry(level="First steps", film="free")
 def four_bar_turns(until: float = 3.0) -> Study:
     """A four-bar linkage let go, and turned by a motor: uneven running, dead centres, and the torque for a steady speed."""
     from draisine import view

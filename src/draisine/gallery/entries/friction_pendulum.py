@@ -17,7 +17,7 @@ import numpy as np
 import sympy as sp
 
 import draisine as dr
-from draisine.gallery.outcome import Study
+from draisine.gallery.outcome import Study, entry
 
 TRUTH = {"length": 1.3, "friction": 0.35}
 GUESS = {"length": 1.5, "friction": 0.1}
@@ -56,6 +56,7 @@ def identify(data: Any, method: Any = None) -> dr.Fit:
     return dr.estimate(friction_pendulum(), data, unknown, MEASURED, guess=GUESS, start=start, method=method)
 
 
+@entry(level="Intermediate")
 def pendulum_friction_found(until: float = 6.0) -> Study:
     """Length and friction of a pendulum with its tension, by one run, by windows and by collocation."""
     run, data = filmed(until)

@@ -26,12 +26,13 @@ from typing import Any
 import numpy as np
 
 import draisine as dr
-from draisine.gallery.outcome import Study
+from draisine.gallery.outcome import Study, entry, live
 from draisine.model.model import Model
 
 PLANETS = ("first", "second", "third")
 
 
+@live(start={"sun_rate": 3.0})
 def planetary_gear() -> Model:
     """A planetary gear with three planets and a fixed ring drives the drum of a winch; torque acts on the sun."""
     m = Model("planetary_gear", "sun, three planets, carrier with a drum, and a load on its cable")
@@ -74,6 +75,7 @@ def by_hand(p: Mapping[str, float], torque: float) -> dict[str, float]:
     }
 
 
+@entry(level="First steps", film="lift")
 def planetary_gear_lifts(until: float = 2.0, torque: float = 6.0) -> Study:
     """A planetary gear with two planets more than needed winds up a load."""
     from draisine import view

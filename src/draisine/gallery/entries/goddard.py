@@ -26,7 +26,7 @@ import sympy as sp
 from numpy.typing import NDArray
 
 import draisine as dr
-from draisine.gallery.outcome import Study
+from draisine.gallery.outcome import Study, entry
 
 PUBLISHED = 1.01283634  # on 400 intervals
 MOST, BURNT_OUT = 3.5, 0.6
@@ -80,6 +80,7 @@ def switching(found: dr.Solution) -> NDArray[np.float64]:
     return np.asarray(only.costate("speed") / mass - 2 * only.costate("mass"))
 
 
+@entry(level="Intermediate")
 def rocket_climbs() -> Study:
     """Goddard's rocket climbs as high as it can: full thrust, a singular arc, coasting; the published height."""
     plain, found = plain_ascent(), ascent()

@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import draisine as dr
-from draisine.gallery.outcome import Study
+from draisine.gallery.outcome import Study, entry
 from draisine.model.model import Model
 from draisine.numerics.root_finding import bracketed_root
 
@@ -155,6 +155,7 @@ def settled(links: int, until: float = 12.0) -> tuple[dr.Trajectory, float]:
     return calm, float(np.abs(slopes - catenary(links, 1.5)[0]).max())
 
 
+@entry(level="Intermediate")
 def rope_settles(links: int = 32, few: int = 16, until: float = 2.0, sizes: Sequence[int] = (8, 16, 32, 64)) -> Study:
     """A rope held at both ends swings, settles as a catenary of rods, and sounds like a cable when pulled straight."""
     model = hanging_rope(links)

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 import draisine as dr
 from draisine.gallery.entries.wheelset import SPRINGS, centred, critical_speed, growth, wheelset
-from draisine.gallery.outcome import Study
+from draisine.gallery.outcome import Study, entry
 
 METHOD = dr.DOP853(rtol=1e-9, atol=1e-11)
 CONICITY = 0.08
@@ -43,6 +43,7 @@ def held_hunting(model: dr.Equations, speed: float = 90.0) -> dr.Cycle:
     return dr.limit_cycle(model, start, settle=3.0, parameters=parameters, method=METHOD, accuracy=1e-8)
 
 
+@entry(level="Advanced")
 def wheelset_limit_cycles(fastest: float = 170.0) -> Study:
     """Limit cycles of the wheelset with their Floquet multipliers, and the amplitude of hunting against the speed."""
     description = wheelset()

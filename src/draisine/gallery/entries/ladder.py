@@ -22,7 +22,7 @@ import numpy as np
 
 import draisine as dr
 from draisine.dynamics.augmented.second_order_system import SecondOrder, augmented, euler_lagrange
-from draisine.gallery.outcome import Study
+from draisine.gallery.outcome import Study, entry
 from draisine.program.equations import Quantity, RunLimits
 from draisine.program.linear_solve import Solver
 
@@ -151,6 +151,7 @@ def _check(cells: int) -> None:
         raise dr.errors.ArgumentError(f"a ladder needs at least one cell, got {cells}")
 
 
+@entry(level="Intermediate")
 def ladder_swings(until: float = 10.0, cells: int = 8) -> Study:
     """A ladder of hinged links swings from a slant: its rungs stay level, and it moves as it does in angles."""
     from draisine import view

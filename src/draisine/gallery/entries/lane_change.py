@@ -21,7 +21,7 @@ import numpy as np
 
 import draisine as dr
 from draisine.gallery.entries.bicycle import bicycle
-from draisine.gallery.outcome import Study
+from draisine.gallery.outcome import Study, entry
 
 GRIP, LOAD = 0.8, 20.0  # friction coefficient; the least load of a wheel, N
 ASIDE, ALONG = 3.0, 18.0  # m, of the change of lane
@@ -60,6 +60,7 @@ def held_back(found: dr.Solution) -> dict[str, float]:
     return {a.name: a.share for a in found.optimality.active}
 
 
+@entry(level="Advanced")
 def lane_change() -> Study:
     """A turn by 90° and a change of lane at the limits of grip and of front-wheel lift."""
     from draisine import view

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 import draisine as dr
 from draisine.expr.expression import Name
 from draisine.gallery.entries.bicycle import bicycle
-from draisine.gallery.outcome import Study
+from draisine.gallery.outcome import Study, entry, live
 from draisine.model.items import Inertia, Parameter
 from draisine.model.model import Model
 
@@ -41,6 +41,7 @@ RIDER = (
 TOLD = ("lean", "steer", "rider_lean")
 
 
+@live(start={"speed": 5.0, "roll_rate": 0.2})
 def leaning_rider() -> Model:
     """The benchmark bicycle with its rider's upper body hinged at the hips; with stiff hips it is the benchmark itself."""
     rigid = bicycle().freeze()
@@ -80,6 +81,7 @@ def response(linear: Any, into: str, out: str, frequencies: NDArray[np.float64])
     return np.array([row @ np.linalg.solve(1j * w * eye - linear.A, column) for w in frequencies])
 
 
+@entry(level="Intermediate", film="lean_to_the_right", charts=("lean", "steer"))
 def rider_steers_by_leaning() -> Study:
     """A rider who leans, hands off: eigenvalues, what a torque at the hips does, and how weak it is beside one at the bar."""
     from draisine import view

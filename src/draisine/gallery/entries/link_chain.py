@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 import draisine as dr
 from draisine.gallery.entries.n_pendulum import n_pendulum_by_angles
-from draisine.gallery.outcome import Study
+from draisine.gallery.outcome import Study, entry
 from draisine.model.model import Model
 
 Array = NDArray[np.float64]
@@ -118,6 +118,7 @@ def hanging_frequencies(links: int, count: int = 3) -> Array:
     return np.asarray(np.sqrt(squares[:count] * links / 9.81))
 
 
+@entry(level="Intermediate")
 def link_chain_falls(links: int = 32, until: float = 4.0, ropes: Sequence[int] = (8, 16, 32, 64)) -> Study:
     """A chain of rods falls from the horizontal; its accelerations by other roads; a hanging chain becomes a rope."""
     method = dr.DOP853(rtol=1e-10, atol=1e-10)

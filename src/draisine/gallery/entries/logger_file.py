@@ -16,7 +16,7 @@ from pathlib import Path
 import sympy as sp
 
 import draisine as dr
-from draisine.gallery.outcome import Study
+from draisine.gallery.outcome import Study, entry
 
 DATA = Path(__file__).parents[1] / "data"
 TRUTH = {"length": 1.12, "damping": 0.15}
@@ -34,6 +34,7 @@ def damped_pendulum() -> dr.Equations:
     )
 
 
+@entry(level="Intermediate")
 def logger_file_fitted() -> Study:
     """A logger's file with time stamps, units, gaps and an outlier, fitted end to end."""
     from draisine.estimation.study_file import read_study

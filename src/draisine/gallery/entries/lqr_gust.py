@@ -19,7 +19,7 @@ import numpy as np
 
 import draisine as dr
 from draisine.gallery.entries.bicycle import bicycle
-from draisine.gallery.outcome import Study
+from draisine.gallery.outcome import Study, entry
 
 SPEED, BEGIN, END, FORCE = 2.0, 1.0, 2.0, 60.0  # m/s, s, s, N
 FALLEN = dr.Event("fallen", "abs(lean) - pi/4", "stop", about="lean passed 45°")
@@ -32,6 +32,7 @@ def gust() -> str:
     return f"where(t < {BEGIN!r}, 0, where(t > {END!r}, 0, {FORCE / 2!r}*(1 - cos(2*pi*{share}))))"
 
 
+@entry(level="Intermediate", film="lqr_gust", charts=("lean", "steer", "steer_torque"))
 def lqr_gust(until: float = 8.0) -> Study:
     """An LQR-stabilised bicycle at 2 m/s rides through a gust; with the bar let go it falls."""
     from draisine import view

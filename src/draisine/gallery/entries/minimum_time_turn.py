@@ -21,7 +21,7 @@ from functools import cache
 
 import draisine as dr
 from draisine.gallery.entries.bicycle import bicycle
-from draisine.gallery.outcome import Study
+from draisine.gallery.outcome import Study, entry
 
 SPEED, ANGLE = 8.0, math.pi / 4
 STEER, PEDAL = 5.0, 30.0  # N·m
@@ -63,6 +63,7 @@ def fastest() -> dr.Solution:
     return searched().best
 
 
+@entry(level="Advanced")
 def minimum_time_turn(pieces: int = PIECES, starts: int = STARTS) -> Study:
     """A bicycle turns by 45° in the least time: countersteer, bang-bang; two roads agree, minima are listed."""
     from draisine import view

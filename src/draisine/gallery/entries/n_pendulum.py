@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 import draisine as dr
 from draisine.dynamics.augmented.second_order_system import SecondOrder, augmented, euler_lagrange
-from draisine.gallery.outcome import Study
+from draisine.gallery.outcome import Study, entry
 from draisine.program.equations import Quantity, RunLimits
 from draisine.program.linear_solve import Solver
 from draisine.simulation.run import integrate
@@ -157,6 +157,7 @@ def kept(masses: int, until: float = 60.0, tolerance: float = 1e-9, solver: Solv
     )
 
 
+@entry(level="Intermediate")
 def n_pendulum_falls(until: float = 60.0, chains: Sequence[int] = (1, 2, 5, 20)) -> Study:
     """Chains of masses fall from the horizontal and pass every vertical; the same chains in angles, until chaos parts them."""
     checks = [kept(masses, until) for masses in chains]

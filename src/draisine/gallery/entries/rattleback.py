@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 import draisine as dr
-from draisine.gallery.outcome import Study
+from draisine.gallery.outcome import Study, entry, live
 
 # Kane & Levinson (1982): metres, kilograms
 DEFAULTS = {
@@ -53,6 +53,7 @@ UNITS = {
 }
 
 
+@live(start={"rate_z": -5.0, "roll": 0.01, "pitch": 0.01})
 def rattleback() -> dr.Equations:
     """A half ellipsoid whose principal axes are turned against its surface, rolling on a plane; by SymPy's vectors."""
     import sympy as sp
@@ -105,6 +106,7 @@ def rattleback() -> dr.Equations:
 DRAG = 1e-4  # N·m·s: halves the spin in a dozen seconds
 
 
+@entry(level="Intermediate")
 def rattleback_reverses(until: float = 20.0) -> Study:
     """A rattleback turns round when spun to the left, and goes on when spun to the right."""
     from draisine import view

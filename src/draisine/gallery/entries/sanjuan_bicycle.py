@@ -31,7 +31,7 @@ import numpy as np
 
 import draisine as dr
 from draisine.expr.expression import Name, Number, cos, sin
-from draisine.gallery.outcome import Study
+from draisine.gallery.outcome import Study, entry, live
 from draisine.model.items import Coordinate, Rotate, Translate
 from draisine.model.model import Model
 
@@ -40,6 +40,7 @@ REAR_LENGTH = FRONT_LENGTH * math.cos(STEER_AXIS) / math.cos(REAR_LEG)  # both h
 RADIUS = 0.35
 
 
+@live(start={"speed": 5.0})
 def sanjuan_bicycle() -> Model:
     """Bicycle of Sanjuan Szklarz & Jarzębowska by its graph (42)–(47): nine coordinates, no fork body.
 
@@ -127,6 +128,7 @@ def _coordinate(name: str, unit: str, at: float = 0.0, span: float = 1.2) -> Coo
     return Coordinate(name, f"{name}_rate", unit, at, at - span, at + span)
 
 
+@entry(level="Intermediate", film="sanjuan_bicycle", charts=("lean", "steer"))
 def sanjuan_bicycle_ride(until: float = 5.0) -> Study:
     """The bicycle of (42)–(47) knocked to the side at 5.5 m/s, by both roads; and with its steer axis as the signs suggest."""
     from draisine import view

@@ -24,7 +24,7 @@ from typing import Any
 
 import draisine as dr
 from draisine.gallery.entries.disk import put_disk
-from draisine.gallery.outcome import Study
+from draisine.gallery.outcome import Study, entry, live
 from draisine.model.model import Model
 
 COORDINATES = ("x", "y", "z", "ψ", "θ", "φ")  # in the order of the printed rows
@@ -32,6 +32,7 @@ NAMES = ("disk_x", "disk_y", "disk_z", "psi", "theta", "phi")
 MASS, RADIUS, GRAVITY = 1.0, 0.3, 9.81
 
 
+@live(start={"speed": 3.0, "theta": 0.3})
 def sanjuan_disk() -> Model:
     """The falling rolling disk with three moments of inertia, by equations (39) and (40) of Sanjuan Szklarz & Jarzębowska."""
     m = Model("sanjuan_disk", "falling rolling disk with the names of Sanjuan Szklarz & Jarzębowska, section VII.A")
@@ -177,6 +178,7 @@ def by_the_print() -> dr.Equations:
     )
 
 
+@entry(level="Advanced")
 def sanjuan_disk_matrices(until: float = 2.0) -> Study:
     """The printed matrices of the rolling disk against the derived ones, entry by entry, and what the missing terms do."""
     from draisine import view

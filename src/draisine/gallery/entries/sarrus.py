@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import draisine as dr
-from draisine.gallery.outcome import Study
+from draisine.gallery.outcome import Study, entry
 from draisine.model.model import Model
 
 Reals = NDArray[np.float64]
@@ -108,6 +108,7 @@ class ClosedForm:
         return self.platform * (self.gravity + up) / 4
 
 
+@entry(level="Intermediate", film="fall")
 def sarrus_lift_falls(until: float = 0.3) -> Study:
     """A lifting table on four legs falls straight down although its constraints repeat each other."""
     from draisine import view

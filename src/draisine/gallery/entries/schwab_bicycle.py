@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 import draisine as dr
 from draisine.gallery.entries.bicycle import bicycle
-from draisine.gallery.outcome import Study
+from draisine.gallery.outcome import Study, entry, live
 from draisine.model.model import Model
 from draisine.numerics.root_finding import bisect
 
@@ -38,6 +38,7 @@ CHANGED = {
 SPEED, LEAN = 5.6, math.pi / 10
 
 
+@live(start={"speed": 4.6, "roll_rate": 0.5})
 def schwab_bicycle() -> Model:
     """The bicycle of Schwab, Meijaard & Papadopoulos 2005, of chapter 6 of Thomsen's lecture notes."""
     system = bicycle().freeze()
@@ -66,6 +67,7 @@ def response(model: Model, start: dict[str, float], until: float) -> dr.Trajecto
     return dr.simulate(model, until, start={**still, **start}, method=method, events=[lost], samples=int(until / 0.05) + 1)
 
 
+@entry(level="Intermediate")
 def schwab_bicycle_responds(until: float = 40.0) -> Study:
     """Chapter 6 of Thomsen's notes: root locus, and responses at 5.6 m/s; the linear bicycle comes back, the whole one falls."""
     model = schwab_bicycle()

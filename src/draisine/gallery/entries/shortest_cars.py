@@ -21,7 +21,7 @@ import sympy as sp
 
 import draisine as dr
 from draisine.gallery.entries.shortest_words import TURN, Word, dubins, length, reeds_shepp
-from draisine.gallery.outcome import Study
+from draisine.gallery.outcome import Study, entry
 
 Goal = tuple[float, float, float]  # m, m, rad; the least radius is 1 m, the speed 1 m/s
 
@@ -120,6 +120,7 @@ ABOUT = Drive((0.0, 0.0, math.pi), reverse=True)
 DRIVES = {"home": HOME, "round": ROUND, "sideways": SIDEWAYS, "about": ABOUT}
 
 
+@entry(level="Intermediate")
 def shortest_cars() -> Study:
     """Shortest paths of cars with a least turning radius, forward only and with reverse, against all words in closed form."""
     findings, runs = [], {}

@@ -30,7 +30,7 @@ import numpy as np
 import sympy as sp
 
 import draisine as dr
-from draisine.gallery.outcome import Study
+from draisine.gallery.outcome import Study, entry, live
 from draisine.simulation.methods.method import Method
 
 FOOT = 0.3048  # m
@@ -155,6 +155,7 @@ def shuttle_with_path_put_in() -> dr.Equations:
     )
 
 
+@live(pace=20.0)
 def free_shuttle() -> dr.Equations:
     """A shuttle with angle of attack and bank as inputs."""
     return dr.first_order(
@@ -172,6 +173,7 @@ def beginning() -> dict[str, float]:
     return {name: value for name, (_, value) in STATES.items()}
 
 
+@entry(level="Advanced")
 def shuttle_poses() -> Study:
     """A shuttle on a prescribed path: the index of both ways to prescribe it, and the controls at the start."""
     by_angle, by_altitude = shuttle(), shuttle_at_altitude()
@@ -238,6 +240,7 @@ def orders(errors: Errors) -> dict[str, float]:
     return {name: math.log2(before[name] / last[name]) for name in TOLD}
 
 
+@entry(level="Advanced")
 def shuttle_returns() -> Study:
     """A shuttle flies along a prescribed path for 300 s: histories, three treatments, drift, error against step."""
     tight = dr.DOP853(rtol=1e-12, atol=1e-12)

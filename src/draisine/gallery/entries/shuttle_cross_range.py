@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 import draisine as dr
 from draisine.gallery.entries.shuttle import CONSTANTS, DEGREE, FOOT, STATES, UNITS, H, V, alpha, controls, latitude, rates
-from draisine.gallery.outcome import Study
+from draisine.gallery.outcome import Study, entry, live
 
 MOST_LOAD, MOST_ATTACK = 2.5, 20 * DEGREE  # g, rad
 START: dict[str, Any] = {
@@ -39,6 +39,7 @@ START: dict[str, Any] = {
 }
 
 
+@live(pace=20.0)
 def gliding_shuttle() -> dr.Equations:
     """A shuttle with angle of attack and bank as inputs, told with its load and its distance from the equator."""
     radius, _, _, density, height, slope, mass, area = (sp.Symbol(name) for name in CONSTANTS)
@@ -79,6 +80,7 @@ def hamiltonian(found: dr.Solution) -> NDArray[np.float64]:
     return np.asarray(terms.sum(axis=1) / np.abs(terms).max())
 
 
+@entry(level="Advanced")
 def shuttle_lands_aside() -> Study:
     """A shuttle flies as far to the side as it can, within bounds of load, angle of attack and flight path."""
     found = farthest()

@@ -25,7 +25,7 @@ import numpy as np
 import sympy as sp
 
 import draisine as dr
-from draisine.gallery.outcome import Study
+from draisine.gallery.outcome import Study, entry, live
 
 CONSTANTS = {"I_roll": 9.2, "I_pitch": 11.0, "I_yaw": 2.8, "a": 0.5, "b": 1.0, "g": 9.81, "h": 1.0, "m": 87.0, "v": 5.0}
 UNITS = {
@@ -42,6 +42,7 @@ UNITS = {
 STEER_RATE, ROLL_RATE = math.radians(200), math.radians(100)  # rad/s
 
 
+@live(start={"lean": 0.05})
 def simple_bicycle(as_printed: bool = False) -> dr.Equations:
     """An inverted pendulum on a steered path, after Bourlet and Karnopp; lean is positive to the right, steer to the left."""
     lean, roll_rate, x, y, heading, steer, steer_rate = sp.symbols("lean roll_rate x y heading steer steer_rate")
@@ -79,6 +80,7 @@ def quickest(as_printed: bool = False) -> dr.Solution:
     return stated.bounds(steer=(-1.5, 1.5)).solve(dr.Collocation("gauss", 3, 100, held=True), guess=dr.Straight(duration=2.0))
 
 
+@entry(level="Intermediate")
 def simple_bicycle_countersteers() -> Study:
     """The simplest bicycle's fastest turn by 90°: the bar goes to the other side first."""
     found, printed = quickest(), quickest(True)

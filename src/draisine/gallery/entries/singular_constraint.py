@@ -16,7 +16,7 @@ import numpy as np
 import sympy as sp
 
 import draisine as dr
-from draisine.gallery.outcome import Study
+from draisine.gallery.outcome import Study, entry
 
 
 def singular_constraint() -> dr.Equations:
@@ -31,6 +31,7 @@ def singular_constraint() -> dr.Equations:
     )
 
 
+@entry(level="Intermediate")
 def singular_constraint_branches(until: float = 2.0) -> Study:
     """Both branches of a singular constraint: their indices in words, and their solutions."""
     from draisine import view

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 import draisine as dr
 from draisine.gallery.entries.bicycle import bicycle
-from draisine.gallery.outcome import Study
+from draisine.gallery.outcome import Study, entry
 
 SPEED, APART, SWING = 4.0, 7.0, 0.8  # m/s, distance of the cones, amplitude in m
 LENGTH = 60.0  # m, of the course
@@ -29,6 +29,7 @@ EFFORT = {"steer_torque": 0.1, "pedal_torque": 0.01}
 GROWING = f"{SWING}*(1 - exp(-(rear_wheel_contact_x/8)^2))"
 
 
+@entry(level="Intermediate", film="slalom", charts=("lean", "steer"))
 def slalom(until: float = LENGTH / SPEED) -> Study:
     """A riderless bicycle at 4 m/s is steered through a slalom by a linear law compiled in."""
     from draisine import view

@@ -31,7 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import draisine as dr
-from draisine.gallery.outcome import Study
+from draisine.gallery.outcome import Study, entry, live
 from draisine.model.model import Model
 
 if TYPE_CHECKING:
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 Reals = NDArray[np.float64]
 
 
+@live(start={"speed": 1.0, "turn_rate": 1.5})
 def chaplygin_sleigh() -> Model:
     """A planar body on a knife edge, its centre of mass ahead of the blade."""
     m = Model("chaplygin_sleigh", "planar body on a knife edge behind its centre of mass")
@@ -94,6 +95,7 @@ class ClosedForm:
         }
 
 
+@entry(level="First steps", film="chaplygin_sleigh", charts=("speed", "turn_rate"))
 def sleigh_turns_round(until: float = 7.0) -> Study:
     """A sleigh thrown with its mass behind the blade swings round and runs on with the mass ahead."""
     from draisine import view

@@ -28,12 +28,13 @@ from numpy.typing import NDArray
 
 import draisine as dr
 from draisine.expr.expression import Expr
-from draisine.gallery.outcome import Study
+from draisine.gallery.outcome import Study, entry, live
 from draisine.model.model import Model
 
 Reals = NDArray[np.float64]
 
 
+@live(start={"crank_angle_rate": 8.0})
 def slider_crank() -> Model:
     """Crank, connecting rod and a piston that slides along x; the pin in the piston closes the loop."""
     m, rod_length = _crank_and_rod("slider_crank")
@@ -44,6 +45,7 @@ def slider_crank() -> Model:
     return m
 
 
+@live(start={"crank_angle_rate": 8.0})
 def slider_crank_by_guide() -> Model:
     """The same engine with the piston hung on the rod; the guide closes the loop, held by the cylinder on all sides."""
     m, rod_length = _crank_and_rod("slider_crank_by_guide")
@@ -145,6 +147,7 @@ def _slope(f: Callable[[Reals], Reals], phi: Reals) -> Reals:
     return (8 * (f(phi + h) - f(phi - h)) - (f(phi + 2 * h) - f(phi - 2 * h))) / (12 * h)
 
 
+@entry(level="First steps", film="by_pin")
 def slider_crank_runs(turns: int = 4) -> Study:
     """An engine's slider-crank running free and at a steady speed: uneven running, and forces as multipliers."""
     from draisine import view

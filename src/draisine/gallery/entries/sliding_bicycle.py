@@ -18,7 +18,7 @@ import numpy as np
 
 import draisine as dr
 from draisine.gallery.entries.bicycle import bicycle
-from draisine.gallery.outcome import Study
+from draisine.gallery.outcome import Study, entry, live
 from draisine.model.contact_laws import Creep
 from draisine.model.items import Parameter
 from draisine.model.model import Model
@@ -26,6 +26,7 @@ from draisine.model.model import Model
 STIFFNESSES = (1e4, 3e4, 1e5)  # N per unit of creep
 
 
+@live(start={"speed": 4.6, "roll_rate": 0.5})
 def sliding_bicycle() -> Model:
     """The benchmark bicycle on tyres that creep, and slide where they need more than their grip."""
     ideal = bicycle().freeze()
@@ -46,6 +47,7 @@ def rolling_start(**wishes: float) -> dict[str, float]:
     return {name: float(first[name][0]) for group in ("coordinates", "velocities") for name in first.names(group)}
 
 
+@entry(level="Intermediate", film="ice", charts=("lean",))
 def bicycle_slides(until: float = 2.0) -> Study:
     """A bicycle on tyres that creep and slide: it tends to ideal rolling with stiff tyres, and falls on ice."""
     from draisine import view

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import draisine as dr
-from draisine.gallery.outcome import Study
+from draisine.gallery.outcome import Study, entry
 from draisine.model.model import Model
 
 Array = NDArray[np.float64]
@@ -100,6 +100,7 @@ def _moment(place: Array, vector: Array) -> Array:
     return np.asarray(place[..., 0] * vector[..., 1] - place[..., 1] * vector[..., 0])
 
 
+@entry(level="Advanced", film="snake")
 def snake_sets_off(links: int = 16, until: float = 12.0) -> Study:
     """A snake of links on wheels drives by the wave of its joints; its momentum comes from the wheels alone."""
     run = dr.simulate(

@@ -41,10 +41,11 @@ from dataclasses import dataclass
 import numpy as np
 
 import draisine as dr
-from draisine.gallery.outcome import Study
+from draisine.gallery.outcome import Study, entry, live
 from draisine.model.model import Model
 
 
+@live(start={"speed": 0.5})
 def snakeboard() -> Model:
     """A board with two steered wheel sets and a rotor that stands for the rider.
 
@@ -137,6 +138,7 @@ class Gait:
         return f"{stiffness!r}*({wanted} - {angle}) + {damping!r}*({rate} - {angle}_rate)"
 
 
+@entry(level="First steps", film="snakeboard_circle")
 def snakeboard_drive(until: float = 6.0) -> Study:
     """A snakeboard drives itself by twisting: straight on, and with a steady steer in a circle."""
     from draisine import view

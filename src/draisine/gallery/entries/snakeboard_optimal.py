@@ -23,7 +23,7 @@ import numpy as np
 
 import draisine as dr
 from draisine.gallery.entries.snakeboard import Gait, snakeboard
-from draisine.gallery.outcome import Study
+from draisine.gallery.outcome import Study, entry
 
 WAY, CYCLE = 1.0, 2.0  # m, s
 ROTOR, WHEELS = 2.0, 0.05  # N·m
@@ -61,6 +61,7 @@ def from_both_ends(found: dr.Solution) -> float:
     return float(max(wheels, np.abs(way + way[::-1] - WAY).max()))
 
 
+@entry(level="Advanced")
 def snakeboard_at_its_best() -> Study:
     """A snakeboard goes one metre in the least time, and in cycles of one metre with least effort."""
     from draisine import view

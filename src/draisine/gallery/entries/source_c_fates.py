@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 import draisine as dr
 from draisine.gallery.entries.delebecque_bicycle import delebecque_graph, pulse
-from draisine.gallery.outcome import Study
+from draisine.gallery.outcome import Study, entry
 
 FATES = {"rights itself": 8.0, "zig-zag": 5.6, "circle": 5.15, "fall": 5.0}
 WHEELS = ("rear_wheel", "front_wheel")
@@ -49,6 +49,7 @@ def late_swing(run: dr.Trajectory) -> tuple[float, float, float]:
     )
 
 
+@entry(level="Intermediate")
 def delebecque_fates(until: float = 120.0) -> Study:
     """A push on the bar at four speeds: the riderless bicycle rights itself, zig-zags, circles, or falls."""
     runs = {fate: ride(speed, until) for fate, speed in FATES.items()}

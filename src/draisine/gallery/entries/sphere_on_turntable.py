@@ -29,7 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import draisine as dr
-from draisine.gallery.outcome import Study
+from draisine.gallery.outcome import Study, entry, live
 
 Reals = NDArray[np.float64]
 
@@ -48,6 +48,7 @@ UNITS = {
 }
 
 
+@live(start={"velocity_y": 0.2})
 def sphere_on_turntable() -> dr.Equations:
     """A uniform ball rolling on a table that turns about the vertical, and may be tilted (x uphill); by SymPy's vectors."""
     import sympy as sp
@@ -102,6 +103,7 @@ def closed_form(t: Reals, place: complex, velocity: complex, table_rate: float, 
     return place + drift * t + (velocity - drift) * (turn - 1) / (1j * own), drift + (velocity - drift) * turn
 
 
+@entry(level="Intermediate")
 def sphere_on_turntable_circles(until: float = 4 * math.pi) -> Study:
     """A ball thrown on a turntable circles with 2/7 of its rate; on a tilted one the circle drifts sideways.
 

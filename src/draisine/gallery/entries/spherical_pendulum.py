@@ -19,12 +19,13 @@ import sympy as sp
 from sympy.physics.mechanics import dynamicsymbols
 
 import draisine as dr
-from draisine.gallery.outcome import Study
+from draisine.gallery.outcome import Study, entry, live
 
 DEFAULTS = {"m_bob": 1.0, "l_rod": 1.0, "gravity": 9.81}
 UNITS = {"m_bob": "kg", "l_rod": "m", "gravity": "m/s^2"}
 
 
+@live(start={"x": 0.6, "y_rate": 1.0})
 def spherical_pendulum() -> dr.Equations:
     """A bob on a rod that swings in space, in Cartesian coordinates with one constraint."""
     x, y, z = place = dynamicsymbols("x y z")
@@ -42,6 +43,7 @@ def spherical_pendulum() -> dr.Equations:
     )
 
 
+@live(start={"polar": 0.7, "azimuth_rate": 1.5})
 def spherical_pendulum_by_angles() -> dr.Equations:
     """A bob on a rod that swings in space, in polar angle (from below) and azimuth; singular at both poles."""
     polar, azimuth = dynamicsymbols("polar azimuth")
@@ -63,6 +65,7 @@ EXACT = dr.DOP853(rtol=1e-11, atol=1e-13)
 PASSES = (1e-1, 1e-2, 1e-3, 1e-4, 1e-5)  # m, distances at which the bob passes its lowest point
 
 
+@entry(level="First steps")
 def spherical_pendulum_passes(until: float = 60.0) -> Study:
     """A spherical pendulum passes its pole: no event in Cartesian coordinates, ever more work in angles; and it precesses."""
     from draisine import view

@@ -20,7 +20,7 @@ import numpy as np
 
 import draisine as dr
 from draisine.gallery.entries.bicycle import bicycle
-from draisine.gallery.outcome import Study
+from draisine.gallery.outcome import Study, entry
 from draisine.simulation.sampled_control import Recorded
 
 SPEED = 4.6  # m/s, between weave and capsize speed: it stays upright by itself
@@ -44,6 +44,7 @@ def ride(until: float, seed: int) -> tuple[dr.Trajectory, dict[str, np.ndarray]]
     return truth, {"time": truth.time, **{n: truth[n] + s * random.normal(size=count) for n, s in SENSORS.items()}}
 
 
+@entry(level="Advanced")
 def state_estimation(until: float = 4.0, seed: int = 1) -> Study:
     """A filter and a smoother tell the lean and steer of a bicycle from its gyroscope and the speed of its rear wheel."""
     truth, data = ride(until, seed)

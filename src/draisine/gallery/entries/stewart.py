@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 
 import draisine as dr
-from draisine.gallery.outcome import Study
+from draisine.gallery.outcome import Study, entry
 from draisine.model.model import Model
 
 FEET = tuple(f"{pair}{side}" for pair in "abc" for side in "lr")  # three pairs of legs, left and right
@@ -56,6 +56,7 @@ def stewart_platform(post: bool = True) -> Model:
     return m
 
 
+@entry(level="Intermediate", film="heave")
 def stewart_platform_heaves(until: float = 3.0) -> Study:
     """A platform on six legs and a post heaves; the forces that are not unique are the smallest."""
     from draisine import view

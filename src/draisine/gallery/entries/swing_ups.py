@@ -22,7 +22,7 @@ import numpy as np
 
 import draisine as dr
 from draisine.gallery.entries.cart_pole import cart_pole
-from draisine.gallery.outcome import Study
+from draisine.gallery.outcome import Study, entry, live
 from draisine.model.model import Model
 
 KELLY = {"l_pole": 0.5}  # m; masses and gravity are the model's own
@@ -30,6 +30,7 @@ SWING = 4.0  # s
 LENGTH = 1.0  # m, of a rod
 
 
+@live(start={"shoulder": 0.8, "elbow": 0.5})
 def acrobot() -> Model:
     """Two slender rods of 1 kg and 1 m, hinged; inputs are the torques at elbow and shoulder (an acrobot's own is zero)."""
     m = Model("acrobot", "two rods hinged about y, hanging at zero")
@@ -67,6 +68,7 @@ def acrobot_up() -> dr.Solution:
     return alone.solve(dr.Collocation("gauss", 6, 100), guess=found)
 
 
+@entry(level="Intermediate")
 def swing_ups() -> Study:
     """A cart-pole and an acrobot swing up to rest with the least effort."""
     cart, robot = cart_pole_up(), acrobot_up()

@@ -40,7 +40,7 @@ from numpy.typing import NDArray
 
 import draisine as dr
 from draisine.dynamics.dae.stabilization.options import Drift, InvariantStabilisation, NoControl, Projection
-from draisine.gallery.outcome import Study
+from draisine.gallery.outcome import Study, entry
 from draisine.simulation.pipeline import compute
 from draisine.simulation.run import integrate
 
@@ -188,6 +188,7 @@ def closing_error(periods: int = 1) -> float:
     return float(np.max(np.abs(run.final_state - start)))
 
 
+@entry(level="Intermediate")
 def three_body_treatments(steps: tuple[float, ...] = STEPS) -> Study:
     """The notes' five treatments of an invariant, with both of their methods, over ten periods: table and figure 4.4."""
     once, ten = closing_error(), closing_error(PERIODS)

@@ -17,10 +17,11 @@ import math
 import numpy as np
 
 import draisine as dr
-from draisine.gallery.outcome import Study
+from draisine.gallery.outcome import Study, entry, live
 from draisine.model.model import Model
 
 
+@live(start={"lean": 0.3, "turn_rate": 1.0, "spin": 6.0})
 def rolling_torus() -> Model:
     """A solid torus that rolls on its tube: parameters mass, ring radius (of the tube's centre line), tube radius, gravity."""
     m = Model("rolling_torus", "solid torus rolling on its tube")
@@ -73,6 +74,7 @@ def critical_speed(ring: float = 0.24, tube: float = 0.06, gravity: float = 9.81
     return outer * math.sqrt(gravity * ring * diametral / (axial * (axial + outer**2)))
 
 
+@entry(level="First steps", film="torus_flower", charts=("lean",))
 def rolling_torus_paths(until: float = 20.0) -> Study:
     """A torus in a steady turn, one that dips and rises like a flower's petals, and one that meanders."""
     from draisine import view

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 import draisine as dr
 from draisine.errors import ArgumentError
-from draisine.gallery.outcome import Study
+from draisine.gallery.outcome import Study, entry
 from draisine.model.model import Model
 
 Array = NDArray[np.float64]
@@ -109,6 +109,7 @@ def radii_of(run: dr.Trajectory, count: int) -> Array:
     return np.asarray(np.linalg.norm(places(run, count)[0] - np.stack([centre_x, centre_y], axis=1)[:, None], axis=2))
 
 
+@entry(level="Advanced", film="circle")
 def trailers_follow(count: int = 20, radius: float = 8.0) -> Study:
     """A train of trailers in a steady circle, left alone in a tangle, and pushed backwards."""
     model = trailers(count)

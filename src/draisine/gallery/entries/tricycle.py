@@ -28,13 +28,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 import draisine as dr
-from draisine.gallery.outcome import Study
+from draisine.gallery.outcome import Study, entry, live
 from draisine.model.model import Model
 
 Reals = NDArray[np.float64]
 WHEELS = ("rear_left", "rear_right", "front")
 
 
+@live(start={"speed": 2.0, "steer": 0.2})
 def tricycle() -> Model:
     """A tricycle in space: rear wheels driven one by one, the front wheel steered by a handlebar.
 
@@ -68,6 +69,7 @@ def tricycle() -> Model:
     return m
 
 
+@live(start={"speed": 2.0})
 def tricycle_held(steer: float = 0.35) -> Model:
     """The tricycle with its handlebar held."""
     m = tricycle()
@@ -146,6 +148,7 @@ class ClosedForm:
         return math.sqrt(standing / (standing - at_one))
 
 
+@entry(level="Intermediate", film="ride")
 def tricycle_corners(until: float = 4.0, torque: float = 12.0) -> Study:
     """A tricycle driven round a circle, faster and faster, until its inner wheel would lift."""
     from draisine import view

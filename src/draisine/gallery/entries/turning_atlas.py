@@ -22,11 +22,12 @@ import numpy as np
 
 import draisine as dr
 from draisine.gallery.entries.bicycle import bicycle
-from draisine.gallery.outcome import Study
+from draisine.gallery.outcome import Study, entry
 
 ASPHALT = 0.8  # coefficient of friction, dry
 
 
+@entry(level="Advanced")
 def turning_atlas(points: int = 61) -> Study:
     """Hands-free circles of the benchmark bicycle, and a map of all turns: torque, friction, loads, stability."""
     from draisine.view.plots.branches import atlas_figure, branch_figure

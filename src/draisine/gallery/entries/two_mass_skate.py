@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 import draisine as dr
 from draisine.expr.expression import Name, Number
-from draisine.gallery.outcome import Study
+from draisine.gallery.outcome import Study, entry, live
 from draisine.model.items import Coordinate, Rotate, Translate
 from draisine.model.model import Model
 
@@ -37,6 +37,7 @@ NEGATIVE = {
 }
 
 
+@live(start={"speed": 3.0, "roll_rate": 0.1})
 def two_mass_skate() -> Model:
     """The two-mass-skate bicycle of Kooijman et al. 2011: two frames, two point masses, two blades, nothing that spins."""
     m = Model("two_mass_skate", "two-mass-skate bicycle of Kooijman et al. 2011")
@@ -68,6 +69,7 @@ def two_mass_skate() -> Model:
     return m
 
 
+@entry(level="Intermediate", film="kicked", charts=("lean", "steer"))
 def two_mass_skate_rights_itself() -> Study:
     """Self-stable without spin angular momentum, with zero and with negative trail (Kooijman et al. 2011)."""
     from draisine import view

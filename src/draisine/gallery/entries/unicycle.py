@@ -18,7 +18,7 @@ import math
 import numpy as np
 
 import draisine as dr
-from draisine.gallery.outcome import Study
+from draisine.gallery.outcome import Study, entry, live
 from draisine.model.model import Model
 
 # Gains by linear-quadratic design at 3 m/s, rounded. The speed enters with a plus: too slow is answered by rolling back.
@@ -27,6 +27,7 @@ TWISTING = "60*lean + 23*lean_rate + 6*twist - 7*twist_rate"
 PUSH = "200*exp(-((t - 1)/0.1)^2)"  # N, for about 0.2 s
 
 
+@live(start={"speed": 1.5})
 def unicycle() -> Model:
     """A wheel, a frame with the rider's legs on its hub, and the rider's torso, which can twist.
 
@@ -76,6 +77,7 @@ def unicycle() -> Model:
     return m
 
 
+@entry(level="Intermediate", film="unicycle_pushed")
 def unicycle_ride(until: float = 10.0) -> Study:
     """A unicycle rides off under a pedalling law, takes a push with a twisting law, and falls without it."""
     from draisine import view

@@ -21,7 +21,7 @@ import numpy as np
 
 import draisine as dr
 from draisine.gallery.entries.unicycle import unicycle
-from draisine.gallery.outcome import Study
+from draisine.gallery.outcome import Study, entry
 
 SPEED, TURN = 3.0, math.pi / 4  # m/s, rad
 PEDALS, TWIST = 40.0, 30.0  # N·m
@@ -47,6 +47,7 @@ def mirrored(found: dr.Solution, name: str, sign: int) -> float:
     return float(np.abs(value - sign * value[::-1]).max() / np.ptp(value))
 
 
+@entry(level="Advanced", film="unicycle_countersteers")
 def unicycle_countersteers() -> Study:
     """A unicycle's fastest turn to the left begins with a turn to the right, and is its own mirror image in time."""
     from draisine import view

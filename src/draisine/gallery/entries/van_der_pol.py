@@ -17,7 +17,7 @@ import sympy as sp
 from sympy.physics.mechanics import dynamicsymbols
 
 import draisine as dr
-from draisine.gallery.outcome import Study
+from draisine.gallery.outcome import Study, entry
 
 STIFFNESS = (10.0, 100.0, 1e3, 1e6)
 SLOWEST = 3 - 2 * math.log(2)  # period in scaled time as μ → ∞
@@ -56,6 +56,7 @@ def asymptotic_period(mu: float) -> float:
     return SLOWEST * mu + 3 * AIRY * mu ** (-1 / 3)
 
 
+@entry(level="First steps")
 def van_der_pol_relaxes(stiffness: tuple[float, ...] = STIFFNESS) -> Study:
     """Relaxation oscillations against their period in the limit, and the slow part against the algebraic limit."""
     from draisine import view

@@ -25,13 +25,14 @@ from numpy.typing import NDArray
 
 import draisine as dr
 from draisine.expr.expression import Name, Number
-from draisine.gallery.outcome import Study
+from draisine.gallery.outcome import Study, entry, live
 from draisine.model.items import Coordinate, Rotate, Translate
 from draisine.model.model import Model
 
 Reals = NDArray[np.float64]
 
 
+@live(start={"turn_rate": 4.0})
 def wheel_on_waves() -> Model:
     """A wheel that rolls along a road of sine waves and stays upright."""
     m = Model("wheel_on_waves", "a wheel in a vertical plane over the road z = a sin(2 pi x / L)")
@@ -83,6 +84,7 @@ class ByHand:
         return self.mass * (self.gravity * self._slope(x)[0] + speed**2 * self.curvature(x))
 
 
+@entry(level="First steps", film="run")
 def wheel_over_waves(until: float = 6.0) -> Study:
     """A wheel over a road of waves: its hub on the parallel curve, its speed and its normal force against closed forms."""
     from draisine import view

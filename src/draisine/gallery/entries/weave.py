@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 import draisine as dr
-from draisine.gallery.outcome import Study
+from draisine.gallery.outcome import Study, entry
 
 WEAVE_SPEED = 4.292382536341114  # Meijaard et al. 2007
 STATES = ("lean", "steer")
@@ -42,6 +42,7 @@ def weave_cycles(leans: Sequence[float]) -> list[dr.Cycle]:
     return found
 
 
+@entry(level="Advanced")
 def bicycle_weaves(leans: Sequence[float] = (0.02, 0.05, 0.08, 0.1, 0.12, 0.15, 0.18, 0.2, 0.22, 0.24)) -> Study:
     """Weave limit cycles of the benchmark bicycle against their mean speed, and a knocked bicycle that ends up in one."""
     from draisine import view

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 import draisine as dr
 from draisine.expr.expression import Name, Number
-from draisine.gallery.outcome import Study
+from draisine.gallery.outcome import Study, entry, live
 from draisine.model.contact_laws import ShenHedrickElkins
 from draisine.model.items import Coordinate, Rotate, Translate
 from draisine.model.model import Model
@@ -49,6 +49,7 @@ STEEL = ShenHedrickElkins(
 )
 
 
+@live(start={"turn_rate": 20.0, "lateral": 0.003})
 def wheelset() -> Model:
     """A wheelset with conical wheels on rails of circular profile, seen from a frame that runs along the track."""
     m = Model("wheelset", "conical wheels on rails of circular profile; the rails run past")
@@ -152,6 +153,7 @@ def critical_speed(model: Model, conicity: float, suspension: float = SPRINGS, m
     return bracketed_root(lambda speed: growth(model, speed, conicity, suspension).real, 5.0, most, rtol=1e-9)
 
 
+@entry(level="Advanced", film="hunting")
 def wheelset_hunts(conicities: Sequence[float] = (0.03, 0.04, 0.05, 0.06, 0.07, 0.08, 0.09, 0.1)) -> Study:
     """The three runs of the chapter, bounded hunting, stable and unstable, and the critical speed against the conicity."""
     model = wheelset()

@@ -16,7 +16,7 @@ import numpy as np
 
 import draisine as dr
 from draisine.gallery.entries.wheelset import centred, wheelset
-from draisine.gallery.outcome import Study
+from draisine.gallery.outcome import Study, entry
 
 SPEED, NOISE = 40.0, 1e-4
 TRUTH = {"conicity": 0.05, "suspension": 1.823e6}
@@ -47,6 +47,7 @@ def identify(data: Any) -> dr.Fit:
     )
 
 
+@entry(level="Advanced")
 def wheelset_identified(until: float = 1.0) -> Study:
     """Conicity and suspension stiffness of a wheelset from its lateral displacement."""
     run, data = displaced(until)

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 import draisine as dr
 from draisine.gallery.entries.bicycle import bicycle
-from draisine.gallery.outcome import Study
+from draisine.gallery.outcome import Study, entry
 
 SPEED, KICK = 5.0, 0.3  # m/s, rad/s
 STATES = ("lean", "steer", "roll_rate", "steer_rate")
@@ -51,6 +51,7 @@ def shrinking(until: float = 0.1, size: float = 1e-4) -> tuple[float, float]:
     return float(np.linalg.det(edges)), math.exp(until * float(np.trace(matrix)))
 
 
+@entry(level="Intermediate")
 def why_bicycles_settle(until: float = 25.0) -> Study:
     """An energy-conserving bicycle is asymptotically stable: its flow shrinks volumes, and the weave's energy becomes speed."""
     bike = bicycle()

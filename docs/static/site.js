@@ -1,45 +1,14 @@
-// Theme, contents on small screens, copy buttons, films on demand, search. A classic script: pages open from the disk as well.
+// Films on demand, figures in full size, and the search. A classic script: pages open from the disk as well.
+//
+// The search is ours: from the disk a browser lets no page read another, so that Sphinx's own has no excerpts there; and it finds
+// pages, where this one finds sections and names, by parts of words. The index is one script (`extensions/search_index.py`).
 (function () {
   "use strict";
-  const up = document.currentScript.dataset.up;
-  const root = document.documentElement;
+  const up = document.documentElement.dataset.content_root;
   const one = (selector) => document.querySelector(selector);
   const all = (selector) => Array.from(document.querySelectorAll(selector));
 
-  one("button.theme").addEventListener("click", () => {
-    root.dataset.theme = root.dataset.theme === "dark" ? "light" : "dark";
-    try { localStorage.setItem("draisine-theme", root.dataset.theme); } catch (closed) { /* a private window keeps nothing */ }
-  });
-
-  const menu = one("button.menu");
-  menu.addEventListener("click", () => {
-    const open = document.body.classList.toggle("open");
-    menu.setAttribute("aria-expanded", String(open));
-  });
-  const current = one("nav.contents a[aria-current]");
-  if (current) current.scrollIntoView({ block: "nearest" });
-
-  for (const block of all("div.code > .highlight")) {
-    const button = document.createElement("button");
-    button.type = "button";
-    button.className = "copy";
-    button.textContent = "copy";
-    button.addEventListener("click", async () => {
-      const text = block.querySelector("pre").textContent;
-      try {
-        await navigator.clipboard.writeText(text);
-        button.textContent = "copied";
-      } catch (refused) {
-        const range = document.createRange();
-        range.selectNodeContents(block.querySelector("pre"));
-        getSelection().removeAllRanges();
-        getSelection().addRange(range);
-        button.textContent = "selected";
-      }
-      setTimeout(() => { button.textContent = "copy"; }, 1500);
-    });
-    block.append(button);
-  }
+  for (const image of all(".figures img")) image.addEventListener("click", () => { location.href = image.src; });
 
   for (const poster of all("a.film")) {
     poster.addEventListener("click", (event) => {
@@ -54,29 +23,23 @@
     });
   }
 
-  const here = all("aside.here a");
-  if (here.length && "IntersectionObserver" in window) {
-    const headings = here.map((a) => document.getElementById(decodeURIComponent(a.hash.slice(1)))).filter(Boolean);
-    const mark = () => {
-      let last = headings[0];
-      for (const heading of headings) if (heading.getBoundingClientRect().top < 140) last = heading;
-      for (const a of here) a.classList.toggle("now", decodeURIComponent(a.hash.slice(1)) === last.id);
-    };
-    document.addEventListener("scroll", () => requestAnimationFrame(mark), { passive: true });
-    mark();
-  }
-
   // ---------------------------------------------------------------- search
 
-  const input = one(".search input");
-  const found = one("#found");
+  const dialog = one("#pst-search-dialog");
+  if (!dialog) return;
+  const input = dialog.querySelector("input[type=search]");
+  const found = document.createElement("div");
+  found.id = "found";
+  found.hidden = true;
+  found.setAttribute("role", "listbox");
+  dialog.append(found);
   let index = null;
   let chosen = -1;
 
   function load() {
     if (index !== null || one("script[data-index]")) return;
     const script = document.createElement("script");
-    script.src = up + "static/search.js";
+    script.src = up + "_static/search_index.js";
     script.dataset.index = "";
     script.addEventListener("load", () => {
       index = window.draisineIndex.map(([page, title, url, text]) => ({ page, title, url, text, low: text.toLowerCase() }));
@@ -156,18 +119,17 @@
   input.addEventListener("keydown", (event) => {
     if (event.key === "ArrowDown") { event.preventDefault(); choose(1); }
     else if (event.key === "ArrowUp") { event.preventDefault(); choose(-1); }
-    else if (event.key === "Escape") { input.value = ""; show(); input.blur(); }
   });
-  one(".search").addEventListener("submit", (event) => {
+  dialog.querySelector("form").addEventListener("submit", (event) => {
     event.preventDefault();
     const options = found.querySelectorAll("a");
     if (options.length) location.href = options[Math.max(0, chosen)].href;
   });
   document.addEventListener("keydown", (event) => {
     const typing = /^(INPUT|TEXTAREA|SELECT)$/.test(document.activeElement.tagName);
-    if (event.key === "/" && !typing && !event.ctrlKey && !event.metaKey) { event.preventDefault(); input.focus(); }
-  });
-  document.addEventListener("click", (event) => {
-    if (!event.target.closest(".search")) found.hidden = true;
+    if (event.key === "/" && !typing && !event.ctrlKey && !event.metaKey) {
+      event.preventDefault();
+      one(".search-button__button").click();
+    }
   });
 })();

@@ -7,6 +7,11 @@ from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote
 
+from sphinx.application import Sphinx
+from sphinx.errors import ExtensionError
+
+_NEIGHBORS = ("index", "search", "next", "prev", "author", "canonical")  # links that a browser does not load by itself
+
 
 class _Page(HTMLParser):
     """Anchors, links and whatever a browser would load by itself."""
@@ -27,16 +32,16 @@ class _Page(HTMLParser):
         if tag == "a" and (href := given.get("href")) is not None:
             self.links.append(href)
         elif tag == "link" and (href := given.get("href")) is not None:
-            self.loaded.append(href)
+            (self.links if given.get("rel") in _NEIGHBORS else self.loaded).append(href)
         if (source := given.get("src")) is not None:
             self.loaded.append(source)
 
 
-def broken(folder: Path, *, inside: str = "films") -> list[str]:
-    """Complaints about a site; `inside` names a folder of pages made elsewhere, which are complete in themselves."""
+def broken(folder: Path, *, apart: tuple[str, ...] = ("films", "_static")) -> list[str]:
+    """Complaints about a site; `apart` names folders whose pages are not ours: films, complete in themselves, and templates."""
     read: dict[Path, _Page] = {}
     for file in sorted(folder.rglob("*.html")):
-        if inside not in file.relative_to(folder).parts:
+        if file.relative_to(folder).parts[0] not in apart:
             read[file] = _Page()
             read[file].feed(file.read_text(encoding="utf-8"))
     complaints = []
@@ -46,7 +51,7 @@ def broken(folder: Path, *, inside: str = "films") -> list[str]:
         for source in page.loaded:
             if "://" in source or source.startswith("//"):
                 complaints.append(f"{name} loads {source} from the network")
-            elif not source.startswith("data:") and not (file.parent / unquote(source)).is_file():
+            elif not source.startswith("data:") and not (file.parent / unquote(source.partition("?")[0])).is_file():
                 complaints.append(f"{name} shows {source}, which does not exist")
         for link in page.links:
             complaints += [f"{name} {said}" for said in _complaint(file, link, read)]
@@ -63,3 +68,14 @@ def _complaint(file: Path, link: str, read: dict[Path, _Page]) -> list[str]:
     if anchor and target in read and anchor not in read[target].anchors:
         return [f"points to {link}, but there is no such anchor"]
     return []
+
+
+def check(app: Sphinx, failed: Exception | None) -> None:
+    """A finished site must be complete in itself; Sphinx does not look into raw HTML, nor at what themes and scripts load."""
+    if failed is None and app.builder.format == "html" and (complaints := broken(Path(app.outdir))):
+        raise ExtensionError("\n".join(["the site is not complete:", *complaints]))
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    app.connect("build-finished", check, priority=900)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

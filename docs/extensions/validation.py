@@ -1,6 +1,7 @@
 """The tables of `docs/validation.md`: every published figure beside ours, computed when the page is made.
 
-The page is written by hand but for the regions between `<!-- name -->` and `<!-- /name -->`, which `refreshed` fills.
+The page is written by hand but for the regions between `<!-- name -->` and `<!-- /name -->`, which `refreshed` fills;
+`cd docs && python -m extensions.validation` writes it anew.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import Any
 import numpy as np
 
 import draisine as dr
-from docsite.contents import DOCS, ROOT
+from extensions import DOCS, ROOT
 
 PAGE = DOCS / "validation.md"
 
@@ -261,3 +262,7 @@ def refreshed(text: str) -> str:
         made = table(figures())
         text = region.sub(lambda found, made=made: f"{found[1]}\n{made}\n{found[2]}", text)
     return text
+
+
+if __name__ == "__main__":
+    PAGE.write_text(refreshed(PAGE.read_text(encoding="utf-8")), encoding="utf-8")

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import draisine as dr
-from docsite.contents import DOCS, ROOT
+from extensions import DOCS, ROOT
 
 PAGE = DOCS / "scoreboard.md"
 RESULTS = ROOT / "benchmarks" / "results"

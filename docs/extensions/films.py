@@ -1,0 +1,89 @@
+"""Films of the gallery's studies for the site: the page that plays, a poster, and a thumbnail that moves.
+
+Drawing the thumbnails takes longer than the studies, so they are kept in `build/thumbnails` for runs that are the same.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from draisine import gallery
+from extensions import DOCS, ROOT
+
+CACHE = ROOT / "build" / "thumbnails"
+QUICK = ("bicycle_free_run",)  # all that a reduced build films
+FRAMES, RATE, DPI = 20, 7, 50  # of thumbnails: pictures, pictures per second, pixels per inch
+
+
+@dataclass(frozen=True)
+class Made:
+    """What running a study gave: findings, names of its figures (in `docs/gallery/figures`), and whether there is a film."""
+
+    findings: tuple[str, ...]
+    figures: tuple[str, ...] = ()
+    film: bool = False
+
+
+def filmed(quick: bool) -> list[str]:
+    """The studies that are run for a build."""
+    return [name for name in gallery.studies() if gallery.entry(name).film is not None and (not quick or name in QUICK)]
+
+
+def make(study: str, site: str) -> Made:
+    """Run a study: its figures, `films/STUDY.html` in the site, and beside it poster and thumbnail. For another process."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    from draisine.view.plots.figures import save_figure
+
+    folder, figures = Path(site) / "films", DOCS / "gallery" / "figures"
+    for place in (folder, figures):
+        place.mkdir(parents=True, exist_ok=True)
+    declared, outcome = gallery.entry(study), gallery.study(study)()
+    for name, drawing in outcome.figures.items():
+        drawing.set_dpi(110)
+        save_figure(drawing, figures / f"{study}-{name}.png")
+    assert declared.film is not None
+    run = outcome.runs[declared.film]
+    model = gallery.model(run.model) if run.source is None else None
+    film = run.animate(charts=list(declared.charts), show=False, model=model, title=outcome.title)
+    film.save(folder / f"{study}.html")
+    film.picture(0.4 * float(run.time[-1])).savefig(folder / f"{study}.webp", dpi=110)
+    _thumbnails(run, run.animate(show=False, model=model), folder / study)
+    pyplot.close("all")
+    return Made(outcome.findings, tuple(f"{study}-{name}.png" for name in outcome.figures), film=True)
+
+
+def _thumbnails(run: Any, film: Any, target: Path) -> None:
+    """`…-moving.webp`, some seconds of the film that repeat, and `…-still.webp`, for readers who prefer that nothing moves."""
+    state = hashlib.sha256(repr((run.model, FRAMES, RATE, DPI)).encode())
+    for table in (run.time, run.coordinates):
+        state.update(table.round(6).tobytes())
+    kept = CACHE / state.hexdigest()[:20]
+    if not (kept / "moving.webp").exists():
+        kept.mkdir(parents=True, exist_ok=True)
+        first, end = float(run.time[0]), min(float(run.time[-1]), 2.0 * FRAMES / RATE)
+        frames = [_frame(film, first + k / FRAMES * (end - first)) for k in range(FRAMES)]
+        frames[2 * FRAMES // 5].save(kept / "still.webp", quality=80)
+        moving = {"save_all": True, "append_images": frames[1:], "duration": 1000 // RATE, "loop": 0}
+        frames[0].save(kept / "draft.webp", quality=60, method=4, **moving)
+        (kept / "draft.webp").replace(kept / "moving.webp")  # complete or not at all
+    for name in ("still", "moving"):
+        shutil.copyfile(kept / f"{name}.webp", target.with_name(f"{target.name}-{name}.webp"))
+
+
+def _frame(film: Any, time: float) -> Any:
+    from matplotlib import pyplot
+    from PIL import Image
+
+    drawn = io.BytesIO()
+    film.picture(time).savefig(drawn, format="png", dpi=DPI)
+    pyplot.close("all")
+    return Image.open(drawn).convert("RGB")
