@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -31,26 +31,34 @@ USES = 6  # studies named at a function
 
 def namespaces() -> dict[str, tuple[str, ...]]:
     """Public modules by name, with the names that each holds."""
-    found = {name: getattr(draisine, name) for name in draisine.__all__}
-    return {name: _names(thing) for name, thing in found.items() if isinstance(thing, ModuleType)}
+    found = {name: getattr(draisine, name) for name in _listed(draisine)}
+    return {name: _listed(thing) for name, thing in found.items() if isinstance(thing, ModuleType)}
 
 
-def _names(module: ModuleType) -> tuple[str, ...]:
+def _listed(module: ModuleType) -> tuple[str, ...]:
     """What a namespace lists, or the functions and classes that it defines itself."""
-    if hasattr(module, "__all__"):
-        return tuple(module.__all__)
-    own = [name for name, thing in vars(module).items() if getattr(thing, "__module__", None) == module.__name__]
-    return tuple(sorted(name for name in own if not name.startswith("_") and callable(vars(module)[name])))
+    own = [
+        name for name, thing in vars(module).items() if getattr(thing, "__module__", None) == module.__name__ and callable(thing)
+    ]
+    return tuple(sorted(name for name in getattr(module, "__all__", own) if not name.startswith("_")))
 
 
 def groups() -> dict[str, tuple[str, ...]]:
-    """Folder of the package → public names of the top that are defined in it."""
+    """Folder of the package, as a module's name → public names of the top that are defined in it."""
     found: dict[str, list[str]] = {}
-    for name in draisine.__all__:
+    for name in _listed(draisine):
         thing = getattr(draisine, name)
         if not isinstance(thing, ModuleType):
-            found.setdefault(thing.__module__.split(".")[1], []).append(name)
+            folder = ".".join(str(getattr(thing, "__module__", "draisine")).split(".")[:2])
+            found.setdefault(folder, []).append(name)
     return {folder: tuple(sorted(names, key=str.lower)) for folder, names in sorted(found.items())}
+
+
+@cache
+def public() -> dict[str, str]:
+    """Public names, those of namespaces too, with their full names; the top goes first where both have one."""
+    inner = {name: f"draisine.{owner}.{name}" for owner, names in namespaces().items() for name in names}
+    return {**inner, **{name: f"draisine.{name}" for name in _listed(draisine)}}
 
 
 # ---------------------------------------------------------------- pages
@@ -64,25 +72,27 @@ def write(app: Sphinx) -> None:
     index = ["Reference", "=========", "", "Every public name of ``import draisine as dr``, from its docstring.", ""]
     files: list[str] = []
     for folder, names in groups().items():
-        _add(folder, "draisine", f"draisine.{folder}", names, files, index)
-    for namespace, names in namespaces().items():
-        _add(f"dr.{namespace}", f"draisine.{namespace}", f"draisine.{namespace}", names, files, index)
+        title = folder.rpartition(".")[2].replace("_", " ").capitalize()
+        index += _page(title, folder.rpartition(".")[2], "draisine", folder, names, files)
+    for name, names in namespaces().items():
+        index += _page(f"dr.{name}", f"draisine.{name}", f"draisine.{name}", f"draisine.{name}", names, files)
     index += [".. toctree::", "   :hidden:", "", *(f"   {file}" for file in files), ""]
     (FOLDER / "index.rst").write_text("\n".join(index), encoding="utf-8")
 
 
-def _add(title: str, owner: str, module: str, names: tuple[str, ...], files: list[str], index: list[str]) -> None:
-    heading = title if title.startswith("dr.") else title.replace("_", " ").capitalize()
-    files.append(title.removeprefix("dr."))
+def _page(title: str, file: str, owner: str, module: str, names: tuple[str, ...], files: list[str]) -> list[str]:
+    """Write the page of some names of `owner`, described by the head of `module`; its part of the index."""
+    files.append(file)
     about = as_rst((import_module(module).__doc__ or "").split("\n\n")[0])
-    table = [".. autosummary::", "   :nosignatures:", "", *(f"   ~{owner}.{name}" for name in names), ""]
-    page = [heading, "=" * len(heading), "", *about, "", *table]
+    table = [".. autosummary::", "   :nosignatures:", "", *(f"   ~{owner}.{name}" for name in names), ""] if names else []
+    page = [title, "=" * len(title), "", *about, "", *table]
     for name in names:
         thing = getattr(import_module(owner), name)
         kind = "autoexception" if _is(thing, BaseException) else "autoclass" if isinstance(thing, type) else "autofunction"
-        page += [f".. {kind}:: {owner}.{name}", ""]
-    (FOLDER / f"{files[-1]}.rst").write_text("\n".join(page), encoding="utf-8")
-    index += [f":doc:`{heading} <{files[-1]}>`", "-" * (len(heading) + len(files[-1]) + 11), "", *about, "", *table]
+        page += [f".. {kind if callable(thing) else 'autodata'}:: {owner}.{name}", ""]
+    (FOLDER / f"{file}.rst").write_text("\n".join(page), encoding="utf-8")
+    link = f":doc:`{title} <{file}>`"
+    return [link, "-" * len(link), "", *about, "", *table]
 
 
 def _is(thing: Any, base: type) -> bool:
@@ -92,33 +102,24 @@ def _is(thing: Any, base: type) -> bool:
 # ---------------------------------------------------------------- docstrings
 
 _CODE = re.compile(r"(``.+?``|`[^`]+`)", flags=re.DOTALL)
-_EMPHASIS = re.compile(r"(?<![\w*])(\*{1,2})(?=\S)([^*]+?)(?<=\S)\1(?![\w*])")
+_MARKS = re.compile(r"(?<![\w*])(\*{1,2})(?=\S)[^*]+?(?<=\S)\1(?![\w*])|[\\*|]|(?<=\w)_\b")  # emphasis, or a mark to escape
 
 
 def as_rst(text: str) -> list[str]:
     """Lines of reStructuredText from a docstring.
 
-    >>> as_rst("Least |x|, as in `simulate`:\\n- `x_`: one\\n\\n    x = 1\\n")[:3]
+    >>> as_rst("Least |x|, as in `simulate()`:\\n- `x_`: one\\n\\n    x = 1\\n")[:3]
     ['Least \\\\|x\\\\|, as in :py:obj:`simulate() <draisine.simulate>`:', '', '- ``x_``: one']
     """
-    return list(_lines(_paragraphs(text)))
+    return [line for paragraph in re.split(r"\n\s*\n", text.strip("\n")) for line in (*_paragraph(paragraph.split("\n")), "")]
 
 
-def _paragraphs(text: str) -> Iterator[list[str]]:
-    """Lines up to the next blank one; an indented block with blank lines inside stays together with what precedes it."""
-    for part in re.split(r"\n\s*\n", text.strip("\n")):
-        yield part.split("\n")
-
-
-def _lines(paragraphs: Iterator[list[str]]) -> Iterator[str]:
-    for lines in paragraphs:
-        if lines[0].lstrip().startswith(">>> "):
-            yield from (line for line in lines)
-        elif all(line.startswith("    ") for line in lines):
-            yield from (".. code-block:: python", "   :force:", "", *lines)
-        else:
-            yield from _prose(lines)
-        yield ""
+def _paragraph(lines: list[str]) -> Iterable[str]:
+    if lines[0].lstrip().startswith(">>> "):
+        return lines
+    if all(line.startswith("    ") for line in lines):
+        return (".. code-block:: python", "   :force:", "", *lines)
+    return _prose(lines)
 
 
 def _prose(lines: list[str]) -> Iterator[str]:
@@ -154,9 +155,7 @@ def _inline(text: str) -> str:
 
 def _plain(text: str) -> str:
     """Emphasis stays; other asterisks, bars and trailing underscores are text."""
-    parts = _EMPHASIS.split(text)
-    parts[::3] = [re.sub(r"([\\*|]|(?<=\w)_\b)", r"\\\1", part) for part in parts[::3]]
-    return "".join(part if k % 3 == 0 else part if k % 3 == 1 else f"{part}{parts[k - 1]}" for k, part in enumerate(parts))
+    return _MARKS.sub(lambda found: found[0] if found[1] else f"\\{found[0]}", text)
 
 
 def address(code: str) -> str | None:
@@ -198,12 +197,13 @@ def uses() -> dict[str, list[str]]:
 
 def by_last_name(app: Sphinx, env: BuildEnvironment, node: pending_xref, content: nodes.Element) -> nodes.Element | None:
     """A type of a signature by the name under which it is public, wherever it is defined; or by that in another project."""
-    if node.get("refdomain") != "py" or (target := node.get("reftarget", "")) is None:
+    if node.get("refdomain") != "py":
         return None
+    target = str(node["reftarget"])
     last = target.rpartition(".")[2]
-    if last in draisine.__all__ and target != f"draisine.{last}":
+    if (known_as := public().get(last, target)) != target:
         domain = env.domains.python_domain
-        return domain.resolve_xref(env, node["refdoc"], app.builder, "obj", f"draisine.{last}", node, content)
+        return domain.resolve_xref(env, node["refdoc"], app.builder, "obj", known_as, node, content)
     known = getattr(env, "intersphinx_inventory", {})
     for kind in ("py:class", "py:data", "py:function"):
         for name, item in known.get(kind, {}).items():
