@@ -152,7 +152,8 @@ class Solving:
         right = (by_x @ start).reshape(count, s * n, -1)
         right[:, :, right.shape[2] - len(self.directions) :] += by
         slope = np.linalg.solve(system, -right).reshape(count, s, n, -1)
-        weights = [self.elements.weights(places) * h for places, h in zip(within, lengths, strict=True)]
+        parts = np.split(self.elements.weights(np.concatenate(within)), np.cumsum([len(places) for places in within])[:-1])
+        weights = [part * h for part, h in zip(parts, lengths, strict=True)]
         states = [x[e] + w @ k[e] for e, w in enumerate(weights)]
         carried = [begun[e] + np.tensordot(w, slope[e], 1) for e, w in enumerate(weights)]
         return states, carried

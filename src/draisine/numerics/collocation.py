@@ -6,6 +6,7 @@ E. Hairer and G. Wanner, Solving Ordinary Differential Equations II, 2nd ed., Sp
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,11 +14,18 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 
 
-def gauss_nodes(stages: int) -> Array:
-    """Zeros of the Legendre polynomial, moved to [0, 1]."""
+@cache
+def _gauss(stages: int) -> tuple[Array, Array]:
+    """Nodes and weights of Gauss's quadrature on [0, 1]."""
     from numpy.polynomial import legendre  # imported when a scheme is worked out: most runs need none
 
-    return 0.5 + 0.5 * np.asarray(legendre.leggauss(stages)[0])
+    nodes, weights = legendre.leggauss(stages)
+    return 0.5 + 0.5 * nodes, 0.5 * weights
+
+
+def gauss_nodes(stages: int) -> Array:
+    """Zeros of the Legendre polynomial, moved to [0, 1]."""
+    return _gauss(stages)[0].copy()
 
 
 def radau_nodes(stages: int) -> Array:
@@ -80,10 +88,9 @@ def lagrange_derivatives(nodes: Array, at: Array) -> Array:
 
 def lagrange_integrals(nodes: Array, at: Array) -> Array:
     """Their integrals from 0 to points: (points, nodes)."""
-    x, w = np.polynomial.legendre.leggauss(len(nodes) // 2 + 1)
-    inside = at[:, None] * (x + 1.0) / 2.0
-    values = lagrange(nodes, inside.ravel()).reshape(len(at), len(x), len(nodes))
-    return np.asarray(at[:, None] * np.einsum("q,pqn->pn", w / 2.0, values))
+    inner, weights = _gauss(len(nodes) // 2 + 1)
+    values = lagrange(nodes, np.outer(at, inner).ravel()).reshape(len(at), len(inner), len(nodes))
+    return np.asarray(at[:, None] * np.einsum("q,pqn->pn", weights, values))
 
 
 def quadrature(nodes: Array) -> Array:

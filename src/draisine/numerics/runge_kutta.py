@@ -7,7 +7,7 @@ work on memory that is allocated once, in restricted Python.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 
 
-@dataclass(frozen=True, eq=False)
-class ExplicitTableau:
+class ExplicitTableau(NamedTuple):  # a data class takes longer to define, and every run loads this
     """Butcher's table: X_i = x + h Σ_j a_ij k_j, k_i = f(t + c_i h, X_i), x⁺ = x + h Σ b_i k_i.
 
     `error` has rows of weights on k that estimate the error of a step.

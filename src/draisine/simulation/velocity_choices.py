@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,8 +20,10 @@ from draisine.errors import ArgumentError
 from draisine.program.dae_residual import Implicit
 from draisine.program.equations import Equations
 from draisine.simulation.implicit_form import CompiledForm, compile_form
-from draisine.simulation.initial_rates import DerivativeArray
 from draisine.simulation.stepper.memory import Kernels
+
+if TYPE_CHECKING:
+    from draisine.simulation.initial_rates import DerivativeArray
 
 Reals = NDArray[np.float64]
 
@@ -42,7 +45,9 @@ class CompiledEquations:
 
     @cached_property
     def derivatives(self) -> DerivativeArray:
-        """For starts of equations of higher index."""
+        """For starts of equations of higher index, which few runs have: what solves them is loaded here."""
+        from draisine.simulation.initial_rates import DerivativeArray
+
         return DerivativeArray(self.form.form)
 
     def kernels(self, control: int = 0, implicit: bool = False) -> Kernels:
