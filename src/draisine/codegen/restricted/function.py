@@ -10,6 +10,10 @@ from draisine.codegen.restricted.types import INT, NOTHING, ArrayType, RecordTyp
 from draisine.codegen.restricted.unit import Instance, Unit
 from draisine.codegen.restricted.writer import Value, integer, items_of
 
+# Lines from which on a function is called where it is used, not repeated there: LLVM's passes take more than twice as long for
+# twice the length, and a call is nothing beside so much work.
+LONG = 200
+
 
 class Function(Expressions):
     """The translation of one function."""
@@ -31,8 +35,10 @@ class Function(Expressions):
             if instance.result != NOTHING:
                 self.refuse(instance.tree, f"it can end without a result, which is a {instance.result}")
             self.leave("ret void")
-        head = f"define internal {instance.llvm_result} {instance.symbol}({', '.join(given)}) nounwind {{"
-        return "\n".join([head, *self.body(), "}"])
+        body = self.body()
+        long = " noinline" if len(body) > LONG else ""
+        head = f"define internal {instance.llvm_result} {instance.symbol}({', '.join(given)}) nounwind{long} {{"
+        return "\n".join([head, *body, "}"])
 
     def _parameter(self, part: str, name: str) -> str:
         return f"ptr noalias {name}" if part == "ptr" and self.unit.options.distinct else f"{part} {name}"
