@@ -1,7 +1,7 @@
 """The stepping loop as machine code: compiled once per machine, then loaded from disk.
 
-It is compiled twice from the same text: for explicit methods, which is quickly done and all that most runs need, and for
-implicit ones.
+It is compiled twice from the same text: for explicit methods alone, which is quickly done and all that most runs need, and with
+the implicit ones.
 """
 
 from __future__ import annotations
@@ -14,12 +14,11 @@ from draisine.simulation.stepper.layout import Stepper, Tableau
 _MODULES = ("stages", "linear", "residuals", "newton", "estimates", "lengths", "crossings", "records", "layout", "loop")
 # The modules that the loop is made of.
 SOURCES = (*(f"draisine.simulation.{name}" for name in _MODULES), "draisine.numerics.sparse_qr")
-# What is known of a method beforehand; what it never reaches is not compiled.
+# What is known of explicit methods; what they never reach is not compiled.
 EXPLICIT = {(Tableau, "implicit"): 0, (Stepper, "settles"): 0}
-IMPLICIT = {(Tableau, "implicit"): 1}
 
 
 @cache
 def stepping_loop(implicit: bool = False) -> Code:
     """The loop: a function of a `Stepper` that returns a reason of `layout`."""
-    return Entry("draisine.simulation.stepper.loop", "advance", SOURCES, IMPLICIT if implicit else EXPLICIT).load()
+    return Entry("draisine.simulation.stepper.loop", "advance", SOURCES, {} if implicit else EXPLICIT).load()
