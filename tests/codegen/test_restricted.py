@@ -46,7 +46,7 @@ def test_numbers(name: str) -> None:
             assert bits(run(*given)) == bits(function(*given)), given
 
 
-@pytest.mark.parametrize("name", ["quotients_of_constants", "loops", "early"])
+@pytest.mark.parametrize("name", ["quotients_of_constants", "loops", "early", "endless"])
 def test_integers(name: str) -> None:
     run, function = compiled(getattr(f, name)), getattr(f, name)
     for n in range(-9, 20):
