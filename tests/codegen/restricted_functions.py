@@ -122,6 +122,18 @@ def loops(n: int) -> int:
             total += 7
 
 
+def endless(n: int) -> int:
+    """Only the inner loop is left by `break`."""
+    while True:
+        for i in range(n):
+            if i * i > 7:
+                break
+            n += i
+        if n > 20:
+            return n
+        n += 3
+
+
 def early(n: int) -> int:
     if n > 10:
         return 1

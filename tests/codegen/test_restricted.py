@@ -12,6 +12,7 @@ import sys
 from pathlib import Path
 
 import casadi as ca
+import llvmlite.binding as llvm
 import numpy as np
 import pytest
 from kernels.compiling import compiled
@@ -21,6 +22,8 @@ from draisine.codegen.restricted.record import Record
 from draisine.codegen.restricted.translate import parameter_types, translate
 from draisine.codegen.restricted.unit import Options
 from draisine.program.program import Program
+from draisine.simulation.stepper import loop
+from draisine.simulation.stepper.stored_loop import EXPLICIT
 from kernels import restricted_functions as f
 
 REALS = [0.0, -0.0, 1.0, -2.5, 3.0, 1e-320, 1e100, math.inf, -math.inf, math.nan]
@@ -43,7 +46,7 @@ def test_numbers(name: str) -> None:
             assert bits(run(*given)) == bits(function(*given)), given
 
 
-@pytest.mark.parametrize("name", ["quotients_of_constants", "loops", "early"])
+@pytest.mark.parametrize("name", ["quotients_of_constants", "loops", "early", "endless"])
 def test_integers(name: str) -> None:
     run, function = compiled(getattr(f, name)), getattr(f, name)
     for n in range(-9, 20):
@@ -306,3 +309,18 @@ def test_only_what_is_called_is_there() -> None:
     made = translate({"entry": (f.tuples, parameter_types(f.tuples))})
     assert made.text.count("define ") == 3  # the entry, `tuples` and `both`
     assert made.modules == {"kernels.restricted_functions"}
+
+
+@pytest.mark.parametrize(
+    "triple", ["x86_64-unknown-linux-gnu", "aarch64-unknown-linux-gnu", "arm64-apple-darwin", "x86_64-pc-windows-msvc"]
+)
+def test_the_text_is_of_no_machine(triple: str) -> None:
+    """The stepping loop of explicit methods compiles for every platform, from one text without vectors or a target."""
+    text = translate({"entry": (loop.advance, parameter_types(loop.advance))}, Options(EXPLICIT)).text
+    assert "target " not in text and " x double>" not in text
+    llvm.initialize_all_targets()
+    llvm.initialize_all_asmprinters()
+    machine = llvm.Target.from_triple(triple).create_target_machine(opt=0)
+    module = llvm.parse_assembly(text)
+    module.verify()
+    assert len(machine.emit_object(module)) > 10_000

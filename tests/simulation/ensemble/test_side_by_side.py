@@ -7,14 +7,20 @@ import ctypes
 import casadi as ca
 import numpy as np
 import pytest
+import sympy as sp
+from draisine.simulation.ensemble.starts import Asked
 
 import draisine as dr
 from draisine.codegen.jit.parameter_hoisting import compile_hoisted, parameter_slot, parts_of
 from draisine.codegen.simd.vector_kernel import LANES, compile_wide
 from draisine.expr.tables import Table
 from draisine.program.program import Program
+from draisine.simulation.ensemble import batch_stepper as stepping
+from draisine.simulation.ensemble.batch import BEGINS, LEFT_OUT, UNFINISHED, advance_lanes
+from draisine.simulation.ensemble.batch_stepper import LEFT, BatchStepper, Moved, wide_dynamics
 from draisine.simulation.ensemble.block import Finished, Shared, Worker
 from draisine.simulation.ensemble.outputs import Reporter
+from draisine.simulation.ensemble.vector_batch import advance_groups
 from draisine.simulation.initial.batch import Asked
 from draisine.simulation.initial.problem import StartProblem
 from draisine.simulation.method_selection import choose
@@ -145,3 +151,27 @@ def test_groups_make_the_same_steps(bicycle: dr.Equations, method: Method) -> No
     assert grouped.status.tolist() == single.status.tolist() and set(single.status) == {"EVENT", "FINISHED"}
     for name in ("values", "ended", "first", "count", "steps", "evaluations"):
         np.testing.assert_array_equal(getattr(grouped, name), getattr(single, name))
+
+
+@pytest.mark.parametrize("side_by_side", [False, True], ids=["one after the other", "side by side"])
+def test_compiled_as_it_reads(side_by_side: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The loop as Python runs it leaves what its machine code leaves, to the bit."""
+    angle, rate = sp.symbols("angle rate")
+    length = sp.Symbol("length")
+    equations = dr.first_order("pendulum", {angle: rate, rate: -9.81 / length * sp.sin(angle)}, parameters={length: 1.0})
+    compiled, method = prepare(equations).compiled(equations.independent), dr.RK4(step=0.05)
+    wide = wide_dynamics(equations, choose(method, equations)) if side_by_side else None
+    x = np.random.default_rng(2).uniform(-1.0, 1.0, (6, 2))
+    left = []
+    for interpreted in (False, True):
+        if interpreted:
+            monkeypatch.setattr(stepping, "lane_code", lambda wide: advance_groups if wide else advance_lanes)
+        moved = Moved.of(x, np.zeros((6, 0)), np.linspace(0.5, 2.0, 6)[:, None], 3, 0)
+        step = BatchStepper(
+            compiled, choose(method, equations), 0.4, np.array([0.1, 0.2, 0.3]), np.zeros(1, dtype=np.int64), wide
+        )
+        step(moved, np.array([BEGINS, LEFT_OUT, BEGINS, BEGINS, BEGINS, BEGINS]))
+        left.append(moved)
+    assert (left[0].reason != UNFINISHED).tolist() == [True, False, True, True, True, True]
+    for name in LEFT:
+        np.testing.assert_array_equal(getattr(left[0], name), getattr(left[1], name))

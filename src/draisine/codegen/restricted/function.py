@@ -4,11 +4,25 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from draisine.codegen.restricted.expressions import Expressions
 from draisine.codegen.restricted.types import INT, NOTHING, ArrayType, RecordType, TupleType, Type
 from draisine.codegen.restricted.unit import Instance, Unit
 from draisine.codegen.restricted.writer import Value, integer, items_of
+
+# Lines from which on a function is called where it is used, not repeated there: LLVM's passes take more than twice as long for
+# twice the length, and a call is nothing beside so much work.
+LONG = 200
+
+
+@dataclass
+class _Loop:
+    """Where `continue` and `break` lead, and whether there is a `break`."""
+
+    again: str
+    done: str
+    left: bool = False
 
 
 class Function(Expressions):
@@ -17,7 +31,7 @@ class Function(Expressions):
     def __init__(self, unit: Unit, instance: Instance) -> None:
         super().__init__(unit, instance.source, instance.tree)
         self._instance = instance
-        self._loops: list[tuple[str, str]] = []  # where `continue` and `break` lead
+        self._loops: list[_Loop] = []  # around the present statement
 
     def text(self) -> str:
         """The definition, known to its own module alone."""
@@ -31,8 +45,10 @@ class Function(Expressions):
             if instance.result != NOTHING:
                 self.refuse(instance.tree, f"it can end without a result, which is a {instance.result}")
             self.leave("ret void")
-        head = f"define internal {instance.llvm_result} {instance.symbol}({', '.join(given)}) nounwind {{"
-        return "\n".join([head, *self.body(), "}"])
+        body = self.body()
+        long = " noinline" if len(body) > LONG else ""
+        head = f"define internal {instance.llvm_result} {instance.symbol}({', '.join(given)}) nounwind{long} {{"
+        return "\n".join([head, *body, "}"])
 
     def _parameter(self, part: str, name: str) -> str:
         return f"ptr noalias {name}" if part == "ptr" and self.unit.options.distinct else f"{part} {name}"
@@ -60,8 +76,11 @@ class Function(Expressions):
                     self._for(statement, counter, bounds, body)
                 case ast.While(test, body, []):
                     self._while(test, body)
-                case ast.Break() | ast.Continue():
-                    self.go(self._loops[-1][isinstance(statement, ast.Break)])
+                case ast.Continue():
+                    self.go(self._loops[-1].again)
+                case ast.Break():
+                    self._loops[-1].left = True
+                    self.go(self._loops[-1].done)
                 case ast.Return(value):
                     self._return(statement, value)
                 case _:
@@ -175,15 +194,16 @@ class Function(Expressions):
         else:
             self.branch(condition.one, f"{mark}_body", f"{mark}_done")
         self.begin(f"{mark}_body")
-        self._loop(f"{mark}_head", f"{mark}_done", body)
-        if not endless or any(isinstance(node, ast.Break) for statement in body for node in ast.walk(statement)):
+        left = self._loop(f"{mark}_head", f"{mark}_done", body)
+        if left or not endless:
             self.begin(f"{mark}_done")
 
-    def _loop(self, again: str, done: str, body: Sequence[ast.stmt]) -> None:
-        self._loops.append((again, done))
+    def _loop(self, again: str, done: str, body: Sequence[ast.stmt]) -> bool:
+        """The body of a loop; whether `break` leaves it."""
+        self._loops.append(_Loop(again, done))
         self._run(body)
-        self._loops.pop()
         self.go(again)
+        return self._loops.pop().left
 
     def _return(self, node: ast.Return, value: ast.expr | None) -> None:
         kind: Type = self._instance.result

@@ -27,9 +27,9 @@ class Source:
 
     def origins(self, name: str) -> set[str]:
         """The modules that decide what a global name stands for: this one, and those it is handed on by."""
-        found, at, seen = {self.module}, self, 0
-        while name in at.imported and at.imported[name] in sys.modules and seen < 10:
-            at, seen = source_of(at.imported[name]), seen + 1
+        found, at = {self.module}, self
+        while at.imported.get(name, at.module) not in found and at.imported[name] in sys.modules:
+            at = source_of(at.imported[name])
             found.add(at.module)
         return found
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NoReturn
 
@@ -101,7 +101,7 @@ class Writer:
         self._entry.append(f"%v{self._count} = alloca {kind}, align 8")
         return f"%v{self._count}"
 
-    def body(self) -> Iterable[str]:
+    def body(self) -> list[str]:
         return ["entry:", *self._entry, *self._lines]
 
     def phi(self, kind: str, *ways: tuple[str, str]) -> str:

@@ -1,7 +1,7 @@
 """The stepping loop as machine code: compiled once per machine, then loaded from disk.
 
-It is compiled twice from the same text: for explicit methods, which is quickly done and all that most runs need, and for
-implicit ones.
+It is compiled twice from the same text: for explicit methods alone, which is quickly done and all that most runs need, and with
+the implicit ones.
 """
 
 from __future__ import annotations
@@ -16,13 +16,17 @@ _MODULES = (
     *("event_location", "recording", "layout", "loop"),
 )
 # The modules that the loop is made of.
+<<<<<<< HEAD
 SOURCES = (*(f"draisine.simulation.stepper.{name}" for name in _MODULES), "draisine.codegen.jit.sparse_qr")
 # What is known of a method beforehand; what it never reaches is not compiled.
+=======
+SOURCES = (*(f"draisine.simulation.{name}" for name in _MODULES), "draisine.numerics.sparse_qr")
+# What is known of explicit methods; what they never reach is not compiled.
+>>>>>>> moved-compiler
 EXPLICIT = {(Tableau, "implicit"): 0, (Stepper, "settles"): 0}
-IMPLICIT = {(Tableau, "implicit"): 1}
 
 
 @cache
 def stepping_loop(implicit: bool = False) -> Code:
     """The loop: a function of a `Stepper` that returns a reason of `layout`."""
-    return Entry("draisine.simulation.stepper.loop", "advance", SOURCES, IMPLICIT if implicit else EXPLICIT).load()
+    return Entry("draisine.simulation.stepper.loop", "advance", SOURCES, {} if implicit else EXPLICIT).load()
