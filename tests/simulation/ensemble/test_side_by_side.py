@@ -8,7 +8,6 @@ import casadi as ca
 import numpy as np
 import pytest
 import sympy as sp
-from draisine.simulation.ensemble.starts import Asked
 
 import draisine as dr
 from draisine.codegen.jit.parameter_hoisting import compile_hoisted, parameter_slot, parts_of

@@ -16,13 +16,8 @@ _MODULES = (
     *("event_location", "recording", "layout", "loop"),
 )
 # The modules that the loop is made of.
-<<<<<<< HEAD
 SOURCES = (*(f"draisine.simulation.stepper.{name}" for name in _MODULES), "draisine.codegen.jit.sparse_qr")
-# What is known of a method beforehand; what it never reaches is not compiled.
-=======
-SOURCES = (*(f"draisine.simulation.{name}" for name in _MODULES), "draisine.numerics.sparse_qr")
 # What is known of explicit methods; what they never reach is not compiled.
->>>>>>> moved-compiler
 EXPLICIT = {(Tableau, "implicit"): 0, (Stepper, "settles"): 0}
 
 
