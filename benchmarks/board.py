@@ -38,8 +38,8 @@ class Part:
         return {**vars(self), "figures": [figure.as_json() for figure in self.figures]}
 
     @staticmethod
-    def of_data(told: Mapping[str, Any]) -> Part:
-        return Part(**{**told, "figures": [of_json(figure) for figure in told["figures"]]})
+    def of_data(reported: Mapping[str, Any]) -> Part:
+        return Part(**{**reported, "figures": [of_json(figure) for figure in reported["figures"]]})
 
 
 @dataclass
@@ -91,8 +91,8 @@ class Board:
         return {"machine": dict(self.machine), "parts": {name: part.as_data() for name, part in self.parts.items()}}
 
     @staticmethod
-    def of_data(told: Mapping[str, Any]) -> Board:
-        return Board(dict(told["machine"]), {name: Part.of_data(part) for name, part in told["parts"].items()})
+    def of_data(reported: Mapping[str, Any]) -> Board:
+        return Board(dict(reported["machine"]), {name: Part.of_data(part) for name, part in reported["parts"].items()})
 
     def write(self, stem: Path) -> None:
         """`stem`.json, .md and .html, each of them whole at any time."""

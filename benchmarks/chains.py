@@ -12,8 +12,8 @@ import numpy as np
 import draisine as dr
 from draisine.gallery.entries.ladder import ladder
 from draisine.gallery.entries.n_pendulum import kept, n_pendulum, n_pendulum_by_angles
+from draisine.simulation.compiled_equations import VelocityChoices, prepare
 from draisine.simulation.run import integrate
-from draisine.simulation.velocity_choices import Choices, prepare
 from figure import AtMost, Figure
 from speed import derivation, evaluation_of, median, medians
 
@@ -60,7 +60,7 @@ def cost_of_a_step() -> Iterator[Figure]:
         yield Figure(f"{lengths[0]}…{lengths[-1]} {what}: the cost grows like their number to the power", power, "", AtMost(1.2))
 
 
-def _step(choices: Choices, start: np.ndarray) -> float:
+def _step(choices: VelocityChoices, start: np.ndarray) -> float:
     run = integrate(choices, start, 0.5, method=METHOD, samples=[0.0, 0.5])
     return float(run.seconds["integrate"] / (run.accepted + run.rejected))
 

@@ -18,7 +18,7 @@ LATE = (
     "draisine.codegen.jit.llvm",
     "draisine.codegen.passes.pipeline",
     "draisine.codegen.jit.trigonometry",
-    "draisine.program.casadi_tape",
+    "draisine.program.casadi_functions",
     "numpy.ma",
     "numpy.random",
 )

@@ -11,8 +11,8 @@ import numpy as np
 
 import draisine as dr
 from draisine.codegen.jit.kernel import compile
+from draisine.simulation.compiled_equations import prepare
 from draisine.simulation.run import integrate
-from draisine.simulation.velocity_choices import prepare
 from equal_accuracy import TOLERANCES, Road, compared
 from figure import AtMost, Figure
 from peers import rigid_engines
@@ -56,14 +56,14 @@ def _fall(links: int, there: set[str]) -> Iterator[Figure]:
         method = dr.DOP853(rtol=tolerance, atol=tolerance)
         return lambda: integrate(choices, begin, FALL, method=method, samples=np.array([0.0, FALL])).states[-1, :links]
 
-    roads = [[Road("draisine DOP853", TOLERANCES, "tolerance {:.0e}", ours)]]
+    derivations = [[Road("draisine DOP853", TOLERANCES, "tolerance {:.0e}", ours)]]
     if "Pinocchio" in there:
         fall = partial(rigid_engines.pinocchio_fall, links, start, FALL)
-        roads.append([Road("Pinocchio, SciPy's DOP853", TOLERANCES, "tolerance {:.0e}", fall)])
+        derivations.append([Road("Pinocchio, SciPy's DOP853", TOLERANCES, "tolerance {:.0e}", fall)])
     if "MuJoCo" in there:
-        roads.append([Road("MuJoCo RK4", STEPS, "{:,} steps", partial(rigid_engines.mujoco_fall, links, start, FALL))])
+        derivations.append([Road("MuJoCo RK4", STEPS, "{:,} steps", partial(rigid_engines.mujoco_fall, links, start, FALL))])
     exact = np.diff(rods_exact(links, FALL), prepend=0.0)
-    yield from compared(f"fall of {links} rods, {FALL:g} s to {TO:.0e} rad", "rad", roads, exact, TO, None)
+    yield from compared(f"fall of {links} rods, {FALL:g} s to {TO:.0e} rad", "rad", derivations, exact, TO, None)
 
 
 def rods_exact(links: int, until: float) -> Vector:
@@ -95,7 +95,7 @@ def link_chain(links: int) -> dr.Model:
     m.gravity(GRAVITY)
     parent: object = "ground"
     for k in range(links):
-        rod = m.body(f"rod_{k}", mass=MASS, centre=(0, 0, -LENGTH / 2), inertia=(MOMENT, MOMENT, 0))
+        rod = m.body(f"rod_{k}", mass=MASS, center_of_mass=(0, 0, -LENGTH / 2), inertia=(MOMENT, MOMENT, 0))
         m.revolute(f"hinge_{k}", parent, rod, axis="y", at=(0, 0, 0 if k == 0 else -LENGTH))
         parent = rod
     return m

@@ -11,10 +11,10 @@ from pathlib import Path
 import numpy as np
 
 import draisine as dr
+from draisine.simulation.compiled_equations import prepare
 from draisine.simulation.initial.consistent_start import consistent_start
 from draisine.simulation.initial.problem import StartProblem
 from draisine.simulation.run import integrate
-from draisine.simulation.velocity_choices import prepare
 from figure import AtLeast, AtMost, Figure
 from peers import pydy_bicycle
 from peers.pydy_bicycle import Peer
@@ -67,8 +67,8 @@ def figures(peer: Peer | None = None, quickest: Peer | None = None, rounds: int 
     yield Figure("the same, starts of the single runs not counted", rate / float(np.median(stepped)))
     for name, rates in theirs.items():
         target = AtLeast(100) if name == "as it comes" else None
-        from_wishes, from_starts = np.median(rates, axis=0)
-        yield Figure(f"throughput against PyDy/Cython {name} and odeint, starts counted", rate / from_wishes, "", target)
+        from_targets, from_starts = np.median(rates, axis=0)
+        yield Figure(f"throughput against PyDy/Cython {name} and odeint, starts counted", rate / from_targets, "", target)
         yield Figure("the same, its starts not counted", rate / from_starts)
     for runs in (4_096, ALL):
         code = MEMORY.replace("RUNS", str(runs))

@@ -34,7 +34,7 @@ class Road:
 
     name: str
     settings: Sequence[float]
-    told: str  # what a setting is, as a format
+    reported: str  # what a setting is, as a format
     ready: Callable[[float], Solve]
     quickest: Callable[[float], Solve] | None = None
     known: dict[float, tuple[float, float]] = field(default_factory=dict)  # error and seconds of settings tried before
@@ -59,14 +59,14 @@ class Choice:
     solve: Solve
 
 
-def cheapest(roads: Sequence[Road], exact: Vector, accuracy: float) -> Choice:
+def cheapest(derivations: Sequence[Road], exact: Vector, accuracy: float) -> Choice:
     """Among all roads and settings, by the clock.
 
     A setting counts when the next finer one reaches the accuracy as well: an error that changes its sign on the way would let a
     coarse setting hit by chance.
     """
     best, least = None, np.inf
-    for road in roads:
+    for road in derivations:
         found = _first(road, exact, accuracy, patience=1.5 * least)
         if found is None:
             continue
@@ -75,9 +75,9 @@ def cheapest(roads: Sequence[Road], exact: Vector, accuracy: float) -> Choice:
             least = seconds
             best = road, setting, error
     if best is None:
-        raise Unreached(f"no setting of {', '.join(road.name for road in roads)} reaches {accuracy:g}")
+        raise Unreached(f"no setting of {', '.join(road.name for road in derivations)} reaches {accuracy:g}")
     road, setting, error = best
-    return Choice(f"{road.name}, {road.told.format(setting)}", error, (road.quickest or road.ready)(setting))
+    return Choice(f"{road.name}, {road.reported.format(setting)}", error, (road.quickest or road.ready)(setting))
 
 
 def _first(road: Road, exact: Vector, accuracy: float, patience: float) -> tuple[float, float, float] | None:
@@ -107,11 +107,11 @@ def compared(
 ) -> Iterator[Figure]:
     """Ours is the first of the solvers. A peer none of whose settings reaches the accuracy is told, and not timed."""
     ours, theirs = cheapest(solvers[0], exact, accuracy), []
-    for roads in solvers[1:]:
+    for derivations in solvers[1:]:
         try:
-            theirs.append(cheapest(roads, exact, accuracy))
+            theirs.append(cheapest(derivations, exact, accuracy))
         except Unreached as why:
-            yield Figure(f"{name}: {why}; settings tried", sum(len(road.known) for road in roads))
+            yield Figure(f"{name}: {why}; settings tried", sum(len(road.known) for road in derivations))
     yield Figure(
         f"{name}: farthest of all from the exact solution", max(c.error for c in (ours, *theirs)), unit, AtMost(accuracy)
     )

@@ -27,7 +27,7 @@ LEAST, MOST = 0.930, 0.967  # shares of intervals that hold the truth, of 1,000 
 NOISE = 1e-3  # rad/s, in the stable run
 MASSES = {"iyy_front_wheel": 0.28, "m_fork": 4.0, "m_front_wheel": 3.0}
 GUESS = {"iyy_front_wheel": 0.2, "m_fork": 5.0, "m_front_wheel": 2.5}
-FAST = dr.MultipleShooting(0.25, integration=dr.RK4(step=0.01))
+FAST = dr.MultipleShooting(window=0.25, integration=dr.RK4(step=0.01))
 
 
 def figures(peer: Peer | None) -> Iterator[Figure]:
@@ -73,7 +73,7 @@ def _stick(sets: int) -> dict[str, float]:
     def fit(random: np.random.Generator) -> dr.Fit:
         log = {"time": run.time, "angle": run["angle"] + 0.002 * random.normal(size=401)}
         log["torque"] = run["u"] + 0.3 * random.normal(size=401)
-        given: dict[str, Any] = {"inputs": {"u": dr.Smooth("torque", 0.3)}, "method": dr.MultipleShooting(0.4)}
+        given: dict[str, Any] = {"inputs": {"u": dr.CubicInput("torque", 0.3)}, "method": dr.MultipleShooting(window=0.4)}
         return dr.estimate(stick, log, list(truth), {"angle": ("angle", 0.002)}, **given)
 
     return {f"stick's {n}": s for n, s in dr.coverage(fit, truth, sets).shares.items()}

@@ -113,6 +113,6 @@ class Figure:
         }
 
 
-def of_json(told: Mapping[str, Any]) -> Figure:
-    target = None if told["target"] is None else next(KINDS[kind](limit) for kind, limit in told["target"].items())
-    return Figure(told["figure"], told["ours"], told["unit"], target, told["peer"], told["peer_at_least"])
+def of_json(reported: Mapping[str, Any]) -> Figure:
+    target = None if reported["target"] is None else next(KINDS[kind](limit) for kind, limit in reported["target"].items())
+    return Figure(reported["figure"], reported["ours"], reported["unit"], target, reported["peer"], reported["peer_at_least"])

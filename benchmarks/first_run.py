@@ -39,7 +39,7 @@ PEERS = {  # script's word: what stands in the table, the module it needs
 
 
 @dataclass
-class Told:
+class Reported:
     """Seconds and MiB of some processes; seconds are at least so many where the last one was stopped."""
 
     seconds: list[float] = field(default_factory=list)
@@ -51,8 +51,8 @@ def figures(peers: bool) -> Iterator[Figure]:
     """Peers and ours take turns. Every process tells where its run ended, and that must be the same place."""
     equations = dr.derive(dr.gallery.model("bicycle"))
     values = dict(zip((q.name for q in equations.parameters), equations.default_parameters.tolist(), strict=True))
-    ways = {name: told for name, (told, module) in PEERS.items() if peers and find_spec(module) is not None}
-    never, first, later, theirs = Told(), Told(), Told(), {name: Told() for name in ways}
+    ways = {name: reported for name, (reported, module) in PEERS.items() if peers and find_spec(module) is not None}
+    never, first, later, theirs = Reported(), Reported(), Reported(), {name: Reported() for name in ways}
     with tempfile.TemporaryDirectory() as folder:
         started(never, ["-c", OURS], _kept_in(Path(folder) / "empty"))
         warm = Path(folder) / "warm"
@@ -75,7 +75,7 @@ def _kept_in(cache: Path) -> dict[str, str]:
     return {"DRAISINE_CACHE_DIR": str(cache)}
 
 
-def compared(what: str, ours: Told, theirs: Mapping[str, Told], names: Mapping[str, str]) -> Iterator[Figure]:
+def compared(what: str, ours: Reported, theirs: Mapping[str, Reported], names: Mapping[str, str]) -> Iterator[Figure]:
     seconds, memory = statistics.median(ours.seconds), statistics.median(ours.memory)
     yield Figure(what, seconds, "s")
     for name, found in theirs.items():
@@ -86,7 +86,7 @@ def compared(what: str, ours: Told, theirs: Mapping[str, Told], names: Mapping[s
             yield Figure(f"{what}: most memory, beside {names[name]}", memory, "MiB", None, statistics.median(found.memory))
 
 
-def started(found: Told, arguments: Sequence[str], surroundings: Mapping[str, str] | None = None) -> None:
+def started(found: Reported, arguments: Sequence[str], surroundings: Mapping[str, str] | None = None) -> None:
     """One process more, which must end where the bicycle does."""
     # modules are found compiled, as in an installed package
     kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
@@ -106,9 +106,9 @@ def started(found: Told, arguments: Sequence[str], surroundings: Mapping[str, st
         found.stopped = True
         return
     found.seconds.append(time.perf_counter() - begin)
-    told = json.loads(done.stdout.splitlines()[-1])
-    require_same(told["end"], arguments)
-    found.memory.append(told["memory"])
+    reported = json.loads(done.stdout.splitlines()[-1])
+    require_same(reported["end"], arguments)
+    found.memory.append(reported["memory"])
 
 
 def require_same(end: Sequence[float], arguments: Sequence[str]) -> None:

@@ -57,7 +57,7 @@ CART = """
 name = "cart_with_pendulum"
 gravity = 9.81
 bodies.cart = {{ mass = 1.0 }}
-bodies.bob = {{ mass = {mass}, centre = [0, 0, -0.6] }}
+bodies.bob = {{ mass = {mass}, center = [0, 0, -0.6] }}
 joints.slide = {{ kind = "prismatic", parent = "ground", child = "cart", axis = "x" }}
 joints.hinge = {{ kind = "revolute", parent = "cart", child = "bob", axis = "y" }}
 """
@@ -70,9 +70,9 @@ def figures(peers: bool) -> Iterator[Figure]:
     )
     yield Figure("import draisine, beyond import numpy", beyond[0], "s", AtMost(0.05))
     yield Figure("memory after import draisine, MiB", memory)
-    for name, told in zip(theirs, found, strict=True):
-        yield Figure(f"import draisine, beside {name}", seconds, "s", None, told[0])
-        yield Figure(f"memory after import, MiB, beside {name}", memory, "", None, told[1])
+    for name, reported in zip(theirs, found, strict=True):
+        yield Figure(f"import draisine, beside {name}", seconds, "s", None, reported[0])
+        yield Figure(f"memory after import, MiB, beside {name}", memory, "", None, reported[1])
     yield from _new_models()
 
 
@@ -84,11 +84,11 @@ def _new_models() -> Iterator[Figure]:
         for _ in range(ROUNDS):
             path = Path(folder) / "cart.toml"
             path.write_text(CART.format(mass=random.uniform(0.1, 1.0)), encoding="utf-8")
-            for told in (first, later):
-                told.append(_commanded("simulate", str(path), "--hinge", "0.5"))
-    for what, told in {"a new model, from its file to a trajectory": first, "the same in a later process": later}.items():
-        yield Figure(what, statistics.median(t[0] for t in told), "s")
-        yield Figure(f"{what}: most memory", statistics.median(t[1] for t in told), "MiB")
+            for reported in (first, later):
+                reported.append(_commanded("simulate", str(path), "--hinge", "0.5"))
+    for what, reported in {"a new model, from its file to a trajectory": first, "the same in a later process": later}.items():
+        yield Figure(what, statistics.median(t[0] for t in reported), "s")
+        yield Figure(f"{what}: most memory", statistics.median(t[1] for t in reported), "MiB")
 
 
 def _commanded(*arguments: str) -> tuple[float, float]:
@@ -101,11 +101,11 @@ def _commanded(*arguments: str) -> tuple[float, float]:
 
 def _imported(*wanted: tuple[str, str]) -> list[tuple[float, float]]:
     """Seconds and MiB of modules, imported after something else; medians over processes, which take turns."""
-    told: list[list[tuple[float, float]]] = [[] for _ in wanted]
+    reported: list[list[tuple[float, float]]] = [[] for _ in wanted]
     for _ in range(ROUNDS):
-        for found, (before, module) in zip(told, wanted, strict=True):
+        for found, (before, module) in zip(reported, wanted, strict=True):
             code = CODE.replace("BEFORE", before).replace("MODULE", f"import {module}")
             done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
             taken, peak = done.stdout.split()
             found.append((float(taken), float(peak)))
-    return [(statistics.median(t[0] for t in found), statistics.median(t[1] for t in found)) for found in told]
+    return [(statistics.median(t[0] for t in found), statistics.median(t[1] for t in found)) for found in reported]

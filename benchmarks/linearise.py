@@ -45,7 +45,7 @@ print(time.perf_counter() - start)
 
 def figures(peers: bool) -> Iterator[Figure]:
     yield from _bicycle(peers)
-    yield from _slopes(peers)
+    yield from _jacobian(peers)
     if peers and find_spec("pinocchio") is not None:
         for links in LINKS:
             yield from _chain(links)
@@ -65,10 +65,10 @@ def _bicycle(peers: bool) -> Iterator[Figure]:
             again.append(_table(empty))
     theirs, stopped = float("nan"), False
     if peers:
-        theirs, told = _sympy()
-        stopped = told is None
-        if told is not None:
-            yield Figure("SymPy's eigenvalues at 5 m/s, from the published ones", _apart(told), "1/s", AtMost(1e-6))
+        theirs, reported = _sympy()
+        stopped = reported is None
+        if reported is not None:
+            yield Figure("SymPy's eigenvalues at 5 m/s, from the published ones", _apart(reported), "1/s", AtMost(1e-6))
     what = "from the bicycle's description to eigenvalues at 200 speeds"
     beside = "SymPy's KanesMethod and linearize, at one speed"
     yield Figure(f"{what}, nothing kept from before, beside {beside}", statistics.median(first), "s", None, theirs, stopped)
@@ -82,7 +82,7 @@ def _table(cache: str) -> float:
 
 
 def _sympy() -> tuple[float, NDArray[np.complex128] | None]:
-    """Seconds to derive and linearise, and the eigenvalues; None where it was stopped before."""
+    """Seconds to derive and linearize, and the eigenvalues; None where it was stopped before."""
     began = time.perf_counter()
     try:
         done = subprocess.run(
@@ -91,8 +91,8 @@ def _sympy() -> tuple[float, NDArray[np.complex128] | None]:
         )
     except subprocess.TimeoutExpired:
         return time.perf_counter() - began, None
-    told = json.loads(done.stdout)
-    return told["derive"] + told["linearise"], np.array([complex(*pair) for pair in told["eigenvalues"]])
+    reported = json.loads(done.stdout)
+    return reported["derive"] + reported["linearize"], np.array([complex(*pair) for pair in reported["eigenvalues"]])
 
 
 def _apart(found: NDArray[np.complex128]) -> float:
@@ -105,7 +105,7 @@ def _apart(found: NDArray[np.complex128]) -> float:
 # ------------------------------------------------------------------------------------------------ slopes at a state
 
 
-def _slopes(peers: bool) -> Iterator[Figure]:
+def _jacobian(peers: bool) -> Iterator[Figure]:
     """The bicycle's ∂ẋ/∂x, called by compiled loops; CasADi's by a loop in C."""
     equations = dr.derive(dr.gallery.model("bicycle"))
     x = consistent_start(equations, {"speed": SPEED}).x
@@ -116,7 +116,7 @@ def _slopes(peers: bool) -> Iterator[Figure]:
     with tempfile.TemporaryDirectory() as folder:
         if peers and casadi_bicycle.available():
             values = dict(zip((q.name for q in equations.parameters), equations.default_parameters.tolist(), strict=True))
-            function = casadi_bicycle.slopes(casadi_bicycle.written(list(values)))
+            function = casadi_bicycle.jacobian(casadi_bicycle.written(list(values)))
             plain = casadi_bicycle.compiled(function, values, Path(folder))
             state = casadi_bicycle.upright(plain, SPEED, 0.0)
             yield Figure("CasADi's eigenvalues at 5 m/s, from the published ones", _lateral(plain, state), "1/s", AtMost(1e-9))
@@ -144,7 +144,7 @@ def _chain(links: int) -> Iterator[Figure]:
     def ours(q: NDArray[np.float64], v: NDArray[np.float64]) -> NDArray[np.float64]:
         return kernel(0.0, np.concatenate([q, v]), none, p)[0][links:]
 
-    theirs, states = rigid_engines.pinocchio_slopes(links), random_states(links)
+    theirs, states = rigid_engines.pinocchio_jacobian(links), random_states(links)
     apart = _relative([(ours(*state), theirs(*state)) for state in states[:10]])
     what = f"chain of {links} rods: accelerations by angles and rates"
     yield Figure(f"{what}, from Pinocchio's, relative", apart, "", AtMost(1e-8))

@@ -106,10 +106,10 @@ def _power(seconds: Mapping[int, float]) -> float:
 
 def require_equal(ours: Made, rhs: object, links: int) -> None:
     q, v = np.random.default_rng(links).uniform(-0.5, 0.5, (2, links))
-    told = pydy_pendulum.accelerations(rhs, q, v)
+    reported = pydy_pendulum.accelerations(rhs, q, v)
     found = ours.kernel(0.0, np.concatenate([q, v]), np.zeros(0), ours.equations.default_parameters)[0][links:]
-    if not np.abs(found - told).max() < 1e-8 * np.abs(told).max():
-        raise RuntimeError(f"accelerations of {links} links disagree with PyDy's: {found} and {told}")
+    if not np.abs(found - reported).max() < 1e-8 * np.abs(reported).max():
+        raise RuntimeError(f"accelerations of {links} links disagree with PyDy's: {found} and {reported}")
 
 
 def growth(what: str, sizes: Mapping[int, Made]) -> Iterator[Figure]:

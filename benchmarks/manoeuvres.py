@@ -1,4 +1,4 @@
-"""State a manoeuvre, solve and verify it, and print seconds and objective; `optimal` runs it in new processes."""
+"""State a maneuver, solve and verify it, and print seconds and objective; `optimal` runs it in new processes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LOADED = (
     sympy.physics.mechanics.dynamicsymbols,
     scipy.sparse.csr_array,
     draisine.optimal.solve.solve,
-    dr.manoeuvre,
+    dr.maneuver,
     dr.first_order,
     dr.derive,
     dr.Collocation,
@@ -28,15 +28,15 @@ LOADED = (
 )
 
 
-def turn(bike: dr.Model) -> dr.Manoeuvre:
+def turn(bike: dr.Model) -> dr.OptimalControlProblem:
     """Source C's turn by π/4 in the least time."""
     return (
-        dr.manoeuvre(bike)
+        dr.maneuver(bike)
         .start(speed=8)
         .finish(heading=math.pi / 4, lean=0, steer=0, rates=0)
         .bounds(steer_torque=(-5, 5), pedal_torque=(-30, 30), lean=(-1, 1))
         .duration(0.3, 5)
-        .minimise("time")
+        .minimize("time")
     )
 
 
@@ -46,8 +46,8 @@ def fastest_turn() -> dr.Solution:
 
 def countersteer() -> dr.Solution:
     """opty's problem: 200 intervals of backward Euler, which is the Radau scheme with one point."""
-    stated = dr.manoeuvre(simple_bicycle(as_printed=True)).start(lean=0, roll_rate=0, heading=0, steer=0, x=0, y=0)
-    stated = stated.finish(lean=0, roll_rate=0, heading=math.pi / 2, steer=0).duration(0.2, 100).minimise("time")
+    stated = dr.maneuver(simple_bicycle(as_printed=True)).start(lean=0, roll_rate=0, heading=0, steer=0, x=0, y=0)
+    stated = stated.finish(lean=0, roll_rate=0, heading=math.pi / 2, steer=0).duration(0.2, 100).minimize("time")
     stated = stated.bounds(steer_rate=(-STEER_RATE, STEER_RATE), roll_rate=(-ROLL_RATE, ROLL_RATE))
     stated = stated.bounds(lean=(-math.pi / 2, math.pi / 2), steer=(-math.pi / 2, math.pi / 2))
     return stated.solve(dr.Collocation("radau", 1, 200), guess=dr.Straight(duration=2.0))
@@ -57,7 +57,7 @@ def nothing_much() -> dr.Solution:
     """Have the stepping loop compiled, once for a machine."""
     x, u = sp.symbols("x u")
     line = dr.first_order("line", {x: u}, inputs=[u])
-    return dr.manoeuvre(line).start(x=0).finish(x=1).duration(1).minimise(integral="u**2").solve(dr.Collocation(intervals=3))
+    return dr.maneuver(line).start(x=0).finish(x=1).duration(1).minimize(integral="u**2").solve(dr.Collocation(intervals=3))
 
 
 if __name__ == "__main__":

@@ -16,9 +16,9 @@ import numpy as np
 import draisine as dr
 from draisine.gallery.entries.four_bar import ClosedForm, four_bar
 from draisine.gallery.entries.n_pendulum import n_pendulum
+from draisine.simulation.compiled_equations import prepare
 from draisine.simulation.initial.consistent_start import consistent_start
 from draisine.simulation.run import integrate
-from draisine.simulation.velocity_choices import prepare
 from equal_accuracy import TOLERANCES, Road, Solve, Vector, compared
 from figure import Faster, Figure
 from peers import casadi_bicycle, exudyn_objects, idas, planar, pydy_bicycle, radau
@@ -49,16 +49,18 @@ def _bicycle(peers: bool, pydy: Mapping[str, Peer | None]) -> Iterator[Figure]:
         method, ends = dr.DOP853(rtol=tolerance, atol=tolerance), np.array([0.0, BICYCLE_RUN])
         return lambda: _lean_and_steer(equations, integrate(choices, start, BICYCLE_RUN, method=method, samples=ends).states[-1])
 
-    roads = [[Road("draisine DOP853", TOLERANCES, "tolerance {:.0e}", ours)]]
-    told = "tolerance {:.0e}"
-    if theirs := [Road(f"{n}, odeint", TOLERANCES, told, partial(_odeint, one)) for n, one in pydy.items() if one is not None]:
-        roads.append(theirs)
+    derivations = [[Road("draisine DOP853", TOLERANCES, "tolerance {:.0e}", ours)]]
+    reported = "tolerance {:.0e}"
+    if theirs := [
+        Road(f"{n}, odeint", TOLERANCES, reported, partial(_odeint, one)) for n, one in pydy.items() if one is not None
+    ]:
+        derivations.append(theirs)
     if peers:
         cvodes = partial(casadi_bicycle.cvodes, function, values, RIDE, KNOCK, BICYCLE_RUN)
-        roads.append([Road("CasADi's interpreter of a plain model, CVODES", TOLERANCES, told, cvodes)])
+        derivations.append([Road("CasADi's interpreter of a plain model, CVODES", TOLERANCES, reported, cvodes)])
     exact = casadi_bicycle.exact(function, values, RIDE, KNOCK, BICYCLE_RUN)
     for accuracy in (1e-4, 1e-8):
-        yield from compared(f"bicycle, {BICYCLE_RUN:g} s to {accuracy:.0e} rad", "rad", roads, exact, accuracy, Faster(1))
+        yield from compared(f"bicycle, {BICYCLE_RUN:g} s to {accuracy:.0e} rad", "rad", derivations, exact, accuracy, Faster(1))
 
 
 def _lean_and_steer(equations: dr.Equations, state: Vector) -> Vector:
@@ -92,12 +94,12 @@ def _four_bar(peers: bool) -> Iterator[Figure]:
         bars = planar.Bars(form.crank, form.coupler, form.rocker, form.ground, form.density)
         at = np.zeros(1)
         q_start = np.concatenate([at, *form.angles(at)])
-        v_start = SPEED * np.concatenate([at + 1, *form.slopes(at)])
+        v_start = SPEED * np.concatenate([at + 1, *form.jacobian(at)])
         mechanism = planar.four_bar(bars, q_start, v_start)
         theirs = [
-            radau.roads(mechanism, FOUR_BAR_RUN),
-            idas.roads(mechanism, FOUR_BAR_RUN),
-            exudyn_objects.four_bar_roads(bars, q_start, v_start, FOUR_BAR_RUN),
+            radau.derivations(mechanism, FOUR_BAR_RUN),
+            idas.derivations(mechanism, FOUR_BAR_RUN),
+            exudyn_objects.four_bar_derivations(bars, q_start, v_start, FOUR_BAR_RUN),
         ]
     exact = four_bar_exact(form, FOUR_BAR_RUN)
     for accuracy in (1e-3, 1e-6):
@@ -113,9 +115,9 @@ def _chain(masses: int, accuracies: Sequence[float], peers: bool) -> Iterator[Fi
     if peers:
         mechanism = planar.chain(masses)
         theirs = [
-            radau.roads(mechanism, CHAIN_RUN),
-            idas.roads(mechanism, CHAIN_RUN),
-            exudyn_objects.chain_roads(masses, CHAIN_RUN),
+            radau.derivations(mechanism, CHAIN_RUN),
+            idas.derivations(mechanism, CHAIN_RUN),
+            exudyn_objects.chain_derivations(masses, CHAIN_RUN),
         ]
     exact = chain_exact(masses, CHAIN_RUN)
     for accuracy in accuracies:

@@ -1,4 +1,4 @@
-"""Figures of optimal control: a manoeuvre from its statement to a verified solution, beside plain CasADi and opty; and what a
+"""Figures of optimal control: a maneuver from its statement to a verified solution, beside plain CasADi and opty; and what a
 gradient by the adjoint costs, however many controls there are."""
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 
+import maneuvers
 import numpy as np
 
 import draisine as dr
-import manoeuvres
 from draisine.codegen.jit.kernel import compile
 from draisine.optimal.adjoint.functional import Functional
-from draisine.optimal.problem_symbols import posed
+from draisine.optimal.phase_builder import build_phases
 from figure import AtMost, Faster, Figure
 from peers import casadi_turn
 
@@ -52,7 +52,7 @@ def _solved(peers: bool) -> Iterator[Figure]:
     yield Figure(f"{new}, from statement to verified solution", first["seconds"], "s", AtMost(10.0))
     if peers:
         plain, given = (
-            casadi_turn.solve(manoeuvres.turn(dr.gallery.bicycle()), dr.Collocation(intervals=60), PATIENCE, shortened=short)
+            casadi_turn.solve(maneuvers.turn(dr.gallery.bicycle()), dr.Collocation(intervals=60), PATIENCE, shortened=short)
             for short in (False, True)
         )
         if best := [one.objective for one in (plain, given) if one.solved]:
@@ -83,15 +83,15 @@ def _twice(what: str, prepared: Path) -> tuple[dict[str, float], dict[str, float
         shutil.copytree(prepared, cache)
         first.append(_ours(what, cache))
         again.append(_ours(what, cache))
-    return min(first, key=lambda told: told["seconds"]), min(again, key=lambda told: told["seconds"])
+    return min(first, key=lambda reported: reported["seconds"]), min(again, key=lambda reported: reported["seconds"])
 
 
 def _ours(what: str, cache: Path) -> dict[str, float]:
     environment = os.environ | {"DRAISINE_CACHE_DIR": str(cache)}
-    script = Path(manoeuvres.__file__)
+    script = Path(maneuvers.__file__)
     done = subprocess.run([sys.executable, script, what], capture_output=True, text=True, check=True, env=environment)
-    told: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
-    return told
+    reported: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
+    return reported
 
 
 def _opty(backend: str) -> tuple[float, bool, str, float | None]:
@@ -109,18 +109,18 @@ def _opty(backend: str) -> tuple[float, bool, str, float | None]:
             return time.perf_counter() - began, True, "", None
         if done.returncode:
             return float("nan"), False, f"it did not run: {done.stderr.strip().splitlines()[-1][:80]}", None
-        told = json.loads(done.stdout.splitlines()[-1])
-        taken.append(told["set_up"] + told["solve"])
-    return min(taken), False, "", told["duration"]
+        reported = json.loads(done.stdout.splitlines()[-1])
+        taken.append(reported["set_up"] + reported["solve"])
+    return min(taken), False, "", reported["duration"]
 
 
 def _nodes() -> Iterator[Figure]:
     """Kernels at the nodes of the turn: several nodes at a time on vectors, beside one by one, on one thread."""
-    (_,), (phase,) = posed(manoeuvres.turn(dr.gallery.bicycle()), [dr.Collocation(intervals=60)])
+    (_,), (phase,) = build_phases(maneuvers.turn(dr.gallery.bicycle()), [dr.Collocation(intervals=60)])
     formula, rng = phase.node, np.random.default_rng(1)
     for what, program in (("values", formula.value), ("Jacobian", formula.slope), ("Hessian", formula.bend)):
         given = [rng.uniform(0.1, 0.5, (NODES, slot.size)) for slot in program.inputs]
-        kernels = compile(program), compile(program, side_by_side=True)
+        kernels = compile(program), compile(program, vectorized=True)
         seconds = np.full((ROUNDS, 2), np.inf)
         for r in range(ROUNDS):  # in turns: the machine's other work meets both
             seconds[r] = [_best(partial(kernel.map, *given)) for kernel in kernels]
@@ -142,16 +142,16 @@ def _gradient(model: dr.Model | dr.Equations, controls: int) -> tuple[float, flo
     """Seconds of the processor for a run of 1.5 s, and for one with the gradient of its cost by two torques in pieces."""
     pieces = controls // 2
     method = dr.Adjoint(pieces, steps=STEPS // pieces)
-    stated = dr.manoeuvre(model).start(speed=8).controls("steer_torque", "pedal_torque")
-    stated = stated.minimise(integral="steer_torque**2", final="heading")
-    (poser,), (phase,) = posed(stated, [method])
+    stated = dr.maneuver(model).start(speed=8).controls("steer_torque", "pedal_torque")
+    stated = stated.minimize(integral="steer_torque**2", final="heading")
+    (poser,), (phase,) = build_phases(stated, [method])
     functional = Functional.of(phase, poser.start, method, ())
     values, p = np.random.default_rng(1).uniform(-1.0, 1.0, (pieces, 2)), poser.p
 
     def both() -> None:
         motion = functional.run(1.5, values, p)
         assert motion is not None
-        functional.slopes(motion, 1.5, values, p, np.zeros(0))
+        functional.jacobian(motion, 1.5, values, p, np.zeros(0))
 
     both()
     return _best(lambda: functional.run(1.5, values, p)), _best(both)

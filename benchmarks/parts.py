@@ -92,11 +92,11 @@ PARTS = {
         "derivation",
         _wanted,
     ),
-    "linearise": Errand(
-        "Linearise",
+    "linearize": Errand(
+        "Linearize",
         "The benchmark bicycle about straight riding, and chains of rods about any state: the matrices of the linear model and "
         "their eigenvalues, checked against those published or against the peer's.",
-        "linearise",
+        "linearize",
         _wanted,
     ),
     "accuracy": Errand(
@@ -151,7 +151,7 @@ PARTS = {
     ),
     "optimal": Errand(
         "Optimal control",
-        "Manoeuvres from their statement to a verified solution; costs of derivatives at nodes, and of gradients by the adjoint.",
+        "Maneuvers from their statement to a verified solution; costs of derivatives at nodes, and of gradients by the adjoint.",
         "optimal",
         _wanted,
     ),

@@ -81,9 +81,9 @@ def _arguments() -> argparse.Namespace:
 
 def measure(board: Board, names: Sequence[str], peers: Peers, code: str, stem: Path | None, limit: float = LIMIT) -> None:
     """Part by part. One that fails, or takes too long, is told with what it had found, and the others go on."""
-    told = Console(stderr=True)
+    reported = Console(stderr=True)
     for name in names:
-        told.print(f"[dim]{datetime.now(UTC):%H:%M:%S} measuring {name} …[/dim]")
+        reported.print(f"[dim]{datetime.now(UTC):%H:%M:%S} measuring {name} …[/dim]")
         part, figures, failure, busy, began = PARTS[name], [], "", load(), time.perf_counter()
         try:
             with within(limit):

@@ -19,13 +19,12 @@ from numpy.typing import NDArray
 
 import draisine as dr
 from draisine.codegen.jit.engine import compile_ir, load_object
-from draisine.codegen.jit.kernel import compile
-from draisine.codegen.jit.parameter_hoisting import compile_hoisted
-from draisine.codegen.simd.vector_kernel import LANES, compile_wide
+from draisine.codegen.jit.kernel import compile, compile_hoisted
+from draisine.codegen.simd import LANES, compile_vector
 from draisine.program.program import Program
+from draisine.simulation.compiled_equations import prepare
 from draisine.simulation.initial.consistent_start import consistent_start
 from draisine.simulation.run import integrate
-from draisine.simulation.velocity_choices import prepare
 from figure import AtLeast, AtMost, Faster, Figure
 from peers import casadi_bicycle, pydy_bicycle
 from peers.pydy_bicycle import Peer
@@ -62,7 +61,7 @@ def figures(peer: Peer | None, quickest: Peer | None) -> Iterator[Figure]:
     yield Figure("state derivative: operations once per run, by parameters alone", counts.per_run)
     sliding = dr.operation_counts(dr.gallery.model("sliding_bicycle")).final
     yield Figure("bicycle that slides: operations once per evaluation", sliding.per_evaluation)
-    yield Figure("bicycle that slides: operations in each round of Newton's method", sliding.per_round)
+    yield Figure("bicycle that slides: operations in each round of Newton's method", sliding.per_iteration)
     yield from beside_casadi(equations, peer is not None)
     clocks = [pydy_bicycle.evaluation(p) if p else None for p in (peer, quickest)]
     ours, called, theirs, best = medians(40, evaluation(equations), called_from_python(equations), *clocks, running=5)
@@ -125,10 +124,10 @@ def derivation(*arguments: str) -> float:
     """Derive and compile in a new process with an empty cache; importing is not counted, here as with the peer."""
     with tempfile.TemporaryDirectory() as empty:
         surroundings = {**os.environ, "DRAISINE_CACHE_DIR": empty}
-        told = subprocess.run(
+        reported = subprocess.run(
             [sys.executable, str(HERE / "cold.py"), *arguments], env=surroundings, capture_output=True, text=True, check=True
         )
-    return float(told.stdout)
+    return float(reported.stdout)
 
 
 def evaluation(equations: dr.Equations) -> Clock:
@@ -165,7 +164,7 @@ def beside_casadi(equations: dr.Equations, peers: bool) -> Iterator[Figure]:
     x = consistent_start(equations, FREE_RUN).x
     given = [np.zeros(1), x, np.zeros(len(equations.inputs)), hoisted.extended(equations.default_parameters)]
     clocks: list[Clock | None] = [repeated(hoisted.address, given, x.size)]
-    wide = compile_wide(equations.dynamics)
+    wide = compile_vector(equations.dynamics)
     clocks.append(repeated(wide.address, [np.repeat(column, LANES) for column in given], x.size * LANES))
     with tempfile.TemporaryDirectory() as folder:
         plain = None

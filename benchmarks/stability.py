@@ -1,4 +1,4 @@
-"""Figures of stability: eigenvalues at further points, stability maps, gradients. `linearise` has the first table."""
+"""Figures of stability: eigenvalues at further points, stability maps, gradients. `linearize` has the first table."""
 
 from __future__ import annotations
 

@@ -90,17 +90,17 @@ def summary(board: Board) -> list[str]:
     """In a few sentences: how many comparisons, won and lost, targets met and not, what is missing."""
     compared = [figure for _, figure in board.figures() if figure.ratio is not None]
     aimed = [figure for _, figure in board.figures() if figure.target is not None]
-    told = [
+    reported = [
         f"{len(compared)} figures stand beside a peer's; draisine loses {len(board.losses)} of them.",
         f"{len(aimed)} figures have a target: {sum(f.met is True for f in aimed)} are met, {len(board.unmet)} are not"
         + (f", {missing} are undecided for want of a peer." if (missing := sum(f.met is None for f in aimed)) else "."),
     ]
     if len(board.sources) > 1:
-        told.append("Parts were measured with different states of the source: each says with which.")
+        reported.append("Parts were measured with different states of the source: each says with which.")
     if board.disturbed:
         titles = ", ".join(part.title for part in board.disturbed)
-        told.append(f"The machine was busy with other work, ratios may be off and times are: {titles}.")
-    return told + [f"{board.parts[name].title} is not complete: {why}." for name, why in board.failures.items()]
+        reported.append(f"The machine was busy with other work, ratios may be off and times are: {titles}.")
+    return reported + [f"{board.parts[name].title} is not complete: {why}." for name, why in board.failures.items()]
 
 
 def described(board: Board) -> str:
@@ -209,8 +209,8 @@ def _table(part: Part) -> Table:
     table = Table(title=part.title, caption=measured(part))
     for heading in HEADINGS:
         table.add_column(heading, justify="left" if heading in WORDS else "right")
-    colours = {"yes": "[green]yes[/green]", "no": "[red]no[/red]"}
+    colors = {"yes": "[green]yes[/green]", "no": "[red]no[/red]"}
     for figure in part.figures:
         *texts, met = cells(figure)
-        table.add_row(*texts, colours.get(met, met), style="yellow" if figure.loses else None)
+        table.add_row(*texts, colors.get(met, met), style="yellow" if figure.loses else None)
     return table

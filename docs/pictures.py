@@ -10,7 +10,7 @@ from pathlib import Path
 from matplotlib import pyplot
 
 from draisine import draw, gallery, simulate, stability_map
-from draisine.view.plots.figures import save_figure
+from draisine.view.plots.figure_files import save_figure
 from extensions import ROOT, pages
 
 IMAGES = Path(__file__).parent / "images"

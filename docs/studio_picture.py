@@ -10,7 +10,7 @@ from pathlib import Path
 from PIL import Image
 from playwright.sync_api import sync_playwright
 
-from draisine.studio.static import write_static
+from draisine.studio.page import write_static
 from draisine.studio.studio import studio_page
 
 SIZE = {"width": 1360, "height": 850}

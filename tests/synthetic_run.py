@@ -19,7 +19,7 @@ WEIGHT = {"rear_wheel": 550.0, "front_wheel": 370.0}
 class Named:
     name: str
     unit: str = ""
-    about: str = ""
+    description: str = ""
 
 
 @dataclass(frozen=True)

@@ -35,7 +35,7 @@ def test_show(capsys):
         assert words in out
     _, out, _ = run(capsys, "show", "bicycle", "--json")
     data = json.loads(out)
-    assert data["parameters"]["trail"] == {"default": 0.08, "unit": "m", "about": data["parameters"]["trail"]["about"]}
+    assert data["parameters"]["trail"] == {"default": 0.08, "unit": "m", "about": data["parameters"]["trail"]["description"]}
     assert len(data["independent"]) == 3
 
 
@@ -43,15 +43,15 @@ def test_simulate_prints_one_json_object(capsys):
     words = ("simulate", "bicycle", "--speed", "4.6", "--roll-rate=0.5", "--until", "2", "--set", "m_rear_wheel=2.5", "--json")
     code, out, err = run(capsys, *words)
     assert code == 0 and err == ""
-    told = json.loads(out)
-    assert told["status"] == "FINISHED"
-    assert told["energy_drift"] < 1e-8
-    assert set(told["constraint_residual"]) == {"holonomic", "nonholonomic", "norm"}
-    assert told["evaluations"] > 100
-    assert {"derive", "compile", "start", "integrate", "report"} <= set(told["seconds"])
+    reported = json.loads(out)
+    assert reported["status"] == "FINISHED"
+    assert reported["energy_drift"] < 1e-8
+    assert set(reported["constraint_residual"]) == {"holonomic", "nonholonomic", "norm"}
+    assert reported["evaluations"] > 100
+    assert {"derive", "compile", "start", "integrate", "report"} <= set(reported["seconds"])
     again = dr.simulate(dr.gallery.bicycle(), 2.0, start={"speed": 4.6, "roll_rate": 0.5}, parameters={"m_rear_wheel": 2.5})
     for name in ("speed", "steer", "frame_qw", "rear_wheel_spin", "front_wheel_normal_force"):
-        assert told["final"][name] == pytest.approx(again[name][-1], rel=1e-7, abs=1e-9)
+        assert reported["final"][name] == pytest.approx(again[name][-1], rel=1e-7, abs=1e-9)
 
 
 def test_methods_agree(capsys):
@@ -78,10 +78,10 @@ def test_out_files_load_again(capsys, tmp_path, suffix):
 
 def test_a_fall_ends_the_run_as_an_event(capsys):
     code, out, _ = run(capsys, "simulate", "bicycle", "--speed", "1", "--roll-rate", "0.5", "--until", "10", "--json")
-    told = json.loads(out)
+    reported = json.loads(out)
     assert code == 0
-    assert told["status"] == "EVENT" and "lean passed 80°" in told["message"]
-    assert told["final"]["time"] == pytest.approx(told["events"][-1]["time"], abs=0.02)
+    assert reported["status"] == "EVENT" and "lean passed 80°" in reported["message"]
+    assert reported["final"]["time"] == pytest.approx(reported["events"][-1]["time"], abs=0.02)
 
 
 def test_law_on_the_command_line(capsys):
@@ -175,11 +175,11 @@ def test_motions_of_stability_commands_by_set_and_at(capsys: pytest.CaptureFixtu
         (["simulate", "bicycle", "--until", "2 kg"], "argument --until: a time: got '2 kg' (mass), expected a time"),
     ],
 )
-def test_misunderstood_words_are_told_with_a_cure(words, told, capsys):
+def test_misunderstood_words_are_reported_with_a_cure(words, reported, capsys):
     with pytest.raises(SystemExit) as end:
         main(words)
     assert end.value.code == 2
-    assert told in capsys.readouterr().err
+    assert reported in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -190,9 +190,9 @@ def test_misunderstood_words_are_told_with_a_cure(words, told, capsys):
         (["--speed", "abc"], "--speed 'abc': "),
     ],
 )
-def test_units_of_words_must_fit(words, told, capsys):
+def test_units_of_words_must_fit(words, reported, capsys):
     assert main(["simulate", "bicycle", "--until", "100 ms", *words]) == 2
-    assert told in capsys.readouterr().err
+    assert reported in capsys.readouterr().err
 
 
 def test_a_terminal_without_some_letters_is_spoken_to_all_the_same():
@@ -205,7 +205,7 @@ def test_a_terminal_without_some_letters_is_spoken_to_all_the_same():
     assert b"lean passed 80?" in said.stdout
 
 
-def test_the_version_is_told(capsys):
+def test_the_version_is_reported(capsys):
     with pytest.raises(SystemExit) as end:
         main(["--version"])
     assert end.value.code == 0

@@ -13,7 +13,7 @@ def graph(length: float = 0.7) -> dr.Model:
     m = dr.Model("graph")
     rod = m.parameter("l", length, "m")
     cart = m.body("cart_body", mass=2.0)
-    pole = m.body("pole_body", mass=0.5, centre=(0, 0, rod))
+    pole = m.body("pole_body", mass=0.5, center_of_mass=(0, 0, rod))
     m.prismatic("cart", "ground", cart, axis="x")
     m.revolute("pole", cart, pole, axis="y")
     return m
@@ -46,7 +46,7 @@ def test_constraints_put_in_before_differentiating_are_seen():
     x, y, turn = dynamicsymbols("sled_x sled_y sled_heading")
     m, inertia, a = 2.0, 0.5, 0.3
     model = dr.Model("sled")
-    body = model.body("sled", mass=m, centre=(a, 0, 0), inertia=(0.25, 0.25, inertia))
+    body = model.body("sled", mass=m, center_of_mass=(a, 0, 0), inertia=(0.25, 0.25, inertia))
     model.planar(body)
     model.knife_edge(body)
     model.output("sled_x_rate", "velocity_x(sled)")
@@ -90,7 +90,7 @@ NAMES = {"cart": "way", "cart_rate": "way_rate", "pole": "-angle", "pole_rate": 
 
 def pushed() -> dr.Model:
     m = graph()
-    m.effort("cart", m.input("push", "N"))
+    m.generalized_force("cart", m.input("push", "N"))
     return m
 
 

@@ -18,7 +18,7 @@ LINES = [
     for block in re.findall(r"```sh\n(.*?)```", PAGE.read_text(encoding="utf-8"), flags=re.DOTALL)
     for line in block.splitlines()
 ]
-TOLD = {
+REPORTED = {
     "steady": "steer_torque",
     "continue": "branch point at speed = 6.0242620153",
     "turns": "straight, bar reversed: bicycle",
@@ -31,7 +31,7 @@ def test_commands_of_the_page(line, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     words = line.split()
     assert main(words[1:]) == 0
-    assert TOLD[words[1]] in capsys.readouterr().out
+    assert REPORTED[words[1]] in capsys.readouterr().out
     drawn = {words[words.index("--plot") + 1]} if "--plot" in words else set()
     assert {p.name for p in tmp_path.iterdir()} == drawn
 
@@ -55,6 +55,6 @@ def test_branch_as_json(capsys):
         ("atlas bicycle --over lean=0:0.8:5", "an atlas has two axes"),
     ],
 )
-def test_wrong_calls_say_what_to_write(call, told, capsys):
+def test_wrong_calls_say_what_to_write(call, reported, capsys):
     assert main(call.split()) == 2
-    assert told in capsys.readouterr().err
+    assert reported in capsys.readouterr().err

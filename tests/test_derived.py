@@ -31,8 +31,8 @@ print(json.dumps({"code": code, "heavy": [name for name in %r if name in sys.mod
 
 
 def command(*arguments: str) -> tuple[dict[str, object], dict[str, object]]:
-    told = subprocess.run([sys.executable, "-c", COMMAND % (HEAVY,), *arguments], capture_output=True, text=True, check=True)
-    result, tale = told.stdout.strip().splitlines()[-2:]
+    reported = subprocess.run([sys.executable, "-c", COMMAND % (HEAVY,), *arguments], capture_output=True, text=True, check=True)
+    result, tale = reported.stdout.strip().splitlines()[-2:]
     return json.loads(result), json.loads(tale)
 
 
@@ -42,9 +42,9 @@ def own_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]
     place = tmp_path / "store"
     place.mkdir(mode=0o700)
     monkeypatch.setenv("DRAISINE_CACHE_DIR", str(place))
-    store._derived.cache_clear()
+    store._derive_cached.cache_clear()
     yield place
-    store._derived.cache_clear()
+    store._derive_cached.cache_clear()
 
 
 def entries(place: Path) -> set[Path]:
@@ -69,10 +69,10 @@ def test_a_second_process_imports_nothing_heavy():
 
 def test_equations_from_the_store(own_store: Path):
     system = model("rolling_disk").freeze()
-    first = store.derived(system)
+    first = store.derive_cached(system)
     assert len(entries(own_store)) == 1
-    store._derived.cache_clear()
-    second = store.derived(system)
+    store._derive_cached.cache_clear()
+    second = store.derive_cached(system)
     assert isinstance(second.dynamics.code, StoredCode) and not isinstance(first.dynamics.code, StoredCode)
     assert second.dynamics.digest == first.dynamics.digest
     assert second.alternates == first.alternates and second.alternates
@@ -82,34 +82,34 @@ def test_equations_from_the_store(own_store: Path):
 
 def test_damaged_entries_are_made_anew(own_store: Path):
     system = model("rolling_disk").freeze()
-    store.derived(system)
+    store.derive_cached(system)
     (path,) = entries(own_store)
     whole = path.read_bytes()
     for damaged in (whole[:1000], whole[:-1] + bytes([whole[-1] ^ 1]), b""):
         path.unlink()
         path.write_bytes(damaged)
-        store._derived.cache_clear()
-        assert not isinstance(store.derived(system).dynamics.code, StoredCode)
+        store._derive_cached.cache_clear()
+        assert not isinstance(store.derive_cached(system).dynamics.code, StoredCode)
         assert path.read_bytes() == whole
 
 
 def test_everything_that_matters_is_in_the_key():
     system = model("bicycle").freeze()
-    told = {
-        store._told(system, laws, events, work)
+    reported = {
+        store._model_digest(system, laws, events, work)
         for laws in ((), (("push", parse("2*t")),), (("push", parse("2*t + 1e-17")),))
         for events in ((), (Event("e", "lean"),), (Event("e", "lean", "stop"),))
         for work in (None, True)
     }
-    assert len(told) == 3 * 3 * 2
-    assert store._told(model("bicycle").freeze(), (), (), None) in told
+    assert len(reported) == 3 * 3 * 2
+    assert store._model_digest(model("bicycle").freeze(), (), (), None) in reported
     heavier = model("bicycle")
     heavier.output("twice", "2*lean")
-    assert store._told(heavier.freeze(), (), (), None) not in told
+    assert store._model_digest(heavier.freeze(), (), (), None) not in reported
 
 
 def test_numbers_of_tables_are_in_the_key():
     def spring(last: float) -> str:
-        return store._told(Table("force", np.linspace(0.0, 1.0, 2000), np.linspace(0.0, last, 2000)))
+        return store._model_digest(Table("force", np.linspace(0.0, 1.0, 2000), np.linspace(0.0, last, 2000)))
 
     assert spring(1.0) == spring(1.0) != spring(float(np.nextafter(1.0, 2.0)))

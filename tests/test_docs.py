@@ -142,8 +142,8 @@ def test_every_entry_says_what_it_shows() -> None:
 
 
 def test_all_models_and_studies_have_a_line_about_them() -> None:
-    for about in (*gallery.models().values(), *gallery.studies().values()):
-        assert about and len(about) < 120
+    for description in (*gallery.models().values(), *gallery.studies().values()):
+        assert description and len(description) < 120
 
 
 # ---------------------------------------------------------------- validation

@@ -177,7 +177,7 @@ def test_the_film_of_a_study_plays_in_its_page(site, browser):
 # ---------------------------------------------------------------- what is wrong fails the build
 
 
-def test_broken_links_anchors_and_loads_from_elsewhere_are_told(tmp_path):
+def test_broken_links_anchors_and_loads_from_elsewhere_are_reported(tmp_path):
     from extensions.links import broken
 
     (tmp_path / "a.html").write_text('<a href="b.html#there">x</a><a href="#gone">y</a><a href="c.html">z</a><h1 id="t">t</h1>')

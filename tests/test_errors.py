@@ -10,7 +10,7 @@ import pytest
 
 import draisine as dr
 from draisine import errors
-from draisine.cli.exit_codes import ENDED_EARLY, WRONG, code_of
+from draisine.cli.terminal import ENDED_EARLY, WRONG, code_of
 
 ROOT = Path(dr.__file__).parent
 FILES = [p for p in sorted(ROOT.rglob("*.py")) if p != ROOT / "errors.py"]

@@ -42,8 +42,8 @@ def skeleton(tmp_path):
 
 
 def test_the_package_keeps_its_layers():
-    told = checked(ROOT)
-    assert told.returncode == 0, told.stdout
+    reported = checked(ROOT)
+    assert reported.returncode == 0, reported.stdout
 
 
 def test_every_planted_violation_is_refused(skeleton):
@@ -52,9 +52,9 @@ def test_every_planted_violation_is_refused(skeleton):
     for k, (importer, imported) in enumerate([*upward, *sideways]):
         text = f"import draisine.{imported}\n" if k % 2 else f"def late():\n    import draisine.{imported}\n"
         skeleton.joinpath("draisine", importer, f"planted_{imported}.py").write_text(text, "utf-8")
-    told = checked(skeleton)
-    assert told.returncode == 1
-    refused = set(re.findall(r"draisine\.(\w+)\.planted_\w+ -> draisine\.(\w+)", told.stdout))
+    reported = checked(skeleton)
+    assert reported.returncode == 1
+    refused = set(re.findall(r"draisine\.(\w+)\.planted_\w+ -> draisine\.(\w+)", reported.stdout))
     assert refused == {*upward, *sideways}
 
 
@@ -62,8 +62,8 @@ def test_a_folder_that_is_not_listed_is_refused(skeleton):
     assert checked(skeleton).returncode == 0
     skeleton.joinpath("draisine", "utils").mkdir()
     skeleton.joinpath("draisine", "utils", "__init__.py").touch()
-    told = checked(skeleton)
-    assert told.returncode == 1 and "utils" in told.stdout
+    reported = checked(skeleton)
+    assert reported.returncode == 1 and "utils" in reported.stdout
 
 
 def test_no_modules_import_each_other_in_a_circle():
@@ -101,6 +101,6 @@ print(*sorted(name for name in sys.modules if name.startswith("draisine.")))
 
 
 def test_a_first_order_system_loads_no_mechanics():
-    told = subprocess.run([sys.executable, "-c", SYSTEM_BY_HAND], capture_output=True, text=True, check=True).stdout.split()
+    reported = subprocess.run([sys.executable, "-c", SYSTEM_BY_HAND], capture_output=True, text=True, check=True).stdout.split()
     mechanics = ("kinematics", "contact", "constraints", "reduced", "recursive", "augmented", "lagrangian", "mechanism", "derive")
-    assert [name for name in told if name.startswith(tuple(f"draisine.dynamics.{part}" for part in mechanics))] == []
+    assert [name for name in reported if name.startswith(tuple(f"draisine.dynamics.{part}" for part in mechanics))] == []

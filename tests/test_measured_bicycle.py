@@ -76,7 +76,7 @@ def test_what_is_written_reads_back_to_the_last_digit(browser: dr.MeasuredBicycl
         ("c = 0.08", "c = nan", r"line 3: c = 'nan' is not a number"),
         ("c = 0.08", "c = 1e999", r"line 3: c = '1e999' is too large"),
         ("c = 0.08", "c =", r"line 3: c = '' is not a number"),
-        ("c = 0.08", "c = 80", r"line 3: c = 80: lengths are in metres; 80 mm would be 0.08"),
+        ("c = 0.08", "c = 80", r"line 3: c = 80: lengths are in meters; 80 mm would be 0.08"),
         ("c = 0.08", "c = 0.08+/--0.01", r"line 3: c has the deviation -0.01; a standard deviation is not negative"),
         ("c = 0.08\n", "", r"1 of 26 parameters are missing: c"),
         ("lambda = 0.314159265358979323846", "lam = 18", r"line 4: lam = 18: .* radians, .* in degrees it would be 0.314159"),
@@ -113,7 +113,7 @@ def test_a_wheel_no_body_has_is_refused() -> None:
 
 
 @pytest.mark.filterwarnings("ignore:Browser")
-def test_slopes_are_those_of_the_eigenvalues(browser: dr.MeasuredBicycle) -> None:
+def test_jacobian_are_those_of_the_eigenvalues(browser: dr.MeasuredBicycle) -> None:
     """Against central differences of eigenvalues of the whole model, one uncertain parameter at a time."""
     model, at = dr.derive(browser.model(), work=False), [2.5, 5.0, 9.0]
     for name in ("trail", "steer_axis_tilt", "x_fork", "iyy_front_wheel", "gravity", "ixz_frame"):
@@ -156,7 +156,7 @@ def test_samples_agree_with_linear_propagation(found: UncertainModes) -> None:
 
 
 def test_the_browsers_speeds(found: UncertainModes) -> None:
-    """Stable for a tenth of a metre per second, and not even that is certain."""
+    """Stable for a tenth of a meter per second, and not even that is certain."""
     weave, capsize = found.critical[-2:]
     assert (weave.value, weave.deviation) == (pytest.approx(4.2147, abs=1e-4), pytest.approx(0.0633, abs=1e-4))
     assert (capsize.value, capsize.deviation) == (pytest.approx(4.3358, abs=1e-4), pytest.approx(0.0915, abs=1e-4))
@@ -199,8 +199,10 @@ def test_the_command_gives_deviations(capsys: pytest.CaptureFixture[str], tmp_pa
     from draisine.cli.main import main
 
     assert main(["uncertainty", str(BROWSER), "--over", "speed=0:10:41", "--plot", str(tmp_path / "bands.png")]) == 0
-    told = capsys.readouterr().out
-    assert "weave: 4.2147 ± 0.0633 m/s" in told and "independent" in told and (tmp_path / "bands.png").stat().st_size > 1000
+    reported = capsys.readouterr().out
+    assert (
+        "weave: 4.2147 ± 0.0633 m/s" in reported and "independent" in reported and (tmp_path / "bands.png").stat().st_size > 1000
+    )
     assert main(["uncertainty", str(BROWSER), "--over", "speed=0:10:41", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["critical"][-1]["deviation"] == pytest.approx(0.0915, abs=1e-4)
     assert main(["uncertainty", str(BROWSER), "--over", "trail=0:1:10"]) == 2

@@ -10,16 +10,14 @@ import numpy as np
 import pytest
 
 import draisine as dr
-from draisine.cli.draw import VIEWS as NAMED_VIEWS
-from draisine.cli.equations import FORMATS as NAMED_FORMATS
 from draisine.cli.main import main
+from draisine.cli.model_options import FORMATS as NAMED_FORMATS
+from draisine.cli.model_options import VIEWS as NAMED_VIEWS
 from draisine.errors import ToolError
 from draisine.model.model import Model
 from draisine.symbolic.rendering.document import document
-from draisine.symbolic.rendering.formats import TEXTS
-from draisine.symbolic.rendering.latex import latex, tex
-from draisine.symbolic.rendering.markdown import read_markdown
-from draisine.symbolic.rendering.pdf import ENGINES, typeset
+from draisine.symbolic.rendering.formats import TEXTS, read_markdown
+from draisine.symbolic.rendering.latex import ENGINES, latex, tex, typeset
 from draisine.view.scene.projection import VIEWS
 
 PACKAGES = {"fontenc", "inputenc", "amsmath", "amssymb", "longtable", "graphicx", "geometry"}  # of every installation
@@ -29,7 +27,7 @@ def hostile() -> Model:
     """Descriptions are written by people."""
     m = Model("sled", r"\input{/etc/passwd} 50% of <b>λ̇</b> & q̈ ~ m² | ½ → $x$ ☃ Łódź */ --> ]]>")
     mass = m.parameter("m", 2.0, "kg", r"\end{document} _^#{}")
-    sled = m.body("sled", mass=mass, centre=(0.3, 0, 0), inertia=(0.3, 0.3, 0.5))
+    sled = m.body("sled", mass=mass, center_of_mass=(0.3, 0, 0), inertia=(0.3, 0.3, 0.5))
     m.planar(sled)
     m.knife_edge(sled, name="lambda_edge")
     return m
@@ -142,7 +140,7 @@ def test_without_latex_the_message_says_what_to_do(tmp_path, monkeypatch, capsys
     assert not (tmp_path / "sleigh.pdf").exists()
 
 
-def test_what_latex_complains_about_is_told(tmp_path, monkeypatch):
+def test_what_latex_complains_about_is_reported(tmp_path, monkeypatch):
     engine = tmp_path / "pdflatex"
     engine.write_text("#!/bin/sh\necho 'This is fine'\necho '! Undefined control sequence.'\nexit 1\n")
     engine.chmod(0o755)
@@ -168,8 +166,8 @@ def test_command_equations(capsys, tmp_path):
     assert "Solved together for upper_rate_dot, lower_rate_dot:" in capsys.readouterr().out
     for wrong, complaint in (
         (["nothing_such"], "nothing_such"),
-        (["bicycle", "--format", "pdf"], "say where to write it, with --out FILE.pdf"),
-        (["bicycle", "--steer", "0.3"], "--steer is for the picture"),
+        (["bicycle", "--format", "pdf"], "name a file: --out FILE.pdf"),
+        (["bicycle", "--steer", "0.3"], "--steer sets the picture"),
         (
             ["bicycle", "--out", str(tmp_path / "bicycle.doc")],
             "suffix '.doc' of 'bicycle.doc' is none of .md, .tex, .html, .py, .pdf",
@@ -193,7 +191,7 @@ def test_command_draw(capsys, tmp_path, monkeypatch):
     assert "has no bodies to draw" in capsys.readouterr().err
 
 
-def test_a_drawing_follows_the_wishes():
+def test_a_drawing_follows_the_targets():
     turned = dr.draw(dr.gallery.bicycle(), at={"steer": 0.6}, views=["top"])
     straight = dr.draw(dr.gallery.bicycle(), views=["top"])
 

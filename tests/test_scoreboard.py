@@ -97,10 +97,10 @@ def test_losses_come_first_and_names_are_no_markup(bench: Any, rows: list[Any]) 
     assert "4 figures have a target: 2 are met, 1 are not, 1 are undecided for want of a peer." in text
 
 
-def test_what_was_measured_on_a_busy_machine_is_told(bench: Any, rows: list[Any]) -> None:
+def test_what_was_measured_on_a_busy_machine_is_reported(bench: Any, rows: list[Any]) -> None:
     parts = {"imports": part(bench, *rows), "speed": part(bench, *rows, title="Evaluate", load=2.5)}
-    (told,) = [line for line in bench.tables.summary(bench.board.Board(HERE, parts)) if "busy" in line]
-    assert told.endswith(": Evaluate.")
+    (reported,) = [line for line in bench.tables.summary(bench.board.Board(HERE, parts)) if "busy" in line]
+    assert reported.endswith(": Evaluate.")
 
 
 # ------------------------------------------------------------------------------------------------ runs
@@ -139,7 +139,7 @@ def run(bench: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     return call
 
 
-def test_a_part_that_fails_is_told_and_measured_again(run: Any) -> None:
+def test_a_part_that_fails_is_reported_and_measured_again(run: Any) -> None:
     assert run() == {"one": 2, "two": 1, "three": 2}
     assert run.said == "not measured as a whole: two (RuntimeError: a peer fell over)"
     assert run("--resume") == {"one": 2, "two": 2, "three": 2}

@@ -15,11 +15,10 @@ from pathlib import Path
 import pytest
 
 from draisine.cli.completion import SHELLS, commands_of, script
-from draisine.cli.exit_codes import EXIT_CODES
 from draisine.cli.main import main
 from draisine.cli.parser import COMMANDS, parser
-from draisine.cli.terminal import print_json, table
-from draisine.gallery.outcome import Study
+from draisine.cli.terminal import EXIT_CODES, print_json, table
+from draisine.gallery.registry import Study
 
 PAGE = Path(__file__).parents[1] / "docs" / "commands.md"
 WITHOUT_JSON = {"completion", "studio"}  # a script for shells, and a server
@@ -37,9 +36,9 @@ def test_the_page_lists_what_the_parser_knows():
     """Every command once, in the words of its help, with an example that the parser reads."""
     text = PAGE.read_text(encoding="utf-8")
     found = dict(re.findall(r"^### (\S+)\n\n(.*)\.\n\n```sh\n", text, flags=re.MULTILINE))
-    about = {choice.dest: choice.help for choice in tree()._choices_actions}
-    assert {name: words.lower() for name, words in found.items()} == {name: words.lower() for name, words in about.items()}
-    assert sorted(re.findall(r"^### (\S+)", text, flags=re.MULTILINE)) == sorted(about)
+    description = {choice.dest: choice.help for choice in tree()._choices_actions}
+    assert {name: words.lower() for name, words in found.items()} == {name: words.lower() for name, words in description.items()}
+    assert sorted(re.findall(r"^### (\S+)", text, flags=re.MULTILINE)) == sorted(description)
     for name, example in re.findall(r"^### (\S+)\n.*?```sh\n(.*?)\n```", text, flags=re.MULTILINE | re.DOTALL):
         for line in example.replace("\\\n", " ").splitlines():
             program, *words = shlex.split(line.partition(" > ")[0], comments=True)
@@ -106,8 +105,8 @@ def test_json_alone_on_stdout(words, capsys, tmp_path, monkeypatch):
     def refuse(what: str) -> None:
         raise AssertionError(f"{what} is no JSON")
 
-    told = json.loads(capsys.readouterr().out, parse_constant=refuse)
-    for path in told.get("written", []) if isinstance(told, dict) else []:
+    reported = json.loads(capsys.readouterr().out, parse_constant=refuse)
+    for path in reported.get("written", []) if isinstance(reported, dict) else []:
         assert (tmp_path / path).exists()
 
 
@@ -216,7 +215,7 @@ def test_bash_completes(bash, tmp_path):
     assert bash("simulate", "bicycle", "--met") == {"--method"}
     assert bash("simulate", "bicycle", "--method", "r") == {"radau", "rk4"}
     assert bash("run", "bicycle_fr") == {"bicycle_free_run"}
-    assert bash("optimise", "swing") == {"swing_ups"}
+    assert bash("optimize", "swing") == {"swing_ups"}
     assert bash("estimate", "swing") == {"swing_logger"}
     assert bash("completion", "") == set(SHELLS)
     (tmp_path / "my_model.toml").touch()

@@ -67,7 +67,7 @@ def test_falling_over_stops_the_run(bike):
 
 def test_user_events_are_found(bike):
     crossing = dr.Event("upright", "lean", action="record")
-    stop = dr.Event("turned", "heading + 0.25", action="stop", direction=1, about="heading passed -0.25 rad")
+    stop = dr.Event("turned", "heading + 0.25", action="stop", direction=1, description="heading passed -0.25 rad")
     run = dr.simulate(bike, 5.0, start=FREE, events=[crossing, stop], method=dr.DOP853(rtol=1e-10, atol=1e-12))
     assert run.status.kind == Ending.EVENT and "heading passed" in run.status.message
     last = run.events[-1]
@@ -135,7 +135,7 @@ def test_changing_a_parameter_does_not_derive_or_compile_again(bike, monkeypatch
         raise AssertionError("something was derived or compiled again")
 
     monkeypatch.setattr(sys.modules["draisine.dynamics.derive"], "Formulation", refuse)
-    monkeypatch.setattr("draisine.simulation.velocity_choices.compile", refuse)
+    monkeypatch.setattr("draisine.simulation.compiled_equations.compile", refuse)
     run = dr.simulate(bike, 0.1, start=FREE, parameters={"m_frame": 60.0, "trail": 0.05})
     assert run.parameters["m_frame"] == 60.0
 
@@ -163,7 +163,7 @@ def test_a_coin_that_falls_flat_ends_singular_and_names_the_wheel(method):
     assert run.time[-1] == pytest.approx(arrival, abs=2e-3)
 
 
-def test_the_start_is_solved_and_told(bike):
+def test_the_start_is_solved_and_reported(bike):
     run = dr.simulate(bike, 0.1, start={"speed": 5.0, "lean": 0.2, "steer": -0.3})
     assert run["lean"][0] == pytest.approx(0.2, abs=1e-10)
     assert run["steer"][0] == -0.3
@@ -193,13 +193,13 @@ def test_the_start_is_solved_and_told(bike):
         ({"start": {"speed": 4.0, "frame_vx": 5.0}}, "speed"),
     ],
 )
-def test_bad_wishes_are_named(bike, options, said):
+def test_bad_targets_are_named(bike, options, said):
     with pytest.raises((ValueError, KeyError), match=said):
         dr.simulate(bike, **{"until": 1.0, **options})
 
 
 def test_a_name_is_no_model():
-    with pytest.raises(TypeError, match=r"a model is expected, got 'bicycle'; take one of the gallery"):
+    with pytest.raises(TypeError, match=r"expected a model, got 'bicycle'; take one from the gallery"):
         dr.simulate("bicycle", 1.0)
     with pytest.raises(AttributeError, match=r"the gallery has no 'bicycel'; did you mean 'bicycle'\?"):
         dr.gallery.bicycel()
@@ -213,11 +213,11 @@ def test_compile_sympy_matrix():
     assert f(0.3, 4.0)[0] == pytest.approx(np.array([[np.sin(0.3) * 4.0, 0.09], [1.0, 2.0]]), rel=1e-15)
 
 
-def test_wishes_and_parameters_take_units_and_refuse_those_that_do_not_fit() -> None:
+def test_targets_and_parameters_take_units_and_refuse_those_that_do_not_fit() -> None:
     bike = dr.gallery.bicycle()
     plain = dr.simulate(bike, 0.1, start={"speed": 5.0, "lean": math.radians(5)}, parameters={"trail": 0.06}, samples=2)
-    told = dr.simulate(bike, 0.1, start={"speed": "18 km/h", "lean": "5 deg"}, parameters={"trail": "6 cm"}, samples=2)
-    assert told.final == plain.final
+    reported = dr.simulate(bike, 0.1, start={"speed": "18 km/h", "lean": "5 deg"}, parameters={"trail": "6 cm"}, samples=2)
+    assert reported.final == plain.final
     with pytest.raises(ValueError, match=r"the start's speed: got '5 kg' \(mass\), expected a velocity"):
         dr.simulate(bike, 0.1, start={"speed": "5 kg"})
     with pytest.raises(ValueError, match=r"parameter 'trail': got '8 kg' \(mass\), expected a length"):

@@ -61,7 +61,7 @@ def written(names: list[str]) -> ca.Function:
     up = up / ca.norm_2(up)
     spins = turning + v[6] * frame @ Y, turning_fork + v[7] * fork @ Y
     unturned = _turn(Y, tilt)  # from the frame's axes to the fork's
-    centre_fork = ca.vertcat(k["x_fork"], 0, k["z_fork"] - r_rear) - reach
+    center_fork = ca.vertcat(k["x_fork"], 0, k["z_fork"] - r_rear) - reach
     bodies = (
         (
             k["m_frame"],
@@ -70,7 +70,7 @@ def written(names: list[str]) -> ca.Function:
             frame,
             _inertia(k, "frame"),
         ),
-        (k["m_fork"], head + fork @ unturned @ centre_fork, turning_fork, fork, unturned @ _inertia(k, "fork") @ unturned.T),
+        (k["m_fork"], head + fork @ unturned @ center_fork, turning_fork, fork, unturned @ _inertia(k, "fork") @ unturned.T),
         (k["m_rear_wheel"], rear_hub, spins[0], frame, _disc(k, "rear_wheel")),
         (k["m_front_wheel"], front_hub, spins[1], fork, _disc(k, "front_wheel")),
     )
@@ -113,7 +113,7 @@ def _disc(k: Mapping[str, Any], wheel: str) -> ca.SX:
     return ca.diag(ca.vertcat(k[f"ixx_{wheel}"], k[f"iyy_{wheel}"], k[f"ixx_{wheel}"]))
 
 
-def slopes(function: ca.Function) -> ca.Function:
+def jacobian(function: ca.Function) -> ca.Function:
     """(state, parameters) → the derivative of the state's derivative by the state, its entries that are not zero."""
     x, p = ca.SX.sym("x", 11), ca.SX.sym("p", function.numel_in(1))
     return ca.Function("bicycle", [x, p], ca.cse([ca.jacobian(function(x, p), x)]))

@@ -13,9 +13,9 @@ import casadi as ca
 import numpy as np
 
 import draisine as dr
-from draisine.optimal.collocation import lagrange_slope, radau_points
+from draisine.numerics.direct_methods import lagrange_slope, radau_points
 from draisine.optimal.guess import guesses
-from draisine.optimal.problem_symbols import posed
+from draisine.optimal.phase_builder import build_phases
 
 
 @dataclass(frozen=True)
@@ -33,17 +33,17 @@ class Plain:
         return self.set_up + self.solve
 
 
-def solve(stated: dr.Manoeuvre, scheme: dr.Collocation, most: float, shortened: bool = False) -> Plain:
-    """A manoeuvre of one phase in the least time from a fixed start, with explicit equations; `most` seconds."""
-    (phase,) = posed(stated, [scheme])[1]
+def solve(stated: dr.OptimalControlProblem, scheme: dr.Collocation, most: float, shortened: bool = False) -> Plain:
+    """A maneuver of one phase in the least time from a fixed start, with explicit equations; `most` seconds."""
+    (phase,) = build_phases(stated, [scheme])[1]
     if not shortened:
         extra = {q.name for q in phase.equations.extra_states}
-        phase = replace(phase, kept=tuple(name for name in phase.vocabulary.state_names if name not in extra))
+        phase = replace(phase, kept=tuple(name for name in phase.symbols.state_names if name not in extra))
     (values,) = guesses(None, [phase], [scheme.grid])
-    v = phase.vocabulary
+    v = phase.symbols
     began = time.perf_counter()
     rest, numbers = phase._rest
-    known = ca.substitute(ca.vertcat(*[v.rates[i] for i in phase.kept_places]), rest, ca.DM(numbers))
+    known = ca.substitute(ca.vertcat(*[v.rates[i] for i in phase.kept_indices]), rest, ca.DM(numbers))
     rates = ca.Function("rates", [phase.y, v.plant.u], [known])
     last = ca.Function("last", [phase.y], [ca.substitute(ca.vertcat(*[c.value for c in phase.ends]), rest, ca.DM(numbers))])
     watched = ca.Function("watched", [phase.y], [ca.substitute(ca.vertcat(*[c.value for c in phase.path]), rest, ca.DM(numbers))])
@@ -67,7 +67,7 @@ def solve(stated: dr.Manoeuvre, scheme: dr.Collocation, most: float, shortened: 
         row_low.extend(least)
         row_high.extend(most)
 
-    y = unknown("y0", phase.kept, values.states[0], phase.start[phase.kept_places])
+    y = unknown("y0", phase.kept, values.states[0], phase.start[phase.kept_indices])
     zero = [0.0] * len(phase.kept)
     for k in range(n):
         points = [y]

@@ -1,6 +1,6 @@
 """The mechanisms of Exudyn's own objects, in its fast build: plane rigid bodies with revolute joints, mass points with distances.
 
-With constraints it integrates by the implicit trapezoidal rule at velocity level or by generalised α, both of second order
+With constraints it integrates by the implicit trapezoidal rule at velocity level or by generalized α, both of second order
 with a fixed step; the former has the smaller error at the same step, and a step of either costs the same. Its explicit
 methods take no multipliers, but a chain is a tree: in joint coordinates (`KinematicTree`) they apply, and DOPRI5 with step
 control is the best that Exudyn has for it.
@@ -34,12 +34,12 @@ def _exudyn() -> Any:
     return exudyn
 
 
-def four_bar_roads(bars: Bars, q_start: Vector, v_start: Vector, until: float) -> list[Road]:
+def four_bar_derivations(bars: Bars, q_start: Vector, v_start: Vector, until: float) -> list[Road]:
     ready = partial(_constrained, _four_bar(bars, q_start, v_start), until, False)
     return [Road("Exudyn, trapezoidal", STEPS, "{:,} steps", ready)]
 
 
-def chain_roads(masses: int, until: float) -> list[Road]:
+def chain_derivations(masses: int, until: float) -> list[Road]:
     return [
         Road("Exudyn tree, DOPRI5", TOLERANCES, "tolerance {:.0e}", partial(_explicit, _tree(masses), until)),
         Road("Exudyn, trapezoidal", STEPS, "{:,} steps", partial(_constrained, _chain(masses), until, masses >= SPARSE_FROM)),
@@ -120,12 +120,12 @@ def _tree(masses: int) -> Built:
             referenceCoordinates=rest, initialCoordinates=rest, initialCoordinates_t=rest, numberOfODE2Coordinates=masses
         )
     )
-    turns, inertias, offsets, centres = exudyn.Matrix3DList(), exudyn.Matrix3DList(), exudyn.Vector3DList(), exudyn.Vector3DList()
+    turns, inertias, offsets, centers = exudyn.Matrix3DList(), exudyn.Matrix3DList(), exudyn.Vector3DList(), exudyn.Vector3DList()
     for k in range(masses):
         turns.Append(np.eye(3))
         inertias.Append(np.zeros((3, 3)))
         offsets.Append([1.0 if k else 0.0, 0, 0])
-        centres.Append([1.0, 0, 0])
+        centers.Append([1.0, 0, 0])
     system.AddObject(
         items.ObjectKinematicTree(
             **{
@@ -134,7 +134,7 @@ def _tree(masses: int) -> Built:
                 "linkParents": list(range(-1, masses - 1)),
             },
             **{"jointTransformations": turns, "jointOffsets": offsets, "baseOffset": [0, 0, 0], "gravity": [0, -GRAVITY, 0]},
-            **{"linkInertiasCOM": inertias, "linkCOMs": centres, "linkMasses": [1.0] * masses},
+            **{"linkInertiasCOM": inertias, "linkCOMs": centers, "linkMasses": [1.0] * masses},
         )
     )
     system.Assemble()

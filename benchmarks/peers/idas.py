@@ -6,7 +6,7 @@ made.
     q̇ = v,  v̇ = M⁻¹(f + Aᵀλ),  0 = A v̇ + Ȧ v
 
 The multipliers are left out of the error test and the derivatives at the start are given; else it takes several times as many
-steps, or fails at the first. Stabilised by Gear, Gupta & Leimkuhler (index 2) it does not start at tight tolerances; with v̇
+steps, or fails at the first. Stabilized by Gear, Gupta & Leimkuhler (index 2) it does not start at tight tolerances; with v̇
 as further unknowns it is slower.
 """
 
@@ -24,7 +24,7 @@ from peers.planar import Mechanism
 COMPILED: dict[str, Any] = {"jit": True, "compiler": "shell", "jit_options": {"flags": ["-O3", "-march=native"]}}
 
 
-def roads(mechanism: Mechanism, until: float) -> list[Road]:
+def derivations(mechanism: Mechanism, until: float) -> list[Road]:
     """One. CasADi compiles an integrator for every tolerance anew, half a minute for the long chain: the search goes without."""
     ready = partial(_ready, mechanism, until)
     return [Road("CasADi IDAS", TOLERANCES, "tolerance {:.0e}", partial(ready, {}), partial(ready, COMPILED))]

@@ -73,10 +73,10 @@ def main(backend: str) -> None:
     )
     problem.add_option("print_level", 0)
     ready = time.perf_counter()
-    solution, told = problem.solve(0.01 * np.ones(problem.num_free))
+    solution, reported = problem.solve(0.01 * np.ones(problem.num_free))
     done = time.perf_counter()
     turned = (NODES - 1) * float(solution[-1])
-    print(json.dumps({"set_up": ready - began, "solve": done - ready, "duration": turned, "status": int(told["status"])}))
+    print(json.dumps({"set_up": ready - began, "solve": done - ready, "duration": turned, "status": int(reported["status"])}))
 
 
 if __name__ == "__main__":

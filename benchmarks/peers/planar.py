@@ -19,7 +19,7 @@ GRAVITY = 9.81
 
 @dataclass(frozen=True)
 class Bars:
-    """Lengths of a four-bar linkage, metres, and the mass per length of its bars, kg/m. Angles count from x downwards."""
+    """Lengths of a four-bar linkage, meters, and the mass per length of its bars, kg/m. Angles count from x downwards."""
 
     crank: float
     coupler: float

@@ -45,7 +45,7 @@ class Derivation:
     height: Any  # of the front contact below the ground, must vanish
     slip: Any  # velocity of the front contact, must vanish
     energy: Any
-    kane: Any  # SymPy's KanesMethod, which linearises
+    kane: Any  # SymPy's KanesMethod, which linearizes
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ def constants() -> dict[str, float]:
     d1, _ = along(w + c, rR)  # rear hub to steer axis
     d3, _ = along(-c, -rF)  # steer axis to front hub
     _, d2 = along(w, rR - rF)  # between the feet of these two, along the axis
-    l1, l2 = along(given["xB"], given["zB"] + rR)  # rear hub to the frame's centre of mass
+    l1, l2 = along(given["xB"], given["zB"] + rR)  # rear hub to the frame's center of mass
     l3, l4 = along(given["xH"] - w, given["zH"] + rF)  # front hub to the fork's
     values = dict(given, d1=d1, d2=d2, d3=d3, l1=l1, l2=l2, l3=l3, l4=l4, **turned("B"), **turned("H"))
     return {name: float(values[name]) for name in CONSTANTS}
@@ -213,13 +213,13 @@ def build(solver: str = "numpy") -> Peer:
     return Peer(generate(made, solver), values, split(height), split(slip), split(energy))
 
 
-def consistent(peer: Peer, speed: float = 0.0, **wishes: float) -> Vector:
+def consistent(peer: Peer, speed: float = 0.0, **targets: float) -> Vector:
     """A state with the named wishes; pitch, yaw rate, pitch rate and front spin follow from the constraints."""
     from scipy.optimize import brentq
 
     names = (*COORDINATES, *SPEEDS)
     state = np.zeros(len(names))
-    for name, value in wishes.items():
+    for name, value in targets.items():
         state[names.index(name)] = value
     state[names.index("rear_spin")] = -speed / constants()["rR"]
 

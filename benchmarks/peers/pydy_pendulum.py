@@ -53,5 +53,5 @@ def timed(links: int) -> tuple[float, float, Any]:
 
 def accelerations(rhs: Any, q: NDArray[np.float64], v: NDArray[np.float64]) -> NDArray[np.float64]:
     """Of angles between the links."""
-    told = np.asarray(rhs(np.concatenate([q.cumsum(), v.cumsum()]), 0.0, np.array([1.0, 1.0, GRAVITY])))[len(q) :]
-    return np.diff(told, prepend=0.0)
+    reported = np.asarray(rhs(np.concatenate([q.cumsum(), v.cumsum()]), 0.0, np.array([1.0, 1.0, GRAVITY])))[len(q) :]
+    return np.diff(reported, prepend=0.0)

@@ -3,7 +3,7 @@
 Two ways to pose it, both of index 1 as in scipy_dae's own examples: the multipliers are derivatives of unknowns (λ = Λ̇, μ =
 Γ̇).
 
-    stabilised       q̇ = v + AᵀΓ̇,  M v̇ = f + AᵀΛ̇,  A v = 0,  g = 0          (Gear, Gupta & Leimkuhler)
+    stabilized       q̇ = v + AᵀΓ̇,  M v̇ = f + AᵀΛ̇,  A v = 0,  g = 0          (Gear, Gupta & Leimkuhler)
     velocity level   q̇ = v,        M v̇ = f + AᵀΛ̇,  A v = 0                  (smaller; positions drift within the tolerance)
 
 Posed with λ and μ themselves (index 2), its error estimate weighs the multipliers like the rest and fails at tight
@@ -31,10 +31,10 @@ DENSE_UP_TO = 100  # unknowns; beyond, SuperLU on sparse matrices is quicker tha
 FLAGS = ("-O3", "-march=native", "-fPIC", "-shared")
 
 
-def roads(mechanism: Mechanism, until: float) -> list[Road]:
+def derivations(mechanism: Mechanism, until: float) -> list[Road]:
     return [
         Road(f"scipy_dae Radau, {stages} stages, {name}", TOLERANCES, "tolerance {:.0e}", partial(pose.ready, until, stages))
-        for name, pose in (("velocity level", Posed(mechanism, False)), ("stabilised", Posed(mechanism, True)))
+        for name, pose in (("velocity level", Posed(mechanism, False)), ("stabilized", Posed(mechanism, True)))
         for stages in STAGES
     ]
 
@@ -42,7 +42,7 @@ def roads(mechanism: Mechanism, until: float) -> list[Road]:
 class Posed:
     """0 = F(t, y, ẏ) with its derivatives, compiled."""
 
-    def __init__(self, mechanism: Mechanism, stabilised: bool) -> None:
+    def __init__(self, mechanism: Mechanism, stabilized: bool) -> None:
         m, rows = mechanism, mechanism.rows
         count = m.closed.numel()
         acceleration, multiplier = m.at_start()
@@ -51,7 +51,7 @@ class Posed:
         unknowns, rates = [m.q, m.v, ca.SX.sym("L", count)], [q_rate, v_rate, force_rate]
         residuals = [q_rate - m.v, m.mass @ v_rate - m.force - rows.T @ force_rate, rows @ m.v]
         start, slope = [m.q_start, m.v_start, rest], [m.v_start, acceleration, multiplier]
-        if stabilised:
+        if stabilized:
             unknowns, rates = [*unknowns, ca.SX.sym("G", count)], [*rates, shift_rate]
             residuals = [residuals[0] - rows.T @ shift_rate, *residuals[1:], m.closed]
             start, slope = [*start, rest], [*slope, rest]

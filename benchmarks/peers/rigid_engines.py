@@ -30,18 +30,18 @@ def pinocchio_chain(links: int) -> Accelerations:
     return lambda q, v: pin.aba(model, data, q, v, torque)
 
 
-def pinocchio_slopes(links: int) -> Accelerations:
+def pinocchio_jacobian(links: int) -> Accelerations:
     """Derivatives of the joint accelerations by angles and by rates, (links, 2 links), by its analytical recursion."""
     import pinocchio as pin
 
     model = _pinocchio(links)
     data, torque = model.createData(), np.zeros(links)
 
-    def slopes(q: Vector, v: Vector) -> Vector:
+    def jacobian(q: Vector, v: Vector) -> Vector:
         pin.computeABADerivatives(model, data, q, v, torque)
         return np.hstack([data.ddq_dq, data.ddq_dv])
 
-    return slopes
+    return jacobian
 
 
 def _pinocchio(links: int) -> Any:

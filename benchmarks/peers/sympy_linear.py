@@ -1,6 +1,6 @@
 """SymPy's linear model of the bicycle about straight riding: `KanesMethod.linearize` at an operating point, in numbers.
 
-As a program it takes the speed and prints, as JSON, the seconds that deriving and linearising took, and the eigenvalues of lean
+As a program it takes the speed and prints, as JSON, the seconds that deriving and linearizing took, and the eigenvalues of lean
 and steer as pairs of real and imaginary part.
 """
 
@@ -35,7 +35,7 @@ def main(speed: float) -> None:
     values = np.linalg.eigvals(np.array(matrix.evalf().tolist(), dtype=float))
     done = time.perf_counter()
     lateral = [[v.real, v.imag] for v in values if abs(v) > 1e-6]
-    print(json.dumps({"derive": derived - began, "linearise": done - derived, "eigenvalues": lateral}))
+    print(json.dumps({"derive": derived - began, "linearize": done - derived, "eigenvalues": lateral}))
 
 
 if __name__ == "__main__":

@@ -41,7 +41,7 @@ def make(study: str, site: str) -> Made:
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
-    from draisine.view.plots.figures import save_figure
+    from draisine.view.plots.figure_files import save_figure
 
     folder, figures = Path(site) / "films", DOCS / "gallery" / "figures"
     for place in (folder, figures):

@@ -222,7 +222,7 @@ def classics() -> list[Figure]:
         Figure(
             "rolling disk: straight rolling is stable above √(g r/3) [m/s]", f"{math.sqrt(9.81 * 0.3 / 3):.12f}", disk[0].value
         ),
-        Figure("trolley to rest, one metre at 1 m/s²: 2 [s]", "2.000000", dr.gallery.solution("trolley_parks").duration),
+        Figure("trolley to rest, one meter at 1 m/s²: 2 [s]", "2.000000", dr.gallery.solution("trolley_parks").duration),
         Figure("sleigh: top speed √(2E/m) [m/s]", *_sleigh()),
     ]
 

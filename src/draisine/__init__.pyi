@@ -12,7 +12,7 @@ from .codegen.passes import Passes as Passes
 from .control.design.feedback import Feedback as Feedback
 from .control.design.feedback_linearization import (
     computed_torque as computed_torque,
-    feedback_linearisation as feedback_linearisation,
+    feedback_linearization as feedback_linearization,
 )
 from .control.design.gain_schedule import schedule as schedule
 from .control.design.observer import Observer as Observer, kalman as kalman, observed as observed
@@ -21,14 +21,14 @@ from .control.follow import Bounded as Bounded, Forward as Forward, follow as fo
 from .control.path import OnPath as OnPath, on_path as on_path
 from .diagnostics.certify import certify as certify
 from .diagnostics.diagnosis import Diagnosis as Diagnosis, diagnose as diagnose
-from .dynamics.augmented.second_order_system import Baumgarte as Baumgarte
+from .dynamics.options import Baumgarte as Baumgarte
 from .dynamics.dae.as_dae import posed as posed
 from .dynamics.dae.index_of import index_of as index_of
 from .dynamics.dae.index_reduction import reduce_index as reduce_index
 from .dynamics.dae.index_report import IndexReport as IndexReport
-from .dynamics.dae.stabilization.options import (
+from .dynamics.options import (
     GGL as GGL,
-    InvariantStabilisation as InvariantStabilisation,
+    InvariantStabilization as InvariantStabilization,
     Minimal as Minimal,
     NoControl as NoControl,
     Projection as Projection,
@@ -37,52 +37,53 @@ from .dynamics.dae.stabilization.options import (
     VelocityProjection as VelocityProjection,
 )
 from .dynamics.derive import derive as derive
-from .dynamics.formulation_choice import Augmented as Augmented, Recursive as Recursive, Reduced as Reduced
+from .dynamics.options import Augmented as Augmented, Recursive as Recursive, Reduced as Reduced
 from .dynamics.lagrangian.energies import derive_by_energies as derive_by_energies
 from .estimation.coverage import coverage as coverage
 from .estimation.data import Experiment as Experiment
 from .estimation.design_criteria import (
     Design as Design,
-    Determinant as Determinant,
-    Instants as Instants,
+    DOptimal as DOptimal,
+    SamplingTimes as SamplingTimes,
     Variance as Variance,
-    WorstCombination as WorstCombination,
+    EOptimal as EOptimal,
 )
 from .estimation.estimate import estimate as estimate, identifiability as identifiability
 from .estimation.experiment_design import design_experiment as design_experiment
 from .estimation.filters.filter import filter as filter
-from .estimation.filters.filter_result import Filtered as Filtered
-from .estimation.filters.methods import Extended as Extended, Unscented as Unscented
+from .estimation.filters.filter_result import FilterResult as FilterResult
+from .estimation.filters.methods import (
+    ExtendedKalmanFilter as ExtendedKalmanFilter,
+    UnscentedKalmanFilter as UnscentedKalmanFilter,
+)
 from .estimation.fit import Fit as Fit
-from .estimation.interpolation import Smooth as Smooth
+from .estimation.inputs import CubicInput as CubicInput
 from .estimation.losses import Cauchy as Cauchy, Huber as Huber, SoftL1 as SoftL1
-from .estimation.multiple_shooting import MultipleShooting as MultipleShooting
 from .estimation.multistart import MultiStart as MultiStart
 from .estimation.single_shooting import SingleShooting as SingleShooting
 from .expr.expression import parse as parse
 from .model.contact_laws import (
     Coulomb as Coulomb,
     Creep as Creep,
-    LinearTyre as LinearTyre,
+    LinearTire as LinearTire,
     Rolling as Rolling,
     ShenHedrickElkins as ShenHedrickElkins,
 )
 from .model.files import read_model as read_model, write_model as write_model
 from .model.items import System as System
 from .model.model import Model as Model
-from .optimal.adjoint.gradient import Gradient as Gradient, gradient as gradient
+from .optimal.adjoint.gradient import CostGradient as CostGradient, gradient as gradient
 from .optimal.adjoint.method import Adjoint as Adjoint, Descent as Descent
-from .optimal.collocation import Collocation as Collocation
+from .numerics.direct_methods import Collocation as Collocation, MultipleShooting as MultipleShooting
 from .optimal.feedforward import Feedforward as Feedforward
-from .optimal.guess import Held as Held, Shaken as Shaken, Straight as Straight
+from .optimal.guess import Held as Held, PerturbedGuess as PerturbedGuess, Straight as Straight
 from .optimal.ipopt import Ipopt as Ipopt
-from .optimal.maneuver import Manoeuvre as Manoeuvre, manoeuvre as manoeuvre
-from .optimal.model_predictive import Predictive as Predictive, predictive as predictive
-from .optimal.multistart import Searches as Searches, Starts as Starts, multistart as multistart
-from .optimal.refinement import Refinement as Refinement
-from .optimal.shooting import Shooting as Shooting
+from .optimal.maneuver import OptimalControlProblem as OptimalControlProblem, maneuver as maneuver
+from .optimal.model_predictive import PredictiveController as PredictiveController, predictive as predictive
+from .optimal.multistart import MultistartResult as MultistartResult, RandomGuesses as RandomGuesses, multistart as multistart
+from .optimal.transcription import Refinement as Refinement
 from .optimal.solution import Solution as Solution
-from .optimal.tracking import Tracking as Tracking, tracking as tracking
+from .optimal.tracking import TrackingLaw as TrackingLaw, tracking as tracking
 from .program.equations import Equations as Equations, Event as Event
 from .program.linear_solve import Solver as Solver
 from .program.program import Program as Program
@@ -92,13 +93,18 @@ from .results.trajectory import Trajectory as Trajectory
 from .simulation.compare_drift import compare_drift as compare_drift
 from .simulation.compile import compile as compile, export as export, operation_counts as operation_counts
 from .simulation.ensemble.ensemble import ensemble as ensemble
-from .simulation.ensemble.reductions import Extremes as Extremes, Final as Final, Happenings as Happenings, Snapshots as Snapshots
+from .simulation.ensemble.reductions import (
+    Extremes as Extremes,
+    Final as Final,
+    EventCounts as EventCounts,
+    Snapshots as Snapshots,
+)
 from .simulation.ensemble.result import Ensemble as Ensemble
 from .simulation.ensemble.samples import Normal as Normal, Uniform as Uniform
 from .simulation.initial.consistent_start import consistent_start as consistent_start
-from .simulation.initial.targets import Near as Near
+from .simulation.initial.problem import InitialGuess as InitialGuess
 from .simulation.iterated_reactions import ConjugateGradients as ConjugateGradients, reactions as reactions
-from .simulation.methods.auto import Auto as Auto
+from .simulation.methods.selection import Auto as Auto
 from .simulation.methods.dop853 import DOP853 as DOP853
 from .simulation.methods.esdirk23 import ESDIRK23 as ESDIRK23
 from .simulation.methods.gauss import Gauss as Gauss
@@ -130,6 +136,6 @@ from .symbolic.sympy_bridge import to_sympy as to_sympy
 from .view.drawing import draw as draw
 from .view.film.animate import animate as animate
 from .view.modes import animate_mode as animate_mode, mode_shapes as mode_shapes, root_locus as root_locus
-from .view.presentation import write_equations as write_equations
+from .view.equation_document import write_equations as write_equations
 from .view.report.report import Report as Report, report as report
 from .view.scene.mesh_files import read_mesh as read_mesh

@@ -92,7 +92,7 @@ class StartError(DraisineError, ValueError):
         message: str,
         conflict: Any = None,
         level: str = "position",
-        wishes: tuple[str, ...] = (),
+        targets: tuple[str, ...] = (),
         constraints: tuple[str, ...] = (),
         nearest: Mapping[str, float] | None = None,
         leftover: Mapping[str, float] | None = None,
@@ -100,7 +100,7 @@ class StartError(DraisineError, ValueError):
         super().__init__(message)
         self.conflict = conflict
         self.level = level
-        self.wishes = wishes
+        self.targets = targets
         self.constraints = constraints
         self.nearest = dict(nearest or {})
         self.leftover = dict(leftover or {})
@@ -186,11 +186,11 @@ class CacheWarning(RuntimeWarning):
 # Signals between the parts of a derivation, which tries another formulation then; where none is left they are errors.
 
 
-class Unsuited(ModelError):
+class NotRecursive(ModelError):
     """Why a mechanism cannot be treated body by body."""
 
 
-class Weightless(ModelError):
+class MasslessVelocity(ModelError):
     """A velocity that moves no mass."""
 
     def __init__(self, velocity: str) -> None:

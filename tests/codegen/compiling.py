@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from draisine.codegen.jit.engine import compile_ir, load_object
+from draisine.codegen.restricted.function import parameter_types, translate
 from draisine.codegen.restricted.record import Record
-from draisine.codegen.restricted.translate import parameter_types, translate
 from draisine.codegen.restricted.types import BOOL, INT, NOTHING, REAL, Type
 from draisine.codegen.restricted.unit import Options, Unit
 

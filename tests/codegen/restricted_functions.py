@@ -6,8 +6,7 @@ import math
 
 from numpy import conjugate
 
-from draisine.codegen.restricted.calls import call_kernel
-from draisine.codegen.restricted.record import Record, restore
+from draisine.codegen.restricted.record import Record, call_kernel, restore
 from draisine.codegen.restricted.types import (
     ComplexCube,
     ComplexVector,

@@ -18,8 +18,7 @@ from numpy.testing import assert_array_equal
 import draisine.codegen.jit
 from draisine.codegen.jit import llvm as code_generation
 from draisine.codegen.jit.kernel import Kernel, compile, compile_all
-from draisine.program.lazy_program import Recipe
-from draisine.program.program import Program
+from draisine.program.program import LazyProgram, Program
 
 
 def mixed() -> Program:
@@ -124,10 +123,10 @@ def test_address_has_the_fixed_calling_convention(kernel):
 
 
 def test_help_tells_every_slot(kernel):
-    told = pydoc.plain(pydoc.render_doc(kernel))
+    reported = pydoc.plain(pydoc.render_doc(kernel))
     for part in ("mixed", "lean [rad]", "speed [m/s]", "m (2 × 3)", "force [N], moment", "matrix (3 × 2)"):
-        assert part in told, told
-    assert "leading axis" in told
+        assert part in reported, reported
+    assert "leading axis" in reported
 
 
 def test_kernels_are_frozen(kernel):
@@ -163,20 +162,20 @@ def test_several_at_once():
     x = ca.SX.sym("x")
     known, new, recipe = (Program.build(name, {"x": x}, {"y": x * k}) for k, name in enumerate(("known", "new", "recipe"), 2))
     compile(known)
-    made = compile_all(Recipe("recipe", recipe.inputs, recipe.outputs, "a digest", lambda: recipe), known, new)
+    made = compile_all(LazyProgram("recipe", recipe.inputs, recipe.outputs, "a digest", lambda: recipe), known, new)
     assert [kernel.program_name for kernel in made] == ["recipe", "known", "new"]
     assert [float(kernel(3.0)[0][0]) for kernel in made] == [12.0, 6.0, 9.0]
     assert compile_all() == ()
 
 
-def test_what_cannot_be_written_is_told():
+def test_what_cannot_be_written_is_reported():
     def fails() -> Program:
         raise ZeroDivisionError("no derivative")
 
     x = ca.SX.sym("x")
     fine = Program.build("fine", {"x": x}, {"y": x + 0.125})
     with pytest.raises(ZeroDivisionError, match="no derivative"):
-        compile_all(fine, Recipe("bad", fine.inputs, fine.outputs, "bad digest", fails))
+        compile_all(fine, LazyProgram("bad", fine.inputs, fine.outputs, "bad digest", fails))
 
 
 def test_an_empty_program():
@@ -189,7 +188,7 @@ import sys
 import casadi as ca
 from draisine.codegen.jit import compile
 from draisine.program.program import Program
-from draisine.program.lazy_program import Recipe
+from draisine.program.program import Recipe
 x = ca.SX.sym("x", 2)
 kernel = compile(Program.build("shared", {"x": x}, {"y": ca.sin(x[0]) * x[1]}))
 assert abs(float(kernel([0.5, 2.0])[0][0]) - 0.958851077208406) < 1e-15

@@ -7,9 +7,8 @@ import numpy as np
 from numpy.testing import assert_allclose
 
 from draisine.codegen.jit.kernel import compile
-from draisine.codegen.jit.liveness import cut, live_values
 from draisine.codegen.jit.scheduling import in_good_order
-from draisine.codegen.jit.ssa import straighten
+from draisine.codegen.jit.ssa import cut, live_values, to_ssa
 from draisine.program import opcodes as op
 from draisine.program.interpreter import interpret
 from draisine.program.program import Program
@@ -32,7 +31,7 @@ def respects_dependence(unit, order) -> bool:
 
 def test_the_long_chain_begins_first():
     program = slow_chain_last()
-    unit = straighten(program.tape)
+    unit = to_ssa(program.tape)
     values = live_values(unit)
     order = in_good_order(unit, values)
     assert sorted(order) == values
@@ -47,7 +46,7 @@ def test_the_long_chain_begins_first():
 
 def test_wide_programs_keep_their_order():
     x = ca.SX.sym("x", 4)
-    unit = straighten(Program.build("wide", {"x": x}, {"y": ca.vertcat(*[x[0] * k + x[1] for k in range(300)])}).tape)
+    unit = to_ssa(Program.build("wide", {"x": x}, {"y": ca.vertcat(*[x[0] * k + x[1] for k in range(300)])}).tape)
     values = live_values(unit)
     assert in_good_order(unit, values) == values
 
@@ -59,7 +58,7 @@ def test_pieces_cover_everything_and_hand_on_what_is_needed():
     for _ in range(900):
         a, b = (made[-1 - k] for k in rng.integers(0, min(40, len(made)), 2))
         made.append(a * b + 1)
-    unit = straighten(Program.build("many", {"x": x}, {"y": ca.vertcat(*made[-10:]), "early": made[20]}).tape)
+    unit = to_ssa(Program.build("many", {"x": x}, {"y": ca.vertcat(*made[-10:]), "early": made[20]}).tape)
     values = live_values(unit)
     pieces, places, size = cut(unit, values, 50)
     assert [v for piece in pieces for v in piece.values] == values

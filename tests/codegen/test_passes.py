@@ -16,13 +16,10 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from draisine.codegen.jit.kernel import compile
-from draisine.codegen.jit.liveness import live_values
-from draisine.codegen.jit.parameter_hoisting import compile_hoisted, parts_of
-from draisine.codegen.jit.ssa import CONSTANT, INPUT, SELECT, Straight, straighten
+from draisine.codegen.jit.kernel import compile, compile_hoisted, parts_of
+from draisine.codegen.jit.ssa import CONSTANT, INPUT, SELECT, Straight, live_values, to_ssa
 from draisine.codegen.passes import NONE, Passes
-from draisine.codegen.passes.code_motion import Stage, staged
-from draisine.codegen.passes.pipeline import improved, split
+from draisine.codegen.passes.pipeline import Stage, improved, split, staged
 from draisine.dynamics.derive import derive
 from draisine.gallery import model
 from draisine.program import opcodes as op
@@ -88,7 +85,7 @@ def in_three(unit: Straight, inputs: list[list[Any]]) -> dict[tuple[int, int], A
 def exactly(program: Program, seed: int) -> tuple[Straight, list[list[Any]]]:
     random = np.random.default_rng(seed)
     points = [[mpmath.mpf(float(v)) for v in random.uniform(0.5, 2.0, slot.size)] for slot in program.inputs]
-    return straighten(program.tape), points
+    return to_ssa(program.tape), points
 
 
 def same(one: dict[tuple[int, int], Any], other: dict[tuple[int, int], Any]) -> None:
@@ -142,9 +139,9 @@ def test_random_programs_in_fifty_digits(program: Program, seed: int, passes: Pa
 def unit_of(*expressions: ca.SX, x: ca.SX) -> Straight:
     # without CasADi's own search, which would find some of it
     function = ca.Function("f", [x], [ca.vertcat(*expressions)])
-    from draisine.program.casadi_tape import CasadiCode
+    from draisine.program.casadi_functions import CasadiCode
 
-    return straighten(CasadiCode(function).tape)
+    return to_ssa(CasadiCode(function).tape)
 
 
 def test_sign_and_order_do_not_matter():

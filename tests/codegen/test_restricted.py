@@ -15,16 +15,16 @@ import casadi as ca
 import llvmlite.binding as llvm
 import numpy as np
 import pytest
+from kernels import restricted_functions as f
 from kernels.compiling import compiled
 
 from draisine.codegen.jit.kernel import compile
+from draisine.codegen.restricted.function import parameter_types, translate
 from draisine.codegen.restricted.record import Record
-from draisine.codegen.restricted.translate import parameter_types, translate
 from draisine.codegen.restricted.unit import Options
 from draisine.program.program import Program
 from draisine.simulation.stepper import loop
-from draisine.simulation.stepper.stored_loop import EXPLICIT
-from kernels import restricted_functions as f
+from draisine.simulation.stepper.memory import EXPLICIT
 
 REALS = [0.0, -0.0, 1.0, -2.5, 3.0, 1e-320, 1e100, math.inf, -math.inf, math.nan]
 INTEGERS = [0, 1, -1, 2, -3, 7, -8, 100, 1234567]
@@ -148,7 +148,7 @@ def test_kernels_are_called_with_arrays() -> None:
 
 def test_arrays_side_by_side() -> None:
     s = outer()
-    s.room({"x": (3,), "a": (2, 2), "places": (4,), "z": (2,), "short": (3,)})
+    s.allocate({"x": (3,), "a": (2, 2), "places": (4,), "z": (2,), "short": (3,)})
     at = {name: getattr(s, s.__fields__[name].hidden[0]) for name in ("x", "a", "places", "z", "short")}
     assert np.diff(list(at.values())).tolist() == [24, 32, 32, 32]
     assert s.a.shape == (2, 2) and s.places.dtype == np.int64 and s.z.dtype == np.complex128 and not s.x.any()

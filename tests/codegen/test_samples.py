@@ -6,8 +6,7 @@ import pytest
 
 from draisine.codegen.jit.kernel import compile
 from draisine.codegen.jit.llvm import module_text
-from draisine.codegen.simd.batch_kernel import samples_text
-from draisine.codegen.simd.vector_kernel import LANES
+from draisine.codegen.simd import LANES, samples_text
 from draisine.expr.tables import Table
 from draisine.program.program import Program
 
@@ -38,7 +37,7 @@ def test_samples_side_by_side_are_those_one_by_one(rounds, names):
     program = program_of(rounds)
     text = module_text(program)
     assert [name for name in ("kernel_3", "optnone") if name in text] == list(names)  # one block; pieces; pieces line by line
-    one_by_one, together = compile(program), compile(program, side_by_side=True)
+    one_by_one, together = compile(program), compile(program, vectorized=True)
     rng = np.random.default_rng(1)
     x, p = rng.uniform(-2, 2, (4 * LANES + 3, 3)), rng.uniform(0.5, 1.5, (4 * LANES + 3, 2))
     x[5, 1] = 1e7  # so far that one lane asks the library for its sine
@@ -48,7 +47,7 @@ def test_samples_side_by_side_are_those_one_by_one(rounds, names):
         assert other == pytest.approx(one, rel=1e-13, abs=1e-13)
     for count in (1, LANES - 1, LANES, len(x)):
         for part, whole in zip(together.map(x[:count], p[:count]), found, strict=True):
-            assert np.array_equal(part, whole[:count])  # whatever the neighbours are
+            assert np.array_equal(part, whole[:count])  # whatever the neighbors are
     for one, other in zip(together(x[7], p[7]), found, strict=True):
         assert np.array_equal(one, other[7])
     same = together.map(x, p[0])  # parameters that all samples share
@@ -67,13 +66,13 @@ def test_functions_within_programs_go_along():
     text = samples_text(program)
     assert "@callee_0(" in text and f"<{LANES} x double>" in text
     points = np.random.default_rng(2).uniform(-1, 1, (7, 2))
-    assert compile(program, side_by_side=True).map(points)[0] == pytest.approx(compile(program).map(points)[0], rel=1e-13)
+    assert compile(program, vectorized=True).map(points)[0] == pytest.approx(compile(program).map(points)[0], rel=1e-13)
 
 
 def test_every_lane_looks_up_tables_for_itself():
     x = ca.SX.sym("x")
     program = Program.build("looked_up", {"x": x}, {"y": Table("curve", (0.0, 1.0, 3.0), (1.0, 2.0, 0.0))(x)})
     points = [[0.5], [2.0], [-1.0], [4.0], [1.0]]
-    found = compile(program, side_by_side=True).map(points)[0]
+    found = compile(program, vectorized=True).map(points)[0]
     assert found.ravel() == pytest.approx([1.5, 1.0, 0.0, -1.0, 2.0])
     assert np.array_equal(found, compile(program).map(points)[0])

@@ -7,12 +7,11 @@ import numpy as np
 import pytest
 
 from draisine.codegen.jit.kernel import compile
-from draisine.program.linear_solve import Solved, Solver
+from draisine.program.linear_solve import LinearSolveProgram, Pattern, Solver
 from draisine.program.program import Program
-from draisine.program.sparsity import Pattern
 
 
-def random_system(n: int, seed: int) -> Solved:
+def random_system(n: int, seed: int) -> LinearSolveProgram:
     rng = np.random.default_rng(seed)
     x, z = ca.SX.sym("x", 3), ca.SX.sym("z", n)
     constant = rng.normal(size=(n, n)) * (rng.random((n, n)) < 0.6)  # with zeros on the diagonal too
@@ -20,7 +19,7 @@ def random_system(n: int, seed: int) -> Solved:
     side = ca.SX(rng.normal(size=n)) * x[2] + ca.cos(x[0])
     system = Program.build("system", {"x": x}, {"matrix": matrix, "side": side})
     after = Program.build("after", {"x": x, "z": z}, {"y": z * x[1], "sum": ca.sum1(z)})
-    return Solved("random", system, after)
+    return LinearSolveProgram("random", system, after)
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 7, 20, 43])
@@ -35,7 +34,7 @@ def test_machine_code_equals_numpy(n):
             assert ours == pytest.approx(expected, rel=1e-13 * condition + 1e-13, abs=1e-13 * condition)
 
 
-def sparse_system(n: int, seed: int, solver: Solver) -> Solved:
+def sparse_system(n: int, seed: int, solver: Solver) -> LinearSolveProgram:
     """An arrow, a band and a few more entries, all of them functions of x."""
     rng = np.random.default_rng(seed)
     x, z = ca.SX.sym("x", 3), ca.SX.sym("z", n)
@@ -45,7 +44,7 @@ def sparse_system(n: int, seed: int, solver: Solver) -> Solved:
             matrix[i, j] = rng.normal() + x[int(rng.integers(3))]
     matrix[-1, :] = ca.sin(x[1]) + ca.SX(rng.normal(size=(1, n)))
     side = ca.SX(rng.normal(size=n)) * x[2] + ca.cos(x[0])
-    return Solved.build("sparse", {"x": x}, matrix, side, z, {"y": z * x[1], "sum": ca.sum1(z)}, solver)
+    return LinearSolveProgram.build("sparse", {"x": x}, matrix, side, z, {"y": z * x[1], "sum": ca.sum1(z)}, solver)
 
 
 @pytest.mark.parametrize("n", [1, 2, 9, 60, 400])
@@ -66,7 +65,7 @@ def test_both_solvers_equal_the_interpreter(n, solver):
             assert found[1] == pytest.approx([expected.sum()], rel=tolerance, abs=tolerance * n)
 
 
-def _numbers(solved: Solved, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _numbers(solved: LinearSolveProgram, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     symbols = solved.system.symbols()
     matrix, side = ca.Function("numbers", symbols, list(solved.linear(symbols)))(x)
     return matrix.full(), side.full()[:, 0]
@@ -74,7 +73,7 @@ def _numbers(solved: Solved, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def test_entries_alone_are_computed():
     solved = sparse_system(200, 1, Solver.AUTO)
-    assert solved.system.outputs[0].size == solved.places.nnz() < 200 * 6
+    assert solved.system.outputs[0].size == solved.entry_pattern.nnz() < 200 * 6
 
 
 def test_the_quicker_solver_is_chosen():
@@ -83,9 +82,9 @@ def test_the_quicker_solver_is_chosen():
     assert not sparse_system(6, 0, Solver.AUTO).sparse
     x, z = ca.SX.sym("x", 40), ca.SX.sym("z", 40)
     band = ca.diag(2 + x) + ca.SX(ca.DM(np.eye(40, k=1) + np.eye(40, k=-1)))
-    assert Solved.build("band", {"x": x}, band, x, z, {"found": z}).sparse
+    assert LinearSolveProgram.build("band", {"x": x}, band, x, z, {"found": z}).sparse
     band[7, :] = 0
-    lost = Solved.build("lost", {"x": x}, band, x, z, {"found": z})
+    lost = LinearSolveProgram.build("lost", {"x": x}, band, x, z, {"found": z})
     assert not lost.sparse
     assert not np.isfinite(compile(lost)(np.ones(40))[0]).all()
 
@@ -121,7 +120,7 @@ def test_derivatives_use_the_same_factors(solver):
 def test_rows_are_exchanged():
     """A zero on the diagonal is no obstacle: the augmented matrix of a mechanism has many."""
     x, z = ca.SX.sym("x", 2), ca.SX.sym("z", 2)
-    solved = Solved(
+    solved = LinearSolveProgram(
         "swap",
         Program.build("s", {"x": x}, {"matrix": ca.SX([[0, 2], [4, 0]]), "side": x}),
         Program.build("a", {"x": x, "z": z}, {"found": z}),
@@ -131,7 +130,7 @@ def test_rows_are_exchanged():
 
 def test_a_singular_system_gives_no_number():
     x, z = ca.SX.sym("x", 2), ca.SX.sym("z", 2)
-    solved = Solved(
+    solved = LinearSolveProgram(
         "flat",
         Program.build("s", {"x": x}, {"matrix": ca.SX([[1, 2], [2, 4]]), "side": x}),
         Program.build("a", {"x": x, "z": z}, {"found": z}),
@@ -159,8 +158,8 @@ def test_shapes_are_checked():
     x, z = ca.SX.sym("x", 2), ca.SX.sym("z", 3)
     system = Program.build("s", {"x": x}, {"matrix": ca.SX.eye(2), "side": x})
     with pytest.raises(ValueError, match="the same arguments and the solution"):
-        Solved("odd", system, Program.build("a", {"x": x, "z": z}, {"found": z}))
+        LinearSolveProgram("odd", system, Program.build("a", {"x": x, "z": z}, {"found": z}))
     with pytest.raises(ValueError, match="3 places in 2 × 2, its matrix 4 entries and its side 2"):
-        Solved("odd", system, system, Pattern.of(ca.Sparsity.lower(2)))
+        LinearSolveProgram("odd", system, system, Pattern.of(ca.Sparsity.lower(2)))
     with pytest.raises(ValueError, match="side has 2 entries"):
-        Solved("odd", Program.build("s", {"x": x}, {"matrix": ca.SX.eye(3), "side": x}), system)
+        LinearSolveProgram("odd", Program.build("s", {"x": x}, {"matrix": ca.SX.eye(3), "side": x}), system)

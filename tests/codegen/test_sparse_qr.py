@@ -13,7 +13,7 @@ from kernels.compiling import compiled
 
 from draisine.codegen.jit import elimination, sparse_qr
 from draisine.codegen.jit.solvers import solvers
-from draisine.codegen.jit.sparse_qr import analyse
+from draisine.codegen.jit.sparse_qr import analyze
 from draisine.codegen.restricted.types import ArrayType
 
 
@@ -45,7 +45,7 @@ def test_solution_has_the_residual_of_a_stable_method(n, per_column, seed, kind)
     matrix = random_matrix(rng, n, per_column, kind)
     side = rng.normal(size=n) + (1j * rng.normal(size=n) if kind is complex else 0)
     rows, columns, values = places(matrix)
-    x = analyse(rows, columns, n).solve(values, side)
+    x = analyze(rows, columns, n).solve(values, side)
     scale = np.linalg.norm(matrix, 2) * np.linalg.norm(x) + np.linalg.norm(side)
     assert np.linalg.norm(matrix @ x - side) < 1e-14 * n * scale
 
@@ -55,9 +55,9 @@ def test_factors_are_those_of_the_matrix():
     rng = np.random.default_rng(4)
     matrix = random_matrix(rng, 12, 3.0, complex)
     rows, columns, values = places(matrix)
-    plan = analyse(rows, columns, 12)
+    plan = analyze(rows, columns, 12)
     factors, work = np.zeros(plan.factors, complex), np.zeros(plan.work, complex)
-    sparse_qr.factorise(plan.index, values, factors, work)
+    sparse_qr.factorize(plan.index, values, factors, work)
     at = plan.index
     upper = np.diag(factors[at[sparse_qr.DIAGONAL] :][:12])
     for c in range(12):
@@ -75,18 +75,18 @@ def test_zeros_on_the_diagonal_and_wild_scales():
     matrix = np.block([[mass, -rows.T], [rows, np.zeros((4, 4))]])
     r, c, values = places(matrix)
     exact = rng.normal(size=12)
-    found = analyse(r, c, 12).solve(values, matrix @ exact)
+    found = analyze(r, c, 12).solve(values, matrix @ exact)
     assert found == pytest.approx(exact, rel=1e-15 * np.linalg.cond(matrix))
 
 
 def test_a_chain_fills_in_proportion_to_its_length():
-    small, large = (analyse(*chain(n).get_triplet(), 3 * n) for n in (50, 500))
+    small, large = (analyze(*chain(n).get_triplet(), 3 * n) for n in (50, 500))
     assert large.operations < 10.5 * small.operations
     assert large.factors < 10.5 * small.factors
 
 
 def test_a_singular_matrix_gives_no_small_number():
-    plan = analyse([0, 1, 0, 1], [0, 0, 1, 1], 2)
+    plan = analyze([0, 1, 0, 1], [0, 0, 1, 1], 2)
     found = plan.solve([1.0, 2.0, 2.0, 4.0], [1.0, 5.0])
     assert not np.abs(found).max() < 1e14
     assert not np.isfinite(plan.solve([0.0, 0.0, 1.0, 1.0], [1.0, 1.0])).all()
@@ -95,9 +95,9 @@ def test_a_singular_matrix_gives_no_small_number():
 
 def test_patterns_that_cannot_be_solved_are_refused():
     with pytest.raises(ValueError, match="3 equations determine 2 unknowns at most"):
-        analyse([0, 0, 2], [0, 1, 2], 3)
+        analyze([0, 0, 2], [0, 1, 2], 3)
     with pytest.raises(ValueError, match="column-major order"):
-        analyse([1, 0], [1, 0], 2)
+        analyze([1, 0], [1, 0], 2)
 
 
 @pytest.mark.parametrize("n", [1, 2, 17, 60])
@@ -106,10 +106,10 @@ def test_machine_code_follows_the_same_plan(n):
     rng = np.random.default_rng(n)
     matrix, side = random_matrix(rng, n, 3.0), rng.normal(size=n)
     rows, columns, values = places(matrix)
-    plan = analyse(rows, columns, n)
+    plan = analyze(rows, columns, n)
     index = plan.index.astype(np.int32)
     factors, work, x = np.zeros(plan.factors), np.zeros(plan.work), side.copy()
-    _call("factorise", index, values, factors, work)
+    _call("factorize", index, values, factors, work)
     _call("solve", index, factors, x, work)
     expected = plan.solve(values, side)
     assert x == pytest.approx(expected, rel=1e-13 * np.linalg.cond(matrix))
@@ -145,9 +145,9 @@ def test_the_stepping_loop_compiles_it(kind):
     matrix = random_matrix(rng, 40, 3.0, kind)
     side = rng.normal(size=40).astype(kind)
     rows, columns, values = places(matrix)
-    plan = analyse(rows, columns, 40)
+    plan = analyze(rows, columns, 40)
     factors, work, x = np.zeros(plan.factors, kind), np.zeros(plan.work, kind), side.copy()
     types = {"AnyIntegers": ArrayType.of("int"), "Numbers": ArrayType.of(kind.__name__)}
-    compiled(sparse_qr.factorise, types)(plan.index, values, factors, work)
+    compiled(sparse_qr.factorize, types)(plan.index, values, factors, work)
     compiled(sparse_qr.solve, types)(plan.index, factors, x, work)
     assert x == pytest.approx(plan.solve(values, side), rel=1e-13 * np.linalg.cond(matrix))

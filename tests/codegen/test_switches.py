@@ -12,15 +12,14 @@ from numpy.testing import assert_allclose
 from numpy.typing import NDArray
 
 import draisine as dr
-from draisine.codegen.jit.kernel import compile
+from draisine.codegen.jit.kernel import compile, compile_hoisted
 from draisine.codegen.jit.llvm import module_text
-from draisine.codegen.jit.parameter_hoisting import compile_hoisted
 from draisine.codegen.operation_counts import count_operations
 from draisine.codegen.passes import ALL, NONE, Passes, names
-from draisine.codegen.simd.vector_kernel import wide_text
+from draisine.codegen.simd import wide_text
 from draisine.program.equations import Equations
 from draisine.program.interpreter import interpret
-from draisine.program.linear_solve import Solved
+from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import Program
 from draisine.simulation.initial.consistent_start import consistent_start
 
@@ -33,19 +32,19 @@ Reals = NDArray[np.float64]
 class Case:
     """A program, arguments, and its results by the interpreter."""
 
-    program: Program | Solved
+    program: Program | LinearSolveProgram
     arguments: tuple[Reals, ...]
     oracle: Reals
 
 
-def by_interpreter(program: Program | Solved, arguments: tuple[Any, ...]) -> Reals:
+def by_interpreter(program: Program | LinearSolveProgram, arguments: tuple[Any, ...]) -> Reals:
     if isinstance(program, Program):
         return interpret(program, *arguments)[0]
 
     def solution(*known: Any) -> Reals:
         entries, side = interpret(program.system, *known)
         matrix = np.zeros((program.size, program.size))
-        matrix[program.places.rows, program.places.columns] = entries.ravel(order="F")
+        matrix[program.entry_pattern.rows, program.entry_pattern.columns] = entries.ravel(order="F")
         return np.linalg.solve(matrix, side)
 
     if program.start is None:
@@ -115,7 +114,7 @@ def test_a_switch_changes_the_code_and_the_key_of_the_cache():
     both = [compile(program, passes=passes)(0.5)[0] for passes in (ALL, Passes(pairing=False))]
     assert_allclose(both, [[np.sin(0.5), np.cos(0.5)]] * 2, rtol=1e-15)
     assert len({passes.key for passes in SETS.values()}) == len(SETS)
-    assert np.array_equal(dr.compile(program, passes=dr.Passes(sharing=False))(0.5)[0], both[0])
+    assert np.array_equal(dr.compile(program, passes=dr.Passes(cse=False))(0.5)[0], both[0])
 
 
 def test_operations_pass_by_pass(cases: dict[str, Case]):
@@ -130,6 +129,6 @@ def test_operations_pass_by_pass(cases: dict[str, Case]):
         assert counted["pairing"].turns < counted["hoisting"].turns
     bicycle, sliding, pendulum, chain = (of_model[-1] for of_model in rows.values())
     assert bicycle.per_run <= 78 and bicycle.per_evaluation <= 819 and bicycle.divisions <= 7
-    assert sliding.per_round <= 211 and sliding.per_evaluation <= 1807 and sliding.per_run >= 80
-    assert rows[MODELS[1]][0].per_round == 2030
+    assert sliding.per_iteration <= 211 and sliding.per_evaluation <= 1807 and sliding.per_run >= 80
+    assert rows[MODELS[1]][0].per_iteration == 2030
     assert pendulum.per_evaluation <= 87 and chain.per_evaluation <= 362

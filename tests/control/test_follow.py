@@ -17,9 +17,9 @@ tight = dr.DOP853(rtol=1e-12, atol=1e-12)
 def pendulum() -> dr.Model:
     m = dr.Model("pendulum")
     m.gravity(9.81)
-    rod = m.body("rod", mass=2.0, centre=(0, 0, -0.5), inertia=(0.1, 0.1, 0.0))
+    rod = m.body("rod", mass=2.0, center_of_mass=(0, 0, -0.5), inertia=(0.1, 0.1, 0.0))
     m.revolute("swing", "ground", rod, axis="y")
-    m.effort("swing", m.input("torque", "N*m"))
+    m.generalized_force("swing", m.input("torque", "N*m"))
     return m
 
 
@@ -68,8 +68,8 @@ def test_index_is_that_of_the_posed_system():
 def test_control_that_enters_nonlinearly():
     steered = dr.first_order("steered", {x: sp.sin(u)}, inputs=[u])
     path = {"p": "x = 0.5*sin(t)"}
-    run = dr.follow(steered, path, ["u"], 3.0, start={"u": dr.Near(0.4)}, method=tight)
-    other = dr.follow(steered, path, ["u"], 3.0, start={"u": dr.Near(2.7)}, method=tight)
+    run = dr.follow(steered, path, ["u"], 3.0, start={"u": dr.InitialGuess(0.4)}, method=tight)
+    other = dr.follow(steered, path, ["u"], 3.0, start={"u": dr.InitialGuess(2.7)}, method=tight)
     expected = np.arcsin(0.5 * np.cos(run.time))
     assert np.abs(run["u"] - expected).max() < 1e-9
     assert np.abs(other["u"] - (math.pi - expected)).max() < 1e-9
@@ -110,24 +110,24 @@ def test_other_inputs_and_parameters():
     assert np.abs(run["w"] - np.cos(3 * run.time)).max() < 1e-12
 
 
-def test_a_wish_the_path_leaves_open_is_honoured():
+def test_a_target_the_path_leaves_open_is_honored():
     cart = dr.gallery.cart_pole()
     run = dr.follow(cart, {"p": "cart = 0.1*sin(t)"}, ["push"], 0.2, start={"pole": 0.3, "pole_rate": -0.2})
     assert (run["pole"][0], run["pole_rate"][0]) == pytest.approx((0.3, -0.2), abs=1e-12)
     assert run["cart_rate"][0] == pytest.approx(0.1, abs=1e-12)
 
 
-def test_a_velocity_that_is_no_state_may_be_wished_for():
+def test_a_velocity_that_is_no_state_may_be_targeted_for():
     bike, path = dr.gallery.bicycle(), {"line": "rear_wheel_track_heading = 0"}
     posed = dr.on_path(bike, path, ["steer_torque"], start={"rear_wheel_spin": 15.0})
     spin = [slot.name for slot in posed.plant.report.outputs].index("v")
-    told = dict(
+    reported = dict(
         zip(
             (v.name for v in posed.plant.velocities), posed.plant.report([0.0], posed.x, posed.inputs, posed.p)[spin], strict=True
         )
     )
     assert "rear_wheel_spin" not in posed.plant.independent
-    assert told["rear_wheel_spin"] == pytest.approx(15.0, abs=1e-9)
+    assert reported["rear_wheel_spin"] == pytest.approx(15.0, abs=1e-9)
 
 
 # -------------------------------------------------------------------------------------------------------- what cannot be

@@ -90,9 +90,9 @@ def pendulums(count: int = 2, upright: bool = False, lengths: tuple[float, ...] 
     m = Model("twins")
     torque = m.input("torque", "N*m")
     for i in range(count):
-        m.body(f"bob{i}", mass=1.0, centre=(0, 0, lengths[i] if upright else -lengths[i]))
+        m.body(f"bob{i}", mass=1.0, center_of_mass=(0, 0, lengths[i] if upright else -lengths[i]))
         m.revolute(f"swing{i}", "ground", f"bob{i}", axis="y")
-        m.effort(f"swing{i}", torque)
+        m.generalized_force(f"swing{i}", torque)
     return m
 
 
@@ -100,7 +100,7 @@ def truss() -> Model:
     """Two bars on the ground, hinged at their ends: nothing can move."""
     m = Model("truss")
     for name in ("left", "right"):
-        m.body(name, mass=1.0, centre=(0.5, 0, 0), inertia=(0, 0.1, 0.1))
+        m.body(name, mass=1.0, center_of_mass=(0.5, 0, 0), inertia=(0, 0.1, 0.1))
     m.revolute("left_foot", "ground", "left", axis="y", default=-0.9)
     m.revolute("right_foot", "ground", "right", axis="y", at=(1.2, 0, 0), default=-2.2)
     m.point("left_end", "left", (1, 0, 0))

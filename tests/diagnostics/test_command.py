@@ -29,12 +29,12 @@ def test_sentences_under_headings(capsys):
 def test_json_at_a_state(capsys):
     code, out, err = run(capsys, "doctor", "bicycle", "--speed", "5", "--json")
     assert (code, err) == (0, "")
-    told = json.loads(out)
-    assert told["reach"]["controllable"] == 8
-    assert told["reach"]["eigenvalues"][0].keys() == {"re", "im"}
-    assert told["growth"]["dimensions"] == [3, 5, 7]
-    assert told["singular"][0]["what"] == "a contact loses its meaning"
-    assert told["index"]["steps"][0]["said"]
+    reported = json.loads(out)
+    assert reported["reach"]["controllable"] == 8
+    assert reported["reach"]["eigenvalues"][0].keys() == {"re", "im"}
+    assert reported["growth"]["dimensions"] == [3, 5, 7]
+    assert reported["singular"][0]["what"] == "a contact loses its meaning"
+    assert reported["index"]["steps"][0]["said"]
 
 
 def test_parameters_are_set(capsys):

@@ -96,12 +96,12 @@ def test_amplification_in_closed_form():
 
 
 def test_poor_choice_is_called_so_and_a_better_one_named():
-    """Close to the dead centre of the rocker its rate is a poor choice: the crank's is amplified without bound."""
+    """Close to the dead center of the rocker its rate is a poor choice: the crank's is amplified without bound."""
     m = four_bar()
     m.independent("chi_rate")
     reach = 0.3 + 0.9
-    centre = -np.arccos((0.8**2 + reach**2 - 0.7**2) / (2 * 0.8 * reach))
-    found = dr.diagnose(m, {"phi": centre + 1e-3}).choice
+    center = -np.arccos((0.8**2 + reach**2 - 0.7**2) / (2 * 0.8 * reach))
+    found = dr.diagnose(m, {"phi": center + 1e-3}).choice
     assert found.poor
     assert found.here > 100
     assert found.better_here < 5

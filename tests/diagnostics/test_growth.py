@@ -116,7 +116,7 @@ def test_combination_that_is_integrable():
     assert "from one start only 3 freedoms of position can be used" in found.sections["freedoms"][1]
 
 
-def test_coefficients_that_change_are_not_told_as_constant():
+def test_coefficients_that_change_are_not_reported_as_constant():
     """second − y·first is w's rate."""
     both = {"first": "y_rate - z*x_rate", "second": "y*y_rate - y*z*x_rate + w_rate"}
     (hidden,) = grown(sliders(both, coordinates="x y z w", y=0.5)).disguised

@@ -39,7 +39,7 @@ def test_as_posed(index):
     assert found.freedoms_of_position == {3: 2, 2: 3, 1: 4}[index]
 
 
-def test_stabilised_form_has_index_two():
+def test_stabilized_form_has_index_two():
     assert dr.diagnose(posed(dr.gallery.simple_pendulum(), ggl=True)).index.differential == 2
 
 
@@ -57,7 +57,7 @@ def test_stabilised_form_has_index_two():
 def test_gallery(name, index, left_out):
     found = diagnosed(name).index
     assert (found.structural, found.differential, found.perturbation) == (index, index, index)
-    said = [line for line in found.sentences if "left out as repetitions" in line]
+    said = [line for line in found.sentences if "left out as redundant" in line]
     assert bool(said) == bool(left_out)
     assert all(name in said[0] for name in left_out)
     assert not {f"{name}_multiplier" for name in left_out} & set(found.unknowns)

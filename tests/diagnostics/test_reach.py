@@ -43,10 +43,10 @@ def test_twins_upside_down_cannot_be_balanced_by_one_torque():
     found = dr.diagnose(pendulums(upright=True))
     assert not found.reach.stabilisable
     assert max(z.real for z in found.reach.eigenvalues) == pytest.approx(np.sqrt(GRAVITY), rel=1e-9)
-    assert any("no feedback can stabilise it" in line for line in found.sections["inputs"])
+    assert any("no feedback can stabilize it" in line for line in found.sections["inputs"])
 
 
-def test_bicycle_at_five_metres_per_second():
+def test_bicycle_at_five_meters_per_second():
     """Steer torque, pedals and a push move everything but what rolling ties to each other: wheels' turns and the way."""
     found = dr.diagnose(dr.gallery.bicycle(), {"speed": 5.0}).reach
     assert found.steady
@@ -64,7 +64,7 @@ def test_bicycle_at_rest_does_not_get_sideways():
     found = diagnosed("bicycle")
     assert found.reach.controllable == 6
     assert {"frame_y", "frame_heading"} <= {name for terms in found.reach.unreached for name in terms}
-    assert any("manoeuvres may reach positions" in line for line in found.sections["inputs"])
+    assert any("maneuvers may reach positions" in line for line in found.sections["inputs"])
 
 
 def test_states_that_do_not_stay_are_said_to_be_so():
@@ -101,7 +101,7 @@ def test_against_kalman_rank():
 def tumbling(gravity: float) -> Model:
     m = Model("satellite")
     m.gravity(gravity)
-    m.body("hull", mass=3.0, centre=(0.1, 0.2, -0.1), inertia=(0.4, 0.5, 0.6))
+    m.body("hull", mass=3.0, center_of_mass=(0.1, 0.2, -0.1), inertia=(0.4, 0.5, 0.6))
     m.free("hull")
     m.body("wheel", mass=0.5, inertia=(0.01, 0.01, 0.02))
     m.revolute("spin", "hull", "wheel", axis="z", at=(0.3, 0, 0))

@@ -22,21 +22,21 @@ def places(found, what, name, involved=None):
 # -------------------------------------------------------------------- linkages
 
 
-def test_dead_centres_of_a_rocker():
+def test_dead_centers_of_a_rocker():
     """Crank and coupler in one line: c² + d² + 2 c d cos ψ = (b ± a)² with ψ from the ground bar on."""
     found = diagnosed("four_bar")
     a, b, c, d = 0.1, 0.4, 0.3, 0.4
     expected = sorted(-np.arccos(((b + sign * a) ** 2 - c**2 - d**2) / (2 * c * d)) for sign in (1, -1))
-    assert places(found, What.DEAD_CENTRE, "rocker_angle", "rocker_angle") == pytest.approx(expected, abs=1e-8)
-    assert not [s for s in found.singular if s.what != What.DEAD_CENTRE]
+    assert places(found, What.DEAD_CENTER, "rocker_angle", "rocker_angle") == pytest.approx(expected, abs=1e-8)
+    assert not [s for s in found.singular if s.what != What.DEAD_CENTER]
     assert not [s for s in found.singular if "crank_angle" in s.involved]  # it goes round
 
 
-def test_rocker_that_is_chosen_loses_its_meaning_at_its_dead_centres():
+def test_rocker_that_is_chosen_loses_its_meaning_at_its_dead_centers():
     m = four_bar()
     m.independent("chi_rate")
     found = dr.diagnose(m)
-    dead = places(found, What.DEAD_CENTRE, "phi", "chi")
+    dead = places(found, What.DEAD_CENTER, "phi", "chi")
     assert len(dead) == 2
     assert places(found, What.CHOICE, "phi") == pytest.approx(dead, abs=1e-5)
 
@@ -47,7 +47,7 @@ def test_crank_that_cannot_go_round():
     found = dr.diagnose(four_bar(crank=a, coupler=b, rocker=c, base=d))
     stretched = np.arccos((a**2 + d**2 - (b + c) ** 2) / (2 * a * d))
     folded = np.arccos((a**2 + d**2 - (b - c) ** 2) / (2 * a * d))
-    turns = np.abs(places(found, What.DEAD_CENTRE, "phi", "phi"))
+    turns = np.abs(places(found, What.DEAD_CENTER, "phi", "phi"))
     assert sorted(turns) == pytest.approx(sorted((stretched, folded)), abs=1e-8)
 
 
@@ -59,16 +59,16 @@ def test_parallelogram_may_flip_where_it_is_flat():
 
 
 def test_slider_crank():
-    """Dead centres of the piston: crank and rod in one line."""
+    """Dead centers of the piston: crank and rod in one line."""
     found = dr.diagnose(slider_crank())
-    assert places(found, What.DEAD_CENTRE, "phi", "stroke") == pytest.approx([0.0, np.pi], abs=1e-8)
+    assert places(found, What.DEAD_CENTER, "phi", "stroke") == pytest.approx([0.0, np.pi], abs=1e-8)
     strokes = [s.at["stroke"] for s in found.singular if s.involved == ("stroke",)]
     assert sorted(strokes) == pytest.approx([0.25, 0.45], abs=1e-8)
 
 
-def test_dead_centre_at_the_state_itself():
+def test_dead_center_at_the_state_itself():
     found = dr.diagnose(slider_crank(), {"phi": 0.0})
-    assert places(found, What.DEAD_CENTRE, "phi", "stroke") == pytest.approx([0.0, np.pi], abs=1e-8)
+    assert places(found, What.DEAD_CENTER, "phi", "stroke") == pytest.approx([0.0, np.pi], abs=1e-8)
 
 
 def test_rod_as_long_as_the_crank():
@@ -83,7 +83,7 @@ def test_what_drives_a_rocker_cannot_carry_it_over_its_end():
     m.prescribe("motor", "rocker_angle", "-1.7 - 3*t")
     found = dr.diagnose(m)
     end = (np.arccos((0.3**2 - 0.3**2 - 0.4**2) / (2 * 0.3 * 0.4)) - 1.7) / 3
-    assert places(found, What.DEAD_CENTRE, "t", "t") == pytest.approx([end], abs=1e-8)
+    assert places(found, What.DEAD_CENTER, "t", "t") == pytest.approx([end], abs=1e-8)
     assert any("cannot follow what drives it" in line for line in found.sections["singular configurations"])
 
 
@@ -111,9 +111,9 @@ def test_constraint_with_an_edge(steep, what):
     assert place.involved == ("edge",)
 
 
-def test_small_edge_is_a_dead_centre():
+def test_small_edge_is_a_dead_center():
     found = dr.diagnose(sliders({"edge": "y - 0.3*abs(x) - x^2"}, coordinates="x y", level="position", x=0.5, y=0.4))
-    assert places(found, What.DEAD_CENTRE, "x", "y") == pytest.approx([0.0], abs=1e-8)
+    assert places(found, What.DEAD_CENTER, "x", "y") == pytest.approx([0.0], abs=1e-8)
 
 
 # -------------------------------------------------------------------- wheels
@@ -147,7 +147,7 @@ def test_coin_that_slides_has_no_way_beyond_flat():
 
 
 def test_slips_that_lag_are_no_positions():
-    found = dr.diagnose(sliding_coin(dr.LinearTyre(100.0, 0.1)), {"coin_vx": 2.0, "coin_wy": 10.0})
+    found = dr.diagnose(sliding_coin(dr.LinearTire(100.0, 0.1)), {"coin_vx": 2.0, "coin_wy": 10.0})
     assert (found.freedoms_of_position, found.freedoms_of_velocity) == (5, 5)
     assert found.index.freedoms == 12  # two slips besides
     assert not [name for name in found.followed if "lag" in name]
@@ -164,8 +164,8 @@ def test_rear_spin_of_a_bicycle_fails_where_the_front_wheel_stands_across():
     other = dr.derive(dr.gallery.bicycle(), work=False)
     assert "front_wheel_spin" in other.independent
     motion = motion_at(other, {"steer": at["steer"], "lean": at["frame_lean"], "front_wheel_spin": 1.0})
-    told = other.report([0.0], motion.x, motion.u, motion.p)
-    v = dict(zip([q.name for q in other.velocities], told[0], strict=True))
+    reported = other.report([0.0], motion.x, motion.u, motion.p)
+    v = dict(zip([q.name for q in other.velocities], reported[0], strict=True))
     assert v["front_wheel_spin"] == pytest.approx(1.0)
     assert abs(v["rear_wheel_spin"]) < 1e-4
     assert abs(v["frame_wz"]) > 0.1

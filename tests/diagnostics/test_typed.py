@@ -59,7 +59,7 @@ def test_implicit_system_with_unknowns_held():
     assert found.index.point["y2"] == 1.5
 
 
-def test_eliminated_equations_are_told_as_far_as_they_go():
+def test_eliminated_equations_are_reported_as_far_as_they_go():
     whole, part = diagnosed("bicycle"), dr.diagnose(dr.derive(dr.gallery.bicycle(), work=False))
     assert part.growth.dimensions == whole.growth.dimensions
     assert (part.freedoms_of_position, part.freedoms_of_velocity) == (7, 3)
@@ -96,7 +96,7 @@ def test_a_poor_choice_is_json_too():
     assert json.loads(json.dumps(found.as_data(), allow_nan=False))["choice"]["here"] is None
 
 
-def test_wishes_that_cannot_be_are_refused_by_name():
+def test_targets_that_cannot_be_are_refused_by_name():
     with pytest.raises(dr.errors.StartError, match="loop"):
         dr.diagnose(dr.gallery.four_bar(), {"rocker_angle": 0.5})
     with pytest.raises(KeyError, match="sped"):

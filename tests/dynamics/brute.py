@@ -62,7 +62,7 @@ class Brute:
         return solved[: v.size], solved[v.size :]
 
 
-def told(equations: Equations, x: np.ndarray, u: np.ndarray, p: np.ndarray) -> dict[str, np.ndarray]:
+def reported(equations: Equations, x: np.ndarray, u: np.ndarray, p: np.ndarray) -> dict[str, np.ndarray]:
     """The report at a state, by slot name."""
     return dict(zip((s.name for s in equations.report.outputs), equations.report([0.0], x, u, p), strict=True))
 

@@ -35,8 +35,8 @@ class _Growing:
             self._step(step)
         i = {k: self._number(getattr(body.inertia, k)) for k in ("xx", "yy", "zz", "xy", "yz", "zx")}
         tensor = np.array([[i["xx"], i["xy"], i["zx"]], [i["xy"], i["yy"], i["yz"]], [i["zx"], i["yz"], i["zz"]]])
-        centre = np.array([self._number(x) for x in body.centre])
-        self.model.appendBodyToJoint(self.at, self.pin.Inertia(self._number(body.mass), centre, tensor), self.place)
+        center = np.array([self._number(x) for x in body.center_of_mass])
+        self.model.appendBodyToJoint(self.at, self.pin.Inertia(self._number(body.mass), center, tensor), self.place)
         self.hung[body.name] = (self.at, self.place)
 
     def _number(self, expression) -> float:

@@ -17,7 +17,7 @@ GRAVITY = 9.81
 def bar(m: Model, name: str, length: float, density: float = 2.0) -> str:
     """A slender bar along its x axis."""
     mass = density * length
-    m.body(name, mass=mass, centre=(length / 2, 0, 0), inertia=(0, mass * length**2 / 12, mass * length**2 / 12))
+    m.body(name, mass=mass, center_of_mass=(length / 2, 0, 0), inertia=(0, mass * length**2 / 12, mass * length**2 / 12))
     return name
 
 
@@ -39,7 +39,7 @@ class FourBar:
         bar(m, "coupler", self.coupler)
         bar(m, "rocker", self.rocker)
         m.body("stand", mass=1.0)
-        m.fixed("bolts", "ground", "stand", turned=turned)
+        m.fixed("bolts", "ground", "stand", orientation=turned)
         m.revolute("phi", "stand", "crank", axis="y", default=-0.8)
         m.revolute("psi", "crank", "coupler", axis="y", at=(self.crank, 0, 0), default=0.5)
         m.revolute("chi", "stand", "rocker", axis="y", at=(self.base, 0, 0), default=-1.4)
@@ -72,7 +72,7 @@ class FourBar:
         rows, side = np.zeros((8, 9)), np.zeros(8)
 
         def hold(at: int, body: int, arm: float, sign: float) -> None:
-            """sign · (position of the point at `arm` from the centre) enters two rows."""
+            """sign · (position of the point at `arm` from the center) enters two rows."""
             c, s = np.cos(alpha[body]), np.sin(alpha[body])
             rows[at, 3 * body], rows[at + 1, 3 * body + 1] = sign, sign
             rows[at, 3 * body + 2], rows[at + 1, 3 * body + 2] = -sign * arm * s, sign * arm * c

@@ -13,7 +13,8 @@ from functools import cached_property
 import casadi as ca
 import numpy as np
 
-from draisine.expr.expression import SX_FUNCTIONS, Expr, evaluate
+from draisine.expr.expression import Expr, evaluate
+from draisine.expr.safe_functions import SX_FUNCTIONS
 from draisine.model.items import Ball, Float, Glide, Rotate, Translate
 from draisine.program.equations import Equations
 
@@ -120,7 +121,7 @@ class Plain:
             return self.frames[name]
         point = self._points[name]
         pose = self.frames[point.body] @ _frame(ca.DM.eye(3), self.vector(point.at))
-        for step in point.turned:
+        for step in point.orientation:
             pose = pose @ self._step(step, {})
         return pose
 
@@ -148,21 +149,21 @@ class Plain:
         xx, yy, zz, xy, yz, zx = (self.value(e) for e in (i.xx, i.yy, i.zz, i.xy, i.yz, i.zx))
         return ca.blockcat([[xx, xy, zx], [xy, yy, yz], [zx, yz, zz]])
 
-    def centre(self, body) -> ca.SX:
-        return self.at(body.name, self.vector(body.centre))
+    def center(self, body) -> ca.SX:
+        return self.at(body.name, self.vector(body.center_of_mass))
 
     @cached_property
     def kinetic(self) -> ca.SX:
         total = ca.SX(0)
         for body in self.system.bodies:
-            velocity, spin = self.rate(self.centre(body)), self.spin(body.name)
+            velocity, spin = self.rate(self.center(body)), self.spin(body.name)
             total += (self.value(body.mass) * ca.dot(velocity, velocity) + ca.dot(spin, self.inertia(body) @ spin)) / 2
         return total
 
     @cached_property
     def weight_energy(self) -> ca.SX:
         gravity = self.value(self.system.gravity)
-        return sum((self.value(b.mass) * gravity * self.centre(b)[2] for b in self.system.bodies), ca.SX(0))
+        return sum((self.value(b.mass) * gravity * self.center(b)[2] for b in self.system.bodies), ca.SX(0))
 
     @cached_property
     def potential(self) -> ca.SX:
@@ -181,7 +182,7 @@ class Plain:
         """Σ (∂V_G/∂v)ᵀ m (V̇_G + g z) + (∂Ω/∂v)ᵀ (I Ω̇ + Ω × I Ω): any velocities."""
         gravity, total = self.value(self.system.gravity), ca.SX.zeros(self.v.numel())
         for body in self.system.bodies:
-            velocity, spin, inertia = self.rate(self.centre(body)), self.spin(body.name), self.inertia(body)
+            velocity, spin, inertia = self.rate(self.center(body)), self.spin(body.name), self.inertia(body)
             force = self.value(body.mass) * (self.rate(velocity) + gravity * Z)
             moment = inertia @ self.rate(spin) + ca.cross(spin, inertia @ spin)
             total += ca.jacobian(velocity, self.v).T @ force + ca.jacobian(spin, self.v).T @ moment
@@ -190,7 +191,7 @@ class Plain:
     def forces(self) -> ca.SX:
         """Efforts on the velocities of everything applied, weight excepted, by virtual power."""
         total = -ca.jacobian(self.rate(self.potential - self.weight_energy), self.v).T
-        for effort in self.system.efforts:
+        for effort in self.system.generalized_forces:
             total += ca.jacobian(self.rate(self.value(effort.measure)), self.v).T * self.value(effort.amount)
         for wrench in self.system.wrenches:
             body = self._points[wrench.point].body if wrench.point in self._points else wrench.point
@@ -215,7 +216,7 @@ class Plain:
         axle, n = self.frames[wheel.body][:3, :3] @ AXES[wheel.axis], self.normal
         steepest = n - axle * ca.dot(axle, n)
         down = self.value(wheel.radius) / ca.sqrt(ca.dot(steepest, steepest)) * steepest
-        return self.at(wheel.body, self.vector(wheel.centre)) - down - self.value(wheel.tube) * n
+        return self.at(wheel.body, self.vector(wheel.center)) - down - self.value(wheel.tube) * n
 
     def carried(self, body: str, place: ca.SX) -> ca.SX:
         """Velocity of the material point of the body that is at a place in the world."""

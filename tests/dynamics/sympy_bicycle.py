@@ -40,7 +40,7 @@ def bicycle_system(parameters):
     foot = hub.locatenew("foot", ahead - offset * head.x)
     front_hub = foot.locatenew("front_hub", offset * fork.x)
     seat = hub.locatenew("seat", p["x_frame"] * frame.x + (p["z_frame"] - p["r_rear_wheel"]) * frame.z)
-    # the fork's centre is published in the frame's axes, unsteered: the head's turned back
+    # the fork's center is published in the frame's axes, unsteered: the head's turned back
     from_foot = (p["x_fork"] * frame.x + (p["z_fork"] - p["r_rear_wheel"]) * frame.z - ahead + offset * head.x).express(head)
     bar = foot.locatenew("bar", sum((from_foot.dot(a) * b for a, b in zip(head, fork, strict=True)), start=0 * fork.x))
     for point, base, carrier in ((foot, hub, frame), (seat, hub, frame), (front_hub, foot, fork), (bar, foot, fork)):
@@ -73,12 +73,12 @@ def bicycle_system(parameters):
     system.add_kdes(*moved, *(a.diff() - b for a, b in zip(quaternion, turned, strict=True)), steer.diff() - steer_rate)
 
     system.add_holonomic_constraints(sum(a**2 for a in quaternion) - 1)
-    for centre, carrier, wheel, radius in ((hub, frame, rear, p["r_rear_wheel"]), (front_hub, fork, front, p["r_front_wheel"])):
+    for center, carrier, wheel, radius in ((hub, frame, rear, p["r_rear_wheel"]), (front_hub, fork, front, p["r_front_wheel"])):
         along = [ground.z.dot(e) for e in carrier]  # the vertical in the carrier's axes
         length = sp.sqrt(along[0] ** 2 + along[2] ** 2)
         arm = -radius / length * (along[0] * carrier.x + along[2] * carrier.z)
-        height = place[2] + (centre.pos_from(hub) + arm).dot(ground.z)
-        rolling = centre.vel(ground) + wheel.ang_vel_in(ground).cross(arm)
+        height = place[2] + (center.pos_from(hub) + arm).dot(ground.z)
+        rolling = center.vel(ground) + wheel.ang_vel_in(ground).cross(arm)
         system.add_holonomic_constraints(height)
         system.add_nonholonomic_constraints(rolling.dot(ground.x), rolling.dot(ground.y))
     return system

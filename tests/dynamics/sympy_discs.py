@@ -1,4 +1,4 @@
-"""The rolling disc of SymPy's documentation in several of its ways: yaw, lean and spin (3-1-2), centre above the contact.
+"""The rolling disc of SymPy's documentation in several of its ways: yaw, lean and spin (3-1-2), center above the contact.
 
 Signs are those of the gallery's disk: q1 heading, q2 lean, q3 spin angle, about z, x and y.
 """
@@ -38,9 +38,9 @@ def _speeds(lean, disc, ground):
     return [(real - wanted).dot(e) for e in (lean.x, lean.y, lean.z)]
 
 
-def _disc(centre, lean, frame):
+def _disc(center, lean, frame):
     about = inertia(lean, m * r**2 / 4, m * r**2 / 2, m * r**2 / 4)
-    return RigidBody("disc", centre, frame, m, (about, centre))
+    return RigidBody("disc", center, frame, m, (about, center))
 
 
 def rolling_by_construction(form=True):
@@ -49,10 +49,10 @@ def rolling_by_construction(form=True):
     kinematics = _speeds(lean, frame, ground)
     contact = Point("C")
     contact.set_vel(ground, 0)
-    centre = contact.locatenew("centre", r * lean.z)
-    centre.v2pt_theory(contact, ground, frame)
+    center = contact.locatenew("center", r * lean.z)
+    center.v2pt_theory(contact, ground, frame)
     method = KanesMethod(ground, [q1, q2, q3], [u1, u2, u3], kd_eqs=kinematics)
-    bodies, loads = [_disc(centre, lean, frame)], [(centre, -m * g * ground.z)]
+    bodies, loads = [_disc(center, lean, frame)], [(center, -m * g * ground.z)]
     if form:
         method.kanes_equations(bodies, loads)
         return method
@@ -63,11 +63,11 @@ def rolling_by_constraints(form=True, height=None):
     """A free disc of six speeds with three velocity constraints, one of them holonomic: z is a dependent coordinate."""
     ground, lean, frame = _frames()
     kinematics = [*_speeds(lean, frame, ground), x.diff() - vx, y.diff() - vy, z.diff() - vz]
-    centre = Point("centre")
-    centre.set_vel(ground, vx * ground.x + vy * ground.y + vz * ground.z)
-    contact = centre.locatenew("C", -r * lean.z)
-    rolling = centre.vel(ground) + frame.ang_vel_in(ground).cross(contact.pos_from(centre))
-    body = _disc(centre, lean, frame)
+    center = Point("center")
+    center.set_vel(ground, vx * ground.x + vy * ground.y + vz * ground.z)
+    contact = center.locatenew("C", -r * lean.z)
+    rolling = center.vel(ground) + frame.ang_vel_in(ground).cross(contact.pos_from(center))
+    body = _disc(center, lean, frame)
     body.potential_energy = m * g * z
     method = KanesMethod(
         ground,
@@ -79,7 +79,7 @@ def rolling_by_constraints(form=True, height=None):
         u_dependent=[vx, vy, vz],
         velocity_constraints=[rolling.dot(e) for e in ground],
         bodies=[body],
-        forcelist=[(centre, -m * g * ground.z)],
+        forcelist=[(center, -m * g * ground.z)],
     )
     if form:
         method.kanes_equations()
@@ -96,21 +96,21 @@ def rolling_with_contact_forces():
     along = lean.y.cross(ground.z).normalize()  # horizontal, forward: the yaw frame's x
     axes = (lean.x, ground.z.cross(lean.x), ground.z)
     contact.set_vel(ground, sum((u * e for u, e in zip(slips, axes, strict=True)), start=0 * along))
-    centre = contact.locatenew("centre", r * lean.z)
-    centre.v2pt_theory(contact, ground, frame)
+    center = contact.locatenew("center", r * lean.z)
+    center.v2pt_theory(contact, ground, frame)
     force = sum((f * e for f, e in zip((f1, f2, f3), axes, strict=True)), start=0 * along)
     method = KanesMethod(ground, [q1, q2, q3], [u1, u2, u3], kd_eqs=kinematics, u_auxiliary=slips)
-    method.kanes_equations([_disc(centre, lean, frame)], [(centre, -m * g * ground.z), (contact, force)])
+    method.kanes_equations([_disc(center, lean, frame)], [(center, -m * g * ground.z), (contact, force)])
     return method, (f1, f2, f3)
 
 
 def free_lagrangian():
     """T − V of a disc that is free to go anywhere, and the velocity of its lowest point."""
     ground, lean, frame = _frames()
-    centre = Point("centre")
-    centre.set_vel(ground, x.diff() * ground.x + y.diff() * ground.y + z.diff() * ground.z)
-    body = _disc(centre, lean, frame)
-    contact = centre.vel(ground) + frame.ang_vel_in(ground).cross(-r * lean.z)
+    center = Point("center")
+    center.set_vel(ground, x.diff() * ground.x + y.diff() * ground.y + z.diff() * ground.z)
+    body = _disc(center, lean, frame)
+    contact = center.vel(ground) + frame.ang_vel_in(ground).cross(-r * lean.z)
     return body.kinetic_energy(ground) - m * g * z, [contact.dot(e) for e in ground]
 
 
@@ -128,8 +128,8 @@ def rolling_put_into_the_lagrangian():
     ground, lean, frame = _frames()
     contact = Point("C")
     contact.set_vel(ground, 0)
-    centre = contact.locatenew("centre", r * lean.z)
-    centre.v2pt_theory(contact, ground, frame)
-    body = _disc(centre, lean, frame)
+    center = contact.locatenew("center", r * lean.z)
+    center.v2pt_theory(contact, ground, frame)
+    body = _disc(center, lean, frame)
     body.potential_energy = m * g * r * sp.cos(q2)  # the publication has the other sign, too
     return LagrangesMethod(body.kinetic_energy(ground) - body.potential_energy, [q1, q2, q3])

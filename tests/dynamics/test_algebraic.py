@@ -11,7 +11,7 @@ import draisine as dr
 from draisine.dynamics.input_laws import with_laws
 from draisine.errors import ModelError
 from draisine.expr.expression import parse
-from draisine.program.dae_residual import Implicit
+from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Kind
 from draisine.simulation.initial.consistent_start import consistent_start
 
@@ -34,7 +34,7 @@ def pendulum(**options) -> dr.Equations:
 
 def test_pendulum_as_posed():
     e = pendulum(outputs={"height": y + 1, "weight": pull * g}, units={x: "m", pull: "1/s^2"})
-    assert isinstance(e.dynamics, Implicit)
+    assert isinstance(e.dynamics, DaeResidual)
     assert [q.name for q in e.coordinates] == ["x", "y", "vx", "vy", "pull"] and e.velocities == ()
     assert e.dynamics.differential == (True, True, True, True, False)
     rates = np.array([0.1, 0.2, 0.3, 0.4, 0.5])

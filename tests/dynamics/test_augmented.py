@@ -64,7 +64,7 @@ def test_what_has_no_mass_must_be_held(n):
 
 
 def test_wild_scales_are_no_fault():
-    """Masses from 1e-6 to 1e6 and rows of micrometres beside kilometres are regular."""
+    """Masses from 1e-6 to 1e6 and rows of micrometers beside kilometers are regular."""
     system = masses_on_springs(5, {"small": lambda q: 1e-6 * (q[0] - q[1]), "large": lambda q: 1e6 * (q[2] - q[3])})
     system.mass = ca.diag(ca.SX([1e-6, 1.0, 1e6, 1e-3, 1e3]))
     augmented(system)
@@ -79,7 +79,7 @@ def test_bicycle_dense_and_sparse():
     """43 unknowns: both solvers give the interpreter's accelerations; neither computes zeros."""
     equations = delebecque_bicycle()
     dynamics = equations.dynamics
-    assert dynamics.places.nnz() < 250 and dynamics.size == 43
+    assert dynamics.entry_pattern.nnz() < 250 and dynamics.size == 43
     rng = np.random.default_rng(0)
     state = np.array([s.default for s in equations.states]) + rng.normal(scale=0.05, size=len(equations.states))
     given = ([0.0], state, [1.0, -2.0], equations.default_parameters)

@@ -139,7 +139,7 @@ def hinged(**inertia) -> Model:
     """A point mass on its own hinge, and another beyond it."""
     model = Model("hinged")
     model.revolute("first", "ground", model.body("upper", mass=1.0, **inertia))
-    model.revolute("second", "upper", model.body("lower", mass=1.0, centre=(1, 0, 0)))
+    model.revolute("second", "upper", model.body("lower", mass=1.0, center_of_mass=(1, 0, 0)))
     return model
 
 
@@ -156,11 +156,11 @@ def idle_coordinate() -> Model:
     [
         (
             lambda: tied("stone_vx^2 - 1", level="velocity"),
-            "residual 'held' of tie 'held' is not linear in the velocities; write it",
+            "residual 'held' of constraint 'held' is not linear in the velocities; write it",
         ),
-        (lambda: tied("stone_x*stone_vx"), "tie 'held' may depend on .*only, but 'stone_vx' is a velocity"),
-        (lambda: tied("stne_x - 1"), "tie 'held': nothing is called 'stne_x'; did you mean 'stone_x'"),
-        (lambda: tied("t - 1"), "tie 'held': its residual 'held' .* no coordinate can change it"),
+        (lambda: tied("stone_x*stone_vx"), "constraint 'held' may depend on .*only, but 'stone_vx' is a velocity"),
+        (lambda: tied("stne_x - 1"), "constraint 'held': nothing is called 'stne_x'; did you mean 'stone_x'"),
+        (lambda: tied("t - 1"), "constraint 'held': its residual 'held' .* no coordinate can change it"),
         (
             hinged,
             "model 'hinged': 'first_rate', 'second_rate' can change without moving any mass.*'upper', 'lower'.*moments of inert",

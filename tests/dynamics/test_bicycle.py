@@ -8,7 +8,7 @@ from pathlib import Path
 import casadi as ca
 import numpy as np
 import pytest
-from brute import Brute, quaternion, told
+from brute import Brute, quaternion, reported
 
 from draisine.dynamics.derive import derive
 from draisine.gallery.entries.bicycle import bicycle
@@ -51,7 +51,7 @@ def test_eigenvalues_are_the_published_ones(brute, speed):
 
 def test_static_normal_forces(brute):
     e = brute.equations
-    report = told(e, state(e, upright(e)), NO_INPUT, e.default_parameters)
+    report = reported(e, state(e, upright(e)), NO_INPUT, e.default_parameters)
     outputs = dict(zip(e.report.output("outputs").labels, report["outputs"], strict=True))
     for wheel in ("rear", "front"):
         assert outputs[f"{wheel}_wheel_normal_force"] == pytest.approx(REFERENCE["static_normal_forces_N"][wheel], abs=1e-9)
@@ -60,7 +60,7 @@ def test_static_normal_forces(brute):
 
 def test_contact_angles_when_upright(brute):
     e = brute.equations
-    report = told(e, state(e, upright(e)), NO_INPUT, e.default_parameters)
+    report = reported(e, state(e, upright(e)), NO_INPUT, e.default_parameters)
     outputs = dict(zip(e.report.output("outputs").labels, report["outputs"], strict=True))
     assert outputs["rear_wheel_contact_angle"] == pytest.approx(np.pi, abs=1e-15)
     assert outputs["front_wheel_contact_angle"] == pytest.approx(np.pi + np.pi / 10, abs=1e-15)  # Mauny: ψ₂ = π + θ
@@ -81,7 +81,7 @@ def test_accelerations_equal_brute_force_over_lean_and_steer(brute):
             q = brute.settle(q, p, held=("steer",))
             x = np.concatenate([q, rng.normal(size=3) * [1.0, 1.0, 12.0]])
             u = rng.normal(size=3) * 20
-            report = told(e, x, u, p)
+            report = reported(e, x, u, p)
             expected, forces = brute.accelerations(q, report["v"], u, p)
             assert np.all(np.isfinite(report["vdot"]))
             assert np.abs(report["vdot"] - expected).max() <= 1e-9 * np.abs(expected).max()
@@ -136,10 +136,10 @@ def test_choices_agree_on_the_motion(brute, choice):
     q[[c.name for c in e.coordinates].index("steer")] = 0.4
     q = brute.settle(q, p)
     u = rng.normal(size=3) * 10
-    first = told(e, np.concatenate([q, [0.3, -0.2, 12.0]]), u, p)
+    first = reported(e, np.concatenate([q, [0.3, -0.2, 12.0]]), u, p)
     labels = e.report.output("v").labels
     mapped = [first["v"][labels.index(n)] for n in other.independent]
-    second = told(other, np.concatenate([q, mapped]), u, p)
+    second = reported(other, np.concatenate([q, mapped]), u, p)
     for slot in ("v", "vdot", "multipliers"):
         assert second[slot] == pytest.approx(first[slot], rel=1e-9, abs=1e-9)
 
@@ -158,14 +158,14 @@ def test_spin_angles_and_place_do_not_enter(brute):
 def test_heading_is_a_symmetry(brute):
     e, p = brute.equations, brute.equations.default_parameters
     names = [c.name for c in e.coordinates]
-    slopes = []
+    jacobian = []
     for heading in (0.0, 2.5):
         q = np.zeros(len(names))
         q[names.index("frame_z")] = 0.3
         q[names.index("frame_qw") : names.index("frame_qz") + 1] = quaternion(heading, 0.3, 0.02)
         q[names.index("steer")] = 0.2
-        slopes.append(e.dynamics([0.0], np.concatenate([q, [0.5, 0.3, 13.0]]), [1.0, 2.0, 0.0], p)[0][len(names) :])
-    assert slopes[1] == pytest.approx(slopes[0], rel=1e-12)
+        jacobian.append(e.dynamics([0.0], np.concatenate([q, [0.5, 0.3, 13.0]]), [1.0, 2.0, 0.0], p)[0][len(names) :])
+    assert jacobian[1] == pytest.approx(jacobian[0], rel=1e-12)
 
 
 @pytest.mark.parametrize("body", ["fork", "rear_wheel", "front_wheel"])
@@ -180,11 +180,11 @@ def test_any_body_may_be_the_reference(brute, body):
     q[names.index("steer")], q[names.index("rear_wheel_angle")], q[names.index("front_wheel_angle")] = -0.5, 0.4, -1.1
     q = brute.settle(q, p)
     u = np.array([2.0, -3.0, 15.0])
-    report = told(e, np.concatenate([q, [0.4, -0.6, 11.0]]), u, p)
+    report = reported(e, np.concatenate([q, [0.4, -0.6, 11.0]]), u, p)
     v = dict(zip(e.report.output("v").labels, report["v"], strict=True))
 
     moved = _as_seen_from(brute, other, body, q, v, p)
-    again = told(other.equations, moved, u, p)
+    again = reported(other.equations, moved, u, p)
     ours = dict(zip(e.report.output("outputs").labels, report["outputs"], strict=True))
     theirs = dict(zip(other.equations.report.output("outputs").labels, again["outputs"], strict=True))
     for name in (
@@ -235,7 +235,7 @@ def test_tilted_ground_pulls_downhill():
     e, p = other.equations, other.equations.default_parameters
     q = other.settle(upright(e), p)
     x = np.concatenate([q, [0.2, 0.1, 5.0]])
-    report = told(e, x, NO_INPUT, p)
+    report = reported(e, x, NO_INPUT, p)
     expected, forces = other.accelerations(q, report["v"], NO_INPUT, p)
     assert report["vdot"] == pytest.approx(expected, rel=1e-10, abs=1e-10)
     assert report["multipliers"] == pytest.approx(forces, rel=1e-10, abs=1e-9)

@@ -15,9 +15,9 @@ START = {"sled_wx": 0.3, "sled_wy": -0.2, "sled_wz": 1.5, "sled_x": 0.1, "sled_y
 
 
 def sled(on_ground: bool = True, **ground: object) -> Model:
-    """A body that hangs below its blade: its centre of mass is deep, so that it does not fall over."""
+    """A body that hangs below its blade: its center of mass is deep, so that it does not fall over."""
     m = Model("sled")
-    m.body("sled", mass=2.0, centre=(0.1, 0.02, -0.4), inertia=(0.05, 0.1, 0.08))
+    m.body("sled", mass=2.0, center_of_mass=(0.1, 0.02, -0.4), inertia=(0.05, 0.1, 0.08))
     m.free("sled")
     m.knife_edge("sled", name="blade", on_ground=on_ground)
     m.ground(**ground)  # type: ignore[arg-type]
@@ -25,7 +25,7 @@ def sled(on_ground: bool = True, **ground: object) -> Model:
 
 
 def puck(**ground: object) -> Model:
-    """A blade through the centre of a body with equal moments: no force of the ground turns it."""
+    """A blade through the center of a body with equal moments: no force of the ground turns it."""
     m = Model("puck")
     m.body("puck", mass=3.0, inertia=(0.2, 0.2, 0.2))
     m.free("puck")
@@ -136,10 +136,10 @@ def test_a_blade_in_a_bowl_keeps_its_energy_and_never_slides_sideways() -> None:
     "ground",
     [{"height": "0.1*sin(x)*cos(2*y)"}, {"height": "0.1*sin(x - t) + 0.05*y^2", "velocity": ("1.0", "0.3*x")}],
 )
-def test_both_families_of_roads_agree_on_a_blade(on_ground: bool, ground: dict[str, object]) -> None:
+def test_both_families_of_derivations_agree_on_a_blade(on_ground: bool, ground: dict[str, object]) -> None:
     certificate = dr.certify(sled(on_ground, **ground))
     assert certificate.passed, certificate
-    assert "energies" in certificate.roads and "connection" in certificate.roads
+    assert "energies" in certificate.derivations and "connection" in certificate.derivations
 
 
 def test_the_doctor_and_files_know_blades_on_waves(tmp_path) -> None:  # type: ignore[no-untyped-def]
@@ -167,9 +167,11 @@ def test_a_blade_on_end_has_no_direction() -> None:
     m = puck(velocity=(0.5, 0.0))
     e = dr.derive(m)
     assert e.causes is not None
-    told = dict(zip(e.causes.output("value").labels, e.causes([0.0], upright(e, 0.3), [], e.default_parameters)[0], strict=True))
+    reported = dict(
+        zip(e.causes.output("value").labels, e.causes([0.0], upright(e, 0.3), [], e.default_parameters)[0], strict=True)
+    )
     # it points 2 · 0.3 rad below the horizontal, so that its projection has the length cos 0.6
-    assert told["knife edge 'blade' stands on end and has no direction"] == pytest.approx(1 / math.cos(0.6) ** 2, rel=1e-12)
+    assert reported["knife edge 'blade' stands on end and has no direction"] == pytest.approx(1 / math.cos(0.6) ** 2, rel=1e-12)
     fixed = Model("needle")
     fixed.body("rod", mass=1.0, inertia=(1.0, 1.0, 1.0))
     fixed.planar("rod")

@@ -15,8 +15,8 @@ from draisine import certify
 from draisine.cli.main import main
 from draisine.dynamics.lagrangian.energies import Energies
 from draisine.dynamics.verify.certificate import judge
-from draisine.dynamics.verify.derivations import Roads
-from draisine.dynamics.verify.derivative_check import Slopes
+from draisine.dynamics.verify.derivations import Derivations
+from draisine.dynamics.verify.single_derivation import Jacobian
 from draisine.errors import ModelError
 from draisine.expr.expression import Number
 from draisine.model.contact_laws import Rolling
@@ -37,39 +37,41 @@ def test_every_model_of_the_gallery_is_certified(name):
     allowed = {line.what: line.allowed for line in certificate.lines}
     assert allowed["Jacobian against complex step"] == 1e-10 and allowed["Jacobian against differences"] == 1e-6
     if isinstance(model, Model):
-        assert certificate.verdict == "all roads agree"
-        assert certificate.roads[0] in ("reduced", "whole") and certificate.roads[1] == "augmented"
+        assert certificate.verdict == "all derivations agree"
+        assert certificate.derivations[0] in ("reduced", "whole") and certificate.derivations[1] == "augmented"
         system = model.freeze()
         beyond = bool(system.surface_contacts) or any(not isinstance(wheel.contact, Rolling) for wheel in system.wheels)
         # laws of slip and contacts of surfaces have independent checks among the tests of equations and gallery
-        assert ("energies" in certificate.roads) == (not beyond)
+        assert ("energies" in certificate.derivations) == (not beyond)
         assert set(allowed.values()) == {1e-10, 1e-6}
     else:
-        assert certificate.verdict == "all that one road can show holds"
-        assert certificate.roads == ("as typed",)
+        assert certificate.verdict == "all checks of a single derivation hold"
+        assert certificate.derivations == ("as typed",)
 
 
 def test_tilted_ground_springs_wrenches_and_a_ball_joint():
     m = Model("contraption")
-    frame = m.body("frame", mass=3.0, centre=(0.1, 0.02, 0.2), inertia={"xx": 0.4, "yy": 0.5, "zz": 0.3, "xy": 0.02, "zx": -0.03})
+    frame = m.body(
+        "frame", mass=3.0, center_of_mass=(0.1, 0.02, 0.2), inertia={"xx": 0.4, "yy": 0.5, "zz": 0.3, "xy": 0.02, "zx": -0.03}
+    )
     wheel = m.body("wheel", mass=1.0, inertia=(0.05, 0.09, 0.05))
-    bob = m.body("bob", mass=0.4, centre=(0.0, 0.1, -0.3), inertia=(0.02, 0.03, 0.01))
+    bob = m.body("bob", mass=0.4, center_of_mass=(0.0, 0.1, -0.3), inertia=(0.02, 0.03, 0.01))
     m.free(frame)
     m.revolute("spin", frame, wheel, axis="y")
-    m.spherical("swing", frame, bob, at=(0.1, 0.0, 0.4), turned=[("x", 0.3)])
+    m.spherical("swing", frame, bob, at=(0.1, 0.0, 0.4), orientation=[("x", 0.3)])
     m.wheel("rim", wheel, radius=0.3, tube=0.02)
     m.ground(slope=0.2, bank=-0.1)
     m.point("hook", frame, (0.2, 0.1, 0.3))
-    m.frame("tip", bob, (0.0, 0.0, -0.4), turned=[("z", 0.5)])
+    m.frame("tip", bob, (0.0, 0.0, -0.4), orientation=[("z", 0.5)])
     m.point("wall", "ground", (1.0, 2.0, 1.5))
     m.spring("distance(hook, wall)", 30.0, rest="0.5 + 0.1*t", damping=2.0)  # a moved end does work
-    m.effort("spin", m.input("torque", "N*m"))
+    m.generalized_force("spin", m.input("torque", "N*m"))
     m.wrench("tip", force=("2*t + 1", 0.5, -1.0), torque=(0.1, 0.2, 0.3), axes="body")
     certificate = certify(m, states=6)
     assert certificate.passed, str(certificate)
     assert [a.what for a in certificate.avoided][:2] == [
-        "joint 'frame_motion': frame_heading and frame_pitch turn about one axis where frame_lean is -90° or 90°",
-        "joint 'swing': swing_heading and swing_pitch turn about one axis where swing_lean is -90° or 90°",
+        "joint 'frame_motion': frame_heading and frame_pitch rotate about the same axis where frame_lean is -90° or 90°",
+        "joint 'swing': swing_heading and swing_pitch rotate about the same axis where swing_lean is -90° or 90°",
     ]
     assert "wheel 'rim' lies flat and has no contact point" in [a.what for a in certificate.avoided]
 
@@ -78,7 +80,7 @@ def test_a_motor_that_has_nothing_to_do():
     """A platform turns steadily below a pendulum whose pivot is on its axis: the torque is zero, and only rounding is left."""
     m = Model("foucault")
     platform = m.body("platform", mass=10.0, inertia=(1, 1, 2))
-    bob = m.body("bob", mass=1.0, centre=(0, 0, -2))
+    bob = m.body("bob", mass=1.0, center_of_mass=(0, 0, -2))
     m.revolute("angle", "ground", platform)
     m.universal("swing", platform, bob, at=(0, 0, 3))
     m.prescribe("motor", "angle", "0.5*t")
@@ -89,13 +91,13 @@ def test_a_motor_that_has_nothing_to_do():
 
 def test_a_tree_without_contacts():
     m = Model("arm")
-    upper = m.body("upper", mass=2.0, centre=(0, 0, -0.3), inertia=(0.1, 0.1, 0.02))
-    lower = m.body("lower", mass=1.0, centre=(0.05, 0, -0.2), inertia=(0.05, 0.05, 0.01))
+    upper = m.body("upper", mass=2.0, center_of_mass=(0, 0, -0.3), inertia=(0.1, 0.1, 0.02))
+    lower = m.body("lower", mass=1.0, center_of_mass=(0.05, 0, -0.2), inertia=(0.05, 0.05, 0.01))
     m.universal("shoulder", "ground", upper, axes="xy")
     m.screw("wrist", upper, lower, lead=0.1, axis="z", at=(0, 0, -0.6))
     certificate = certify(m, states=6)
     assert certificate.passed, str(certificate)
-    assert "connection" not in certificate.roads
+    assert "connection" not in certificate.derivations
     assert certificate.avoided == ()  # crossing hinges are never singular
 
 
@@ -114,16 +116,16 @@ def test_states_keep_away_from_singular_angles_and_say_so(order, where):
     certificate = certify(tumbling(order), states=24)
     assert certificate.passed, str(certificate)
     (avoided,) = certificate.avoided
-    assert avoided.what == f"joint 'stone_motion': a and c turn about one axis where b is {where}"
-    told = f"kept away from: {avoided.what} (states set aside: {avoided.states})"
-    assert told in str(certificate) and certificate.as_data()["avoided"] == [{"what": avoided.what, "states": avoided.states}]
+    assert avoided.what == f"joint 'stone_motion': a and c rotate about the same axis where b is {where}"
+    reported = f"avoided: {avoided.what} (states rejected: {avoided.states})"
+    assert reported in str(certificate) and certificate.as_data()["avoided"] == [{"what": avoided.what, "states": avoided.states}]
     if order == "zxz":
         assert avoided.states > 0  # its zero is the pole
 
 
-def test_a_shifted_angle_is_told_where_its_coordinate_stands():
+def test_a_shifted_angle_is_reported_where_its_coordinate_stands():
     _, certificate = certified("delebecque_graph")
-    assert "rear_heading and frame_angle turn about one axis where rear_slant is 0° or 180°" in certificate.avoided[0].what
+    assert "rear_heading and frame_angle rotate about the same axis where rear_slant is 0° or 180°" in certificate.avoided[0].what
 
 
 def test_a_model_that_is_singular_everywhere_is_refused():
@@ -168,8 +170,10 @@ class Faulty(Energies):
         if self.fault != "a Christoffel term dropped":
             return super().coriolis
         n = self.q.numel()
-        slopes = [ca.reshape(ca.jacobian(ca.vec(ca.densify(self.mass)), self.q[i]), n, n) for i in range(n)]
-        rows = [[sum((slopes[i][k, j] + slopes[j][k, i]) * self.v[i] / 2 for i in range(n)) for j in range(n)] for k in range(n)]
+        jacobian = [ca.reshape(ca.jacobian(ca.vec(ca.densify(self.mass)), self.q[i]), n, n) for i in range(n)]
+        rows = [
+            [sum((jacobian[i][k, j] + jacobian[j][k, i]) * self.v[i] / 2 for i in range(n)) for j in range(n)] for k in range(n)
+        ]
         return ca.vertcat(*[ca.horzcat(*row) for row in rows])
 
     @cached_property
@@ -225,52 +229,54 @@ def test_a_fault_in_the_energies_of_one_family_is_placed_as_far_as_can_be(fault,
 
 def _with_fault(model, fault):
     system = dr.gallery.model(model).freeze()
-    roads = Roads(system, Faulty(system, fault))
-    certificate = judge(roads, roads.sample(4, seed=1)[0])
+    derivations = Derivations(system, Faulty(system, fault))
+    certificate = judge(derivations, derivations.sample(4, seed=1)[0])
     assert not certificate.passed
     return certificate
 
 
 @cache
-def bicycle_roads():
-    roads = Roads(dr.gallery.bicycle().freeze())
-    states = roads.sample(4, seed=1)[0]
-    assert judge(roads, states).passed
-    return roads, states
+def bicycle_derivations():
+    derivations = Derivations(dr.gallery.bicycle().freeze())
+    states = derivations.sample(4, seed=1)[0]
+    assert judge(derivations, states).passed
+    return derivations, states
 
 
 def judged(kind):
     """The bicycle's certificate with roads of this class, on derivations that the tests of faults share."""
-    shared, states = bicycle_roads()
-    roads = object.__new__(kind)
-    roads.__dict__ |= {name: value for name, value in vars(shared).items() if name != "roads"}  # those are the shared one's own
-    return judge(roads, states)
+    shared, states = bicycle_derivations()
+    derivations = object.__new__(kind)
+    derivations.__dict__ |= {
+        name: value for name, value in vars(shared).items() if name != "roads"
+    }  # those are the shared one's own
+    return judge(derivations, states)
 
 
 def test_a_wrong_radius_in_one_description_is_seen():
     system = dr.gallery.bicycle().freeze()
     wheels = tuple(replace(w, radius=Number(0.36)) if w.name == "front_wheel" else w for w in system.wheels)
-    roads = Roads(system, Energies(replace(system, wheels=wheels)))
-    certificate = judge(roads, roads.sample(4, seed=1)[0])
+    derivations = Derivations(system, Energies(replace(system, wheels=wheels)))
+    certificate = judge(derivations, derivations.sample(4, seed=1)[0])
     assert not certificate.passed
     assert "each agree within themselves but not with each other; they differ already in: constraints" in certificate.verdict
     assert "cannot be decided: which of Newton–Euler (reduced, augmented)" in str(certificate)
 
 
 @pytest.mark.parametrize("odd", ["reduced", "augmented", "by_energies", "by_connection"])
-def test_a_fault_in_a_single_road_is_placed(odd):
+def test_a_fault_in_a_single_derivation_is_placed(odd):
     def slipped(self, state):
-        answer = getattr(Roads, odd)(self, state)
+        answer = getattr(Derivations, odd)(self, state)
         return replace(answer, accelerations=answer.accelerations * (1 + 1e-6))
 
-    certificate = judged(type("Slipped", (Roads,), {odd: slipped}))
+    certificate = judged(type("Slipped", (Derivations,), {odd: slipped}))
     assert not certificate.passed
     assert certificate.verdict.startswith(f"the road {odd.removeprefix('by_')!r} disagrees with the others, which agree among")
     assert not any("which of" in what for what in certificate.undecided)
 
 
-def test_a_fault_that_both_roads_by_newton_and_euler_share_is_blamed_on_them():
-    class Slipped(Roads):
+def test_a_fault_that_both_derivations_by_newton_and_euler_share_is_blamed_on_them():
+    class Slipped(Derivations):
         def reduced(self, state):
             answer = super().reduced(state)
             return replace(answer, accelerations=1.001 * answer.accelerations)
@@ -284,7 +290,7 @@ def test_a_fault_that_both_roads_by_newton_and_euler_share_is_blamed_on_them():
 
 
 def test_wrong_forces_with_right_accelerations_are_seen():
-    class Light(Roads):
+    class Light(Derivations):
         def augmented(self, state):
             answer = super().augmented(state)
             return replace(answer, forces=answer.forces * (1 + 1e-8))
@@ -294,12 +300,12 @@ def test_wrong_forces_with_right_accelerations_are_seen():
 
 
 def test_a_wrong_derivative_is_seen(monkeypatch):
-    exact = Slopes.exact
-    monkeypatch.setattr(Slopes, "exact", lambda self, arguments: {n: m * (1 + 1e-5) for n, m in exact(self, arguments).items()})
+    exact = Jacobian.exact
+    monkeypatch.setattr(Jacobian, "exact", lambda self, arguments: {n: m * (1 + 1e-5) for n, m in exact(self, arguments).items()})
     certificate = certify(dr.gallery.chaplygin_sleigh(), states=3)
     failing = [line.what for line in certificate.lines if not line.holds]
     assert failing == ["Jacobian against complex step", "Jacobian against differences"]
-    monkeypatch.setattr(Slopes, "exact", lambda self, arguments: {n: m * (1 + 1e-8) for n, m in exact(self, arguments).items()})
+    monkeypatch.setattr(Jacobian, "exact", lambda self, arguments: {n: m * (1 + 1e-8) for n, m in exact(self, arguments).items()})
     failing = [line.what for line in certify(dr.gallery.chaplygin_sleigh(), states=3).lines if not line.holds]
     assert failing == ["Jacobian against complex step"]  # the other is meant for what no complex number passes
 
@@ -307,7 +313,7 @@ def test_a_wrong_derivative_is_seen(monkeypatch):
 # ---------------------------------------------------------------- what does not apply, and what is not unique
 
 
-def test_two_roads_say_what_cannot_be_decided():
+def test_two_derivations_say_what_cannot_be_decided():
     """A force in the body's own velocities has no meaning in Euler angles: the second family does not apply."""
     m = Model("dragged")
     body = m.body("disc", mass=1.0, inertia=(0.02, 0.04, 0.02))
@@ -316,27 +322,27 @@ def test_two_roads_say_what_cannot_be_decided():
     m.wrench("disc", force=("-0.3*disc_vx", 0, 0), axes="body")
     certificate = certify(m, states=4)
     assert certificate.passed, str(certificate)
-    assert certificate.roads == ("reduced", "augmented")
+    assert certificate.derivations == ("reduced", "augmented")
     assert certificate.undecided[0].startswith(
         "an error in the kinematics or contact rows, which reduced and augmented share: the"
     )
     assert "'disc_vx' does not exist in Euler-angle coordinates" in certificate.undecided[0]
     assert "power balance" in [line.what for line in certificate.lines]
 
-    class Slipped(Roads):
+    class Slipped(Derivations):
         def augmented(self, state):
             answer = super().augmented(state)
             return replace(answer, accelerations=1.001 * answer.accelerations)
 
-    roads = Slipped(m.freeze())
-    certificate = judge(roads, roads.sample(3, seed=1)[0])
+    derivations = Slipped(m.freeze())
+    certificate = judge(derivations, derivations.sample(3, seed=1)[0])
     assert certificate.verdict == "the roads 'reduced' and 'augmented' disagree in their accelerations"
-    assert certificate.undecided[0] == "which of the two roads is wrong"
+    assert certificate.undecided[0] == "which of the two derivations is wrong"
 
 
 def two_wheels_on_one_axle(inertia: float = 0.02) -> Model:
     m = Model("cart")
-    hull = m.body("hull", mass=2.0, centre=(0.2, 0, 0.1), inertia=(0.1, 0.2, 0.2))
+    hull = m.body("hull", mass=2.0, center_of_mass=(0.2, 0, 0.1), inertia=(0.1, 0.2, 0.2))
     m.planar(hull)
     for name, side in (("left", 0.3), ("right", -0.3)):
         wheel = m.body(f"{name}_wheel", mass=0.5, inertia=(inertia, 2 * inertia, inertia))
@@ -347,41 +353,41 @@ def two_wheels_on_one_axle(inertia: float = 0.02) -> Model:
 
 
 def test_forces_that_are_not_unique_are_compared_by_what_they_do_together():
-    roads = Roads(two_wheels_on_one_axle().freeze())
-    states, _ = roads.sample(4, seed=1)
-    certificate = judge(roads, states)
+    derivations = Derivations(two_wheels_on_one_axle().freeze())
+    states, _ = derivations.sample(4, seed=1)
+    certificate = judge(derivations, states)
     assert certificate.passed, str(certificate)
     assert "forces together (Aᵀλ): energies" in [line.what for line in certificate.lines]
-    assert not roads.unique(states[0]).any()  # the sideways force of each wheel is anybody's guess
+    assert not derivations.unique(states[0]).any()  # the sideways force of each wheel is anybody's guess
 
-    class Light(Roads):
+    class Light(Derivations):
         def by_energies(self, state):
             answer = super().by_energies(state)
             return replace(answer, together=answer.together * (1 + 1e-8))
 
-    roads = Light(two_wheels_on_one_axle().freeze())
-    failing = [line.what for line in judge(roads, states).lines if not line.holds]
+    derivations = Light(two_wheels_on_one_axle().freeze())
+    failing = [line.what for line in judge(derivations, states).lines if not line.holds]
     assert failing == ["forces together (Aᵀλ): energies"]
 
 
-def test_wheels_without_inertia_have_a_road_less():
+def test_wheels_without_inertia_have_a_derivation_less():
     """The mass matrix of the free tree has no inverse, and the connection needs one; rolling decides about the spins."""
     certificate = certify(two_wheels_on_one_axle(inertia=0.0), states=4)
     assert certificate.passed, str(certificate)
-    assert certificate.roads == ("reduced", "augmented", "energies")
+    assert certificate.derivations == ("reduced", "augmented", "energies")
 
 
 def test_a_mechanism_that_is_treated_whole():
     """Two rods hinged 13 times over: more rows than are eliminated in symbols, nearly all of which repeat others."""
     m = Model("over_and_over")
     for name in ("upper", "lower"):
-        m.planar(m.body(name, mass=0.3, centre=(0.1, 0, 0.01), inertia=(0.001, 0.002, 0.002)))
+        m.planar(m.body(name, mass=0.3, center_of_mass=(0.1, 0, 0.01), inertia=(0.001, 0.002, 0.002)))
     m.frame("head", "upper", (0.2, 0, 0))
     for i in range(13):
         m.close_point(f"hinge_{i}", "head", "lower", axes="xy")
     m.wrench("lower", force=(0.3, 0.2, 0))
     certificate = certify(m, states=3)
-    assert certificate.roads == ("whole", "augmented", "recursive", "energies", "connection")
+    assert certificate.derivations == ("whole", "augmented", "recursive", "energies", "connection")
     assert certificate.passed, str(certificate)
 
 
@@ -394,18 +400,18 @@ def test_skew_symmetry_and_projectors():
     rng = np.random.default_rng(4)
     q, v = rng.uniform(-0.4, 0.4, len(e.names)), rng.normal(size=len(e.names))
     p, u = np.array([x.default for x in e.system.parameters]), np.zeros(3)
-    told = dict(zip((s.name for s in e.matrices().outputs), e.matrices()([0.0], q, v, u, p), strict=True))
+    reported = dict(zip((s.name for s in e.matrices().outputs), e.matrices()([0.0], q, v, u, p), strict=True))
     rate = ca.Function("rate", [e.q, e.v, e.p], [e.rate(ca.densify(e.mass))])(q, v, p).full()
-    skew = rate - 2 * told["C"]
-    assert np.abs(skew + skew.T).max() < 1e-12 * np.abs(told["M"]).max()
+    skew = rate - 2 * reported["C"]
+    assert np.abs(skew + skew.T).max() < 1e-12 * np.abs(reported["M"]).max()
     onto, off = e.projectors()([0.0], q, v, u, p)
     assert onto + off == pytest.approx(np.eye(len(q)), abs=1e-12)
     assert onto @ onto == pytest.approx(onto, abs=1e-9)
-    assert told["D"] @ onto == pytest.approx(np.zeros_like(told["D"]), abs=1e-9)
-    assert onto.T @ told["M"] @ off == pytest.approx(np.zeros_like(onto), abs=1e-7)
+    assert reported["D"] @ onto == pytest.approx(np.zeros_like(reported["D"]), abs=1e-9)
+    assert onto.T @ reported["M"] @ off == pytest.approx(np.zeros_like(onto), abs=1e-7)
 
 
-def test_energies_road_simulates_the_same_ride():
+def test_energies_derivation_simulates_the_same_ride():
     start = {"speed": 4.6, "roll_rate": 0.5}
     method = dr.DOP853(rtol=1e-10, atol=1e-12)
     other = dr.simulate(dr.derive_by_energies(dr.gallery.bicycle()), 1.0, start=start, method=method)
@@ -421,31 +427,34 @@ def test_energies_road_simulates_the_same_ride():
 
 def test_command(capsys):
     assert main(["certify", "chaplygin_sleigh", "--states", "3"]) == 0
-    assert "all roads agree" in capsys.readouterr().out
+    assert "all derivations agree" in capsys.readouterr().out
     assert main(["certify", "chaplygin_sleigh", "--states", "3", "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert told["passed"] is True and told["states"] == 3
-    assert {line["what"]: line["allowed"] for line in told["lines"]}["Jacobian against differences"] == 1e-6
-    assert told["undecided"] and told["lines"][0]["where"]["sleigh_heading"]
+    reported = json.loads(capsys.readouterr().out)
+    assert reported["passed"] is True and reported["states"] == 3
+    assert {line["what"]: line["allowed"] for line in reported["lines"]}["Jacobian against differences"] == 1e-6
+    assert reported["undecided"] and reported["lines"][0]["where"]["sleigh_heading"]
 
 
 def test_command_on_equations_typed_by_hand(capsys):
     assert main(["certify", "double_pendulum", "--states", "3"]) == 0
-    told = capsys.readouterr().out
-    assert "1 road (as typed)" in told and "cannot be decided: whether these are the equations of the mechanism" in told
+    reported = capsys.readouterr().out
+    assert (
+        "1 derivation (as typed)" in reported
+        and "cannot be decided: whether these are the equations of the mechanism" in reported
+    )
 
 
 def test_command_tells_failure_by_its_status(tmp_path, capsys):
     for name, length in (("one", 0.7), ("two", 0.71)):
         m = Model(name)
         rod = m.parameter("l", length, "m")
-        bob = m.body("bob", mass=1.0, centre=(0, 0, -rod))
+        bob = m.body("bob", mass=1.0, center_of_mass=(0, 0, -rod))
         m.revolute("swing" if name == "one" else "turn", "ground", bob, axis="y")
         dr.write_model(m, tmp_path / f"{name}.toml")
     files = [str(tmp_path / "one.toml"), "--against", str(tmp_path / "two.toml")]
     assert main(["certify", *files, "--names", "swing=turn,swing_rate=turn_rate", "--states", "3", "--json"]) == 1
-    told = json.loads(capsys.readouterr().out)
-    assert told["passed"] is False and "parameter 'l' is 0.7 in the first and 0.71 in the second" in told["verdict"]
+    reported = json.loads(capsys.readouterr().out)
+    assert reported["passed"] is False and "parameter 'l' is 0.7 in the first and 0.71 in the second" in reported["verdict"]
     assert main(["certify", *files]) == 2
     assert "say what corresponds to what: names=" in capsys.readouterr().err
     assert main(["certify", *files, "--names", "swing"]) == 2

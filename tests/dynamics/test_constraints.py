@@ -5,15 +5,15 @@ from __future__ import annotations
 import casadi as ca
 import numpy as np
 import pytest
-from brute import told
+from brute import reported
 from grounded import Vehicle, size, vehicle
 from plain import AXES
 from vehicles import ALL, balanced_wheel, body
 
 from draisine.dynamics.derive import derive
-from draisine.dynamics.linear_systems import solve, solve_symmetric
+from draisine.dynamics.linear_algebra import solve, solve_symmetric
 from draisine.dynamics.reduced.independent_velocities import amplification
-from draisine.dynamics.verify.certificate import certify_roads
+from draisine.dynamics.verify.certificate import certify_derivations
 from draisine.errors import ModelError
 from draisine.gallery.entries.bicycle import bicycle
 from draisine.model.model import Model
@@ -54,14 +54,14 @@ def test_contact_is_the_lowest_point_and_its_velocity_that_of_poses_in_successio
     _, *before = frames(0, q - step * q_rate, v, 0 * v, u, c.p)
     _, *after = frames(0, q + step * q_rate, v, 0 * v, u, c.p)
     residuals, outputs = e.motion([0.0], q, v, u, c.p)
-    told_outputs = dict(zip(e.motion.output("outputs").labels, outputs, strict=True))
+    reported_outputs = dict(zip(e.motion.output("outputs").labels, outputs, strict=True))
     heights = dict(zip([k.name for k in e.constraints], residuals, strict=True))
     numbers = c.plain.function(
-        *(ca.vertcat(c.plain.vector(w.centre), c.plain.value(w.radius), c.plain.value(w.tube)) for w in c.system.wheels)
+        *(ca.vertcat(c.plain.vector(w.center), c.plain.value(w.radius), c.plain.value(w.tube)) for w in c.system.wheels)
     )
-    for k, (wheel, (*centre, radius, tube)) in enumerate(zip(c.system.wheels, numbers(0, q, v, 0 * v, u, c.p), strict=True)):
-        point = _lowest(here[k], np.array(centre), wheel.axis, radius, tube, normal)
-        assert [told_outputs[f"{wheel.name}_contact_{a}"] for a in "xyz"] == pytest.approx(point[:3], abs=1e-9)
+    for k, (wheel, (*center, radius, tube)) in enumerate(zip(c.system.wheels, numbers(0, q, v, 0 * v, u, c.p), strict=True)):
+        point = _lowest(here[k], np.array(center), wheel.axis, radius, tube, normal)
+        assert [reported_outputs[f"{wheel.name}_contact_{a}"] for a in "xyz"] == pytest.approx(point[:3], abs=1e-9)
         assert heights[f"{wheel.name}_height"] == pytest.approx(normal @ point[:3], abs=1e-12)
         material = np.linalg.solve(here[k], point)
         velocity = ((after[k] - before[k]) @ material / (2 * step))[:3]
@@ -69,12 +69,12 @@ def test_contact_is_the_lowest_point_and_its_velocity_that_of_poses_in_successio
         assert axes @ c.rows(residuals)[wheel.name] == pytest.approx(velocity, abs=1e-7)
 
 
-def _lowest(frame: np.ndarray, centre: np.ndarray, axis: str, radius: float, tube: float, normal: np.ndarray) -> np.ndarray:
+def _lowest(frame: np.ndarray, center: np.ndarray, axis: str, radius: float, tube: float, normal: np.ndarray) -> np.ndarray:
     """Lowest point of a circle with a tube around it: the height round the circle is a sinusoid, which three points fix."""
     i = "xyz".index(axis)
 
     def on_circle(angle: float) -> np.ndarray:
-        local = np.append(centre, 1.0)
+        local = np.append(center, 1.0)
         local[(i + 1) % 3] += radius * np.cos(angle)
         local[(i + 2) % 3] += radius * np.sin(angle)
         return frame @ local
@@ -96,7 +96,7 @@ def test_accelerations_and_forces_are_those_of_the_augmented_system(name):
     e, rng = c.equations, np.random.default_rng(13)
     for _ in range(4):
         x, u = c.state(rng)
-        q, report = x[: len(e.coordinates)], told(e, x, u, c.p)
+        q, report = x[: len(e.coordinates)], reported(e, x, u, c.p)
         v, moved = report["v"], report["vdot"]
         assert np.abs(report["residuals"]).max() < 1e-12 * size(v)
         expected, multipliers = c.brute.accelerations(q, v, u, c.p)
@@ -135,11 +135,11 @@ def _check_forces(c: Vehicle, outputs: dict[str, float], forces: dict[str, np.nd
 
 @pytest.mark.parametrize("name", VEHICLES)
 def test_the_residual_stays_zero_along_the_motion(name):
-    """A v̇ + Ȧ v = 0, by differences of the residual between neighbouring instants."""
+    """A v̇ + Ȧ v = 0, by differences of the residual between neighboring instants."""
     c, step = vehicle(name), 1e-5
     e, rng = c.equations, np.random.default_rng(14)
     x, u = c.state(rng)
-    q, report = x[: len(e.coordinates)], told(e, x, u, c.p)
+    q, report = x[: len(e.coordinates)], reported(e, x, u, c.p)
     q_rate = e.dynamics([0.0], x, u, c.p)[0][: len(q)]
     early, late = (e.motion([0.0], q + h * q_rate, report["v"] + h * report["vdot"], u, c.p)[0] for h in (-step, step))
     change = (late - early) / (2 * step)
@@ -161,7 +161,7 @@ def test_a_disc_rolling_in_its_plane_accelerates_as_on_an_incline():
     names = [s.name for s in e.states]
     x[names.index("disc_z")], x[names.index("disc_qw")] = 0.3 / np.cos(0.2), 1.0
     x[names.index("disc_wy")] = 4.0
-    report = told(e, x, np.zeros(0), e.default_parameters)
+    report = reported(e, x, np.zeros(0), e.default_parameters)
     outputs = dict(zip(e.report.output("outputs").labels, report["outputs"], strict=True))
     v = dict(zip(e.report.output("v").labels, report["v"], strict=True))
     dv = dict(zip(e.report.output("vdot").labels, report["vdot"], strict=True))
@@ -199,13 +199,13 @@ def test_every_regular_choice_gives_the_same_motion(name):
         other = e.with_independent(choice)
         assert set(other.independent) == set(choice)
         for x, u in states:
-            first = told(e, x, u, c.p)
+            first = reported(e, x, u, c.p)
             rows = c.brute._rows(x[: len(e.coordinates)], c.p).full()
             if not amplification(rows[None], names, choice)[0] < 50:
                 continue
             compared += 1
             mapped = [first["v"][names.index(n)] for n in other.independent]
-            second = told(other, np.concatenate([x[: len(e.coordinates)], mapped, np.zeros(len(e.extra_states))]), u, c.p)
+            second = reported(other, np.concatenate([x[: len(e.coordinates)], mapped, np.zeros(len(e.extra_states))]), u, c.p)
             for slot in ("v", "vdot", "multipliers"):
                 assert np.abs(second[slot] - first[slot]).max() < 1e-9 * size(first[slot]), (choice, slot)
     assert compared >= 3
@@ -256,7 +256,7 @@ def _tricycle(apart: bool) -> Model:
         m.prismatic("play", "hull", "slider", axis="y", at=(0, -0.3, 0.3), span=(-0.05, 0.05))
     balanced_wheel(m, "right", carrier, at=(0, 0, 0) if apart else (0, -0.3, 0.3))
     body(m, "fork", 1.0)
-    m.revolute("steer", "hull", "fork", axis="z", at=(1.0, 0, 0.3), turned=[("y", -0.2)], span=(-0.6, 0.6))
+    m.revolute("steer", "hull", "fork", axis="z", at=(1.0, 0, 0.3), orientation=[("y", -0.2)], span=(-0.6, 0.6))
     balanced_wheel(m, "front", "fork", at=(-0.05, 0, 0))
     return m
 
@@ -267,12 +267,12 @@ def test_rows_that_repeat_each_other_are_named_and_left_out():
     assert len(e.independent) == len(e.velocities) - 8 == 2
     assert len(e.multipliers) == 9
     assert [w for w in e.warnings if "constraint right_y repeats left_y: it is watched but not solved for" in w]
-    certificate = certify_roads(_tricycle(apart=False), states=5)
+    certificate = certify_derivations(_tricycle(apart=False), states=5)
     assert certificate.passed, str(certificate)
     c = Vehicle(_tricycle(apart=True))
     assert not c.equations.warnings
     x, u = c.state(np.random.default_rng(17))
-    report = told(c.equations, x, u, c.p)
+    report = reported(c.equations, x, u, c.p)
     expected, _ = c.plain.accelerations(0, x[: len(c.equations.coordinates)], report["v"], u, c.p)
     assert np.abs(report["vdot"] - expected).max() < 1e-10 * size(expected)
 
@@ -289,7 +289,7 @@ def test_wheels_of_one_axle_repeat_their_sideways_row():
     assert [c.name for c in e.constraints] == ["left_x", "left_y", "right_x", "right_y"]
     assert len(e.independent) == len(e.velocities) - 3
     assert "constraint right_y repeats left_y" in e.warnings[0]
-    certificate = certify_roads(m, states=5)
+    certificate = certify_derivations(m, states=5)
     assert certificate.passed, str(certificate)
 
 
@@ -299,11 +299,11 @@ def test_two_discs_on_one_body_are_dependent():
     body(m, "roller", 1.0)
     m.free("roller")
     m.wheel("one", "roller", radius=0.3)
-    m.wheel("two", "roller", radius=0.3, axis="z", centre=(0.3, 0, 0))
+    m.wheel("two", "roller", radius=0.3, axis="z", center=(0.3, 0, 0))
     e = derive(m)
     assert len(e.independent) == 1
     assert "constraint two_x repeats one_x, one_y, one_z, two_y and two_z" in e.warnings[0]
-    certificate = certify_roads(m, states=5)
+    certificate = certify_derivations(m, states=5)
     assert certificate.passed, str(certificate)
 
 
@@ -331,16 +331,16 @@ def test_a_wheel_out_of_reach_is_refused():
         derive(m)
 
 
-def test_wishes_for_independent_velocities_are_checked():
-    def wish(*names: str) -> Model:
+def test_targets_for_independent_velocities_are_checked():
+    def target(*names: str) -> Model:
         m = bicycle()
         m.independent(*names)
         return m
 
     with pytest.raises(ModelError, match=r"9 velocities and 6 velocity constraints: choose 3 independent velocities, got 2"):
-        derive(wish("frame_wx", "steer_rate"))
+        derive(target("frame_wx", "steer_rate"))
     with pytest.raises(ModelError, match=r"'steer_speed' is no velocity; did you mean 'steer_rate'"):
-        derive(wish("frame_wx", "steer_speed", "rear_wheel_spin"))
+        derive(target("frame_wx", "steer_speed", "rear_wheel_spin"))
     with pytest.raises(ModelError, match=r"no velocity 'steer_speed'; did you mean 'steer_rate'"):
         derive(bicycle()).with_independent(("frame_wx", "steer_speed", "rear_wheel_spin"))
     disc = ALL["disc"]()
@@ -354,12 +354,12 @@ def test_wishes_for_independent_velocities_are_checked():
 def two_wheeled_robot(hub_height: float = 0.1) -> Model:
     """A body that slides in the plane on two driven wheels: the textbook mobile robot."""
     m = Model("robot")
-    hull = m.body("hull", mass=4.0, centre=(0.05, 0, 0), inertia=(0.1, 0.1, 0.15))
+    hull = m.body("hull", mass=4.0, center_of_mass=(0.05, 0, 0), inertia=(0.1, 0.1, 0.15))
     m.planar(hull)
     for side, y in (("left", 0.2), ("right", -0.2)):
         wheel = m.body(f"{side}_wheel", mass=0.3, inertia=(0.001, 0.002, 0.001))
         m.revolute(f"{side}_angle", hull, wheel, axis="y", at=(0, y, hub_height), rate=f"{side}_spin")
-        m.effort(f"{side}_angle", m.input(f"{side}_torque", "N*m"))
+        m.generalized_force(f"{side}_angle", m.input(f"{side}_torque", "N*m"))
     m.wheel("left_wheel", "left_wheel", radius=0.1)
     return m
 
@@ -369,7 +369,7 @@ def test_a_wheel_under_a_planar_body_keeps_only_its_rolling_rows():
     equations = derive(m)
     assert [c.name for c in equations.constraints] == ["left_wheel_x", "left_wheel_y"]
     assert "left_wheel_normal_force" not in [o.name for o in equations.outputs]
-    certificate = certify_roads(m, states=5)
+    certificate = certify_derivations(m, states=5)
     assert certificate.passed, str(certificate)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from brute import told
+from brute import reported
 from grounded import Vehicle, size, vehicle
 from plain import Plain
 from trees import coordinates, free_joints_of_every_kind
@@ -24,7 +24,7 @@ def measured(seed: int) -> Model:
     m, bodies = free_joints_of_every_kind(seed)
     m.point("tip", bodies[-1], at=(0.2, -0.1, 0.3))
     m.point("nail", "ground", at=(0.5, -0.4, 1.0))
-    m.frame("port", bodies[1], at=(0.1, 0.2, -0.1), turned=[("z", 0.4), ("x", m.parameter("port_tilt", -0.7))])
+    m.frame("port", bodies[1], at=(0.1, 0.2, -0.1), orientation=[("z", 0.4), ("x", m.parameter("port_tilt", -0.7))])
     for place in ("tip", "port", bodies[1]):
         for axis in "xyz":
             m.output(f"{place}_p{axis}", f"position_{axis}({place})")
@@ -43,7 +43,7 @@ def measured(seed: int) -> Model:
 
 @pytest.mark.parametrize("seed", range(4))
 def test_measures_are_those_of_poses_and_their_differences(seed):
-    """Positions and rotations from plain matrices; velocities and rates as differences between neighbouring instants."""
+    """Positions and rotations from plain matrices; velocities and rates as differences between neighboring instants."""
     m = measured(seed)
     e = derive(m)
     system = m.freeze()
@@ -121,20 +121,20 @@ def test_signs_people_rely_on():
 
 
 @pytest.mark.parametrize("name", ["bicycle", "bicycle out of balance", "casters", "disc by angles", "carousel"])
-def test_the_place_of_the_contact_on_a_wheel_is_told_in_its_own_axes(name):
+def test_the_place_of_the_contact_on_a_wheel_is_reported_in_its_own_axes(name):
     """The angle in the wheel leads to the contact point from the wheel's own axes; less the spin it is that in the carrier."""
     c = vehicle(name)
     e, rng = c.equations, np.random.default_rng(3)
     x, u = c.state(rng)
     q = x[: len(e.coordinates)]
-    report = told(e, x, u, c.p)
+    report = reported(e, x, u, c.p)
     outputs = dict(zip(e.report.output("outputs").labels, report["outputs"], strict=True))
     known = dict(zip([k.name for k in e.coordinates], q, strict=True))
     for wheel in c.system.wheels:
         angle = outputs[f"{wheel.name}_contact_angle_in_wheel"]
         i = "xyz".index(wheel.axis)
         rim = np.append(
-            np.array(c.plain.function(c.plain.vector(wheel.centre))(0, q, 0 * report["v"], 0 * report["v"], u, c.p)[0]), 1.0
+            np.array(c.plain.function(c.plain.vector(wheel.center))(0, q, 0 * report["v"], 0 * report["v"], u, c.p)[0]), 1.0
         )
         radius = c.plain.function(c.plain.value(wheel.radius))(0, q, 0 * report["v"], 0 * report["v"], u, c.p)[0][0]
         rim[(i + 1) % 3] += radius * np.cos(angle)
@@ -158,7 +158,7 @@ def test_an_offset_of_the_spin_angle_is_part_of_it():
     m.wheel("wheel", "wheel", radius=0.3)
     c = Vehicle(m)
     x, u = c.state(np.random.default_rng(1))
-    outputs = dict(zip(c.equations.report.output("outputs").labels, told(c.equations, x, u, c.p)["outputs"], strict=True))
+    outputs = dict(zip(c.equations.report.output("outputs").labels, reported(c.equations, x, u, c.p)["outputs"], strict=True))
     angle = dict(zip([s.name for s in c.equations.states], x, strict=True))["angle"]
     turned = outputs["wheel_contact_angle"] - outputs["wheel_contact_angle_in_wheel"]
     assert turned == pytest.approx(angle + 0.3, abs=1e-13)
@@ -174,7 +174,7 @@ def test_outputs_of_dependent_velocities_and_events_see_the_reduced_motion():
     assert [event.name for event in e.event_list] == ["fell_over", "slow"]
     c = Vehicle(m)
     x, u = c.state(np.random.default_rng(5))
-    report = told(e, x, u, c.p)
+    report = reported(e, x, u, c.p)
     outputs = dict(zip(e.report.output("outputs").labels, report["outputs"], strict=True))
     spin = dict(zip(e.report.output("v").labels, report["v"], strict=True))["rear_wheel_spin"]
     assert outputs["rear_rim_speed"] == pytest.approx(0.3 * spin, rel=1e-13)
@@ -187,7 +187,7 @@ def test_outputs_of_report_and_motion_agree():
     c = vehicle("casters")
     e = c.equations
     x, u = c.state(np.random.default_rng(6))
-    report = told(e, x, u, c.p)
+    report = reported(e, x, u, c.p)
     outputs = dict(zip(e.report.output("outputs").labels, report["outputs"], strict=True))
     residuals, motion = e.motion([0.0], x[: len(e.coordinates)], report["v"], u, c.p)
     labels = e.motion.output("outputs").labels
@@ -201,7 +201,7 @@ def test_outputs_of_report_and_motion_agree():
 
 def swinging() -> Model:
     m = Model("swinging")
-    m.body("bob", mass=3.0, centre=(0, 0, -2))
+    m.body("bob", mass=3.0, center_of_mass=(0, 0, -2))
     m.revolute("swing", "ground", "bob", axis="y")
     m.point("tip", "bob", at=(0, 0, -2))
     return m

@@ -78,7 +78,7 @@ def test_inputs_and_time():
     assert law["u"] == pytest.approx(law["x"] - np.cos(law.time) / 2.0, abs=1e-12)
 
 
-def test_outputs_can_be_wished_for():
+def test_outputs_can_be_targeted_for():
     e = first_order("turn", {x: -y, y: x}, outputs={"radius": sp.sqrt(x**2 + y**2)}, start={x: 1.0, y: 0.5})
     run = dr.simulate(e, 1.0, start={"radius": 3.0, "y": 1.0})
     assert run["radius"] == pytest.approx(np.full_like(run.time, 3.0), abs=1e-6) and run["y"][0] == 1.0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import casadi as ca
 import numpy as np
 import pytest
-from brute import told
+from brute import reported
 from grounded import Vehicle, size, vehicle
 from plain import Plain
 from trees import coordinates, free_joints_of_every_kind
@@ -22,7 +22,7 @@ NONE = np.zeros(0)
 def swinging(length: float = 2.0) -> Model:
     """A point mass on a massless rod, hinged at the origin about y: angle 0 hangs."""
     m = Model("swinging")
-    m.body("bob", mass=3.0, centre=(0, 0, -length))
+    m.body("bob", mass=3.0, center_of_mass=(0, 0, -length))
     m.revolute("swing", "ground", "bob", axis="y")
     return m
 
@@ -48,8 +48,8 @@ def test_a_spring_between_points_pulls_along_their_line():
     m = swinging()
     m.gravity(0)
     m.point("nail", "ground", at=(1.0, 0.0, 0.5))
-    m.point("bob_centre", "bob", at=(0, 0, -2.0))
-    m.spring("distance(bob_centre, nail)", stiffness=40.0, rest=1.5, damping=3.0)
+    m.point("bob_center", "bob", at=(0, 0, -2.0))
+    m.spring("distance(bob_center, nail)", stiffness=40.0, rest=1.5, damping=3.0)
     angle, rate = 0.4, 1.3
     bob = 2.0 * np.array([-np.sin(angle), 0.0, -np.cos(angle)])
     velocity = 2.0 * rate * np.array([-np.cos(angle), 0.0, np.sin(angle)])
@@ -59,17 +59,17 @@ def test_a_spring_between_points_pulls_along_their_line():
     torque = np.cross(bob, pull * line / distance)[1]
     assert acceleration(m, angle, rate) == pytest.approx(torque / (3.0 * 4.0), rel=1e-12)
     e = derive(m)
-    energy = told(e, np.array([angle, rate, 0.0]), NONE, e.default_parameters)["energy"]
+    energy = reported(e, np.array([angle, rate, 0.0]), NONE, e.default_parameters)["energy"]
     assert energy[:2] == pytest.approx([0.5 * 3.0 * (2.0 * rate) ** 2, 0.5 * 40.0 * (distance - 1.5) ** 2], rel=1e-13)
 
 
-def test_an_effort_on_a_distance_pushes_its_points_apart():
+def test_an_force_on_a_distance_pushes_its_points_apart():
     """Positive amount: work is done as the distance grows."""
     m = swinging()
     m.gravity(0)
     m.point("nail", "ground", at=(-1.0, 0.0, -2.0))
-    m.point("bob_centre", "bob", at=(0, 0, -2.0))
-    m.effort("distance(bob_centre, nail)", 6.0)
+    m.point("bob_center", "bob", at=(0, 0, -2.0))
+    m.generalized_force("distance(bob_center, nail)", 6.0)
     assert acceleration(m, 0.0, 0.0) == pytest.approx(
         -6.0 * 2.0 / (3.0 * 4.0), rel=1e-13
     )  # away from −x: a negative turn about y
@@ -82,7 +82,7 @@ def test_a_joint_torque_turns_the_child_and_not_the_parent():
     for name, parent, inertia in (("first", "ground", 0.5), ("second", "first", 0.2)):
         m.body(name, mass=1.0, inertia=(inertia, inertia, inertia))
         m.revolute(f"{name}_angle", parent, name, axis="z")
-    m.effort("second_angle", m.input("torque"))
+    m.generalized_force("second_angle", m.input("torque"))
     e = derive(m)
     first, second = e.dynamics([0.0], [0.1, 0.2, 0.0, 0.0], [0.3], NONE)[0][2:]
     assert (first, first + second) == pytest.approx((-0.3 / 0.5, 0.3 / 0.2), rel=1e-13)
@@ -90,10 +90,10 @@ def test_a_joint_torque_turns_the_child_and_not_the_parent():
 
 @pytest.mark.parametrize(("axes", "expected"), [("world", (2.0, 0.0)), ("body", (0.0, 2.0))])
 def test_a_wrench_pushes_along_the_world_or_the_body(axes, expected):
-    """A body turned by 90° about z and pushed along x at its mass centre."""
+    """A body turned by 90° about z and pushed along x at its mass center."""
     m = Model("puck")
     m.gravity(0)
-    m.body("puck", mass=0.5, centre=(0.2, 0, 0), inertia=(0.1, 0.1, 0.1))
+    m.body("puck", mass=0.5, center_of_mass=(0.2, 0, 0), inertia=(0.1, 0.1, 0.1))
     m.free_euler("puck", order="zxy")
     m.point("middle", "puck", at=(0.2, 0, 0))
     m.wrench("middle", force=(1.0, 0.0, 0.0), torque=(0.0, 0.0, 0.3), axes=axes)
@@ -103,7 +103,7 @@ def test_a_wrench_pushes_along_the_world_or_the_body(axes, expected):
     slope = dict(zip(e.dynamics.output("xdot").labels, e.dynamics([0.0], x, NONE, NONE)[0], strict=True))
     turn = 0.3 / 0.1
     assert slope["dpuck_turn1_rate/dt"] == pytest.approx(turn, rel=1e-12)
-    # the origin is 0.2 m to the world's −y of the centre, which itself moves with force/mass
+    # the origin is 0.2 m to the world's −y of the center, which itself moves with force/mass
     assert slope["dpuck_x_rate/dt"] == pytest.approx(expected[0] + 0.2 * turn, rel=1e-12)
     assert slope["dpuck_y_rate/dt"] == pytest.approx(expected[1], abs=1e-12)
 
@@ -115,7 +115,7 @@ def test_a_wrench_in_the_axes_of_a_frame():
         m = Model("puck")
         m.body("puck", mass=0.5, inertia=(0.1, 0.2, 0.3))
         m.free("puck")
-        m.frame("port", "puck", at=(0.1, 0.2, 0.0), turned=[("z", np.pi / 2)])
+        m.frame("port", "puck", at=(0.1, 0.2, 0.0), orientation=[("z", np.pi / 2)])
         m.point("plain_port", "puck", at=(0.1, 0.2, 0.0))
         if direction == "frame":
             m.wrench("port", force=(1.5, 0.0, 0.2), torque=(0.0, 0.3, 0.0), axes="body")
@@ -133,7 +133,7 @@ def test_tables_in_forces_and_potentials():
     m.gravity(0)
     m.table("pull", (0.0, 1.0, 2.0), (0.0, 10.0, 0.0), kind="linear")
     hill = m.table("hill", np.linspace(-1, 1, 9), np.cos(np.linspace(-1, 1, 9)), kind="spline")
-    m.effort("swing", "-pull(swing) * swing_rate")
+    m.generalized_force("swing", "-pull(swing) * swing_rate")
     m.potential("hill", "2 * hill(swing)")
     expected = (-10.0 * 0.3 * 1.7 - 2.0 * float(hill.at(0.3, orders=(1,)))) / 12.0
     assert acceleration(m, 0.3, 1.7) == pytest.approx(expected, rel=1e-12)
@@ -143,10 +143,10 @@ def test_a_table_of_dependent_velocities_is_put_in():
     """Resistance by a table of the rear spin, which the constraints bind: its power is that of the table at the true spin."""
     m = ALL["bicycle"]()
     drag = m.table("drag", (-40.0, 0.0, 20.0, 40.0), (-3.0, 0.0, 1.0, 4.0))
-    m.effort("rear_wheel_angle", "-drag(rear_wheel_spin)", name="resistance")
+    m.generalized_force("rear_wheel_angle", "-drag(rear_wheel_spin)", name="resistance")
     c = Vehicle(m)
     x, u = c.state(np.random.default_rng(2))
-    report = told(c.equations, x, u, c.p)
+    report = reported(c.equations, x, u, c.p)
     spin = dict(zip(c.equations.report.output("v").labels, report["v"], strict=True))["rear_wheel_spin"]
     expected, _ = c.plain.accelerations(0, x[: len(c.equations.coordinates)], report["v"], u, c.p)
     assert np.abs(report["vdot"] - expected).max() < 1e-10 * size(expected)
@@ -171,9 +171,9 @@ def loaded(seed: int) -> Model:
     m.spring("distance(side, tip)", 5.0, rest=0.5, damping=0.4)
     joints = [x.name for x in m.freeze().coordinates if x.rate]
     m.spring(joints[0], 3.0, rest=0.1, damping=0.3)
-    m.effort(joints[-1], a)
-    m.effort("distance(side, nail)", b)
-    m.effort(f"{joints[0]} * {joints[-1]}", 0.4 * c)
+    m.generalized_force(joints[-1], a)
+    m.generalized_force("distance(side, nail)", b)
+    m.generalized_force(f"{joints[0]} * {joints[-1]}", 0.4 * c)
     m.wrench("tip", force=(a, 0.5, "sin(t) + position_z(tip)"), torque=(0.1, b, 0.0))
     m.wrench("side", force=(0.2, c, f"-0.3*velocity_x(side) + {float(rng.normal())}"), torque=(c, 0.0, 0.4), axes="body")
     m.potential("well", "0.7*position_x(tip)^2 + sin(position_y(side))")
@@ -232,7 +232,7 @@ def test_the_balance_of_power_on_the_ground(name):
         x = np.concatenate([x[: len(e.coordinates) + len(e.independent)], [0.0]])
         gained, worked, scale = balance(e, 0.0, x, u, c.p)
         assert abs(gained - worked) < 1e-10 * max(1.0, scale)
-        report = told(e, x, u, c.p)
+        report = reported(e, x, u, c.p)
         if name == "planar with springs":
             rate = dict(zip(e.report.output("v").labels, report["v"], strict=True))["swing_a_rate"]
             assert worked == pytest.approx(-5.0 * rate**2, rel=1e-11)  # its one damper
@@ -256,14 +256,14 @@ def test_moving_the_rest_of_a_spring_is_work():
 def test_laws_are_put_in_and_their_work_is_tracked():
     m = swinging()
     m.gravity(0)
-    m.effort("swing", m.input("torque"))
+    m.generalized_force("swing", m.input("torque"))
     m.output("sway", "2 * swing")
     e = derive(m, laws={"torque": parse("-3*sway - swing_rate")})
     x = np.array([0.2, 0.5, 0.0])
     slope = e.dynamics([0.0], x, [99.0], e.default_parameters)[0]  # the input itself is replaced
     torque = -3 * 0.4 - 0.5
     assert slope[1:] == pytest.approx([torque / 12.0, torque * 0.5], rel=1e-13)
-    report = told(e, x, np.array([99.0]), e.default_parameters)
+    report = reported(e, x, np.array([99.0]), e.default_parameters)
     assert (report["inputs"][0], report["power"][0]) == pytest.approx((torque, torque * 0.5), rel=1e-13)
 
 
@@ -273,7 +273,7 @@ def test_a_law_in_dependent_velocities_is_reduced_first():
     plain = derive(m)
     c = Vehicle(m)
     x, _ = c.state(np.random.default_rng(4))
-    spin = dict(zip(plain.report.output("v").labels, told(plain, x, np.zeros(3), c.p)["v"], strict=True))["rear_wheel_spin"]
+    spin = dict(zip(plain.report.output("v").labels, reported(plain, x, np.zeros(3), c.p)["v"], strict=True))["rear_wheel_spin"]
     u = np.zeros(3)
     found = law.dynamics([0.0], [*x, 0.0], u, c.p)[0]
     u[[i.name for i in plain.inputs].index("pedal_torque")] = -2 * spin
@@ -286,7 +286,7 @@ def test_a_law_in_dependent_velocities_is_reduced_first():
 
 def test_laws_may_not_use_inputs_even_through_outputs():
     m = swinging()
-    m.effort("swing", m.input("torque"))
+    m.generalized_force("swing", m.input("torque"))
     m.output("doubled", "2 * torque")
     for law in ("torque + 1", "doubled"):
         with pytest.raises(ModelError, match="law of input 'torque' uses the input 'torque'; write laws in states"):
@@ -306,7 +306,10 @@ def test_laws_may_not_use_inputs_even_through_outputs():
             lambda m: m.potential("well", "pushed*swing"),
             "potential 'well' must be a quantity of position and time.*the input 'push'",
         ),
-        (lambda m: m.effort("fast", 1.0, name="odd"), "the measure of effort 'odd' must be a quantity of position.*'swing_rate'"),
+        (
+            lambda m: m.generalized_force("fast", 1.0, name="odd"),
+            "the measure of effort 'odd' must be a quantity of position.*'swing_rate'",
+        ),
         (
             lambda m: m.output("jerk", "rate(fast)"),
             r"the argument of 'rate\(fast\)' must be a quantity of position.*'swing_rate'",

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import sympy as sp
-from brute import told
+from brute import reported
 from sympy.physics.mechanics import (
     Force,
     KanesMethod,
@@ -64,7 +64,7 @@ MASS, RADIUS, GRAVITY = DISC_DEFAULTS.values()
 
 def value(equations, what, x, u=()):
     """Something told by the report, by name."""
-    return told(equations, np.asarray(x, float), np.asarray(u, float), equations.default_parameters)[what]
+    return reported(equations, np.asarray(x, float), np.asarray(u, float), equations.default_parameters)[what]
 
 
 # ---------------------------------------------------------------- the rolling disc
@@ -79,7 +79,7 @@ def of_the_graph(graph, lean, lean_rate, turn_rate, spin, heading=0.7, spin_angl
     """(u̇1, u̇2, u̇3), ground force along and across the track and up, by the graph, in the speeds of the documentation."""
     place = [0.1, -0.2, RADIUS * np.cos(lean)]
     state = [*place, heading, lean, spin_angle, turn_rate, lean_rate, spin - turn_rate * np.sin(lean)]
-    report = told(graph, np.array(state), np.zeros(0), np.array([MASS, RADIUS, GRAVITY]))
+    report = reported(graph, np.array(state), np.zeros(0), np.array([MASS, RADIUS, GRAVITY]))
     vdot = dict(zip([v.name for v in graph.velocities], report["vdot"], strict=True))
     outputs = dict(zip([o.name for o in graph.outputs], report["outputs"], strict=True))
     sine, cosine = np.sin(lean), np.cos(lean)
@@ -96,7 +96,7 @@ def motions(count, seed=3):
 
 
 def free_state(lean, lean_rate, turn_rate, spin, heading=0.7, spin_angle=0.9):
-    """Position and velocity of the centre, such that the disc rolls: x, y, z and their rates."""
+    """Position and velocity of the center, such that the disc rolls: x, y, z and their rates."""
     forward, left = np.array([np.cos(heading), np.sin(heading), 0]), np.array([-np.sin(heading), np.cos(heading), 0])
     up = np.array([0.0, 0.0, 1.0])
     axle, disc_up = np.cos(lean) * left + np.sin(lean) * up, -np.sin(lean) * left + np.cos(lean) * up
@@ -133,7 +133,7 @@ def test_rolling_disc_by_constraints_equals_the_graph(graph, form):
         place, velocity = free_state(lean, lean_rate, turn_rate, spin)
         state = [0.7, lean, 0.9, *place, lean_rate, spin, turn_rate * np.cos(lean), *velocity]
         wanted, force = of_the_graph(graph, lean, lean_rate, turn_rate, spin)
-        report = told(e, np.array(state), np.zeros(0), e.default_parameters)
+        report = reported(e, np.array(state), np.zeros(0), e.default_parameters)
         np.testing.assert_allclose(report["residuals"], 0.0, atol=1e-14)
         np.testing.assert_allclose(report["vdot"][:3], wanted, atol=1e-10 * (1 + abs(wanted).max()))
         # multipliers: of the height (upward), and of rolling along the world's x and y
@@ -173,7 +173,7 @@ def test_auxiliary_speeds_give_the_contact_forces(graph):
         own = [lean_rate, spin, turn_rate * np.cos(lean)]
         state = [0.7, lean, 0.9, *own, 0.0, 0.0, 0.0, 0.0]
         wanted, force = of_the_graph(graph, lean, lean_rate, turn_rate, spin)
-        report = told(e, np.array(state), np.zeros(0), e.default_parameters)
+        report = reported(e, np.array(state), np.zeros(0), e.default_parameters)
         np.testing.assert_allclose(report["vdot"][:3], wanted, atol=1e-10 * (1 + abs(wanted).max()))
         np.testing.assert_allclose(report["vdot"][3:], 0.0, atol=1e-10)
         np.testing.assert_allclose(report["multipliers"], force, atol=1e-10 * (1 + abs(force).max()))
@@ -235,7 +235,7 @@ def test_constraints_put_into_the_lagrangian_are_wrong_and_multipliers_right(gra
         state = [*place, 0.7, lean, 0.9, *velocity, *rates]
         scale = 1 + abs(kane).max()
         for e in (right, ours):
-            report = told(e, np.array(state), np.zeros(0), e.default_parameters)
+            report = reported(e, np.array(state), np.zeros(0), e.default_parameters)
             np.testing.assert_allclose(in_speeds(report["vdot"][3:]), kane, atol=1e-10 * scale)
             assert report["multipliers"][0] == pytest.approx(force[2], abs=1e-10 * (1 + abs(force).max()))
         published = value(wrong, "vdot", [0.7, lean, 0.9, *rates])
@@ -347,7 +347,7 @@ def test_cartesian_pendulum_by_lagrange_and_its_tension():
     ]
     angle, rate = 0.6, 2.0
     place, along = RADIUS * np.array([np.sin(angle), -np.cos(angle)]), np.array([np.cos(angle), np.sin(angle)])
-    report = told(e, np.concatenate([place, RADIUS * rate * along]), np.zeros(0), e.default_parameters)
+    report = reported(e, np.concatenate([place, RADIUS * rate * along]), np.zeros(0), e.default_parameters)
     tension = MASS * (GRAVITY * np.cos(angle) + RADIUS * rate**2)
     assert report["multipliers"] == pytest.approx([-tension], abs=1e-12)  # a reaction +Aᵀλ: inward
     expected = -GRAVITY * np.sin(angle) * along - rate**2 * place
@@ -447,21 +447,21 @@ def test_the_benchmark_bicycle_in_sympys_vectors_equals_the_graph():
     assert [c.name for c in e.constraints if c.kind == "norm"] == ["f1"]
     rng = np.random.default_rng(7)
     for _ in range(6):
-        wishes = {"frame_wx": rng.normal(), "steer_rate": rng.normal(), "front_wheel_spin": rng.normal(12, 5)}
-        wishes |= {"steer": rng.uniform(-1, 1), "frame_qx": rng.uniform(-0.4, 0.4), "frame_qz": rng.uniform(-0.5, 0.5)}
-        begin = consistent_start(graph, wishes)
+        targets = {"frame_wx": rng.normal(), "steer_rate": rng.normal(), "front_wheel_spin": rng.normal(12, 5)}
+        targets |= {"steer": rng.uniform(-1, 1), "frame_qx": rng.uniform(-0.4, 0.4), "frame_qz": rng.uniform(-0.5, 0.5)}
+        begin = consistent_start(graph, targets)
         torques = rng.normal(size=2)
         inputs = dict(zip(("steer_torque", "pedal_torque"), torques, strict=True))
-        wanted = told(graph, begin.x, np.array([inputs.get(i.name, 0.0) for i in graph.inputs]), graph.default_parameters)
+        wanted = reported(graph, begin.x, np.array([inputs.get(i.name, 0.0) for i in graph.inputs]), graph.default_parameters)
         place = dict(zip((c.name for c in graph.coordinates), begin.q, strict=True))
         state = np.array([*(place[c.name] for c in e.coordinates), *wanted["v"], 0.0])
-        found = told(e, state, torques, e.default_parameters)
+        found = reported(e, state, torques, e.default_parameters)
         np.testing.assert_allclose(found["vdot"], wanted["vdot"], atol=1e-10 * (1 + abs(wanted["vdot"]).max()))
         assert abs(found["residuals"]).max() < 1e-13
     # one Newton step of the projection brings the quaternion's norm and the heights back, quadratically
     state[3:7] *= 1 + 1e-4
     moved, error = e.project([0.0], state, torques, e.default_parameters)
-    left = told(e, moved, torques, e.default_parameters)["residuals"][:3]
+    left = reported(e, moved, torques, e.default_parameters)["residuals"][:3]
     assert error[0] > 1e-4 and abs(left).max() < 1e-7
     table = json.loads((Path(__file__).parents[1] / "reference" / "meijaard2007.json").read_text())["eigenvalues"]["table"]
     jacobian = e.dynamics.jacobian("xdot", "x")
@@ -597,9 +597,9 @@ def test_a_body_known_by_its_angular_velocity_alone():
     w1, w2, w3, phi = dynamicsymbols("w1 w2 w3 phi")
     ground, frame = ReferenceFrame("N"), ReferenceFrame("B")
     frame.set_ang_vel(ground, w1 * frame.x + w2 * frame.y + w3 * frame.z)
-    centre = Point("C")
-    centre.set_vel(ground, 0)
-    body = RigidBody("body", centre, frame, m, (inertia(frame, 1, 2, 3), centre))
+    center = Point("C")
+    center.set_vel(ground, 0)
+    body = RigidBody("body", center, frame, m, (inertia(frame, 1, 2, 3), center))
     method = KanesMethod(ground, [phi], [w1, w2, w3], kd_eqs=[phi.diff() - w1], bodies=[body])
     e = dr.from_sympy(method, name="euler")  # the mass drops out and needs no value
     slope = e.dynamics([0.0], [0.0, 0.4, -0.7, 1.1], [], [])[0]
@@ -615,9 +615,9 @@ def test_kinematics_are_solved_without_pivots_that_vanish():
     frame.orient_body_fixed(ground, angles, "zxy")
     real = frame.ang_vel_in(ground)
     frame.set_ang_vel(ground, sum((w * e for w, e in zip(rates, frame, strict=True)), start=0 * frame.x))
-    centre = Point("C")
-    centre.set_vel(ground, 0)
-    body = RigidBody("body", centre, frame, m, (inertia(frame, 1, 2, 3), centre))
+    center = Point("C")
+    center.set_vel(ground, 0)
+    body = RigidBody("body", center, frame, m, (inertia(frame, 1, 2, 3), center))
     equations = [(real - frame.ang_vel_in(ground)).dot(e) for e in frame]
     method = KanesMethod(ground, angles, rates, kd_eqs=equations, bodies=[body])
     level = dict.fromkeys(angles, 0)

@@ -8,7 +8,7 @@ import sympy as sp
 from sympy.physics.mechanics import dynamicsymbols
 
 import draisine as dr
-from draisine.dynamics.augmented.second_order_system import Baumgarte
+from draisine.dynamics.options import Baumgarte
 from draisine.errors import ModelError
 from draisine.symbolic.lagrangian import lagrangian
 
@@ -43,12 +43,12 @@ def test_accelerations_and_tension_by_hand():
         place = 0.7 * np.array([np.sin(angle), -np.cos(angle)])
         along = np.array([np.cos(angle), np.sin(angle)])
         state = np.concatenate([place, 0.7 * rate * along])
-        told = dict(zip((s.name for s in e.report.outputs), e.report([0.0], state, [], p), strict=True))
+        reported = dict(zip((s.name for s in e.report.outputs), e.report([0.0], state, [], p), strict=True))
         turning = -9.81 / 0.7 * np.sin(angle)
         expected = 0.7 * turning * along - 0.7 * rate**2 * place / 0.7
-        assert told["vdot"] == pytest.approx(expected, abs=1e-12)
+        assert reported["vdot"] == pytest.approx(expected, abs=1e-12)
         tension = 1.3 * (9.81 * np.cos(angle) + 0.7 * rate**2)
-        assert told["multipliers"] == pytest.approx([-tension], abs=1e-12)  # the rod pulls inward
+        assert reported["multipliers"] == pytest.approx([-tension], abs=1e-12)  # the rod pulls inward
 
 
 def test_redundant_and_minimal_coordinates_move_alike():
@@ -66,8 +66,8 @@ def test_baumgarte_pulls_back_what_is_off():
     """Without projection an error of the start dies away under the feedback terms, and stays without them."""
     from dataclasses import replace
 
-    def error(stabilisation):
-        e = replace(cartesian_pendulum(stabilisation=stabilisation), project=None)
+    def error(stabilization):
+        e = replace(cartesian_pendulum(stabilization=stabilization), project=None)
         state = np.array([0.7 + 1e-4, 0.0, 0.0, 0.0])
         from draisine.simulation.run import integrate
 

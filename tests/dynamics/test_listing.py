@@ -13,36 +13,37 @@ import pytest
 import draisine as dr
 from draisine.expr.expression import evaluate_number, names, parse
 from draisine.model.model import Model
-from draisine.program.dae_residual import Implicit
+from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Quantity
-from draisine.program.linear_solve import Solved
+from draisine.program.linear_solve import LinearSolveProgram
 from draisine.symbolic.differential_algebraic import semi_explicit
 from draisine.symbolic.rendering.document import document
+from draisine.symbolic.rendering.formats import markdown, read_markdown, sympy_source
 from draisine.symbolic.rendering.formulas import Latex, MathML, SymPy, formula
 from draisine.symbolic.rendering.html import webpage
 from draisine.symbolic.rendering.listing import listing
-from draisine.symbolic.rendering.listing_items import Balance, Section, run_sections, unknowns_of
-from draisine.symbolic.rendering.markdown import markdown, read_markdown
-from draisine.symbolic.rendering.sympy_source import sympy_source
+from draisine.symbolic.rendering.named_formulas import Balance, Section, run_sections, unknowns_of
 
 
 def contraption() -> Model:
     """Tilted ground, a ball joint, an unbalanced wheel, a spring, a damper by a table, a wrench that changes in time."""
     m = Model("contraption")
-    frame = m.body("frame", mass=3.0, centre=(0.1, 0.02, 0.2), inertia={"xx": 0.4, "yy": 0.5, "zz": 0.3, "xy": 0.02, "zx": -0.03})
-    wheel = m.body("wheel", mass=1.0, centre=(0.01, 0, 0), inertia=(0.05, 0.09, 0.05))
-    bob = m.body("bob", mass=0.4, centre=(0.0, 0.1, -0.3), inertia=(0.02, 0.03, 0.01))
+    frame = m.body(
+        "frame", mass=3.0, center_of_mass=(0.1, 0.02, 0.2), inertia={"xx": 0.4, "yy": 0.5, "zz": 0.3, "xy": 0.02, "zx": -0.03}
+    )
+    wheel = m.body("wheel", mass=1.0, center_of_mass=(0.01, 0, 0), inertia=(0.05, 0.09, 0.05))
+    bob = m.body("bob", mass=0.4, center_of_mass=(0.0, 0.1, -0.3), inertia=(0.02, 0.03, 0.01))
     m.free(frame)
     m.revolute("spin", frame, wheel, axis="y")
-    m.spherical("swing", frame, bob, at=(0.1, 0.0, 0.4), turned=[("x", 0.3)])
+    m.spherical("swing", frame, bob, at=(0.1, 0.0, 0.4), orientation=[("x", 0.3)])
     m.wheel("rim", wheel, radius=0.3, tube=0.02)
     m.ground(slope=0.2, bank=-0.1)
     m.point("hook", frame, (0.2, 0.1, 0.3))
     m.point("wall", "ground", (1.0, 2.0, 1.5))
     m.spring("distance(hook, wall)", 30.0, rest=0.5, damping=2.0)
     m.table("drag", [-2.0, -1.0, 0.0, 1.0, 2.0], [3.0, 1.0, 0.0, -1.0, -3.0])
-    m.effort("spin", "drag(spin_rate) + where(spin_rate > 0.1, -0.2, 0.1)")
-    m.effort("spin", m.input("torque", "N*m"))
+    m.generalized_force("spin", "drag(spin_rate) + where(spin_rate > 0.1, -0.2, 0.1)")
+    m.generalized_force("spin", m.input("torque", "N*m"))
     m.wrench("hook", force=("2*t + 1", 0.5, -1.0), torque=(0.1, 0.2, 0.3), axes="body")
     return m
 
@@ -69,7 +70,7 @@ def test_printed_and_read_back_it_is_the_dynamics(name):
     model = dr.gallery.model(name)
     equations = model if isinstance(model, dr.Equations) else dr.derive(model, work=False)
     doc = document(model)
-    iterates = isinstance(equations.dynamics, Solved) and equations.dynamics.iterates
+    iterates = isinstance(equations.dynamics, LinearSolveProgram) and equations.dynamics.iterates
     # where forces depend on reactions only states near the ground have a solution
     arguments, _ = state(equations, 7, spread=1e-4 if iterates else 0.05)
     arguments[1] += [s.default for s in equations.states]
@@ -77,7 +78,7 @@ def test_printed_and_read_back_it_is_the_dynamics(name):
         solution = equations.dynamics.solution(*arguments)
         wanted = np.concatenate([np.zeros(len(solution)), equations.dynamics(*arguments)[0]])
         arguments.append(solution)
-    elif isinstance(equations.dynamics, Implicit):
+    elif isinstance(equations.dynamics, DaeResidual):
         arguments.insert(2, np.random.default_rng(8).normal(size=len(equations.states)))
         wanted = equations.dynamics(*arguments)
     else:
@@ -117,7 +118,7 @@ def test_contraption_with_functions_of_its_own():
 
 def test_a_system_that_nobody_has_solved_lists_its_residuals():
     equations = swinging()
-    assert isinstance(equations.dynamics, Implicit)
+    assert isinstance(equations.dynamics, DaeResidual)
     found = listing(equations)
     unknowns = ("x", "y", "vx", "vy", "tension")
     assert found.arguments[1:11] == (*unknowns, *(f"{name}_dot" for name in unknowns))
@@ -152,7 +153,7 @@ def test_forces_that_depend_on_reactions_are_listed_as_residuals():
     side = ca.vertcat(10.0 - mu * ca.sqrt(1 + z[1] ** 2) * ca.tanh(x[1]), mass * 9.81)
     matrix = ca.SX(ca.diag(ca.vertcat(mass, 1)))
     start = ca.SX.zeros(2)
-    dynamics = Solved.build("block", inputs, matrix, side, z, {"xdot": ca.vertcat(x[1], z[0])}, start=start)
+    dynamics = LinearSolveProgram.build("block", inputs, matrix, side, z, {"xdot": ca.vertcat(x[1], z[0])}, start=start)
     assert dynamics.iterates
     base = dr.gallery.model("cart_pole")
     block = replace(
@@ -267,10 +268,10 @@ def test_sympy_source_is_the_dynamics_and_holds_the_matrices_of_small_systems():
 
     m = Model("cart_pole")
     cart = m.body("cart", mass=m.parameter("M", 2.0, "kg"))
-    pole = m.body("pole", mass=m.parameter("m", 0.3, "kg"), centre=(0, 0, m.parameter("lambda", 0.5, "m")))
+    pole = m.body("pole", mass=m.parameter("m", 0.3, "kg"), center_of_mass=(0, 0, m.parameter("lambda", 0.5, "m")))
     m.prismatic("x", "ground", cart, axis="x")
     m.revolute("theta", cart, pole, axis="y")
-    m.effort("x", m.input("F", "N"))
+    m.generalized_force("x", m.input("F", "N"))
     equations = dr.derive(m, work=False)
     found = _run(sympy_source(document(m)))
     arguments, flat = state(equations, 4)

@@ -55,11 +55,11 @@ def test_a_ball_on_a_flat_plate_is_the_wheel_of_no_radius_on_the_ground() -> Non
     ends = []
     for by_surfaces in (True, False):
         m = Model("ball")
-        m.body("ball", 2.0, centre=(0.05, 0.02, 0.0), inertia=(0.02, 0.03, 0.025))
+        m.body("ball", 2.0, center_of_mass=(0.05, 0.02, 0.0), inertia=(0.02, 0.03, 0.025))
         m.free("ball", at=(0, 0, 0.3))
         m.ground(slope=0.1) if not by_surfaces else None
         if by_surfaces:
-            m.frame("plate", "ground", turned=[("y", -0.1)])
+            m.frame("plate", "ground", orientation=[("y", -0.1)])
             u, v = m.surface_parameter("u", "rad"), m.surface_parameter("v", "rad")
             x, y = m.surface_parameter("x", "m"), m.surface_parameter("y", "m")
             # angles from the ball's lowest point; good for turns by less than a quarter

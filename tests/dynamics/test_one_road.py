@@ -13,7 +13,7 @@ from sympy.physics.mechanics import dynamicsymbols
 import draisine as dr
 from draisine.dynamics.augmented.second_order_system import SecondOrder, augmented
 from draisine.dynamics.verify.single_derivation import DERIVATION
-from draisine.program.dae_residual import Implicit
+from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations, Quantity
 from draisine.program.program import Program
 
@@ -33,10 +33,10 @@ def failing(certificate) -> list[str]:
     return [line.what for line in certificate.lines if not line.holds]
 
 
-def test_a_typed_lagrangian_has_one_road():
+def test_a_typed_lagrangian_has_one_derivation():
     certificate = dr.certify(rod(), states=5)
     assert certificate.passed, str(certificate)
-    assert certificate.roads == ("as typed",) and certificate.states == 5
+    assert certificate.derivations == ("as typed",) and certificate.states == 5
     assert {line.what: line.allowed for line in certificate.lines} == {
         "Jacobian against complex step": 1e-10,
         "Jacobian against differences": 1e-6,
@@ -45,13 +45,13 @@ def test_a_typed_lagrangian_has_one_road():
         "constraints' derivatives": 1e-10,
         "power balance": 1e-10,
     }
-    assert certificate.verdict == "all that one road can show holds"
+    assert certificate.verdict == "all checks of a single derivation hold"
     assert certificate.undecided == (DERIVATION,)
-    assert "cannot be decided: whether these are the equations of the mechanism: there is one road to them" in str(certificate)
+    assert "cannot be decided: whether these are the equations of the mechanism: there is a single derivation" in str(certificate)
 
 
 def test_baumgarte_terms_vanish_where_the_constraints_hold():
-    assert dr.certify(rod(stabilisation=dr.Baumgarte())).passed
+    assert dr.certify(rod(stabilization=dr.Baumgarte())).passed
 
 
 def test_equations_that_were_derived_are_certified_alone_too():
@@ -74,8 +74,8 @@ def damped(**options) -> Equations:
 
 
 def test_work_that_nobody_tells_is_not_judged():
-    told = dr.certify(damped(work=True))
-    assert told.passed and "power balance" in [line.what for line in told.lines]
+    reported = dr.certify(damped(work=True))
+    assert reported.passed and "power balance" in [line.what for line in reported.lines]
     silent = dr.certify(damped())
     assert silent.passed and "power balance" not in [line.what for line in silent.lines]
     assert silent.undecided[1] == (
@@ -128,7 +128,7 @@ def _spoilt(e: Equations, fault: str) -> Equations:
     solved = e.explicit
     arguments = solved.system.symbols()
     entries, side = solved.system.function.call(arguments)
-    matrix = ca.densify(ca.SX(solved.places.sparsity, ca.vec(entries)))
+    matrix = ca.densify(ca.SX(solved.entry_pattern.sparsity, ca.vec(entries)))
     if fault == "bias":
         side[2] = 0.0
     else:
@@ -177,7 +177,7 @@ def test_an_implicit_residual_has_its_derivatives():
     slots = {"t": now, "x": (state, ["a", "b"]), "xdot": rate, "u": (u, ["push"]), "p": p}
     residual = ca.vertcat(ca.sin(state[0]) * rate[0] + state[1] ** 3 - u[0], state[0] ** 2 + ca.exp(state[1]) - 1)
     plain = dr.first_order("plain", {sp.Symbol("a"): 0, sp.Symbol("b"): 0}, inputs=[sp.Symbol("push")])
-    e = replace(plain, dynamics=Implicit("circle", Program.build("circle", slots, {"residual": residual})))
+    e = replace(plain, dynamics=DaeResidual("circle", Program.build("circle", slots, {"residual": residual})))
     certificate = dr.certify(e)
     assert certificate.passed and len(certificate.lines) == 2
     assert max(line.worst for line in certificate.lines) < 1e-9
@@ -207,7 +207,7 @@ def test_states_keep_away_from_where_nothing_is_determined():
     assert certificate.passed, str(certificate)
     (avoided,) = certificate.avoided
     assert avoided.what == "where the equations do not determine azimuth_rate" and avoided.states > 0
-    assert f"kept away from: {avoided.what} (states set aside: {avoided.states})" in str(certificate)
+    assert f"avoided: {avoided.what} (states rejected: {avoided.states})" in str(certificate)
     assert dr.certify(hanging(1.2)).avoided == ()
 
 

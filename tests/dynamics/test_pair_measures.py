@@ -29,8 +29,8 @@ def measures_of(m: Model) -> Measures:
 def test_offsets_and_cosines_are_those_of_plain_matrices(seed: int) -> None:
     m, bodies = free_joints_of_every_kind(seed)
     m.point("tip", bodies[-1], at=(0.2, -0.1, 0.3))
-    m.frame("nail", "ground", at=(0.5, -0.4, 1.0), turned=[("y", 0.2)])
-    m.frame("port", bodies[1], at=(0.1, 0.2, -0.1), turned=[("z", 0.4), ("x", m.parameter("port_tilt", -0.7))])
+    m.frame("nail", "ground", at=(0.5, -0.4, 1.0), orientation=[("y", 0.2)])
+    m.frame("port", bodies[1], at=(0.1, 0.2, -0.1), orientation=[("z", 0.4), ("x", m.parameter("port_tilt", -0.7))])
     places = ("tip", "port", "nail", "ground", bodies[0], bodies[2])
     e = derive(m)
     plain, measures = Plain(m.freeze(), e), measures_of(m)
@@ -40,10 +40,10 @@ def test_offsets_and_cosines_are_those_of_plain_matrices(seed: int) -> None:
     for a in places:
         for b in places:
             named = (Name(a), Name(b))
-            told = [scope.value(Call(f"offset_{i}", named)) for i in AXES]
-            told += [scope.value(Call(f"cosine_{i}{j}", named)) for i in AXES for j in AXES]
-            told.append(scope.value(Call("distance", named)))
-            values = ca.Function("told", [scope.q, scope.p], [ca.vertcat(*told)])(q, p).full()[:, 0]
+            reported = [scope.value(Call(f"offset_{i}", named)) for i in AXES]
+            reported += [scope.value(Call(f"cosine_{i}{j}", named)) for i in AXES for j in AXES]
+            reported.append(scope.value(Call("distance", named)))
+            values = ca.Function("told", [scope.q, scope.p], [ca.vertcat(*reported)])(q, p).full()[:, 0]
             seen = np.linalg.inv(frames[a]) @ frames[b]
             wanted = [*seen[:3, 3], *seen[:3, :3].ravel(), np.linalg.norm(seen[:3, 3])]
             np.testing.assert_allclose(values, wanted, atol=1e-12)
@@ -97,9 +97,9 @@ def test_a_distance_that_vanishes_has_derivatives_of_zero() -> None:
     scope = measures.scope
     apart = scope.value(parse("distance(ground, bead)"))
     slope = ca.gradient(apart, scope.q)
-    told = ca.Function("told", [scope.q], [apart, slope, ca.jacobian(slope, scope.q)])
-    assert [float(value) for value in told(0.0)] == [0.0, 0.0, 0.0]
-    assert [float(value) for value in told(-0.5)] == [0.5, -1.0, 0.0]
+    reported = ca.Function("told", [scope.q], [apart, slope, ca.jacobian(slope, scope.q)])
+    assert [float(value) for value in reported(0.0)] == [0.0, 0.0, 0.0]
+    assert [float(value) for value in reported(-0.5)] == [0.5, -1.0, 0.0]
 
 
 @pytest.mark.parametrize("call", ["offset_x(bead)", "cosine_xy(bead, 2)", "distance(bead, ground, bead)"])

@@ -21,7 +21,7 @@ def pendulum() -> Model:
     m = Model("pendulum")
     mass, length = m.parameter("m", 1.3, "kg"), m.parameter("l", 0.7, "m")
     m.gravity(m.parameter("g", 9.81, "m/s^2"))
-    bob = m.body("bob", mass=mass, centre=(0, 0, -length))
+    bob = m.body("bob", mass=mass, center_of_mass=(0, 0, -length))
     m.revolute("theta", "ground", bob, axis="y")
     return m
 
@@ -31,8 +31,8 @@ def double_pendulum() -> Model:
     m1, m2 = m.parameter("m1", 1.3, "kg"), m.parameter("m2", 0.6, "kg")
     l1, l2 = m.parameter("l1", 0.7, "m"), m.parameter("l2", 0.9, "m")
     m.gravity(m.parameter("g", 9.81, "m/s^2"))
-    upper = m.body("upper", mass=m1, centre=(0, 0, -l1))
-    lower = m.body("lower", mass=m2, centre=(0, 0, -l2))
+    upper = m.body("upper", mass=m1, center_of_mass=(0, 0, -l1))
+    lower = m.body("lower", mass=m2, center_of_mass=(0, 0, -l2))
     m.revolute("theta1", "ground", upper, axis="y")
     m.revolute("theta2", upper, lower, axis="y", at=(0, 0, -l1))
     return m
@@ -43,11 +43,11 @@ def cart_pole() -> Model:
     cart_mass, pole_mass, length = m.parameter("M", 2.0, "kg"), m.parameter("m", 0.3, "kg"), m.parameter("l", 0.5, "m")
     m.gravity(9.81)
     cart = m.body("cart", mass=cart_mass)
-    pole = m.body("pole", mass=pole_mass, centre=(0, 0, length))
+    pole = m.body("pole", mass=pole_mass, center_of_mass=(0, 0, length))
     m.prismatic("x", "ground", cart, axis="x")
     m.revolute("theta", cart, pole, axis="y")
-    m.effort("x", m.input("F", "N"))
-    m.effort("theta", "-0.05*theta_rate")
+    m.generalized_force("x", m.input("F", "N"))
+    m.generalized_force("theta", "-0.05*theta_rate")
     return m
 
 
@@ -139,9 +139,9 @@ def test_there_and_back_through_sympys_mechanics(name):
     assert [c.name for c in again.coordinates] == [c.name for c in ours.coordinates]
     rng = np.random.default_rng(4)
     rates = [v.name for v in ours.velocities]
-    wishes = {c.name: rng.uniform(-0.4, 0.4) for c in ours.coordinates if c.unit == "rad"}
-    wishes |= {rates[k]: rng.uniform(-1, 1) for k in range(-2 if name != "disk" else -3, 0)}
-    begin = consistent_start(ours, wishes)
+    targets = {c.name: rng.uniform(-0.4, 0.4) for c in ours.coordinates if c.unit == "rad"}
+    targets |= {rates[k]: rng.uniform(-1, 1) for k in range(-2 if name != "disk" else -3, 0)}
+    begin = consistent_start(ours, targets)
     u, n = rng.normal(size=len(ours.inputs)), len(rates)
     wanted = ours.dynamics([0.0], begin.x, u, ours.default_parameters)[0][n : 2 * n]
     at = np.concatenate([begin.q, begin.v, np.zeros(len(again.extra_states))])

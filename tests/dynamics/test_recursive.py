@@ -11,9 +11,9 @@ from in_pinocchio import in_pinocchio
 
 import draisine as dr
 from draisine.dynamics.derive import _mechanism
-from draisine.dynamics.formulation_choice import Augmented, Recursive, Reduced, treatment_for, unsuited
-from draisine.dynamics.kinematics.vectors import ONE
-from draisine.dynamics.recursive.repeated_links import Repeated
+from draisine.dynamics.linear_algebra import ONE
+from draisine.dynamics.options import Augmented, Recursive, Reduced, treatment_for, unsuited
+from draisine.dynamics.templates import Repeated
 from draisine.errors import ModelError
 from draisine.gallery.entries.big_tree import big_tree
 from draisine.gallery.entries.link_chain import link_chain, spatial_chain
@@ -34,15 +34,15 @@ def every_joint() -> Model:
     m.free(bodies[0])
     m.spherical("ball", bodies[0], bodies[1], at=place())
     m.universal("cardan", bodies[1], bodies[2], at=place())
-    m.prismatic("slide", bodies[2], bodies[3], axis="z", at=place(), turned=[("x", 0.4)])
+    m.prismatic("slide", bodies[2], bodies[3], axis="z", at=place(), orientation=[("x", 0.4)])
     m.cylindrical("sleeve", bodies[1], bodies[4], axis="x", at=place())
-    m.revolute("hinge", bodies[0], bodies[5], axis="y", at=place(), turned=[("z", 0.2)])
-    m.fixed("weld", bodies[5], bodies[6], at=place(), turned=[("y", 0.7)])
+    m.revolute("hinge", bodies[0], bodies[5], axis="y", at=place(), orientation=[("z", 0.2)])
+    m.fixed("weld", bodies[5], bodies[6], at=place(), orientation=[("y", 0.7)])
     rotor = m.body("rotor", 0.7, inertia=(0.1, 0.15, 0.1))
     m.revolute("spin", bodies[2], rotor, axis="y", at=(0.3, 0.1, 0.2))
     torque = m.input("torque", "N*m")
-    m.effort("spin", torque)
-    m.effort("hinge", -2 * torque)
+    m.generalized_force("spin", torque)
+    m.generalized_force("hinge", -2 * torque)
     m.spring("slide", 20.0, damping=1.0)
     m.point("hook", bodies[3], (0.2, 0.1, 0.3))
     m.wrench("hook", force=(1.0, -2.0, 0.5), torque=(0.1, 0.2, -0.3))
@@ -59,21 +59,21 @@ def wheeled(independent: bool = True) -> Model:
     for k, bearer in ((1, "vehicle"), (2, "trailer1"), (3, "vehicle")):
         trailer = m.body(f"trailer{k}", 1.0, (-0.5, 0.1, 0), (0.2, 0.2, 0.2))
         m.revolute(f"hitch{k}", bearer, trailer, axis="z", at=(-0.3, 0.2, 0), span=(-0.8, 0.8))
-        m.effort(f"hitch{k}", 0.5 * k)
+        m.generalized_force(f"hitch{k}", 0.5 * k)
         if k == 1:
             m.knife_edge(trailer, at=(-1.0, 0, 0))
             continue
         wheel = m.body(f"wheel{k}", 0.2, inertia=(0.01, 0.02, 0.01))
         m.revolute(f"spin{k}", trailer, wheel, axis="y", at=(-1.0, 0, 0.3))
         m.wheel(f"rim{k}", wheel, radius=0.3)
-        m.effort(f"spin{k}", -0.3)
+        m.generalized_force(f"spin{k}", -0.3)
     m.wrench("vehicle", force=(m.input("push", "N"), 0, 0), axes="body")
     if independent:
         m.independent("vehicle_vx", "vehicle_heading_rate")
     return m
 
 
-def told(equations: dr.Equations, t: float, q: np.ndarray, speeds: dict[str, float], u: np.ndarray) -> dict[str, np.ndarray]:
+def reported(equations: dr.Equations, t: float, q: np.ndarray, speeds: dict[str, float], u: np.ndarray) -> dict[str, np.ndarray]:
     x = np.concatenate([q, [speeds[n] for n in equations.independent], np.zeros(len(equations.extra_states))])
     report = equations.report
     return dict(zip((s.name for s in report.outputs), report([t], x, u, equations.default_parameters), strict=True))
@@ -89,9 +89,11 @@ def test_it_says_what_the_reduction_in_symbols_says(make):
         for quaternion in reduced.quaternions:
             places = [names.index(n) for n in quaternion]
             q[places] /= np.linalg.norm(q[places])
-        wanted = told(reduced, 0.3, q, dict(zip(reduced.independent, rng.normal(size=len(reduced.independent)), strict=True)), u)
+        wanted = reported(
+            reduced, 0.3, q, dict(zip(reduced.independent, rng.normal(size=len(reduced.independent)), strict=True)), u
+        )
         speeds = dict(zip((v.name for v in reduced.velocities), wanted["v"], strict=True))
-        found = told(recursive, 0.3, q, speeds, u)
+        found = reported(recursive, 0.3, q, speeds, u)
         for slot, values in wanted.items():
             assert found[slot] == pytest.approx(values, rel=1e-11, abs=1e-11 * max(np.abs(values).max(initial=0.0), 1.0)), slot
     assert [c.name for c in reduced.constraints] == [c.name for c in recursive.constraints]
@@ -190,7 +192,7 @@ def test_quaternions_are_projected_one_by_one():
 def test_laws_of_many_inputs_and_their_work():
     m = link_chain(14)
     for k in range(1, 15):
-        m.effort(f"angle{k}", m.input(f"torque{k}", "N*m"))
+        m.generalized_force(f"angle{k}", m.input(f"torque{k}", "N*m"))
     laws = {f"torque{k}": f"-0.5*angle{k}_rate" for k in range(1, 15)}
     run = dr.simulate(m, 1.0, start={"angle1": 0.5}, inputs=laws, method=dr.DOP853(rtol=1e-9, atol=1e-9))
     assert run.energy_drift is not None and run.energy_drift < 1e-7

@@ -62,8 +62,8 @@ def test_a_ball_on_a_turntable_goes_round_at_two_sevenths_of_its_rate() -> None:
     assert abs(x[-1] - x[0]) < 1e-8 and abs(y[-1] - y[0]) < 1e-8
     # it is a circle, and not a short one
     half = len(x) // 2
-    centre = (x[0] + x[half]) / 2, (y[0] + y[half]) / 2
-    radius = np.hypot(x - centre[0], y - centre[1])
+    center = (x[0] + x[half]) / 2, (y[0] + y[half]) / 2
+    radius = np.hypot(x - center[0], y - center[1])
     assert radius.min() > 0.1
     np.testing.assert_allclose(radius, radius[0], rtol=1e-6)
     # the motor of the table works: energy changes by just that work
@@ -145,12 +145,12 @@ def test_a_wheel_on_waves_does_not_slip_and_keeps_its_energy() -> None:
     "ground",
     [{"height": "0.1*sin(x)*cos(2*y)"}, {"slope": 0.2, "height": "0.2*sin(3*t)", "velocity": ("-2*y", "2*x")}],
 )
-def test_both_families_of_roads_agree_on_curved_and_moving_ground(tube: float, ground: dict[str, object]) -> None:
+def test_both_families_of_derivations_agree_on_curved_and_moving_ground(tube: float, ground: dict[str, object]) -> None:
     m = disk(tube=tube)
     m.ground(**ground)  # type: ignore[arg-type]
     certificate = dr.certify(m)
     assert certificate.passed, certificate
-    assert "energies" in certificate.roads
+    assert "energies" in certificate.derivations
 
 
 @pytest.mark.parametrize(

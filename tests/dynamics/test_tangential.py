@@ -1,4 +1,4 @@
-"""Wheels that slip: friction, creep, tyres, against closed forms and limits."""
+"""Wheels that slip: friction, creep, tires, against closed forms and limits."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 import draisine as dr
 from draisine.expr.expression import Name, Number
-from draisine.model.contact_laws import Coulomb, Creep, LinearTyre, Rolling, ShenHedrickElkins, TangentialLaw
+from draisine.model.contact_laws import Coulomb, Creep, LinearTire, Rolling, ShenHedrickElkins, TangentialLaw
 from draisine.model.items import Coordinate, Rotate, Translate
 from draisine.model.model import Model
 from draisine.program.interpreter import complex_step
@@ -77,8 +77,8 @@ def test_stiff_creep_tends_to_ideal_rolling_like_one_over_its_stiffness() -> Non
     slips = {"wheel_vx": 2.4, "wheel_vy": 0.0}
     names = ("wheel_x", "wheel_y", "wheel_qx", "wheel_qz", "wheel_wx", "rim_normal_force", "rim_lateral_force")
 
-    def end(contact: TangentialLaw, wishes: dict[str, float]) -> np.ndarray:
-        run = dr.simulate(disk(contact), 1.0, start={**start, **wishes}, method=dr.DOP853(rtol=1e-9, atol=1e-11))
+    def end(contact: TangentialLaw, targets: dict[str, float]) -> np.ndarray:
+        run = dr.simulate(disk(contact), 1.0, start={**start, **targets}, method=dr.DOP853(rtol=1e-9, atol=1e-11))
         return np.array([float(run[name][-1]) for name in names])
 
     ideal = end(Rolling(), {})
@@ -91,10 +91,10 @@ def test_stiff_creep_tends_to_ideal_rolling_like_one_over_its_stiffness() -> Non
 
 
 @pytest.mark.parametrize("friction", [None, 50.0])
-def test_a_tyre_builds_up_its_side_force_over_the_relaxation_length(friction: float | None) -> None:
-    """Drawn at a slip angle of v/V from rest of the tyre: F = −C (v/V)(1 − exp(−V t/σ)); a friction far away changes little."""
+def test_a_tire_builds_up_its_side_force_over_the_relaxation_length(friction: float | None) -> None:
+    """Drawn at a slip angle of v/V from rest of the tire: F = −C (v/V)(1 − exp(−V t/σ)); a friction far away changes little."""
     stiffness, length, forward, sideways = 500.0, 0.6, 3.0, 0.15
-    m = runner(LinearTyre(stiffness, length, 0.0, friction, speed=1e-9), spins=True)
+    m = runner(LinearTire(stiffness, length, 0.0, friction, speed=1e-9), spins=True)
     m.prescribe("pull", "along", f"{forward}*t")
     m.prescribe("drift", "aside", f"{sideways}*t")
     run = dr.simulate(m, 1.0, start={"turn_rate": forward / 0.4}, method=FINE)
@@ -107,8 +107,8 @@ def test_a_tyre_builds_up_its_side_force_over_the_relaxation_length(friction: fl
 
 @pytest.mark.parametrize(
     "contact",
-    [Coulomb(0.5), Creep(3e4, 2e4, friction=0.5), LinearTyre(3e3, 0.2, friction=0.5), STEEL],
-    ids=["coulomb", "creep", "tyre", "steel"],
+    [Coulomb(0.5), Creep(3e4, 2e4, friction=0.5), LinearTire(3e3, 0.2, friction=0.5), STEEL],
+    ids=["coulomb", "creep", "tire", "steel"],
 )
 def test_forces_stay_within_the_cone_and_work_against_slip(contact: TangentialLaw) -> None:
     friction = 0.3 if contact is STEEL else 0.5
@@ -121,7 +121,7 @@ def test_forces_stay_within_the_cone_and_work_against_slip(contact: TangentialLa
     assert used.max() <= friction * (1 + 1e-12)
     assert used.max() > 0.9 * friction  # it does slide
     assert run.energy_drift < 1e-7
-    if contact is not STEEL and not contact.relaxes:  # spin creep pushes by itself, and a tyre gives back what it has stored
+    if contact is not STEEL and not contact.relaxes:  # spin creep pushes by itself, and a tire gives back what it has stored
         assert (along * run["rim_slip_along"] + across * run["rim_slip_across"]).max() <= 1e-12
 
 
@@ -166,7 +166,7 @@ def test_derivatives_are_exact_also_where_nothing_slips(contact: TangentialLaw) 
         np.testing.assert_allclose(compiled(*arguments)[0], found, atol=1e-9 * np.abs(found).max())
 
 
-def test_the_roads_agree_on_forces_that_depend_on_multipliers() -> None:
+def test_the_derivations_agree_on_forces_that_depend_on_multipliers() -> None:
     certificate = dr.certify(disk(Creep(50.0, 40.0, friction=0.5)))
     assert certificate.passed, certificate
 
@@ -177,10 +177,10 @@ def test_a_wheel_slips_on_waves_too() -> None:
     for contact in (Rolling(), Creep(1e5, 1e5, friction=5.0)):
         m = disk(contact)
         m.ground(height="0.03*sin(4*x)")
-        wishes = {"wheel_wy": 6.0, "wheel_wx": 0.0, "wheel_wz": 0.3, "wheel_x": 0.0, "wheel_y": 0.0, "wheel_qx": 0.1}
+        targets = {"wheel_wy": 6.0, "wheel_wx": 0.0, "wheel_wz": 0.3, "wheel_x": 0.0, "wheel_y": 0.0, "wheel_qx": 0.1}
         if ends:
-            wishes |= {f"wheel_v{c}": float(run[f"wheel_v{c}"][0]) for c in "xy"}  # noqa: F821
-        run = dr.simulate(m, 0.5, start=wishes, method=dr.DOP853(rtol=1e-9, atol=1e-10))
+            targets |= {f"wheel_v{c}": float(run[f"wheel_v{c}"][0]) for c in "xy"}  # noqa: F821
+        run = dr.simulate(m, 0.5, start=targets, method=dr.DOP853(rtol=1e-9, atol=1e-10))
         assert run.energy_drift < 1e-8
         ends.append([float(run[n][-1]) for n in ("wheel_x", "wheel_y", "wheel_wy", "wheel_qx")])
     np.testing.assert_allclose(ends[1], ends[0], atol=2e-3)
@@ -198,7 +198,7 @@ def test_what_cannot_be_is_refused_by_name() -> None:
     with pytest.raises(dr.errors.ModelError, match=r"forces depend on the multipliers of rim_normal.*formulation=Augmented"):
         dr.derive(disk(Coulomb(0.5)), formulation=dr.Reduced())
     with pytest.raises(dr.errors.ModelError, match="relaxation of the contact of wheel 'rim' is 0; it must be positive"):
-        disk(LinearTyre(1e3, 0.0)).freeze()
+        disk(LinearTire(1e3, 0.0)).freeze()
     with pytest.raises(dr.errors.ModelError, match="its contact must be a law"):
         disk(0.5)  # type: ignore[arg-type]
     assert Coulomb(0.5).friction == Number(0.5)
@@ -207,9 +207,9 @@ def test_what_cannot_be_is_refused_by_name() -> None:
 def test_a_cart_on_a_belt_creeps_without_knowing_its_load() -> None:
     """Held at its height by joints; a linear law needs no normal force. Drawn along by a belt: m v̇ = −C (v − V)/|v − V|."""
     m = Model("cart")
-    m.body("cart", mass=2.0, centre=(0, 0, 0.3))
+    m.body("cart", mass=2.0, center_of_mass=(0, 0, 0.3))
     m.prismatic("way", "ground", "cart", axis="x")
-    m.wheel("rim", "cart", radius=0.3, centre=(0, 0, 0.3), contact=Creep(4.0, 4.0, speed=10.0))
+    m.wheel("rim", "cart", radius=0.3, center=(0, 0, 0.3), contact=Creep(4.0, 4.0, speed=10.0))
     m.ground(velocity=(1.5, 0.0))
     run = dr.simulate(m, 2.0, method=FINE)
     # slip s = v − 1.5: ṡ = −(C/m) s/√(s² + 100), by quadrature of the time it takes
@@ -228,7 +228,7 @@ def test_efforts_may_name_the_multiplier_of_a_tie(power: int) -> None:
     m.joint("motion", "ground", "block", (Translate((Name("along"), Number(0.0), Name("up"))),), ways)
     m.prescribe("guide", "up", 0.0)
     load = "*".join(["guide_multiplier"] * power)
-    m.effort("along", f"-0.1*{load}*tanh(along_rate/1e-6)")
+    m.generalized_force("along", f"-0.1*{load}*tanh(along_rate/1e-6)")
     equations = dr.derive(m)
     assert equations.dynamics.iterates == (power == 2)
     run = dr.simulate(m, 0.1, start={"along_rate": 5.0}, method=FINE)

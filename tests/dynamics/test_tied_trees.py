@@ -7,7 +7,7 @@ import pytest
 
 import draisine as dr
 from draisine.dynamics.derive import _mechanism
-from draisine.dynamics.formulation_choice import Augmented, Recursive, Reduced, treatment_for, unsuited
+from draisine.dynamics.options import Augmented, Recursive, Reduced, treatment_for, unsuited
 from draisine.errors import ModelError
 from draisine.gallery.entries.hanging_rope import hanging_rope
 from draisine.gallery.entries.link_chain import link_chain
@@ -55,7 +55,7 @@ def driven() -> Model:
     """A chain whose first link is moved by a motor and whose end is held, with a spring, a damper and an input."""
     m = link_chain(6)
     m.prescribe("motor", "angle1", "0.3*sin(3*t) - 0.8")
-    m.effort("angle3", m.input("torque", "N*m"))
+    m.generalized_force("angle3", m.input("torque", "N*m"))
     m.spring("angle2", 5.0, damping=0.3)
     m.point("nail", "ground", (3.5, 0, 0))
     m.close_point("held", "nail", "tip", axes="xz")
@@ -83,7 +83,7 @@ def unbound() -> Model:
     return m
 
 
-def told(equations: dr.Equations, t: float, q: np.ndarray, speeds: dict[str, float], u: np.ndarray) -> dict[str, np.ndarray]:
+def reported(equations: dr.Equations, t: float, q: np.ndarray, speeds: dict[str, float], u: np.ndarray) -> dict[str, np.ndarray]:
     x = np.concatenate([q, [speeds[n] for n in equations.independent], np.zeros(len(equations.extra_states))])
     report, p = equations.report, equations.default_parameters
     found = dict(zip((s.name for s in report.outputs), report([t], x, u, p), strict=True))
@@ -104,7 +104,7 @@ def test_it_says_what_the_whole_system_says(make):
         u = rng.normal(size=len(whole.inputs))
         x = np.concatenate([q, rng.normal(size=len(names)), np.zeros(len(whole.extra_states))])
         v = whole.project([t], x, u, p)[0][len(q) : len(q) + len(names)]
-        wanted, found = (told(e, t, q, dict(zip(names, v, strict=True)), u) for e in (whole, tree))
+        wanted, found = (reported(e, t, q, dict(zip(names, v, strict=True)), u) for e in (whole, tree))
         for slot, values in wanted.items():
             assert found[slot] == pytest.approx(values, rel=1e-10, abs=1e-11 * max(np.abs(values).max(initial=0.0), 1.0)), slot
         if tree.independent == whole.independent:

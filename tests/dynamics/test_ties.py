@@ -9,9 +9,9 @@ from vehicles import WHEEL, balanced_wheel, body
 
 import draisine as dr
 from draisine.dynamics.derive import derive
-from draisine.dynamics.formulation_choice import Augmented, Reduced
 from draisine.dynamics.mechanism import Mechanism
-from draisine.dynamics.verify.certificate import certify_roads
+from draisine.dynamics.options import Augmented, Reduced
+from draisine.dynamics.verify.certificate import certify_derivations
 from draisine.errors import ModelError
 from draisine.model.model import Model
 from draisine.program.equations import Equations, Kind
@@ -22,7 +22,7 @@ from draisine.simulation.run import integrate
 FINE = DOP853(rtol=1e-12, atol=1e-12)
 
 
-def told(e: Equations, t: float, q, v: dict[str, float]) -> dict[str, dict[str, float]]:
+def reported(e: Equations, t: float, q, v: dict[str, float]) -> dict[str, dict[str, float]]:
     """The report at a state given by coordinates and (at least) the independent velocities, by slot and label."""
     x = np.concatenate([q, [v[n] for n in e.independent], np.zeros(len(e.extra_states))])
     values = e.report([t], x, np.zeros(len(e.inputs)), e.default_parameters)
@@ -45,8 +45,8 @@ def four_bar_state(phi: float, rate: float) -> tuple[np.ndarray, dict[str, float
     q = np.array([phi, *LINKAGE.closed(phi)])
     step = 1e-6
     ahead, behind = (np.array(LINKAGE.closed(phi + h)) for h in (step, -step))
-    slopes = (ahead - behind) / (2 * step)
-    return q, {"phi_rate": rate, "psi_rate": slopes[0] * rate, "chi_rate": slopes[1] * rate}
+    jacobian = (ahead - behind) / (2 * step)
+    return q, {"phi_rate": rate, "psi_rate": jacobian[0] * rate, "chi_rate": jacobian[1] * rate}
 
 
 @pytest.mark.parametrize("formulation", [Reduced(), Augmented()], ids=["reduced", "augmented"])
@@ -55,9 +55,9 @@ def test_four_bar_accelerates_as_three_free_bodies_with_four_pins(phi, rate, for
     """And the multipliers are the force of the coupler's end on the rocker's, in the axes of the coupler."""
     e = derive(LINKAGE.model(), formulation=formulation)
     q, v = four_bar_state(phi, rate)
-    exact = told(derive(LINKAGE.model()).with_independent(("phi_rate",)), 0.0, q, v)["v"]
+    exact = reported(derive(LINKAGE.model()).with_independent(("phi_rate",)), 0.0, q, v)["v"]
     same(v, exact, 1e-8)  # velocities of the reduction against differences of the closed form
-    report = told(e, 0.0, q, exact)
+    report = reported(e, 0.0, q, exact)
     expected, pin = LINKAGE.by_hand(
         np.array([q[0], q[0] + q[1], q[2]]), np.array([v["phi_rate"], v["phi_rate"] + exact["psi_rate"], exact["chi_rate"]])
     )
@@ -88,9 +88,9 @@ def test_four_bar_has_its_constraints_at_both_levels():
 def test_every_choice_of_velocity_gives_the_same_motion_of_the_loop():
     e = derive(LINKAGE.model())
     q, _ = four_bar_state(0.9, -2.0)
-    first = told(e.with_independent(("phi_rate",)), 0.0, q, {"phi_rate": -2.0})
+    first = reported(e.with_independent(("phi_rate",)), 0.0, q, {"phi_rate": -2.0})
     for other in ("psi_rate", "chi_rate"):
-        second = told(e.with_independent((other,)), 0.0, q, first["v"])
+        second = reported(e.with_independent((other,)), 0.0, q, first["v"])
         for slot in ("v", "vdot", "multipliers"):
             same(first[slot], second[slot], 1e-10)
 
@@ -111,13 +111,13 @@ def test_four_bar_treated_whole_runs_alike():
     m = LINKAGE.model()
     whole, reduced = derive(m, formulation=Augmented()), derive(m).with_independent(("psi_rate",))
     q, v = four_bar_state(-0.8, 12.0)
-    v = told(derive(m).with_independent(("phi_rate",)), 0.0, q, v)["v"]
+    v = reported(derive(m).with_independent(("phi_rate",)), 0.0, q, v)["v"]
     ends = []
     for e in (whole, reduced):
         run = integrate(e, [*q, *(v[n] for n in e.independent)], 2.0, method=FINE, samples=[0.0, 2.0])
         assert run.status.kind == Ending.FINISHED
         ends.append(run.segments[-1].states[-1])
-        report = told(e, 2.0, ends[-1][:3], dict(zip((s.name for s in e.states), ends[-1], strict=True)))
+        report = reported(e, 2.0, ends[-1][:3], dict(zip((s.name for s in e.states), ends[-1], strict=True)))
         assert max(map(abs, report["residuals"].values())) < 1e-10
     assert ends[0][:3] == pytest.approx(ends[1][:3], abs=1e-7)
 
@@ -130,7 +130,7 @@ def test_a_singular_loop_is_named():
     near = 1e-4
     q = np.array([near, -near, near])
     values = e.causes([0.0], np.array([*q, 1.0]), [], e.default_parameters)[0]
-    assert labels[int(np.argmax(values))] == "tie 'loop' is at a singular position, where it holds less than elsewhere"
+    assert labels[int(np.argmax(values))] == "constraint 'loop' is at a singular position, where it holds less than elsewhere"
     assert e.monitor([0.0], np.array([*q, 1.0]), [], e.default_parameters)[0][0] > 1e3
     e = derive(LINKAGE.model()).with_independent(("chi_rate",))
     reach = LINKAGE.crank + LINKAGE.coupler  # crank and coupler in one line
@@ -146,7 +146,7 @@ def test_a_singular_loop_is_named():
 def test_a_loop_in_space_moves_as_in_its_plane():
     """In a plane tilted about x three rows along the world's axes close the loop twice over; gravity acts with its cosine."""
     tilt = 0.6
-    space = derive(LINKAGE.model(turned=[("x", tilt)], world=True))
+    space = derive(LINKAGE.model(orientation=[("x", tilt)], world=True))
     plane = derive(LINKAGE.model(gravity=GRAVITY * np.cos(tilt)))
     assert len(space.independent) == 1
     assert len(space.multipliers) == 3
@@ -154,15 +154,15 @@ def test_a_loop_in_space_moves_as_in_its_plane():
     assert "constraint loop_z repeats loop_y" in warning or "constraint loop_y repeats loop_z" in warning
     for phi, rate in STATES:
         q, v = four_bar_state(phi, rate)
-        one = told(plane.with_independent(("phi_rate",)), 0.0, q, v)
-        two = told(space.with_independent(("phi_rate",)), 0.0, q, v)
+        one = reported(plane.with_independent(("phi_rate",)), 0.0, q, v)
+        two = reported(space.with_independent(("phi_rate",)), 0.0, q, v)
         for slot in ("v", "vdot"):
             same(one[slot], two[slot], 1e-10)
         # the smallest forces lie in the plane: of the same size as those of the planar loop, with nothing along its normal
         force = np.array([two["multipliers"][f"loop_{a}_multiplier"] for a in "xyz"])
         assert force @ [0.0, np.cos(tilt), np.sin(tilt)] == pytest.approx(0.0, abs=1e-9 * np.linalg.norm(force))
         assert np.linalg.norm(force) == pytest.approx(np.linalg.norm(list(one["multipliers"].values())), rel=1e-9)
-    assert certify_roads(LINKAGE.model(turned=[("x", tilt)], world=True), states=5).passed
+    assert certify_derivations(LINKAGE.model(orientation=[("x", tilt)], world=True), states=5).passed
 
 
 def test_a_residual_that_nothing_changes_is_left_out_with_a_note():
@@ -174,11 +174,11 @@ def test_a_residual_that_nothing_changes_is_left_out_with_a_note():
 
 def test_a_moving_loop_in_space_takes_the_same_power():
     """Redundant rows and a prescribed angle together."""
-    tilted, plain = LINKAGE.model(turned=[("x", 0.6)], world=True), LINKAGE.model(gravity=GRAVITY * np.cos(0.6))
+    tilted, plain = LINKAGE.model(orientation=[("x", 0.6)], world=True), LINKAGE.model(gravity=GRAVITY * np.cos(0.6))
     for m in (tilted, plain):
         m.prescribe("drive", "phi", "0.4*sin(3*t) - 0.8")
     q = np.array([0.4 * np.sin(1.5) - 0.8, *LINKAGE.closed(0.4 * np.sin(1.5) - 0.8)])
-    one, two = told(derive(plain), 0.5, q, {}), told(derive(tilted), 0.5, q, {})
+    one, two = reported(derive(plain), 0.5, q, {}), reported(derive(tilted), 0.5, q, {})
     assert one["v"]["phi_rate"] == pytest.approx(1.2 * np.cos(1.5), rel=1e-12)
     for slot in ("v", "vdot"):
         same(one[slot], two[slot], 1e-10)
@@ -187,7 +187,7 @@ def test_a_moving_loop_in_space_takes_the_same_power():
 
 def _tricycle(track: float = 0.4) -> Model:
     m = Model("tricycle")
-    m.body("hull", mass=10.0, centre=(0.4, 0, 0.2), inertia=(1.0, 1.2, 1.5))
+    m.body("hull", mass=10.0, center_of_mass=(0.4, 0, 0.2), inertia=(1.0, 1.2, 1.5))
     m.free("hull")
     for side, y in (("left", track), ("right", -track)):
         balanced_wheel(m, side, "hull", at=(0, y, 0.3))
@@ -208,7 +208,7 @@ def _one_rear_wheel(track: float = 0.4) -> Model:
     mass, (transverse, axial, _), radius = 2.0, WHEEL, 0.3
     m = Model("one_rear_wheel")
     more = 2 * mass * track**2 + 2 * axial * (track / radius) ** 2
-    m.body("hull", mass=10.0, centre=(0.4, 0, 0.2), inertia=(1.0 + more, 1.2 + more, 1.5 + more))
+    m.body("hull", mass=10.0, center_of_mass=(0.4, 0, 0.2), inertia=(1.0 + more, 1.2 + more, 1.5 + more))
     m.planar("hull")
     made = {"mass": 2 * mass, "inertia": (2 * transverse, 2 * axial, 2 * transverse)}
     balanced_wheel(m, "rear", "hull", at=(0, 0, radius), made=made)
@@ -227,7 +227,7 @@ def test_a_tricycle_moves_as_with_one_rear_wheel():
         reports = []
         for e in (three, two):
             q = {c.name: c.default for c in e.coordinates} | {"steer": steer}
-            reports.append(told(e, 0.0, list(q.values()), given))
+            reports.append(reported(e, 0.0, list(q.values()), given))
         many, few = reports
         meant = {n: n for n in names if n not in ("hull_heading_rate", "rear_spin")} | {"hull_heading_rate": "hull_wz"}
         for slot, form in (("v", "{}"), ("vdot", "d{}/dt")):
@@ -262,12 +262,12 @@ def test_ackermann_steering_makes_the_fourth_wheel_repeat_the_others():
     e = derive(m)
     assert len(e.velocities) - len(e.independent) == 13 - 3
     assert len(e.warnings) == 3  # sideways at the rear, sideways at the front, and the weight on four wheels
-    assert certify_roads(m, states=6).passed
+    assert certify_derivations(m, states=6).passed
     whole = derive(m, formulation=Augmented())
     points, _ = Mechanism(m.freeze()).sampled
     for q in points[1:4]:
-        one = told(e, 0.0, q, dict.fromkeys((v.name for v in e.velocities), 1.5))
-        two = told(whole, 0.0, q, one["v"])
+        one = reported(e, 0.0, q, dict.fromkeys((v.name for v in e.velocities), 1.5))
+        two = reported(whole, 0.0, q, one["v"])
         for slot in ("vdot", "multipliers", "outputs"):
             same(one[slot], two[slot], 1e-8)
 
@@ -287,7 +287,7 @@ def test_a_driven_slider_crank_by_virtual_work(formulation):
         q = [turn, -lean - turn, stroke]
         rates = {"phi_rate": engine.rate, "stroke_rate": (engine.place(t + 1j * step)[0]).imag / step}
         rates["psi_rate"] = -(engine.place(t + 1j * step)[1]).imag / step - engine.rate
-        report = told(e, t, q, rates)
+        report = reported(e, t, q, rates)
         same(rates, report["v"], 1e-12)
         assert max(map(abs, report["residuals"].values())) < 1e-12
         third = 1e-4
@@ -315,7 +315,7 @@ def _swing(law: str = "0.1*sin(3*t) + 0.02*t^2") -> Model:
     m.body("cart", mass=1.3)
     m.prismatic("place", "ground", "cart", axis="x")
     bar(m, "rod", 0.5)
-    m.revolute("angle", "cart", "rod", axis="y", turned=[("y", np.pi / 2)])  # hangs down at zero
+    m.revolute("angle", "cart", "rod", axis="y", orientation=[("y", np.pi / 2)])  # hangs down at zero
     m.prescribe("shaker", "place", law)
     return m
 
@@ -328,7 +328,7 @@ def test_a_pendulum_on_a_moving_support_is_that_of_minimal_coordinates():
     for t, angle, rate in ((0.0, 0.4, 1.0), (0.7, -1.2, -2.0), (2.1, 2.5, 4.0)):
         place = 0.1 * np.sin(3 * t) + 0.02 * t**2
         speed, push = 0.3 * np.cos(3 * t) + 0.04 * t, -0.9 * np.sin(3 * t) + 0.04
-        report = told(e, t, [place, angle], {"angle_rate": rate})
+        report = reported(e, t, [place, angle], {"angle_rate": rate})
         assert report["v"]["place_rate"] == pytest.approx(speed, abs=1e-14)
         # the rod points to (−sin θ, −cos θ): turning about y by θ moves its end to −x
         change = -1.5 / length * (GRAVITY * np.sin(angle) - push * np.cos(angle))
@@ -343,15 +343,15 @@ def test_energy_and_work_of_a_moving_support_balance():
     energy, work = np.asarray(run["total_energy"]), np.asarray(run["work"])
     assert np.ptp(work) > 0.01
     assert energy - energy[0] == pytest.approx(work, abs=1e-9)
-    certificate = certify_roads(_swing(), states=6)
+    certificate = certify_derivations(_swing(), states=6)
     assert certificate.passed, str(certificate)
 
 
 @pytest.mark.parametrize("make", [SliderCrank().model, LINKAGE.model], ids=["slider-crank", "four-bar"])
-def test_all_roads_agree_on_ties(make):
-    certificate = certify_roads(make(), states=6)
+def test_all_derivations_agree_on_ties(make):
+    certificate = certify_derivations(make(), states=6)
     assert certificate.passed, str(certificate)
-    assert len(certificate.roads) == 5
+    assert len(certificate.derivations) == 5
 
 
 # -------------------------------------------------------------------- ties of velocity
@@ -360,7 +360,7 @@ def test_all_roads_agree_on_ties(make):
 def test_a_blade_written_as_a_tie_is_a_blade():
     def sled() -> Model:
         m = Model("sled")
-        m.body("sled", mass=3.0, centre=(0.2, 0.05, 0), inertia=(0.2, 0.2, 0.4))
+        m.body("sled", mass=3.0, center_of_mass=(0.2, 0.05, 0), inertia=(0.2, 0.2, 0.4))
         m.planar("sled")
         return m
 
@@ -370,7 +370,7 @@ def test_a_blade_written_as_a_tie_is_a_blade():
     first, second = derive(blade), derive(tied)
     assert [(c.name, c.kind, c.level) for c in second.constraints] == [("skate", Kind.NONHOLONOMIC, "velocity")]
     given = {"sled_vx": 1.2, "sled_heading_rate": 0.8}
-    one, two = (told(e, 0.0, [0.3, -0.1, 0.7], given) for e in (first, second))
+    one, two = (reported(e, 0.0, [0.3, -0.1, 0.7], given) for e in (first, second))
     same(one["vdot"], two["vdot"], 1e-12)
     # the blade points along x, so that across it is +y
     assert two["multipliers"]["skate_multiplier"] == pytest.approx(one["multipliers"]["skate_across_multiplier"], rel=1e-12)
@@ -381,7 +381,7 @@ def test_a_velocity_may_be_prescribed():
     m.body("disc", mass=2.0, inertia=(0.1, 0.1, 0.1))
     m.revolute("angle", "ground", "disc", axis="z")
     m.prescribe("motor", "angle_rate", "2*t + 0.5*angle", level="velocity")
-    report = told(derive(m), 1.5, [0.4], {})
+    report = reported(derive(m), 1.5, [0.4], {})
     rate = 3.0 + 0.2
     assert report["v"]["angle_rate"] == pytest.approx(rate, rel=1e-14)
     assert report["vdot"]["dangle_rate/dt"] == pytest.approx(2.0 + 0.5 * rate, rel=1e-14)
@@ -423,8 +423,8 @@ def test_both_treatments_agree_on_masses_on_a_string(n):
     x, z = 0.5 * np.cumsum(np.cos(angles)), -0.5 * np.cumsum(np.sin(angles))
     q = np.column_stack([x, z]).ravel()
     given = dict(zip((v.name for v in reduced.velocities), rng.normal(size=2 * n), strict=True))
-    one = told(reduced, 0.0, q, given)
-    two = told(whole, 0.0, q, one["v"])
+    one = reported(reduced, 0.0, q, given)
+    two = reported(whole, 0.0, q, one["v"])
     for slot in ("vdot", "multipliers", "energy"):
         same(one[slot], two[slot], 1e-10)
 
@@ -434,7 +434,7 @@ def test_a_hanging_string_is_under_tension():
     n = 4
     e = derive(_chain(n), formulation=Augmented())
     q = np.column_stack([np.zeros(n), -0.5 * np.arange(1, n + 1)]).ravel()
-    report = told(e, 0.0, q, {v.name: 0.0 for v in e.velocities})
+    report = reported(e, 0.0, q, {v.name: 0.0 for v in e.velocities})
     masses = np.array([1.0 + 0.1 * i for i in range(n)])
     weights = -GRAVITY * np.cumsum(masses[::-1])[::-1]
     assert [report["multipliers"][f"rod{i}_multiplier"] for i in range(n)] == pytest.approx(weights, rel=1e-12)
@@ -458,14 +458,14 @@ def test_a_tie_of_nothing_is_refused():
         derive(m)
     m = _arm()
     m.constrain("sideways", "position_y(hand)", unit="m")
-    with pytest.raises(ModelError, match=r"tie 'sideways' ties nothing: no coordinate enters its residuals"):
+    with pytest.raises(ModelError, match=r"constraint 'sideways' ties nothing: no coordinate enters its residuals"):
         derive(m)
 
 
 def test_velocities_must_enter_linearly():
     m = _arm()
     m.constrain("square", "turn_rate^2 - 4", level="velocity", unit="rad/s")
-    with pytest.raises(ModelError, match=r"residual 'square' of tie 'square' is not linear in the velocities"):
+    with pytest.raises(ModelError, match=r"residual 'square' of constraint 'square' is not linear in the velocities"):
         derive(m)
 
 
@@ -474,7 +474,7 @@ def test_a_position_may_not_depend_on_velocities_through_an_output():
     m.output("speed", "velocity_z(hand)")
     m.constrain("bad", "turn - speed", unit="rad")
     with pytest.raises(
-        ModelError, match=r"residual 'bad' of tie 'bad' depends on the velocity 'turn_rate', but it is of position"
+        ModelError, match=r"residual 'bad' of constraint 'bad' depends on the velocity 'turn_rate', but it is of position"
     ):
         derive(m)
 
@@ -500,7 +500,7 @@ def test_a_motion_prescribed_twice_alike_is_a_repetition():
     m.prescribe("second", "2*turn", "4*t", unit="rad")
     e = derive(m)
     assert "constraint second repeats first" in e.warnings[0]
-    report = told(e, 0.5, [1.0], {})
+    report = reported(e, 0.5, [1.0], {})
     assert report["v"]["turn_rate"] == pytest.approx(2.0, rel=1e-14)
     torque = 2.0 * GRAVITY * 0.5 * -np.cos(1.0)  # the arm hangs below: its weight turns it on
     one, two = report["multipliers"]["first_multiplier"], report["multipliers"]["second_multiplier"]
@@ -508,7 +508,7 @@ def test_a_motion_prescribed_twice_alike_is_a_repetition():
     assert two == pytest.approx(2 * one, rel=1e-12)  # the smallest that do it
 
 
-def test_the_count_of_wished_velocities_knows_repeated_rows():
+def test_the_count_of_targeted_velocities_knows_repeated_rows():
     m = _tricycle()
     m.independent("steer_rate")
     with pytest.raises(ModelError, match=r"10 velocities and 8 velocity constraints that count: choose 2 independent"):
@@ -527,7 +527,7 @@ def test_a_cylinder_in_a_hollow_cart_hangs_on_an_arm_without_mass():
     m.gear("rolls", "swing", "turn", ratio=-hollow / radius)
     frequency = np.sqrt(GRAVITY / ((hollow - radius) * (1.5 - mass / (mass + load))))
     assert dr.linearize(m).eigenvalues.imag.max() == pytest.approx(frequency, rel=1e-12)
-    assert certify_roads(m, states=2).passed
+    assert certify_derivations(m, states=2).passed
 
 
 def test_a_rotor_without_mass_on_a_carrier_without_mass():
@@ -536,7 +536,7 @@ def test_a_rotor_without_mass_on_a_carrier_without_mass():
     post, rotor = m.body("post", mass=0), m.body("rotor", mass=0, inertia=(0.1, 0.2, 0.1))
     m.revolute("lean", "ground", post, axis="x")
     m.revolute("spin", post, rotor, axis="y")
-    m.revolute("swing", post, m.body("bob", mass=1.0, centre=(0, 0, -1.0)), axis="x")
+    m.revolute("swing", post, m.body("bob", mass=1.0, center_of_mass=(0, 0, -1.0)), axis="x")
     m.spring("lean", 50.0)
-    certificate = certify_roads(m, states=2)
+    certificate = certify_derivations(m, states=2)
     assert certificate.passed, str(certificate)

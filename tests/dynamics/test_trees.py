@@ -7,7 +7,7 @@ from dataclasses import replace
 import casadi as ca
 import numpy as np
 import pytest
-from brute import Brute, quaternion, told
+from brute import Brute, quaternion, reported
 from grounded import size
 from in_pinocchio import in_pinocchio
 from plain import Plain
@@ -149,7 +149,7 @@ def by_angles(system: System) -> System:
 
 @pytest.mark.parametrize("seed", range(220, 226))
 def test_quaternions_move_as_angles_do(seed):
-    """The same state and physical motion described twice: accelerations of all mass centres and all spins agree."""
+    """The same state and physical motion described twice: accelerations of all mass centers and all spins agree."""
     c = Compared(free_tree(seed), seed)
     twin = Compared(Model.of(by_angles(c.system)), seed)
     q, v, _, p = twin.state()
@@ -171,7 +171,7 @@ def _mass_and_side(twin: Compared, q, v, p) -> tuple[np.ndarray, np.ndarray]:
 
 def _body_accelerations(c: Compared):
     plain = c.plain
-    places = ca.vertcat(*[plain.centre(body) for body in c.system.bodies])
+    places = ca.vertcat(*[plain.center(body) for body in c.system.bodies])
     spins = ca.vertcat(*[plain.frames[body.name][:3, :3] @ plain.spin(body.name) for body in c.system.bodies])
     return plain.function(places, plain.rate(places), spins, plain.rate(plain.rate(places)), plain.rate(spins))
 
@@ -268,12 +268,12 @@ def gyros(split: bool) -> Model:
     m.body(
         "hull",
         mass=4.0,
-        centre=(0.1, -0.05, 0.02),
+        center_of_mass=(0.1, -0.05, 0.02),
         inertia={"xx": 0.5, "yy": 0.6, "zz": 0.4, "xy": 0.03, "yz": -0.02, "zx": 0.05},
     )
     m.free("hull")
-    m.body("arm", mass=1.5, centre=(0.2, 0.0, 0.1), inertia={"xx": 0.05, "yy": 0.08, "zz": 0.07, "zx": 0.01})
-    m.revolute("elbow", "hull", "arm", axis="x", at=(0.3, 0.1, 0.0), turned=[("y", 0.4)])
+    m.body("arm", mass=1.5, center_of_mass=(0.2, 0.0, 0.1), inertia={"xx": 0.05, "yy": 0.08, "zz": 0.07, "zx": 0.01})
+    m.revolute("elbow", "hull", "arm", axis="x", at=(0.3, 0.1, 0.0), orientation=[("y", 0.4)])
     moments = {"x": (0.08, across, other), "y": (across, 0.08, other), "z": (across, other, 0.08)}
     for k, (carrier, axis, turned) in enumerate(
         [
@@ -285,9 +285,9 @@ def gyros(split: bool) -> Model:
         ]
     ):
         along = [0.1 if a == axis else 0 for a in "xyz"]
-        m.body(f"rotor{k}", mass=0.7 + 0.1 * k, centre=along, inertia=moments[axis])
-        m.revolute(f"angle{k}", carrier, f"rotor{k}", axis=axis, at=(0.1 * k, -0.1, 0.05), turned=turned, rate=f"spin{k}")
-        m.effort(f"angle{k}", m.input(f"motor{k}"))
+        m.body(f"rotor{k}", mass=0.7 + 0.1 * k, center_of_mass=along, inertia=moments[axis])
+        m.revolute(f"angle{k}", carrier, f"rotor{k}", axis=axis, at=(0.1 * k, -0.1, 0.05), orientation=turned, rate=f"spin{k}")
+        m.generalized_force(f"angle{k}", m.input(f"motor{k}"))
     # a wrench on a point of a rotor off its axle brings the angle in, and must do so in both
     m.point("rim", "rotor3", at=(0.1, 0.02, 0.05))
     m.wrench("rim", force=(0.0, m.input("pull"), 0.3), torque=(0.1, 0.0, m.input("twist")))
@@ -326,7 +326,7 @@ def test_merged_rotors_move_as_bodies_of_their_own(make):
             q[names_q.index("frame_qw") : names_q.index("frame_qz") + 1] = quaternion(rng.uniform(-3, 3), rng.uniform(-1, 1), 0.0)
             q = brute.settle(q, p, held=("steer",))
         x, u = np.concatenate([q, rng.normal(size=len(merged.independent)) * 3]), rng.normal(size=len(merged.inputs))
-        first, second = told(merged, x, u, p), told(apart, x, u, p)
+        first, second = reported(merged, x, u, p), reported(apart, x, u, p)
         assert first["vdot"] == pytest.approx(second["vdot"], rel=1e-11, abs=1e-11 * size(second["vdot"]))
         assert first["multipliers"] == pytest.approx(second["multipliers"], rel=1e-11, abs=1e-11 * size(second["multipliers"]))
         assert merged.dynamics([0.0], x, u, p)[0] == pytest.approx(apart.dynamics([0.0], x, u, p)[0], rel=1e-11, abs=1e-10)
@@ -349,13 +349,13 @@ def _enters(equations, coordinate: str) -> bool:
     return bool(ca.DM(equations.dynamics.function.jac_sparsity(0, 1), 1).full()[:, column].any())
 
 
-@pytest.mark.parametrize("change", ["centre", "product", "child", "blade"])
+@pytest.mark.parametrize("change", ["center", "product", "child", "blade"])
 def test_what_spoils_a_rotor_keeps_its_angle(change):
     """A mass off the axle, a product of inertia, a body carried, a blade: each is seen, and the motion is right."""
     m = Model("spoiled")
-    m.body("hull", mass=4.0, centre=(0.1, 0.0, 0.3), inertia=(0.5, 0.6, 0.4))
+    m.body("hull", mass=4.0, center_of_mass=(0.1, 0.0, 0.3), inertia=(0.5, 0.6, 0.4))
     m.free("hull")
-    body = {"centre": {"centre": (0.03, 0, 0)}, "product": {"inertia": {"xx": 0.05, "yy": 0.08, "zz": 0.05, "zx": 0.01}}}.get(
+    body = {"center": {"center": (0.03, 0, 0)}, "product": {"inertia": {"xx": 0.05, "yy": 0.08, "zz": 0.05, "zx": 0.01}}}.get(
         change, {}
     )
     m.body("rotor", **({"mass": 1.0, "inertia": (0.05, 0.08, 0.05)} | body))
@@ -369,6 +369,6 @@ def test_what_spoils_a_rotor_keeps_its_angle(change):
     assert _enters(c.equations, "angle")
     q, _, _, p = c.state()
     x = np.concatenate([q, c.rng.normal(size=len(c.equations.independent))])
-    report = told(c.equations, x, np.zeros(0), p)
+    report = reported(c.equations, x, np.zeros(0), p)
     moved, _ = c.plain.accelerations(0, q, report["v"], [], p)
     assert np.abs(report["vdot"] - moved).max() < 1e-11 * size(moved)

@@ -27,11 +27,11 @@ def inertia(rng: np.random.Generator, size: float = 0.3) -> dict[str, float]:
 
 
 def add_body(model: Model, rng: np.random.Generator, name: str) -> str:
-    """A body with random mass, centre and tensor; some of them by parameters."""
-    mass, centre = float(rng.uniform(0.5, 3)), [float(c) for c in rng.normal(size=3) * 0.3]
+    """A body with random mass, center and tensor; some of them by parameters."""
+    mass, center = float(rng.uniform(0.5, 3)), [float(c) for c in rng.normal(size=3) * 0.3]
     if rng.random() < 0.3:
-        mass, centre[1] = model.parameter(f"mass_{name}", mass), model.parameter(f"offset_{name}", centre[1])
-    model.body(name, mass=mass, centre=centre, inertia=inertia(rng))
+        mass, center[1] = model.parameter(f"mass_{name}", mass), model.parameter(f"offset_{name}", center[1])
+    model.body(name, mass=mass, center_of_mass=center, inertia=inertia(rng))
     return name
 
 

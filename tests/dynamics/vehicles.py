@@ -15,9 +15,9 @@ from draisine.model.model import Model
 WHEEL = (0.05, 0.09, 0.05)  # moments of a balanced wheel about x, y (its axle), z
 
 
-def body(m: Model, name: str, mass: float, centre=(0.0, 0.0, 0.0), seed: int = 3) -> str:
+def body(m: Model, name: str, mass: float, center=(0.0, 0.0, 0.0), seed: int = 3) -> str:
     """A body with a full tensor."""
-    m.body(name, mass=mass, centre=centre, inertia=inertia(np.random.default_rng(seed)))
+    m.body(name, mass=mass, center_of_mass=center, inertia=inertia(np.random.default_rng(seed)))
     return name
 
 
@@ -26,7 +26,7 @@ def balanced_wheel(
 ) -> None:
     """A wheel with a hinge about its y axis: coordinate <name>_angle, speed <name>_spin."""
     m.body(name, **({"mass": 2.0, "inertia": WHEEL} | (made or {})))
-    m.revolute(f"{name}_angle", carrier, name, axis="y", at=at, turned=turned, rate=f"{name}_spin")
+    m.revolute(f"{name}_angle", carrier, name, axis="y", at=at, orientation=turned, rate=f"{name}_spin")
     m.wheel(name, name, radius=radius, tube=tube)
 
 
@@ -43,12 +43,12 @@ def lopsided_disc() -> Model:
     m = Model("lopsided_disc")
     body(m, "disc", 1.5, (0.05, -0.1, 0.08))
     m.free("disc")
-    m.wheel("rim", "disc", radius=0.3, tube=0.04, centre=(0.1, 0.2, -0.05), axis="x")
+    m.wheel("rim", "disc", radius=0.3, tube=0.04, center=(0.1, 0.2, -0.05), axis="x")
     return m
 
 
 def torus_bicycle() -> Model:
-    """Tyres of round section, on ground that rises ahead and falls to the left."""
+    """Tires of round section, on ground that rises ahead and falls to the left."""
     m = Model.of(replace(bicycle().freeze(), name="torus_bicycle", wheels=()))
     tube = m.parameter("tube", 0.03, "m")
     for wheel in ("rear_wheel", "front_wheel"):
@@ -63,8 +63,8 @@ def unbalanced_bicycle() -> Model:
     body(m, "frame", 20.0, (0.3, 0.02, 0.4))
     m.free("frame")
     body(m, "fork", 3.0, (0.02, 0.0, 0.1), seed=5)
-    m.revolute("steer", "frame", "fork", axis="z", at=(0.9, 0, 0.1), turned=[("y", -0.3)])
-    balanced_wheel(m, "rear", "frame", made={"centre": (0.02, 0, 0.01)})
+    m.revolute("steer", "frame", "fork", axis="z", at=(0.9, 0, 0.1), orientation=[("y", -0.3)])
+    balanced_wheel(m, "rear", "frame", made={"center": (0.02, 0, 0.01)})
     balanced_wheel(
         m, "front", "fork", at=(0.04, 0, -0.05), radius=0.33, made={"inertia": {"xx": 0.05, "yy": 0.09, "zz": 0.06, "zx": 0.01}}
     )
@@ -80,7 +80,7 @@ def casters() -> Model:
         body(m, f"fork{k}", 1.0, (-0.02, 0.0, 0.05), seed=k)
         m.revolute(f"swivel{k}", "platform", f"fork{k}", axis="z", at=(x, y, 0), default=0.1 * k)
         turned = [("x", turn), ("z", turn / 2)] if turn else []
-        balanced_wheel(m, f"w{k}", f"fork{k}", at=(-0.08, 0.01, -0.1), radius=0.15, turned=turned)
+        balanced_wheel(m, f"w{k}", f"fork{k}", at=(-0.08, 0.01, -0.1), radius=0.15, orientation=turned)
     return m
 
 
@@ -103,7 +103,7 @@ def carousel() -> Model:
     m.revolute("turn", "ground", "arm", axis="z", at=(0, 0, 0.4))
     m.prismatic("slide", "arm", "slider", axis="x", at=(1.0, 0, 0), span=(-0.2, 0.2))
     m.revolute("flap", "slider", "flap", axis="y", default=0.1, span=(-0.3, 0.5))
-    balanced_wheel(m, "runner", "flap", at=(0.5, 0, 0), turned=[("z", np.pi / 2)], radius=0.25)
+    balanced_wheel(m, "runner", "flap", at=(0.5, 0, 0), orientation=[("z", np.pi / 2)], radius=0.25)
     return m
 
 
@@ -118,7 +118,13 @@ def planar_sprung() -> Model:
         m.revolute(f"swing_{name}", "hull", f"arm_{name}", axis="y", default=angle, span=(angle - 0.2, angle + 0.2), **chain)
         body(m, f"knuckle_{name}", 0.5, (0.01, 0.0, 0.02), seed=8)
         m.revolute(
-            f"steer_{name}", f"arm_{name}", f"knuckle_{name}", axis="z", at=(-0.3, 0, 0), turned=[("y", -angle)], span=(-0.5, 0.5)
+            f"steer_{name}",
+            f"arm_{name}",
+            f"knuckle_{name}",
+            axis="z",
+            at=(-0.3, 0, 0),
+            orientation=[("y", -angle)],
+            span=(-0.5, 0.5),
         )
         balanced_wheel(m, f"wheel_{name}", f"knuckle_{name}", at=(-0.05, 0.0, 0.0), radius=0.25)
     m.spring("swing_a", 300.0, rest=0.4, damping=5.0)
@@ -134,8 +140,8 @@ def unicycle() -> Model:
     balanced_wheel(m, "wheel", "frame", radius=0.25, tube=0.03)
     m.body("flywheel", mass=5.0, inertia=(0.1, 0.1, 0.2))
     m.revolute("yaw_rotor", "frame", "flywheel", axis="z", at=(0.0, 0.0, 1.0), rate="yaw_spin")
-    m.effort("yaw_rotor", m.input("yaw_torque"))
-    m.effort("wheel_angle", m.input("pedal_torque"))
+    m.generalized_force("yaw_rotor", m.input("yaw_torque"))
+    m.generalized_force("wheel_angle", m.input("pedal_torque"))
     return m
 
 
@@ -149,7 +155,7 @@ def deep_wheel() -> Model:
     body(m, "second", 1.0, (0.2, 0.02, 0.0), seed=10)
     m.spherical("ball", "base", "first", at=(0.3, 0.0, 0.1))
     m.universal("cross", "first", "second", axes="zy", at=(0.4, 0.0, 0.0))
-    balanced_wheel(m, "end", "second", at=(0.4, 0.05, -0.1), turned=[("x", 0.1)], radius=0.25)
+    balanced_wheel(m, "end", "second", at=(0.4, 0.05, -0.1), orientation=[("x", 0.1)], radius=0.25)
     return m
 
 
@@ -160,7 +166,7 @@ def skater() -> Model:
     body(m, "body", 60.0, (0.05, 0.0, 0.9))
     m.free("body")
     body(m, "foot", 2.0, (0.0, 0.0, 0.05), seed=12)
-    m.revolute("ankle", "body", "foot", axis="z", at=(0.4, 0.05, 0.02), turned=[("y", 0.1)])
+    m.revolute("ankle", "body", "foot", axis="z", at=(0.4, 0.05, 0.02), orientation=[("y", 0.1)])
     m.knife_edge("body", at=(-0.3, 0.0, 0.0), name="left", on_ground=True)
     m.knife_edge("foot", at=(0.02, 0.0, -0.02), name="right", on_ground=True)
     return m
@@ -177,7 +183,7 @@ def snakeboard() -> Model:
         m.knife_edge(f"{end}_truck", name=f"{end}_blade")
     m.body("rotor", mass=2.0, inertia=(0.1, 0.1, 0.2))
     m.revolute("rotor_angle", "board", "rotor", axis="z")
-    m.effort("rotor_angle", m.input("torque"))
+    m.generalized_force("rotor_angle", m.input("torque"))
     return m
 
 
@@ -186,9 +192,9 @@ def blade_and_wheel() -> Model:
     m = Model("blade_and_wheel")
     body(m, "frame", 20.0, (0.4, 0.0, 0.4))
     m.free_euler("frame", order="zxy")
-    balanced_wheel(m, "wheel", "frame", turned=[("z", 0.05)])
+    balanced_wheel(m, "wheel", "frame", orientation=[("z", 0.05)])
     body(m, "ski", 1.0, (0.0, 0.0, 0.1), seed=13)
-    m.revolute("steer", "frame", "ski", axis="z", at=(0.8, 0.0, -0.1), turned=[("y", -0.2)])
+    m.revolute("steer", "frame", "ski", axis="z", at=(0.8, 0.0, -0.1), orientation=[("y", -0.2)])
     m.knife_edge("ski", at=(0.05, 0.0, -0.2), name="runner", on_ground=True)
     return m
 
@@ -201,7 +207,7 @@ def tandem_wheels() -> Model:
     body(m, "fore", 10.0, (0.2, 0.0, 0.3), seed=14)
     m.revolute("waist", "back", "fore", axis="z", at=(0.5, 0.0, 0.0))
     balanced_wheel(m, "back_wheel", "back")
-    balanced_wheel(m, "fore_wheel", "fore", at=(0.4, 0.02, 0.0), turned=[("x", -0.08), ("z", 0.03)])
+    balanced_wheel(m, "fore_wheel", "fore", at=(0.4, 0.02, 0.0), orientation=[("x", -0.08), ("z", 0.03)])
     return m
 
 
@@ -246,7 +252,7 @@ ALL = {
     "torus by other angles": lambda: disc(tube=0.05, euler="xyz"),
     "lopsided disc": lopsided_disc,
     "bicycle": bicycle,
-    "bicycle with round tyres on a slope": torus_bicycle,
+    "bicycle with round tires on a slope": torus_bicycle,
     "bicycle out of balance": unbalanced_bicycle,
     "casters": casters,
     "trailer": trailer,

@@ -27,7 +27,7 @@ EXACT = dr.DOP853(rtol=1e-11, atol=1e-13)
 def test_the_tank_has_one_minimum(method, apart):
     tank, data = draining_tank(), experiment(1e-3, seed=4)
     given = {"measured": {"outflow": ("q", 1e-3)}, "start": {"h": 1.1}, "inputs": {"u": "inflow"}}
-    shot = dr.estimate(tank, data, ["theta"], **given, method=dr.MultipleShooting(5.0, integration=EXACT))
+    shot = dr.estimate(tank, data, ["theta"], **given, method=dr.MultipleShooting(window=5.0, integration=EXACT))
     found = dr.estimate(tank, data, ["theta"], **given, method=method)
     assert abs(found["theta"] / shot["theta"] - 1.0) < apart
     np.testing.assert_allclose(found.deviations["theta"], shot.deviations["theta"], rtol=max(apart, 1e-6))
@@ -37,7 +37,7 @@ def test_the_tank_has_one_minimum(method, apart):
 def test_the_bicycle_has_one_minimum():
     """Unstable, with constraints, a quaternion, and a torque recorded with noise."""
     data, model = bicycle.recorded(bicycle.ride(1.0), 5), equations_of(bicycle.bicycle())
-    shot = bicycle.identify(data, method=dr.MultipleShooting(0.25, integration=dr.RK4(step=0.005)), model=model)
+    shot = bicycle.identify(data, method=dr.MultipleShooting(window=0.25, integration=dr.RK4(step=0.005)), model=model)
     found = bicycle.identify(data, method=dr.Collocation("gauss", 3, 10), model=model)
     for name in bicycle.TRUTH:
         assert abs(found[name] / shot[name] - 1.0) < 1e-6, name
@@ -60,7 +60,7 @@ def test_an_unstable_motion_from_a_poor_start():
         {"stiffness": (0.0, 100.0), "gain": (0.01, 10.0)},
         {"angle": ("angle", 0.002)},
         guess={"stiffness": 60.0, "gain": 0.3},
-        inputs={"u": dr.Smooth("torque", 0.05)},
+        inputs={"u": dr.CubicInput("torque", 0.05)},
         method=dr.Collocation("radau", 3, 60),
     )
     for name, value in (("stiffness", 16.0), ("gain", 1.2)):
@@ -83,7 +83,7 @@ def pendulum() -> dr.Equations:
     )
 
 
-@pytest.mark.parametrize("method", [dr.MultipleShooting(1.0), dr.Collocation("radau", 5, 30)])
+@pytest.mark.parametrize("method", [dr.MultipleShooting(window=1.0), dr.Collocation("radau", 5, 30)])
 def test_windows_of_a_differential_algebraic_system(pendulum, method):
     """The same minimum as the pendulum's angle alone gives, and every window begins with all of its constraints kept."""
     times, truth = np.linspace(0.0, 3.0, 31), {"length": 1.3, "friction": 0.35}

@@ -43,19 +43,19 @@ def test_every_table_gives_the_same_experiment(tmp_path):
     (tmp_path / "german.csv").write_text("time [ms]; lean [deg]\n0,0;1\n1e2;\n250,0;3,0\n300;-2,0\n", encoding="utf-8")
     indexed = pd.DataFrame({"lean": LEAN}, index=pd.Index(TIME, name="time"))
     indexed.attrs["units"] = {"lean": "deg"}
-    labelled = indexed.to_xarray()
-    labelled["lean"].attrs["units"] = "deg"
+    labeled = indexed.to_xarray()
+    labeled["lean"].attrs["units"] = "deg"
     plain = {"t": TIME, "lean [deg]": LEAN}
     files = [tmp_path / f for f in ("log.csv", "log.parquet", "stamped.csv", "german.csv")]
-    for data in (frame, stamped, indexed, labelled, plain, *files):
+    for data in (frame, stamped, indexed, labeled, plain, *files):
         _same(Experiment.of(data))
 
 
 def test_netcdf_files(tmp_path):
     pytest.importorskip("h5py")
-    labelled = pd.DataFrame({"lean": LEAN}, index=pd.Index(TIME, name="time")).to_xarray()
-    labelled["lean"].attrs["units"] = "deg"
-    labelled.to_netcdf(tmp_path / "log.nc", engine="h5netcdf")
+    labeled = pd.DataFrame({"lean": LEAN}, index=pd.Index(TIME, name="time")).to_xarray()
+    labeled["lean"].attrs["units"] = "deg"
+    labeled.to_netcdf(tmp_path / "log.nc", engine="h5netcdf")
     _same(Experiment.of(tmp_path / "log.nc"))
 
 
@@ -124,7 +124,7 @@ def test_bad_files_are_named(tmp_path, content, said):
         ({"level": [1.0, np.nan, np.nan, np.nan]}, {"unknown": ["k", "start.x"], "start": {"x": 1.0}}, DataError, "2 unknowns"),
     ],
 )
-def test_bad_wishes_are_named(decay, data, given, error, said):
+def test_bad_targets_are_named(decay, data, given, error, said):
     wanted = {"unknown": ["k"], "measured": {"level": "level"}, **given}
     with pytest.raises(error, match=said):
         dr.estimate(decay, {"time": TIME, **data}, **wanted)

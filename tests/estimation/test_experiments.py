@@ -21,7 +21,7 @@ def line():
 def test_a_straight_line_is_measured_at_its_ends(line):
     """Four samples, two at either end: σ_b = σ/√Σ(t − t̄)² and σ_a = σ/√2 with the start at one end."""
     plan = dr.design_experiment(
-        line, ["b", "start.x"], {"x": 0.1}, until=2.0, samples=dr.Instants(4), start={"x": 1.0}, about="b"
+        line, ["b", "start.x"], {"x": 0.1}, until=2.0, samples=dr.SamplingTimes(4), start={"x": 1.0}, about="b"
     )
     np.testing.assert_allclose(plan.instants[0], [0.0, 0.0, 2.0, 2.0], atol=1e-9)
     assert plan.deviation("b") == pytest.approx(0.1 / 2.0, rel=1e-9)
@@ -34,10 +34,10 @@ def test_equally_spaced_samples_of_a_line(line):
     given = {"until": 2.0, "samples": 6, "start": {"x": 1.0}}
     plan = dr.design_experiment(line, ["b", "start.x"], {"x": 0.1}, **given)
     design = np.column_stack([t, np.ones(6)])
-    np.testing.assert_allclose(plan.telling.covariance, 0.01 * np.linalg.inv(design.T @ design), rtol=1e-8)
+    np.testing.assert_allclose(plan.identifiability.covariance, 0.01 * np.linalg.inv(design.T @ design), rtol=1e-8)
     informed = dr.design_experiment(line, ["b", "start.x"], {"x": 0.1}, priors={"start.x": 0.02}, **given)
     inverse = np.linalg.inv(design.T @ design / 0.01 + np.diag([0.0, 1 / 0.02**2]))
-    np.testing.assert_allclose(informed.telling.covariance, inverse, rtol=1e-8)
+    np.testing.assert_allclose(informed.identifiability.covariance, inverse, rtol=1e-8)
 
 
 def test_a_parabola_is_measured_at_both_ends_and_in_the_middle():
@@ -47,16 +47,14 @@ def test_a_parabola_is_measured_at_both_ends_and_in_the_middle():
         "parabola", {x: 0 * x}, parameters={a: 1.0, b: 1.0, c: 1.0, s: 0.3}, outputs={"y": a + b * s + c * s**2}
     )
     given = {"until": 1.0, "samples": [1.0], "experiments": 3, "trials": 4}
-    plan = dr.design_experiment(parabola, ["a", "b", "c"], {"y": 0.1}, {"s": (-1.0, 1.0)}, criterion=dr.Determinant(), **given)
+    plan = dr.design_experiment(parabola, ["a", "b", "c"], {"y": 0.1}, {"s": (-1.0, 1.0)}, criterion=dr.DOptimal(), **given)
     found = sorted(chosen["s"] for chosen in plan.chosen)
     np.testing.assert_allclose(found, [-1.0, 0.0, 1.0], atol=1e-4)
     matrix = np.vander([-1.0, 0.0, 1.0], increasing=True)
-    np.testing.assert_allclose(plan.telling.covariance, 0.01 * np.linalg.inv(matrix.T @ matrix), rtol=1e-3, atol=1e-5)
+    np.testing.assert_allclose(plan.identifiability.covariance, 0.01 * np.linalg.inv(matrix.T @ matrix), rtol=1e-3, atol=1e-5)
 
 
-@pytest.mark.parametrize(
-    ("criterion", "share"), [(dr.Determinant(), 1 / 2), (dr.WorstCombination(), 2 / 3), (dr.Variance("b"), 0.0)]
-)
+@pytest.mark.parametrize(("criterion", "share"), [(dr.DOptimal(), 1 / 2), (dr.EOptimal(), 2 / 3), (dr.Variance("b"), 0.0)])
 def test_criteria_share_an_effort_differently(criterion, share):
     """y = s·a and z = 2(1 − s)·b: information s² and 4(1 − s)²; largest product at 1/2, alike at 2/3, all for b at 0."""
     x, a, b, s = sp.symbols("x a b s")
@@ -92,7 +90,7 @@ def test_the_length_of_a_pendulum_is_read_late_and_in_passing():
         {"angle": 1e-3},
         {"angle": (0.01, 0.05)},
         until=3.0,
-        samples=dr.Instants(1),
+        samples=dr.SamplingTimes(1),
         about="length",
         trials=24,
     )
@@ -112,7 +110,7 @@ def cart():
     body = m.body("cart", mass=mass)
     m.prismatic("place", "ground", body, axis="x")
     m.spring("place", stiffness, damping=1.0)
-    m.effort("place", m.input("force", "N"))
+    m.generalized_force("place", m.input("force", "N"))
     return m
 
 
@@ -120,7 +118,7 @@ def test_free_swings_do_not_tell_mass_from_stiffness():
     x, v, k, m = sp.symbols("x v k m")
     swing = dr.first_order("swing", {x: v, v: -k / m * x}, parameters={k: 50.0, m: 2.0})
     plan = dr.design_experiment(swing, ["k", "m"], {"x": 0.01}, {"x": (0.1, 1.0)}, until=2.0)
-    (lost,) = plan.telling.untold
+    (lost,) = plan.identifiability.unidentifiable
     shares = np.array([lost.shares["k"], lost.shares["m"]])
     np.testing.assert_allclose(np.abs(shares), np.sqrt(0.5), rtol=1e-6)
     assert shares[0] * shares[1] > 0  # both larger by the same factor: nobody notices
@@ -160,7 +158,7 @@ def test_a_force_is_chosen_that_shakes_a_cart_near_resonance(cart):
 
 def test_the_speed_at_which_a_bicycle_tells_its_trail():
     bike = dr.gallery.bicycle()
-    told = []
+    reported = []
     plan = dr.design_experiment(
         bike,
         ["trail"],
@@ -171,13 +169,13 @@ def test_the_speed_at_which_a_bicycle_tells_its_trail():
         start={"roll_rate": 0.2},
         about="trail",
         trials=1,
-        progress=told.append,
+        progress=reported.append,
     )
     run = dr.simulate(bike, 1.0, samples=21, start={"roll_rate": 0.2, "speed": plan.chosen[0]["speed"]}, sensitivity=["trail"])
     jacobian = run.sensitivity.matrix(["roll_rate", "steer_rate"])[:, :, 0] / 0.01
     assert plan.deviation("trail") == pytest.approx(1 / np.linalg.norm(jacobian), rel=1e-5)
     assert plan.deviation("trail") <= plan.middle.deviations["trail"] * 0.08 * (1 + 1e-9)
-    assert told and told == sorted(told) and told[-1] == 1.0
+    assert reported and reported == sorted(reported) and reported[-1] == 1.0
 
 
 # ------------------------------------------------------------------------------------------------------------- bad input
@@ -197,7 +195,7 @@ def test_the_speed_at_which_a_bicycle_tells_its_trail():
         ({"measured": {"x": -0.1}}, "standard deviation is a positive number"),
         ({"unknown": ["c"]}, "no parameter 'c'"),
         ({"experiments": 0}, "experiments"),
-        ({"samples": dr.Instants(3, first=2.0)}, "must come before until = 2 s"),
+        ({"samples": dr.SamplingTimes(3, first=2.0)}, "must come before until = 2 s"),
     ],
 )
 def test_what_is_wrong_is_named(line, given, message):

@@ -24,7 +24,7 @@ def pendulums():
     return dr.gallery.simple_pendulum(), by_angle
 
 
-@pytest.mark.parametrize("method", [dr.Extended(), dr.Unscented()], ids=str)
+@pytest.mark.parametrize("method", [dr.ExtendedKalmanFilter(), dr.UnscentedKalmanFilter()], ids=str)
 def test_a_rod_and_an_angle_are_estimated_alike(pendulums, method):
     """Position and tension of the rod (a multiplier) are measured; to first order in the errors both roads are one."""
     by_rod, by_angle = pendulums
@@ -39,7 +39,7 @@ def test_a_rod_and_an_angle_are_estimated_alike(pendulums, method):
     }
     data["rod1"][3:6] = np.nan
     common = {"measured": {"x1": size, "rod1": ("rod1_multiplier", 10 * size)}, "method": method, "smooth": True}
-    start = {"x1": np.sin(angle), "z1": dr.Near(-np.cos(angle))}
+    start = {"x1": np.sin(angle), "z1": dr.InitialGuess(-np.cos(angle))}
     first = dr.filter(by_rod, data, start=start, spread={"x1": size, "x1_rate": 2 * size}, **common)
     c = np.cos(angle)
     second = dr.filter(
@@ -86,7 +86,7 @@ def seen(satellite, seed, errors=(0.1, 0.1)):
     return truth, {"time": truth.time, **{n: truth[n] + s * random.normal(size=25) for n, s in SEEN.items()}}
 
 
-@pytest.mark.parametrize("method", [dr.Extended(), dr.Unscented()], ids=str)
+@pytest.mark.parametrize("method", [dr.ExtendedKalmanFilter(), dr.UnscentedKalmanFilter()], ids=str)
 def test_a_tumbling_body_is_followed_through_every_attitude(satellite, method):
     squares, steepest = [], 0.0
     spread = {"satellite_lean": 0.1, "satellite_pitch": 0.1, "satellite_wx": 0.1, "satellite_wy": 0.1, "satellite_wz": 0.1}
@@ -110,7 +110,7 @@ def test_a_tumbling_body_is_followed_through_every_attitude(satellite, method):
 GYROSCOPE = {"frame_wx": 0.02, "frame_wy": 0.02, "frame_wz": 0.02, "rear_wheel_spin": 0.1}
 SHAKEN = {"steer_torque": 0.3, "push": 3.0, "pedal_torque": 2.0}
 SPREAD = {"lean": 0.05, "steer": 0.05, "frame_wx": 0.1, "steer_rate": 0.1, "speed": 0.2}
-TOLD = ["lean", "steer", "roll_rate", "steer_rate", "speed"]
+REPORTED = ["lean", "steer", "roll_rate", "steer_rate", "speed"]
 FINE = 0.0025  # white noise is made of steps of this length
 
 
@@ -151,7 +151,7 @@ def test_errors_of_the_bicycle_are_as_large_as_promised(rides):
     """NEES at one instant of independent rides, and innovations of all samples, are χ² with known degrees of freedom."""
     for estimates, share in (("filtered", rides), ("smoothed", rides[:4])):
         for instant in (-1, len(rides[0][0].time) // 2):
-            total = sum(getattr(f, estimates).nees(truth, TOLD)[instant] for truth, _, f in share)
+            total = sum(getattr(f, estimates).nees(truth, REPORTED)[instant] for truth, _, f in share)
             low, high = chi2.ppf([0.001, 0.999], 5 * len(share))
             assert low < total < high, (estimates, instant)
     squares = np.concatenate([f.nis for _, _, f in rides])
@@ -183,7 +183,7 @@ def test_eliminated_and_augmented_velocities_are_estimated_alike(bike):
     whole = dr.filter(dr.derive(bike, formulation=dr.Augmented(), work=False), data, **common)
     assert len(few.filtered.equations.independent) == 3 and len(whole.filtered.equations.independent) == 9
     for one, other in ((few.filtered, whole.filtered), (few.smoothed, whole.smoothed)):
-        for name in TOLD:
+        for name in REPORTED:
             deviation = one.deviation(name)
             np.testing.assert_allclose(one[name], other[name], atol=1e-2 * deviation.min())
             np.testing.assert_allclose(other.deviation(name), deviation, rtol=1e-3)
@@ -236,9 +236,16 @@ def test_unscented_and_extended_agree_on_small_errors(bike, rides):
     _, data, extended = rides[0]
     short = {n: c[:15] for n, c in data.items()}
     found = dr.filter(
-        bike, short, measured=GYROSCOPE, process=SHAKEN, start={"speed": 4.6}, spread=SPREAD, method=dr.Unscented(), smooth=True
+        bike,
+        short,
+        measured=GYROSCOPE,
+        process=SHAKEN,
+        start={"speed": 4.6},
+        spread=SPREAD,
+        method=dr.UnscentedKalmanFilter(),
+        smooth=True,
     )
-    for name in TOLD:
+    for name in REPORTED:
         size = extended.filtered.deviation(name)[:15]
         np.testing.assert_allclose(found.filtered[name], extended.filtered[name][:15], atol=0.3 * size.max())
         np.testing.assert_allclose(found.filtered.deviation(name), size, rtol=0.1)

@@ -39,13 +39,17 @@ def log(rod):
 
 @pytest.mark.parametrize(
     ("method", "process"),
-    [(dr.Extended(), {"push": 0.3}), (dr.Extended(), {"vx": 0.3}), (dr.Unscented(), {"push": 0.3})],
+    [
+        (dr.ExtendedKalmanFilter(), {"push": 0.3}),
+        (dr.ExtendedKalmanFilter(), {"vx": 0.3}),
+        (dr.UnscentedKalmanFilter(), {"push": 0.3}),
+    ],
     ids=["push", "velocity", "unscented"],
 )
 def test_a_rod_as_posed_and_reduced_is_estimated_alike(rod, log, method, process):
     given = {
         "measured": {"x": SIZE, "tension": 10 * SIZE},
-        "start": {"x": np.sin(ANGLE), "z": dr.Near(-np.cos(ANGLE)), "vx": 0.0},
+        "start": {"x": np.sin(ANGLE), "z": dr.InitialGuess(-np.cos(ANGLE)), "vx": 0.0},
         "spread": {"x": SIZE, "vx": 2 * SIZE},
         "inputs": {"push": "fan"},
         "process": process,

@@ -36,7 +36,7 @@ def test_coverage_of_the_tank():
     assert 0.75 < spread < 1.3
 
 
-def test_profile_and_bootstrap_agree_with_linearisation():
+def test_profile_and_bootstrap_agree_with_linearization():
     fit = identify(experiment(1e-3, seed=9), 1e-3)
     low, high = fit.interval("theta")
     profile = fit.profile("theta")
@@ -89,16 +89,16 @@ def test_profile_counts_what_was_known_before():
         fit.interval("b", 95)
 
 
-def test_combinations_that_cannot_be_told(decay):
-    told = dr.identifiability(decay, {"time": TIMES, "x": _levels()}, ["a", "b", "c"], {"x": ("x", 0.01)})
-    (worst,) = told.untold
+def test_combinations_that_cannot_be_reported(decay):
+    reported = dr.identifiability(decay, {"time": TIMES, "x": _levels()}, ["a", "b", "c"], {"x": ("x", 0.01)})
+    (worst,) = reported.unidentifiable
     assert set(n for n, s in worst.shares.items() if abs(s) > 0.1) == {"a", "b"}
     assert abs(worst.shares["a"] + worst.shares["b"]) < 1e-6  # one up, the other down by the same share
-    assert np.isinf(told.deviations["a"]) and told.deviations["c"] < 0.1 and told.well == ("c",)
+    assert np.isinf(reported.deviations["a"]) and reported.deviations["c"] < 0.1 and reported.well == ("c",)
     fixed = dr.estimate(
         decay, {"time": TIMES, "x": _levels()}, ["a", "c"], {"x": ("x", 0.01)}, relations={"b": "2*a"}, guess={"a": 1.3}
     )
-    assert abs(fixed["a"] - 1.0) < 1e-8 and not fixed.telling.untold
+    assert abs(fixed["a"] - 1.0) < 1e-8 and not fixed.identifiability.unidentifiable
     fit = dr.estimate(decay, {"time": TIMES, "x": _levels()}, ["a", "b"], {"x": ("x", 0.01)})
     assert any("do not tell" in w and "a" in w and "b" in w for w in fit.warnings)
     assert abs(fit["a"] * fit["b"] - 2.0) < 1e-6
@@ -113,7 +113,7 @@ def test_robust_losses_forgive_outliers(decay, loss):
     plain, robust = dr.estimate(decay, data, **given), dr.estimate(decay, data, **given, loss=loss)
     assert abs(robust["a"] - 1.0) < 4 * robust.deviations["a"] < abs(plain["a"] - 1.0)
     assert [round(t, 6) for _, _, t in robust.outliers] == [0.125, 0.75, 0.775, 1.5]
-    windows = dr.estimate(decay, data, **given, loss=loss, method=dr.MultipleShooting(0.5, known_start=True))
+    windows = dr.estimate(decay, data, **given, loss=loss, method=dr.MultipleShooting(window=0.5, known_start=True))
     assert abs(windows["a"] - robust["a"]) < 0.02 * robust.deviations["a"]
     unsaid = dr.estimate(decay, data, ["a"], {"x": "x"}, loss=loss)
     assert 0.007 < unsaid.noise["x"] < 0.013
@@ -162,7 +162,7 @@ def test_several_starts_find_the_deeper_valley(monkeypatch):
         dr.estimate(swing, data, ["w"], {"s": ("s", 0.01)}, starts=dr.MultiStart(3))
 
 
-def test_a_side_that_is_met_is_told(decay):
+def test_a_side_that_is_met_is_reported(decay):
     fit = dr.estimate(decay, {"time": TIMES, "x": _levels()}, {"a": (1.2, 3.0)}, {"x": ("x", 0.01)})
     assert abs(fit["a"] - 1.2) < 1e-6 and any("lies at a side" in w for w in fit.warnings)
 

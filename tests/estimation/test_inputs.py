@@ -11,7 +11,7 @@ from scipy.linalg import expm
 from scipy.optimize import least_squares
 
 import draisine as dr
-from draisine.estimation.interpolation import Linear, Smooth, coefficients, places
+from draisine.estimation.inputs import CubicInput, Linear, coefficients, places
 from draisine.estimation.multiple_shooting import cut_of, first_shot
 from draisine.estimation.problem import pose
 
@@ -36,7 +36,7 @@ def _log(stick: dr.Equations, until: float, seed: int, samples: int = 101) -> di
     return {"time": run.time, "angle": angle, "torque": torque, "felt": felt}
 
 
-@pytest.mark.parametrize(("kind", "loss"), [(Linear("a"), lambda w: w**2 / 12), (Smooth("a"), lambda w: w**4 / 80)])
+@pytest.mark.parametrize(("kind", "loss"), [(Linear("a"), lambda w: w**2 / 12), (CubicInput("a"), lambda w: w**4 / 80)])
 def test_how_much_of_a_sine_is_left_between_samples(kind, loss):
     step = 0.3
     t, fine = np.arange(400.0), np.linspace(50.0, 50.0 + 20 * np.pi / step, 40001)[:-1]
@@ -47,13 +47,13 @@ def test_how_much_of_a_sine_is_left_between_samples(kind, loss):
 def test_polynomials_between_samples():
     t = np.array([0.0, 0.3, 0.5, 1.1, 1.2])
     inside = np.linspace(0.0, 1.2, 31)
-    np.testing.assert_allclose(Smooth("a").values(inside, t, 1 - t + 3 * t**2), 1 - inside + 3 * inside**2, atol=1e-13)
-    np.testing.assert_allclose(Smooth("a").values(np.array([-1.0, 9.0]), t, t), [0.0, 1.2])  # held outside
+    np.testing.assert_allclose(CubicInput("a").values(inside, t, 1 - t + 3 * t**2), 1 - inside + 3 * inside**2, atol=1e-13)
+    np.testing.assert_allclose(CubicInput("a").values(np.array([-1.0, 9.0]), t, t), [0.0, 1.2])  # held outside
     np.testing.assert_allclose(coefficients(2 + places(3) - 4 * places(3) ** 3), [2, 1, 0, -4], atol=1e-12)
 
 
-@pytest.mark.parametrize("drive", [("torque", TORQUE), dr.Smooth("torque", TORQUE)])
-@pytest.mark.parametrize("method", [dr.MultipleShooting(0.5), dr.Collocation("radau", 3, 10)])
+@pytest.mark.parametrize("drive", [("torque", TORQUE), dr.CubicInput("torque", TORQUE)])
+@pytest.mark.parametrize("method", [dr.MultipleShooting(window=0.5), dr.Collocation("radau", 3, 10)])
 def test_derivatives_by_samples_of_inputs(stick, drive, method):
     """Against differences, with instants that are not regular and gaps in both columns."""
     log = _log(stick, 2.0, 0, 41)
@@ -69,13 +69,13 @@ def test_derivatives_by_samples_of_inputs(stick, drive, method):
     assert chain.windows.count > 2
     for i, passage in enumerate(chain.passages(p)):
         for column, sample in list(enumerate(layout.acting(i)[0]))[i % 3 :: 3]:
-            told = []
+            reported = []
             for sign in (1.0, -1.0):
                 samples = chain.samples.copy()
                 samples[sample] += sign * step
                 moved = chain.windows.with_samples(samples).passages([i], chain.states[i : i + 1], p)[0]
-                told.append(np.concatenate([moved.values.ravel(), moved.end]))
-            np.testing.assert_allclose(passage.pushed[:, column], (told[0] - told[1]) / (2 * step), atol=2e-8)
+                reported.append(np.concatenate([moved.values.ravel(), moved.end]))
+            np.testing.assert_allclose(passage.pushed[:, column], (reported[0] - reported[1]) / (2 * step), atol=2e-8)
 
 
 def test_noise_of_an_input_is_least_squares_on_all_that_is_unknown(stick):
@@ -95,17 +95,17 @@ def test_noise_of_an_input_is_least_squares_on_all_that_is_unknown(stick):
             angles.append(x[0])
         return np.vstack([np.array(angles) / ANGLE, u / TORQUE])
 
-    told = np.concatenate([log["angle"] / ANGLE, log["torque"] / TORQUE])
+    reported = np.concatenate([log["angle"] / ANGLE, log["torque"] / TORQUE])
 
     def best(two: np.ndarray) -> np.ndarray:
         """The start and the torques that suit a gain and a stiffness best."""
-        return np.linalg.lstsq(onto(*two), told, rcond=None)[0]
+        return np.linalg.lstsq(onto(*two), reported, rcond=None)[0]
 
     exact = {"xtol": 1e-14, "ftol": 1e-14, "gtol": 1e-14}
-    two = least_squares(lambda two: onto(*two) @ best(two) - told, [1.2, 16.0], "3-point", x_scale="jac", **exact)
+    two = least_squares(lambda two: onto(*two) @ best(two) - reported, [1.2, 16.0], "3-point", x_scale="jac", **exact)
     others, step = best(two.x), 1e-5 * np.diag(two.x)
-    slopes = [(onto(*(two.x + d)) - onto(*(two.x - d))) @ others / (2 * d.sum()) for d in step]
-    jacobian = np.column_stack([*slopes, onto(*two.x)])
+    jacobians = [(onto(*(two.x + d)) - onto(*(two.x - d))) @ others / (2 * d.sum()) for d in step]
+    jacobian = np.column_stack([*jacobians, onto(*two.x)])
     covariance = np.linalg.inv(jacobian.T @ jacobian)
     for window in (0.3, 1.0):
         found = dr.estimate(
@@ -144,17 +144,17 @@ def test_corners_cost_more_than_cubics(stick):
     run = dr.simulate(stick, 2.0, inputs={"u": "-40*angle - 8*rate + 9*sin(9*t)"}, start={"angle": 0.1}, samples=81)
     log = {"time": run.time, "angle": run["angle"], "torque": run["u"]}
     errors = {}
-    for drive in (Linear("torque", TORQUE), Smooth("torque", TORQUE)):
+    for drive in (Linear("torque", TORQUE), CubicInput("torque", TORQUE)):
         found = dr.estimate(
-            stick, log, ["gain"], {"angle": ("angle", ANGLE)}, inputs={"u": drive}, method=dr.MultipleShooting(0.5)
+            stick, log, ["gain"], {"angle": ("angle", ANGLE)}, inputs={"u": drive}, method=dr.MultipleShooting(window=0.5)
         )
         errors[type(drive)] = abs(found["gain"] - 1.0)
-    assert errors[Smooth] < 0.05 * errors[Linear] and errors[Linear] > 1e-3
+    assert errors[CubicInput] < 0.05 * errors[Linear] and errors[Linear] > 1e-3
 
 
 def test_windows_must_be_long_enough_for_smooth_inputs(stick):
     log = _log(stick, 2.0, 3, 41)
-    given = {"inputs": {"u": dr.Smooth("torque", TORQUE)}, "method": dr.MultipleShooting(0.1)}
+    given = {"inputs": {"u": dr.CubicInput("torque", TORQUE)}, "method": dr.MultipleShooting(window=0.1)}
     with pytest.raises(dr.errors.DataError, match="only 2 intervals of 'torque'"):
         dr.estimate(stick, log, ["gain"], {"angle": ("angle", ANGLE)}, **given)
 

@@ -20,13 +20,13 @@ from draisine.gallery.entries.state_estimation import SENSORS, SHAKEN, SPREAD, r
 def test_command_line_fits_a_logger_file(capsys, tmp_path):
     file = str(DATA / "swing_logger.csv")
     assert main(["estimate", "swing_logger", "--data", file, "--json", "--profile", "length", "--out", str(tmp_path)]) == 0
-    told = json.loads(capsys.readouterr().out)
+    reported = json.loads(capsys.readouterr().out)
     for name, value in TRUTH.items():
-        low, high = told["unknowns"][name]["interval"]
+        low, high = reported["unknowns"][name]["interval"]
         assert low < value < high
-    assert told["unknowns"]["length"]["unit"] == "m" and not told["noise_given"]
-    assert [round(t, 2) for _, _, t in told["outliers"]] == [2.74]
-    low, high = told["profiles"]["length"]
+    assert reported["unknowns"]["length"]["unit"] == "m" and not reported["noise_given"]
+    assert [round(t, 2) for _, _, t in reported["outliers"]] == [2.74]
+    low, high = reported["profiles"]["length"]
     assert low < TRUTH["length"] < high
     assert {p.name for p in tmp_path.iterdir()} == {"fit.png", "intervals.png", "profile_length.png"}
 
@@ -52,9 +52,9 @@ def test_command_line_filters(capsys, tmp_path):
     pd.DataFrame(data).to_csv(tmp_path / "ride.csv", index=False)
     file = ["--data", str(tmp_path / "ride.csv"), "--json"]
     assert main(["filter", "bicycle_gyroscope", *file, "--out", str(tmp_path / "figures")]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert told["model"] == "bicycle" and set(told["estimates"]) == {"lean", "steer", "roll_rate"}
-    for name, found in told["estimates"].items():
+    reported = json.loads(capsys.readouterr().out)
+    assert reported["model"] == "bicycle" and set(reported["estimates"]) == {"lean", "steer", "roll_rate"}
+    for name, found in reported["estimates"].items():
         assert abs(found["last"] - truth[name][-1]) < 3.5 * found["deviation"]
     written = pd.read_csv(tmp_path / "figures" / "estimates.csv")
     assert list(written)[:3] == ["time", "lean", "lean_deviation"] and len(written) == len(truth.time)
@@ -63,7 +63,7 @@ def test_command_line_filters(capsys, tmp_path):
     words += [f"--spread={n}={s}" for n, s in (SPREAD | {"lean": "3 deg", "steer": "3 deg"}).items()]
     assert main(["filter", "bicycle", *file, *words, "--start=speed=4.6", "--show=lean", "--smooth"]) == 0
     again = json.loads(capsys.readouterr().out)
-    assert again["estimates"]["lean"] == pytest.approx(told["estimates"]["lean"], rel=1e-9)
+    assert again["estimates"]["lean"] == pytest.approx(reported["estimates"]["lean"], rel=1e-9)
     assert main(["filter", "bicycle", *file]) == 2
     assert "--measured is missing" in capsys.readouterr().err
 

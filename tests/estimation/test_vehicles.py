@@ -48,7 +48,7 @@ def test_without_noise_nothing_is_left_of_the_error(model, ridden):
     """What is taken for noise is not there: estimates must be the truth to a small part of their deviations."""
     channels = {"roll_gyro": "roll_rate", "steer_gyro": "steer_rate", "speedometer": "speed", "torque": "steer_torque"}
     data = {"time": ridden.time, **{column: ridden[name] for column, name in channels.items()}}
-    found = bicycle.identify(data, method=dr.MultipleShooting(0.25, integration=dr.RK4(step=0.01)), model=model)
+    found = bicycle.identify(data, method=dr.MultipleShooting(window=0.25, integration=dr.RK4(step=0.01)), model=model)
     for name, value in bicycle.TRUTH.items():
         assert abs(found[name] - value) < 2e-3 * found.deviations[name], name
     assert found.chi_square < 1e-4

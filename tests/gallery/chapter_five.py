@@ -114,12 +114,12 @@ def rates(state: Reals, speed: float, delta: float, springs: float) -> Reals:
 
 
 def eigenvalues(speed: float, delta: float, springs: float) -> NDArray[np.complex128]:
-    """Of small motions about the centred run."""
+    """Of small motions about the centerd run."""
     circle = R0 - (0.04 - RAIL * np.sin(delta)) * np.tan(delta)
-    centre = np.array([0.0, 0.0, 0.0, 0.0, speed / circle - speed / R0])
+    center = np.array([0.0, 0.0, 0.0, 0.0, speed / circle - speed / R0])
     columns = []
     for k, h in enumerate((1e-6, 1e-6, 1e-5, 1e-5, 1e-5)):
         step = np.zeros(5)
         step[k] = h
-        columns.append((rates(centre + step, speed, delta, springs) - rates(centre - step, speed, delta, springs)) / (2 * h))
+        columns.append((rates(center + step, speed, delta, springs) - rates(center - step, speed, delta, springs)) / (2 * h))
     return np.sort_complex(np.linalg.eigvals(np.array(columns).T))

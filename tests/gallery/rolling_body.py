@@ -2,7 +2,7 @@
 
 Axes: forward e1 (horizontal, along the track), axle e2, and e3 in the plane of the body, upward when upright; z is vertical.
 With lean θ to the right, z = sin θ e2 + cos θ e3. The rim is a circle of radius R thickened by a tube of radius a (0 for a
-knife edge), so the contact lies at ρ = −R e3 − a z from the centre. Turn rate Ω about z and spin σ = ω·e2 give
+knife edge), so the contact lies at ρ = −R e3 − a z from the center. Turn rate Ω about z and spin σ = ω·e2 give
 
     ω = θ̇ e1 + σ e2 + Ω cos θ e3,      V = −ω × ρ  (rolling),
     L = I_d θ̇ e1 + I_a σ e2 + I_d Ω cos θ e3,      m V̇ = F − m g z,      L̇ = ρ × F.
@@ -47,7 +47,7 @@ class RollingBody:
         return float(rest / (gathered * turn_rate))
 
     def speed(self, lean: float, turn_rate: float, spin: float) -> float:
-        """V, forward, of the centre."""
+        """V, forward, of the center."""
         return float(self.radius * spin + self.tube * np.cos(lean) * (spin - turn_rate * np.sin(lean)))
 
     def lean_exponent_squared(self, spin: float) -> float:

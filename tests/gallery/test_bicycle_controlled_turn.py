@@ -38,7 +38,7 @@ def test_study_holds() -> None:
     run = bicycle_controlled_turn().runs["bicycle_controlled_turn"]
     assert mean_curvature(run, 3.5) == pytest.approx(0.067, rel=0.15)
     moved = run["front_wheel_contact_angle"] - (math.pi + math.pi / 10)
-    assert -moved.min() == pytest.approx(0.13, rel=0.15) and moved.max() < 0.01  # forward along the tyre
+    assert -moved.min() == pytest.approx(0.13, rel=0.15) and moved.max() < 0.01  # forward along the tire
     # countersteer: the bar to the right, the bicycle falls to the left, and the turn goes to the left
     at = run.at(0.6)
     assert at["steer"] < -0.02 and at["heading"] < -0.01 and at["roll_rate"] < -0.1

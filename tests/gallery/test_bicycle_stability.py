@@ -69,7 +69,7 @@ def test_the_rider_and_the_rest_are_the_benchmarks_frame() -> None:
 
 def test_a_torque_at_the_hips_answers_as_the_linear_model_says() -> None:
     """Frequency response against the nonlinear motion under a small torque."""
-    linear = dr.linearize(gallery.leaning_rider(), {"speed": 5.0}, states=leaning_rider.TOLD)
+    linear = dr.linearize(gallery.leaning_rider(), {"speed": 5.0}, states=leaning_rider.REPORTED)
     frequency = 2.0
     (gain,) = leaning_rider.response(linear, "lean_torque", "lean", np.array([frequency]))
     law = {"lean_torque": dr.parse(f"0.1*sin({frequency}*t)")}
@@ -85,7 +85,7 @@ def test_a_torque_at_the_hips_answers_as_the_linear_model_says() -> None:
 # ---------------------------------------------------------------- flexible frame
 
 
-def test_stiff_heads_and_tyres_give_the_benchmark() -> None:
+def test_stiff_heads_and_tires_give_the_benchmark() -> None:
     model = dr.derive(gallery.flexible_frame(), work=False)
     assert flexible_frame.towards_rigid(model, 1e7) < 2e-4
 
@@ -93,7 +93,7 @@ def test_stiff_heads_and_tyres_give_the_benchmark() -> None:
 def test_the_wobble_is_a_mode_of_the_fork_against_the_frame() -> None:
     """In the wobble steer and twist are the largest angles, in the weave lean and steer."""
     model = dr.derive(gallery.flexible_frame(), work=False)
-    found = dr.modes(model, speed=[8.0], states=flexible_frame.TOLD)
+    found = dr.modes(model, speed=[8.0], states=flexible_frame.REPORTED)
     shake = flexible_frame.wobble(found)[0]
     j = int(np.argmin(np.abs(found.eigenvalues[0] - shake)))
     lean, steer, twist = np.abs(found.shapes[0, :3, j])

@@ -8,7 +8,7 @@ import pytest
 import draisine as dr
 from draisine import gallery
 from draisine.gallery.entries.sliding_bicycle import rolling_start
-from draisine.gallery.entries.wheelset import RUNS, centred, critical_speed, wheelset
+from draisine.gallery.entries.wheelset import RUNS, centerd, critical_speed, wheelset
 from gallery.chapter_five import eigenvalues, rates
 
 
@@ -22,7 +22,7 @@ def test_the_wheelset_has_the_eigenvalues_of_the_chapters_equations(name: str) -
     """Contact in three dimensions against the chapter's plane contact and approximate creep."""
     speed, springs, conicity, _ = RUNS[name]
     parameters = {"speed": speed, "conicity": conicity, "suspension": springs}
-    linear = dr.linearize(wheelset(), centred(speed, conicity), parameters=parameters)
+    linear = dr.linearize(wheelset(), centerd(speed, conicity), parameters=parameters)
     ours = np.sort_complex(np.linalg.eigvals(linear.A))
     ours = ours[np.abs(ours) > 1e-6]
     theirs = eigenvalues(speed, conicity, springs)
@@ -38,7 +38,7 @@ def test_the_wheelset_moves_as_the_chapters_equations_say() -> None:
     from scipy.integrate import solve_ivp
 
     speed, springs, conicity, _ = RUNS["unstable"]
-    start = centred(speed, conicity)
+    start = centerd(speed, conicity)
     first = [0.002, 0.0, 0.0, 0.0, start["turn_rate"] - speed / 0.46]
     theirs = solve_ivp(lambda _, s: rates(s, speed, conicity, springs), (0, 0.25), first, rtol=1e-7, atol=1e-10)
     parameters = {"speed": speed, "conicity": conicity, "suspension": springs}
@@ -53,16 +53,16 @@ def test_a_conical_wheelset_is_stable_up_to_a_speed_that_falls_with_conicity() -
     assert critical_speed(model, 0.05) > 100 > critical_speed(model, 0.08)
 
 
-def test_stiff_tyres_give_the_eigenvalues_of_ideal_rolling() -> None:
+def test_stiff_tires_give_the_eigenvalues_of_ideal_rolling() -> None:
     """Weave, capsize and caster of the benchmark at 5 m/s; the error falls as one over the stiffness."""
-    wishes = {"speed": 5.0, "lean": 0.0, "steer": 0.0, "roll_rate": 0.0, "steer_rate": 0.0}
-    ideal = np.linalg.eigvals(dr.linearize(gallery.bicycle(), wishes).A)
+    targets = {"speed": 5.0, "lean": 0.0, "steer": 0.0, "roll_rate": 0.0, "steer_rate": 0.0}
+    ideal = np.linalg.eigvals(dr.linearize(gallery.bicycle(), targets).A)
     wanted = [value for value in ideal if abs(value) > 1e-3 and value.imag >= 0]
     assert len(wanted) == 3
     model, start = gallery.sliding_bicycle(), rolling_start(speed=5.0)
     apart = []
     for stiffness in (1e5, 1e6):
-        found = np.linalg.eigvals(dr.linearize(model, start, parameters={"tyre_stiffness": stiffness}).A)
+        found = np.linalg.eigvals(dr.linearize(model, start, parameters={"tire_stiffness": stiffness}).A)
         apart.append(max(np.abs(found - value).min() for value in wanted))
     assert apart[1] < 0.01
     assert 8 < apart[0] / apart[1] < 12

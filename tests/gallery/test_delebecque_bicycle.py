@@ -38,7 +38,7 @@ def graph() -> dr.Equations:
     return dr.derive(delebecque_graph())
 
 
-def told(e: dr.Equations, x: np.ndarray, u: np.ndarray) -> dict[str, float]:
+def reported(e: dr.Equations, x: np.ndarray, u: np.ndarray) -> dict[str, float]:
     """Velocities, accelerations, multipliers, outputs, energies, power by name."""
     results = zip(e.report.outputs, e.report([0.0], x, u, e.default_parameters), strict=True)
     return {label: float(value) for slot, values in results for label, value in zip(slot.labels, values, strict=True)}
@@ -176,8 +176,8 @@ def all_coordinates(known: dict[str, float]) -> dict[str, float]:
     hub = np.array([known["rear_x"], known["rear_y"], known["rear_z"]])
     foot = hub + frame * d1 - fork * d2
     places = {
-        "frame": hub + p["l_frame_centre"] * d1,
-        "fork": foot + p["l_fork_centre"] * d2,
+        "frame": hub + p["l_frame_center"] * d1,
+        "fork": foot + p["l_fork_center"] * d2,
         "foot": foot,
         "front": foot + p["l_offset"] * np.cross(d2, axle),  # d × e₃ = n: straight ahead
     }
@@ -186,14 +186,14 @@ def all_coordinates(known: dict[str, float]) -> dict[str, float]:
     return found | {f"{body}_{axis}": float(place[i]) for body, place in places.items() for i, axis in enumerate("xyz")}
 
 
-def both(typed: dr.Equations, graph: dr.Equations, wishes: dict[str, float]) -> tuple[Start, Start]:
+def both(typed: dr.Equations, graph: dr.Equations, targets: dict[str, float]) -> tuple[Start, Start]:
     """The same state of both descriptions."""
-    first = consistent_start(graph, {**wishes, "rear_x": 0.3, "rear_y": -0.2})
-    known = told(graph, first.x, np.zeros(2)) | dict(zip((c.name for c in graph.coordinates), first.q, strict=True))
+    first = consistent_start(graph, {**targets, "rear_x": 0.3, "rear_y": -0.2})
+    known = reported(graph, first.x, np.zeros(2)) | dict(zip((c.name for c in graph.coordinates), first.q, strict=True))
     moving = [v.name for v in typed.velocities if v.name in known]
     second = consistent_start(typed, all_coordinates(known) | {name: known[name] for name in [*moving, "steer_rate"]})
     assert second.report.largest_residual < 1e-9
-    ours = told(typed, second.x, np.zeros(2))
+    ours = reported(typed, second.x, np.zeros(2))
     for name in ("steer", "speed", "lean", "front_wheel_contact_x", "front_wheel_contact_y"):
         assert ours[name] == pytest.approx(known[name], abs=1e-9), name
     return first, second
@@ -211,12 +211,12 @@ def second_rate(e: dr.Equations, x: np.ndarray, u: np.ndarray, name: str) -> flo
 
 @pytest.mark.parametrize("wishes", STATES, ids=lambda w: f"lean {w['lean']}, steer {w['steer']}")
 def test_accelerations_and_contact_forces_are_those_of_the_graph(
-    typed: dr.Equations, graph: dr.Equations, wishes: dict[str, float]
+    typed: dr.Equations, graph: dr.Equations, targets: dict[str, float]
 ) -> None:
-    first, second = both(typed, graph, wishes)
+    first, second = both(typed, graph, targets)
     u = np.array([INPUTS[i.name] for i in typed.inputs])
     assert [i.name for i in graph.inputs] == [i.name for i in typed.inputs]
-    ours, theirs = told(typed, second.x, u), told(graph, first.x, u)
+    ours, theirs = reported(typed, second.x, u), reported(graph, first.x, u)
     for name in ("rear_x", "rear_y", "rear_z", "rear_heading", "rear_slant", "frame_angle"):
         assert ours[f"d{name}_rate/dt"] == pytest.approx(theirs[f"d{name}_rate/dt"], rel=1e-9, abs=1e-9), name
     assert second_rate(typed, second.x, u, "steer_rate") == pytest.approx(theirs["dsteer_rate/dt"], rel=1e-9, abs=1e-9)
@@ -244,10 +244,12 @@ def printed_steer_power(q: list[float], qd: list[float], u: float) -> float:
 
 
 @pytest.mark.parametrize("wishes", STATES, ids=lambda w: f"lean {w['lean']}, steer {w['steer']}")
-def test_steer_force_is_a_torque_about_the_steer_axis(typed: dr.Equations, graph: dr.Equations, wishes: dict[str, float]) -> None:
+def test_steer_force_is_a_torque_about_the_steer_axis(
+    typed: dr.Equations, graph: dr.Equations, targets: dict[str, float]
+) -> None:
     """Its power is u δ̇; that of the source's force is u δ̇ sin ξ₂."""
-    _, start = both(typed, graph, wishes)
-    ours = told(typed, start.x, np.array([1.7, 0.0]))
+    _, start = both(typed, graph, targets)
+    ours = reported(typed, start.x, np.array([1.7, 0.0]))
     assert ours["steer_torque_power"] == pytest.approx(1.7 * ours["steer_rate"], abs=1e-10)
     ones = by_name(COORDINATES, start.q), by_name(COORDINATES, start.v)
     assert printed_steer_power(*ones, 1.7) == pytest.approx(1.7 * ours["steer_rate"] * math.sin(ones[0][14]), abs=1e-10)

@@ -56,7 +56,7 @@ def bob() -> Model:
     for name, value in swinging.DEFAULTS.items():
         m.parameter(name, value, swinging.UNITS[name])
     m.gravity("gravity")
-    body = m.body("rod", mass="m_bob", centre=(0, 0, "-l_rod"))
+    body = m.body("rod", mass="m_bob", center_of_mass=(0, 0, "-l_rod"))
     m.universal("pivot", "ground", body, axes="xy")
     m.point("tip", body, at=(0, 0, "-l_rod"))
     for axis in "xyz":
@@ -137,7 +137,7 @@ def test_rattleback_against_a_graph_with_typed_contact(drag):
 
 
 def test_rattleback_with_a_round_belly_is_a_rolling_ball():
-    """With three equal semi-axes the surface is a sphere: a wheel of the graph whose circle has shrunk to its centre."""
+    """With three equal semi-axes the surface is a sphere: a wheel of the graph whose circle has shrunk to its center."""
     r = 0.05
     m = Model("ball")
     for name in ("mass", "ixx", "iyy", "izz", "ixy", "gravity", "mass_below"):
@@ -145,7 +145,7 @@ def test_rattleback_with_a_round_belly_is_a_rolling_ball():
     m.gravity("gravity")
     body = m.body("stone", mass="mass", inertia={"xx": "ixx", "yy": "iyy", "zz": "izz", "xy": "ixy"})
     m.free_euler(body, order="zxy", angles=("heading", "roll", "pitch"))
-    m.wheel("belly", body, radius=1e-18, tube=r, centre=(0, 0, "mass_below"))
+    m.wheel("belly", body, radius=1e-18, tube=r, center=(0, 0, "mass_below"))
     for axis in "xyz":
         m.output(f"turning_{axis}", f"rate_{axis}(stone)", "rad/s")
     typed = with_defaults(rattling.rattleback(), long_axis=r, short_axis=r, depth=r)
@@ -162,11 +162,11 @@ def ball_on_a_turntable() -> Model:
     for name, value in turning.DEFAULTS.items():
         m.parameter(name, value, turning.UNITS[name])
     m.gravity("gravity*cos(tilt)")  # across the table; what is left of it acts along
-    about = "2*mass*radius^2/5"
+    moment = "2*mass*radius^2/5"
     slide, across, ball = (
         m.body("slide", mass=1e-30),
         m.body("across", mass=1e-30),
-        m.body("ball", mass="mass", inertia=(about,) * 3),
+        m.body("ball", mass="mass", inertia=(moment,) * 3),
     )
     m.prismatic("ball_x", "ground", slide, axis="x", default=0.2)
     m.prismatic("ball_y", slide, across, axis="y")
@@ -201,7 +201,9 @@ def test_sphere_on_a_turntable(tilt):
 def test_a_sign_in_the_forces_of_the_23_coordinates_is_seen():
     """The steer force as printed does work u₁ sin ξ₂ δ̇: a graph with the torque about its axis differs in the inputs' power."""
     graph = dr.gallery.delebecque_graph().freeze()
-    weak = replace(graph, efforts=tuple(replace(e, amount=e.amount * 0.92) if "steer" in e.name else e for e in graph.efforts))
+    weak = replace(
+        graph, efforts=tuple(replace(e, amount=e.amount * 0.92) if "steer" in e.name else e for e in graph.generalized_forces)
+    )
     certificate = dr.certify(weak, against=delebecque_bicycle(), states=3, names=CONTACTS)
     failing = {line.what.partition(" (")[0] for line in certificate.lines if not line.holds}
     assert failing == {"accelerations", "reactions", "power of inputs"}

@@ -39,13 +39,13 @@ def rates(equations, x):
 
 def outputs(equations, x):
     names = [s.name for s in equations.report.outputs]
-    told = dict(zip(names, equations.report(0.0, x, [], list(PARAMETERS.values())), strict=True))
-    return dict(zip([o.name for o in equations.outputs], told["outputs"], strict=True))
+    reported = dict(zip(names, equations.report(0.0, x, [], list(PARAMETERS.values())), strict=True))
+    return dict(zip([o.name for o in equations.outputs], reported["outputs"], strict=True))
 
 
 def ground_force(equations, x):
-    told = outputs(equations, x)
-    return np.array([told[f"disk_{direction}_force"] for direction in ("longitudinal", "lateral", "normal")])
+    reported = outputs(equations, x)
+    return np.array([reported[f"disk_{direction}_force"] for direction in ("longitudinal", "lateral", "normal")])
 
 
 def test_accelerations_and_forces_of_any_motion(equations):
@@ -81,13 +81,13 @@ def test_a_simulated_steady_turn_is_a_circle(lean, turn_rate):
     run = dr.simulate(rolling_disk(), turns, start=start, parameters=PARAMETERS, method=dr.DOP853(rtol=1e-12, atol=1e-14))
     assert run.status.kind == "FINISHED"
     np.testing.assert_allclose(run["lean"], lean, atol=1e-9)
-    of_centre = DISK.speed(lean, turn_rate, spin) / turn_rate  # signed: to the left of the disc, which starts heading along x
-    np.testing.assert_allclose(np.hypot(run["disk_x"], run["disk_y"] - of_centre), abs(of_centre), atol=1e-8)
-    of_track = of_centre - RADIUS * math.sin(lean)
-    np.testing.assert_allclose(np.hypot(run["disk_contact_x"], run["disk_contact_y"] - of_centre), abs(of_track), atol=1e-8)
+    of_center = DISK.speed(lean, turn_rate, spin) / turn_rate  # signed: to the left of the disc, which starts heading along x
+    np.testing.assert_allclose(np.hypot(run["disk_x"], run["disk_y"] - of_center), abs(of_center), atol=1e-8)
+    of_track = of_center - RADIUS * math.sin(lean)
+    np.testing.assert_allclose(np.hypot(run["disk_contact_x"], run["disk_contact_y"] - of_center), abs(of_track), atol=1e-8)
     speed = abs(DISK.speed(lean, turn_rate, spin))
     np.testing.assert_allclose(run["disk_normal_force"], MASS * GRAVITY, atol=1e-8)
-    np.testing.assert_allclose(abs(run["disk_lateral_force"]), MASS * speed**2 / abs(of_centre), atol=1e-8)
+    np.testing.assert_allclose(abs(run["disk_lateral_force"]), MASS * speed**2 / abs(of_center), atol=1e-8)
     assert run["heading"][-1] == pytest.approx(math.copysign(20 * math.pi, turn_rate), abs=1e-8)
 
 

@@ -29,14 +29,14 @@ def test_it_gets_there_and_the_simulation_confirms_it(ride):
 def test_the_road_holds_it_back_and_is_never_overdrawn(ride):
     """At the nodes every cone and load is kept, some are used up, and those that are have a price of the right sign."""
     name, found = ride
-    told, path = found.only.necessary, found.only.phase.path
+    reported, path = found.only.pontryagin, found.only.phase.path
     for i, condition in enumerate(path):
-        assert told.watched[:, i].min() > condition.low - 1e-5
-        assert told.watched[:, i].max() < condition.high + 1e-5
+        assert reported.path_values[:, i].min() > condition.low - 1e-5
+        assert reported.path_values[:, i].max() < condition.high + 1e-5
         if math.isfinite(condition.low) and math.isfinite(condition.high):
             continue
         sign = 1.0 if math.isfinite(condition.high) else -1.0
-        assert (sign * told.prices[:, i]).min() > -1e-6
+        assert (sign * reported.path_multipliers[:, i]).min() > -1e-6
     shares = entry.held_back(found)
     assert shares["front_wheel_grip"] > 0.03
     if name == "lane":
@@ -48,5 +48,5 @@ def test_the_road_holds_it_back_and_is_never_overdrawn(ride):
 def test_pedals_are_held_by_the_road_not_by_their_bounds(ride):
     _, found = ride
     assert found.optimality["pedal_torque"].bounded < 0.2
-    assert found.optimality["steer_torque"].agreeing > 0.9
+    assert found.optimality["steer_torque"].agreement > 0.9
     assert found["steer"][found.time < 0.1 * found.duration].min() < -0.002  # countersteer

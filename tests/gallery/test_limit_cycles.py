@@ -46,7 +46,7 @@ def test_a_small_change_of_held_hunting_fades_as_its_multiplier_says(wheels):
 
 
 def test_hunting_is_supercritical(wheels):
-    """The cycle shrinks into the centred run at the critical speed, and nowhere below it."""
+    """The cycle shrinks into the centerd run at the critical speed, and nowhere below it."""
     branch = dr.follow_cycle(held_hunting(wheels, 82.0), "speed", 75.0, first=0.2, largest=0.4)
     assert "rest" in branch.ending
     assert branch.values[-1] == pytest.approx(79.90876, abs=0.01)

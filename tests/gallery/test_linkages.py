@@ -28,7 +28,7 @@ def test_the_rocker_obeys_freudenstein() -> None:
     phi, psi = run["crank_angle"], run["rocker_angle"]
     left = d / a * np.cos(psi) - d / c * np.cos(phi) + (a**2 - b**2 + c**2 + d**2) / (2 * a * c)
     np.testing.assert_allclose(left, np.cos(phi - psi), atol=1e-9)
-    assert phi[-1] > 4 * math.pi  # it passed every position, dead centres too
+    assert phi[-1] > 4 * math.pi  # it passed every position, dead centers too
 
 
 def test_the_force_of_the_loop_turns_the_rocker() -> None:

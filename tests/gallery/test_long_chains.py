@@ -72,7 +72,7 @@ def test_sizes_that_make_no_sense():
 def test_a_rope_hangs_as_a_catenary_of_rods():
     """tan α_k in equal steps; the nail holds (H, half of the weight); many rods become a smooth rope like 1/n²."""
     slopes, force = hanging_rope.catenary(12, 1.5)
-    still, nail = hanging_rope.told_at_rest(dr.derive(hanging_rope.hanging_rope(12)), slopes)
+    still, nail = hanging_rope.reported_at_rest(dr.derive(hanging_rope.hanging_rope(12)), slopes)
     assert np.ptp(np.diff(np.tan(slopes))) < 1e-12
     assert still < 1e-10
     assert nail == pytest.approx([force, 0.5], abs=1e-11)

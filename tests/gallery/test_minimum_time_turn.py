@@ -13,8 +13,8 @@ def study():
     return entry.minimum_time_turn(pieces=20, starts=1)
 
 
-def test_both_roads_agree(study):
-    adjoint, collocation = entry.both_roads(20)
+def test_both_derivations_agree(study):
+    adjoint, collocation = entry.both_derivations(20)
     assert adjoint.duration == pytest.approx(collocation.duration, rel=5e-4)
     assert adjoint.duration == pytest.approx(1.63983, abs=2e-4)
     for name, size in (("steer_torque", entry.STEER), ("pedal_torque", entry.PEDAL)):

@@ -11,8 +11,8 @@ import draisine as dr
 from draisine.codegen.jit.kernel import compile
 from draisine.gallery.entries.n_pendulum import kept, n_pendulum, n_pendulum_by_angles, n_pendulum_falls
 from draisine.program.linear_solve import Solver
+from draisine.simulation.compiled_equations import prepare
 from draisine.simulation.run import integrate
-from draisine.simulation.velocity_choices import prepare
 
 MASS, LENGTH, GRAVITY = GIVEN = (0.7, 1.3, 9.5)
 
@@ -42,14 +42,16 @@ def test_accelerations_and_tensions_are_those_of_the_closed_form(masses):
     place, velocity, acceleration, tension = by_hand(angles, rates)
     equations = n_pendulum(masses)
     state = np.concatenate([place.ravel(), velocity.ravel()])
-    told = dict(zip((s.name for s in equations.report.outputs), compile(equations.report)([0.0], state, [], GIVEN), strict=True))
+    reported = dict(
+        zip((s.name for s in equations.report.outputs), compile(equations.report)([0.0], state, [], GIVEN), strict=True)
+    )
     scale = np.abs(acceleration).max()
-    assert told["vdot"] == pytest.approx(acceleration.ravel(), rel=1e-10, abs=1e-11 * scale)
-    assert told["multipliers"] == pytest.approx(tension, rel=1e-10, abs=1e-11 * scale)
-    assert told["energy"][:2] == pytest.approx(
+    assert reported["vdot"] == pytest.approx(acceleration.ravel(), rel=1e-10, abs=1e-11 * scale)
+    assert reported["multipliers"] == pytest.approx(tension, rel=1e-10, abs=1e-11 * scale)
+    assert reported["energy"][:2] == pytest.approx(
         [MASS * (velocity**2).sum() / 2, MASS * GRAVITY * place[:, 1].sum()], rel=1e-12, abs=1e-12
     )
-    assert np.abs(told["residuals"]).max() < 1e-12
+    assert np.abs(reported["residuals"]).max() < 1e-12
     by_angles = n_pendulum_by_angles(masses)
     slope = compile(by_angles.dynamics)([0.0], np.concatenate([angles, rates]), [], GIVEN)[0][masses:]
     along, across = np.column_stack([np.sin(angles), -np.cos(angles)]), np.column_stack([np.cos(angles), np.sin(angles)])
@@ -117,7 +119,7 @@ def test_study_holds():
 def test_a_long_chain_is_sparse_and_quick_to_derive():
     equations = n_pendulum(300)
     assert equations.dynamics.sparse and equations.project.sparse
-    assert equations.dynamics.places.nnz() == 10 * 300 - 4
+    assert equations.dynamics.entry_pattern.nnz() == 10 * 300 - 4
     small = n_pendulum(30)
     assert equations.dynamics.operations < 10.5 * small.dynamics.operations
 

@@ -31,7 +31,7 @@ def rotation(heading, roll, pitch):
 
 
 def arm(up):
-    """From the centre of mass to the lowest point, in the body's axes; complex numbers may pass."""
+    """From the center of mass to the lowest point, in the body's axes; complex numbers may pass."""
     return -(AXES**2) * up / np.sqrt(np.sum((AXES * up) ** 2)) + np.array([0, 0, PARAMETERS["mass_below"]])
 
 
@@ -71,11 +71,11 @@ def test_accelerations_and_forces_of_any_motion(stone):
         up = turn[2]
         rho = arm(up)
         x = [0.1, -0.3, -up @ rho, *angles, *(turn @ -np.cross(w, rho)), *w, 0.0]
-        told = dict(zip(names, stone.report([0.0], x, [], values), strict=True))
+        reported = dict(zip(names, stone.report([0.0], x, [], values), strict=True))
         alpha, force = newton_euler(up, w)
-        np.testing.assert_allclose(told["residuals"], 0.0, atol=1e-14)
-        np.testing.assert_allclose(told["vdot"][3:], alpha, atol=1e-10 * (1 + abs(alpha).max()))
-        upward, east, north = told["multipliers"]
+        np.testing.assert_allclose(reported["residuals"], 0.0, atol=1e-14)
+        np.testing.assert_allclose(reported["vdot"][3:], alpha, atol=1e-10 * (1 + abs(alpha).max()))
+        upward, east, north = reported["multipliers"]
         np.testing.assert_allclose([east, north, upward], turn @ force, atol=1e-10 * (1 + abs(force).max()))
 
 

@@ -101,8 +101,8 @@ def test_the_wheel_constraint_is_equation_2_about_z(states):
         *(f"{w}_wheel_{d}" for w in ("front", "rear") for d in ("along", "across")),
     ]
     for q, v in states:
-        told = dict(zip((s.name for s in matrices.outputs), matrices([0.0], q, v, [0.0, 0.0], p), strict=True))
-        rows = dict(zip(names, told["D"].reshape(-1, 9) @ v, strict=True))
+        reported = dict(zip((s.name for s in matrices.outputs), matrices([0.0], q, v, [0.0, 0.0], p), strict=True))
+        rows = dict(zip(names, reported["D"].reshape(-1, 9) @ v, strict=True))
         for wheel in ("front_wheel", "rear_wheel"):
             velocity, _ = contact_velocity(q, v, wheel)
             ours = [rows[f"{wheel}_along"], rows[f"{wheel}_across"], rows[f"{wheel}_height"]]
@@ -141,19 +141,19 @@ def benchmark() -> Model:
     system = dr.gallery.bicycle().freeze()
     m = Model.of(replace(system, parameters=tuple(replace(p, default=values.get(p.name, p.default)) for p in system.parameters)))
     for axis in "xyz":
-        m.output(f"centre_{axis}", f"position_{axis}(saddle)", "m")
-        m.output(f"centre_{axis}_rate", f"velocity_{axis}(saddle)", "m/s")
-    m.output("centre_speed", "body_velocity_x(saddle)", "m/s")
+        m.output(f"center_{axis}", f"position_{axis}(saddle)", "m")
+        m.output(f"center_{axis}_rate", f"velocity_{axis}(saddle)", "m/s")
+    m.output("center_speed", "body_velocity_x(saddle)", "m/s")
     return m
 
 
 WHEELS = ("rear_wheel", "front_wheel")
 CORRESPONDENCE = {
-    "speed": "centre_speed",
+    "speed": "center_speed",
     # it rides towards −x, the benchmark towards x
-    **{axis: f"-centre_{axis}" for axis in "xy"},
-    **{f"{axis}_rate": f"-centre_{axis}_rate" for axis in "xy"},
-    **{"z": "centre_z", "z_rate": "centre_z_rate", "phi_1_rate": "front_wheel_spin", "phi_2_rate": "rear_wheel_spin"},
+    **{axis: f"-center_{axis}" for axis in "xy"},
+    **{f"{axis}_rate": f"-center_{axis}_rate" for axis in "xy"},
+    **{"z": "center_z", "z_rate": "center_z_rate", "phi_1_rate": "front_wheel_spin", "phi_2_rate": "rear_wheel_spin"},
     **{f"{wheel}_{what}_{axis}": f"-{wheel}_{what}_{axis}" for wheel in WHEELS for what in ("contact", "force") for axis in "xy"},
     # counted from other axes
     **{f"{wheel}_{what}": "" for wheel in WHEELS for what in ("contact_angle", "contact_angle_in_wheel", "track_heading")},
@@ -200,11 +200,11 @@ def test_self_stable_speeds_and_the_sign_of_alpha_1():
 
 def test_the_study_rides():
     study = sanjuan_bicycle_ride()
-    assert "all roads agree" in study.findings[-1]
+    assert "all derivations agree" in study.findings[-1]
     assert set(study.figures) == {"path", "lean_and_steer", "normal_forces"}
 
 
-def test_it_is_certified_and_its_singular_heading_is_told():
+def test_it_is_certified_and_its_singular_heading_is_reported():
     certificate = dr.certify(sanjuan_bicycle(), states=8)
     assert certificate.passed, str(certificate)
-    assert "tau_x and tau_z turn about one axis where tau_y is -90° or 90°" in certificate.avoided[0].what
+    assert "tau_x and tau_z rotate about the same axis where tau_y is -90° or 90°" in certificate.avoided[0].what

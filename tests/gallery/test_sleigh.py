@@ -20,8 +20,8 @@ EXACT = dr.DOP853(rtol=1e-12, atol=1e-13)
 
 def _report(equations: dr.Equations, x: np.ndarray, p: np.ndarray) -> dict[str, float]:
     """Every velocity, acceleration and output at a state, by name."""
-    told = zip(equations.report.outputs, equations.report([0.0], x, [], p), strict=True)
-    return {label: float(value) for slot, values in told for label, value in zip(slot.labels, values, strict=True)}
+    reported = zip(equations.report.outputs, equations.report([0.0], x, [], p), strict=True)
+    return {label: float(value) for slot, values in reported for label, value in zip(slot.labels, values, strict=True)}
 
 
 @pytest.mark.parametrize("mass_ahead", [0.25, -0.4])
@@ -30,16 +30,16 @@ def test_accelerations_are_those_by_hand(mass_ahead: float, heading: float) -> N
     equations = dr.derive(chaplygin_sleigh())
     a, k, m = mass_ahead, 0.35, 2.0
     v, w = -0.8, 1.3
-    speeds = {"sleigh_vx": v, "sleigh_vy": a * w, "sleigh_heading_rate": w}  # of the centre of mass, in the sleigh's axes
+    speeds = {"sleigh_vx": v, "sleigh_vy": a * w, "sleigh_heading_rate": w}  # of the center of mass, in the sleigh's axes
     x = np.array([0.1, -0.2, heading, *(speeds[name] for name in equations.independent)])
-    told = _report(equations, x, np.array([{**PARAMETERS, "mass_ahead": a}[p.name] for p in equations.parameters]))
+    reported = _report(equations, x, np.array([{**PARAMETERS, "mass_ahead": a}[p.name] for p in equations.parameters]))
 
-    assert told["speed"] == pytest.approx(v, abs=1e-13) and told["turn_rate"] == pytest.approx(w, abs=1e-13)
+    assert reported["speed"] == pytest.approx(v, abs=1e-13) and reported["turn_rate"] == pytest.approx(w, abs=1e-13)
     turning = -a * v * w / (a**2 + k**2)
-    assert told["dsleigh_heading_rate/dt"] == pytest.approx(turning, abs=1e-12)
-    assert told["dsleigh_vx/dt"] == pytest.approx(a * w**2, abs=1e-12)
-    assert told["dsleigh_vy/dt"] == pytest.approx(a * turning, abs=1e-12)
-    assert told["blade_force_across"] == pytest.approx(m * v * w * k**2 / (a**2 + k**2), abs=1e-12)
+    assert reported["dsleigh_heading_rate/dt"] == pytest.approx(turning, abs=1e-12)
+    assert reported["dsleigh_vx/dt"] == pytest.approx(a * w**2, abs=1e-12)
+    assert reported["dsleigh_vy/dt"] == pytest.approx(a * turning, abs=1e-12)
+    assert reported["blade_force_across"] == pytest.approx(m * v * w * k**2 / (a**2 + k**2), abs=1e-12)
 
 
 def test_study_holds() -> None:
@@ -76,7 +76,7 @@ def _sleigh_by_its_blade() -> Model:
     """The same sleigh with its origin at the blade."""
     m = Model("sleigh_by_its_blade")
     m.gravity(0)
-    sleigh = m.body("sleigh", mass=2.0, centre=(0.25, 0, 0), inertia=(0.245, 0.245, 0.245))
+    sleigh = m.body("sleigh", mass=2.0, center_of_mass=(0.25, 0, 0), inertia=(0.245, 0.245, 0.245))
     m.planar(sleigh)
     m.knife_edge(sleigh, name="blade")
     m.output("speed", "body_velocity_x(sleigh)", "m/s")
@@ -88,7 +88,7 @@ def _sleigh_by_world_velocities() -> Model:
     """The same sleigh with velocities of its blade along the world's axes: neither is good at every heading."""
     m = Model("sleigh_by_world_velocities")
     m.gravity(0)
-    sleigh = m.body("sleigh", mass=2.0, centre=(0.25, 0, 0), inertia=(0.245, 0.245, 0.245))
+    sleigh = m.body("sleigh", mass=2.0, center_of_mass=(0.25, 0, 0), inertia=(0.245, 0.245, 0.245))
     x, y = Coordinate("x", "x_rate", "m"), Coordinate("y", "y_rate", "m")
     heading = Coordinate("sleigh_heading", "sleigh_heading_rate", "rad", low=-math.pi / 2, high=math.pi / 2)
     chain = (Translate((Name("x"), Name("y"), Number(0.0))), Rotate("z", Name("sleigh_heading")))
@@ -103,7 +103,7 @@ def _sleigh_in_space() -> Model:
     """The same sleigh as a free body in space, its blade kept on the ground; a motion that begins level stays level."""
     m = Model("sleigh_in_space")
     m.gravity(0)
-    sleigh = m.body("sleigh", mass=2.0, centre=(0.25, 0, 0), inertia=(0.2, 0.3, 0.245))
+    sleigh = m.body("sleigh", mass=2.0, center_of_mass=(0.25, 0, 0), inertia=(0.2, 0.3, 0.245))
     m.free(sleigh)
     m.knife_edge(sleigh, name="blade", on_ground=True)
     m.output("speed", "body_velocity_x(sleigh)", "m/s")

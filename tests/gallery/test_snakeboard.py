@@ -23,7 +23,7 @@ EXACT = dr.DOP853(rtol=1e-12, atol=1e-13)
 def _augmented(q: np.ndarray, v: np.ndarray, torques: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Accelerations and forces across front and back axle; q = x, y, heading, rotor, front, back; torques: rotor, front, back.
 
-    The centres of mass of board, rotor and (together) wheels lie at the board's centre: the mass matrix has no mixed terms but
+    The centers of mass of board, rotor and (together) wheels lie at the board's center: the mass matrix has no mixed terms but
     those of relative turning, and does not depend on q.
     """
     mass = np.diag([MASS, MASS, TURNING + I_ROTOR + 2 * I_WHEELS, I_ROTOR, I_WHEELS, I_WHEELS])
@@ -72,14 +72,14 @@ def test_accelerations_and_forces_are_those_of_the_augmented_equations(choice: s
         torques = rng.normal(size=3)
         own = _in_board_axes(q, v)
         x = np.concatenate([q, [own[order.index(name)] for name in equations.independent]])
-        told = dict(zip(slots, equations.report([0.0], x, torques, equations.default_parameters), strict=True))
+        reported = dict(zip(slots, equations.report([0.0], x, torques, equations.default_parameters), strict=True))
         acceleration, force = _augmented(q, v, torques)
         rates = _in_board_axes(q, acceleration)
         rates[:2] += v[2] * own[1], -v[2] * own[0]  # components along turning axes
-        assert told["v"] == pytest.approx(own, abs=1e-12)
-        assert told["vdot"] == pytest.approx(rates, abs=1e-9)
-        assert told["multipliers"] == pytest.approx(force, abs=1e-9)
-        assert told["residuals"] == pytest.approx(np.zeros(2), abs=1e-13)
+        assert reported["v"] == pytest.approx(own, abs=1e-12)
+        assert reported["vdot"] == pytest.approx(rates, abs=1e-9)
+        assert reported["multipliers"] == pytest.approx(force, abs=1e-9)
+        assert reported["residuals"] == pytest.approx(np.zeros(2), abs=1e-13)
 
 
 # -------------------------------------------------------------------- the reduced equations

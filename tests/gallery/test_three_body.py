@@ -42,7 +42,7 @@ def test_the_multiplier_is_zero_and_of_index_2() -> None:
 
 def test_improved_euler_needs_the_invariant() -> None:
     assert flight("plain", "improved Euler", 1e-3).lost
-    held, drawn = (flight(treatment, "improved Euler", 1e-3) for treatment in ("projected", "stabilised"))
+    held, drawn = (flight(treatment, "improved Euler", 1e-3) for treatment in ("projected", "stabilized"))
     assert held.mean < 0.02 and drawn.mean < 0.02
     assert held.worst < 1e-13 < drawn.worst < 1e-3
 
@@ -58,7 +58,7 @@ def test_the_midpoint_rule_dips_near_the_earth_alone(step: float, dip: float) ->
 def test_the_midpoint_rule_is_of_order_2_and_better_left_alone() -> None:
     coarse, fine = (flight("plain", "implicit midpoint", step).mean for step in (1e-3, 5e-4))
     assert coarse / fine == pytest.approx(4.0, rel=0.15)
-    assert flight("stabilised", "implicit midpoint", 5e-4).mean > 1.2 * fine
+    assert flight("stabilized", "implicit midpoint", 5e-4).mean > 1.2 * fine
 
 
 def test_the_study_runs() -> None:

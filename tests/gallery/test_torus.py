@@ -58,8 +58,8 @@ def rates(equations, x, lean, motion, spin_angle, parameters):
 
 def ground_force(equations, x, parameters):
     names = [s.name for s in equations.report.outputs]
-    told = dict(zip(names, equations.report(0.0, x, [], list(parameters.values())), strict=True))
-    values = dict(zip([o.name for o in equations.outputs], told["outputs"], strict=True))
+    reported = dict(zip(names, equations.report(0.0, x, [], list(parameters.values())), strict=True))
+    values = dict(zip([o.name for o in equations.outputs], reported["outputs"], strict=True))
     return np.array([values[f"torus_{direction}_force"] for direction in ("longitudinal", "lateral", "normal")])
 
 
@@ -122,12 +122,12 @@ def test_a_simulated_steady_turn_is_a_circle(lean, turn_rate):
     run = dr.simulate(rolling_torus(), turns, start=start, parameters=PARAMETERS, method=dr.DOP853(rtol=1e-12, atol=1e-14))
     assert run.status.kind == "FINISHED"
     np.testing.assert_allclose(run["lean"], lean, atol=1e-8)
-    of_centre = TORUS.speed(lean, turn_rate, spin) / turn_rate  # signed: to the left of the torus, which starts heading along x
-    np.testing.assert_allclose(np.hypot(run["torus_x"], run["torus_y"] - of_centre), abs(of_centre), atol=1e-7)
-    of_track = of_centre - RING * math.sin(lean)
-    np.testing.assert_allclose(np.hypot(run["torus_contact_x"], run["torus_contact_y"] - of_centre), abs(of_track), atol=1e-7)
+    of_center = TORUS.speed(lean, turn_rate, spin) / turn_rate  # signed: to the left of the torus, which starts heading along x
+    np.testing.assert_allclose(np.hypot(run["torus_x"], run["torus_y"] - of_center), abs(of_center), atol=1e-7)
+    of_track = of_center - RING * math.sin(lean)
+    np.testing.assert_allclose(np.hypot(run["torus_contact_x"], run["torus_contact_y"] - of_center), abs(of_track), atol=1e-7)
     np.testing.assert_allclose(run["torus_normal_force"], MASS * GRAVITY, atol=1e-6)
-    np.testing.assert_allclose(run["torus_lateral_force"], MASS * turn_rate**2 * of_centre, atol=1e-6)
+    np.testing.assert_allclose(run["torus_lateral_force"], MASS * turn_rate**2 * of_center, atol=1e-6)
 
 
 def test_straight_rolling_is_stable_above_its_critical_speed(equations):

@@ -36,7 +36,7 @@ def test_a_tricycle_left_alone_rides_a_circle(steer: float) -> None:
     forces = exact.normal_forces(run["speed"])
     for wheel, wanted in zip(WHEELS, forces, strict=True):
         np.testing.assert_allclose(run[f"{wheel}_normal_force"], wanted, rtol=1e-8)
-    # all of the ground's forces towards the centre keep the centre of mass on its circle
+    # all of the ground's forces towards the center keep the center of mass on its circle
     sideways = sum(run[f"rear_{side}_body_force_y"] for side in ("left", "right")) + run["front_body_force_y"]
     mass = sum(m for m, _, _ in exact.masses)
     middle = sum(m * place for m, place, _ in exact.masses) / mass
@@ -57,8 +57,8 @@ def test_tipping_speed_is_where_the_load_ends() -> None:
     assert exact.normal_forces(np.array([speed]))[0, 0] == pytest.approx(0.0, abs=1e-9)
     # a point mass at h tips over the line through front and outer wheel: v²/R · h = g · (way of the mass inside that line)
     p, half = exact.p, 0.4
-    inside = half * (1 - p["centre_ahead"] / p["wheelbase"]) / math.hypot(1, half / p["wheelbase"])
-    level = math.sqrt(G * inside * exact.radius / p["centre_high"])
+    inside = half * (1 - p["center_ahead"] / p["wheelbase"]) / math.hypot(1, half / p["wheelbase"])
+    level = math.sqrt(G * inside * exact.radius / p["center_high"])
     assert speed == pytest.approx(level, rel=0.1)
 
 
@@ -81,18 +81,18 @@ def test_a_car_rides_a_circle_about_the_point_where_its_axles_meet(steer: float)
 
 
 def test_four_loads_are_the_smallest_that_balance() -> None:
-    """On a circle: three balances, four loads; the smallest solution by the pseudo-inverse, moments about the circle's centre."""
+    """On a circle: three balances, four loads; the smallest solution by the pseudo-inverse, moments about the circle's center."""
     run = dr.simulate(car(), 1.0, start={"speed": 3.0, "left_steer": 0.3}, method=EXACT)
     p = run.parameters
     length, width, high = p["wheelbase"], p["track"], p["wheel_radius"]
     radius = length / math.tan(0.3) + width / 2
     contacts = np.array([[0, width / 2], [0, -width / 2], [length, width / 2], [length, -width / 2]]) - [0, radius]
-    masses = [(p["m_body"], np.array([p["centre_ahead"], -radius, p["centre_high"]]))]
+    masses = [(p["m_body"], np.array([p["center_ahead"], -radius, p["center_high"]]))]
     masses += [(p["m_wheel"], np.array([*c, high])) for c in contacts]
     masses += [(p["m_carrier"], np.array([*c, high])) for c in contacts[2:]]
     rate = 3.0 / radius
     momentum = sum(m * np.array([-x * z, -y * z]) for m, (x, y, z) in masses) * rate
-    for x, y in contacts:  # axles point to the centre of the circle
+    for x, y in contacts:  # axles point to the center of the circle
         way = math.hypot(x, y)
         momentum = momentum + p["i_wheel"] * way / high * rate * np.array([-x, -y]) / way
     weight = sum(m for m, _ in masses) * G

@@ -1,6 +1,6 @@
 """The unicycle against mechanics written by hand: in its plane a wheeled inverted pendulum, near upright the lateral motion.
 
-In the plane (x of the hub, pitch θ forward), with the rider's mass m, height h above the hub, moment I about the centre of
+In the plane (x of the hub, pitch θ forward), with the rider's mass m, height h above the hub, moment I about the center of
 mass, and M = m + m_w + I_w/r² rolling along: the pedals' torque τ works on the wheel's turn relative to the frame, x/r − θ,
 so
 
@@ -127,7 +127,7 @@ def test_lateral_motion_near_upright(equations, speed):
     np.testing.assert_allclose(by_input[picked, 1] * scale, column, atol=1e-12)
 
 
-def test_the_laws_stabilise_it_at_three_metres_per_second():
+def test_the_laws_stabilize_it_at_three_meters_per_second():
     """Closed loop by the derived equations: four lateral and three in-plane modes decay as by hand; the rest is at rest."""
     equations = dr.derive(unicycle(), {"pedal_torque": dr.parse(PEDALLING), "twist_torque": dr.parse(TWISTING)})
     x = {s.name: 0.0 for s in equations.states} | {"frame_z": R, "frame_qw": 1.0, "wheel_spin": 3 / R}

@@ -18,8 +18,8 @@ LAWS = [
     dr.Rolling(),
     dr.Creep(1e4, "stiffness", friction=0.5),
     dr.Creep("12 kN", 1e4),
-    dr.LinearTyre(1e4, "30 cm"),
-    dr.LinearTyre(1e4, 0.3, 2e4, 0.9, 0.05),
+    dr.LinearTire(1e4, "30 cm"),
+    dr.LinearTire(1e4, 0.3, 2e4, 0.9, 0.05),
     dr.Coulomb(0.8),
     dr.ShenHedrickElkins(0.3, "2.8 mm", "1.7 mm", 5073.0, 8.27e10, 4.85, 4.55, 2.27),
 ]

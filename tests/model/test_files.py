@@ -19,8 +19,7 @@ from draisine.gallery.entries.bicycle import bicycle
 from draisine.model.files import from_toml, read_model, to_toml, write_model
 from draisine.model.items import Ball, Coordinate, Float, Joint, Rotate, Translate
 from draisine.model.model import Model
-from draisine.model.toml_files import MAX_BYTES
-from draisine.model.toml_writer import inline, lines
+from draisine.model.toml_files import MAX_BYTES, inline, lines
 
 
 def everything() -> Model:
@@ -37,14 +36,14 @@ def everything() -> Model:
     parts = [m.body(f"part{i}", 1.0 + i, inertia=(1, 1, 1)) for i in range(13)]
     m.point("hub", frame, (0.1, 0, 0))
     m.free(frame)
-    m.revolute("steer", frame, parts[0], axis="z", at=(length, 0, 0), turned=[("y", tilt)], rate="steer_speed", default=0.1)
+    m.revolute("steer", frame, parts[0], axis="z", at=(length, 0, 0), orientation=[("y", tilt)], rate="steer_speed", default=0.1)
     m.revolute("spin", parts[0], parts[1], axis="y", span=(-3, 3))
     m.prismatic("slide", parts[0], parts[2], "y", rate="sliding", span=(0, 1))
     m.cylindrical("tube", parts[0], parts[3], "y", at=(0, 1, 0))
-    m.screw("bolt", parts[0], parts[4], lead="5 mm", axis="x", turned=[("z", 0.5)])
+    m.screw("bolt", parts[0], parts[4], lead="5 mm", axis="x", orientation=[("z", 0.5)])
     m.universal("cardan", parts[0], parts[5], "zx")
-    m.spherical("ball", parts[0], parts[6], at=(1, 2, 3), turned=[("x", "90 deg"), ("z", -tilt)])
-    m.fixed("weld", parts[0], parts[7], turned=[("x", tilt)])
+    m.spherical("ball", parts[0], parts[6], at=(1, 2, 3), orientation=[("x", "90 deg"), ("z", -tilt)])
+    m.fixed("weld", parts[0], parts[7], orientation=[("x", tilt)])
     m.free_euler(parts[8], "zyx", angles=["yaw", "pitch", "roll"])
     m.free_euler(parts[9])
     m.planar(parts[10])
@@ -56,8 +55,8 @@ def everything() -> Model:
     m.wheel("rear", parts[1], "0.3 m", "20 mm")
     m.knife_edge(parts[10], (-0.3, 0, 0))
     m.knife_edge(frame, along="y", name="blade", on_ground=True)
-    m.effort("steer", torque - 2 * Name("steer_speed"))
-    m.effort("steer", "grip(steer) + surface(t, steer)")
+    m.generalized_force("steer", torque - 2 * Name("steer_speed"))
+    m.generalized_force("steer", "grip(steer) + surface(t, steer)")
     m.spring("distance(hub, part1)", "100", length, damping=3)
     m.wrench("hub", ("torque", 0, "-lean(frame)"), axes="body")
     m.wrench("hub", torque=(0, 0, 1))
@@ -65,8 +64,8 @@ def everything() -> Model:
     m.output("speed", "velocity_x(hub)", "m/s", "forward")
     m.output("twice", "2*speed")
     m.output("seven", 7)
-    m.watch("fell", "abs(lean(frame)) - 80*pi/180", direction=1, about="lean passed 80°")
-    m.watch("still", "speed", "record", -1)
+    m.event("fell", "abs(lean(frame)) - 80*pi/180", direction=1, description="lean passed 80°")
+    m.event("still", "speed", "record", -1)
     m.independent("steer_speed", "spin_rate")
     return m
 
@@ -120,7 +119,7 @@ def test_named_kinds_are_written_by_name() -> None:
         "parent": "frame",
         "child": "part0",
         "at": ["length", 0, 0],
-        "turned": [{"y": "tilt"}],
+        "orientation": [{"y": "tilt"}],
         "axis": "z",
         "rate": "steer_speed",
         "default": 0.1,
@@ -171,36 +170,36 @@ texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
 @given(numbers, numbers, texts, st.sampled_from("xyz"), st.sampled_from(["revolute", "prismatic", "cylindrical"]))
 @example(-0.0, 0.0, "", "x", "revolute")
 @settings(max_examples=50)
-def test_any_numbers_and_words_survive(value: float, place: float, about: str, axis: str, kind: str) -> None:
-    m = Model("block", about)
-    m.parameter("p", value, "m", about)
-    m.body("block", mass=abs(value) + 1, centre=(place, "p", 0), about=about)
+def test_any_numbers_and_words_survive(value: float, place: float, description: str, axis: str, kind: str) -> None:
+    m = Model("block", description)
+    m.parameter("p", value, "m", description)
+    m.body("block", mass=abs(value) + 1, center_of_mass=(place, "p", 0), description=description)
     getattr(m, kind)("hinge", "ground", "block", axis, (place, 0, "-p/3"), [("x", value)])
-    m.output("o", Number(value) * Name("p") - place, "", about)
+    m.output("o", Number(value) * Name("p") - place, "", description)
     again = from_toml(to_toml(m)).freeze()
     assert again == m.freeze()
-    assert again.about == about
+    assert again.description == description
     assert math.copysign(1.0, again.parameters[0].default) == math.copysign(1.0, value)
 
 
 def test_text_is_laid_out_for_people() -> None:
     m = Model("pendulum", "a bob on a rod")
     length = m.parameter("length", 2.0, "m", "pivot to bob")
-    m.body("bob", mass=1.5, centre=(0, 0, -length))
+    m.body("bob", mass=1.5, center_of_mass=(0, 0, -length))
     m.revolute("swing", "ground", "bob", axis="y", default=0.5)
     m.output("height", "position_z(bob)", "m")
     assert to_toml(m) == (
         "draisine = 1\n"
         'name = "pendulum"\n'
-        'about = "a bob on a rod"\n'
+        'description = "a bob on a rod"\n'
         "gravity = 9.81\n"
         "\n"
         "[parameters]\n"
-        'length = { value = 2, unit = "m", about = "pivot to bob" }\n'
+        'length = { value = 2, unit = "m", description = "pivot to bob" }\n'
         "\n"
         "[bodies.bob]\n"
         "mass = 1.5\n"
-        'centre = [0, 0, "-length"]\n'
+        'center_of_mass = [0, 0, "-length"]\n'
         "\n"
         "[joints.swing]\n"
         'kind = "revolute"\n'
@@ -235,7 +234,7 @@ name = "pendulum"
 length = "200 cm"
 [bodies.bob]
 mass = "1200 g"
-centre = [0, 0, "-length"]
+center_of_mass = [0, 0, "-length"]
 [joints.swing]
 kind = "revolute"
 parent = "ground"
@@ -337,11 +336,11 @@ def _with(old: str, new: str) -> str:
         ),
         (
             _with('[0, 0, "-length"]', "[0, 0]"),
-            "body 'bob': 'centre' must be a list of three amounts, got [0, 0]; give a list such as [0.3, 0, 'height']",
+            "body 'bob': 'center_of_mass' must be a list of three amounts, got [0, 0]; give a list such as [0.3, 0, 'height']",
         ),
         (
             _with('[0, 0, "-length"]', "3"),
-            "body 'bob': 'centre' must be a list of three amounts, got 3; give a list such as [0.3, 0, 'height']",
+            "body 'bob': 'center_of_mass' must be a list of three amounts, got 3; give a list such as [0.3, 0, 'height']",
         ),
         (_with('parent = "ground"', "parent = 0"), "joint 'swing': 'parent' must be a text, got 0; give it in quotes"),
         (
@@ -353,10 +352,10 @@ def _with(old: str, new: str) -> str:
         (_with('"1200 g"', "1979-05-27"), "body 'bob': 'mass' must be an amount, got datetime.date(1979, 5, 27)"),
         (PENDULUM + "span = [1]\n", "joint 'swing': 'span' needs two numbers, the lowest and the highest value, got 1"),
         (
-            PENDULUM + "turned = [{ y = 1, z = 2 }]\n",
+            PENDULUM + "orientation = [{ y = 1, z = 2 }]\n",
             "a turn of joint 'swing': give one axis with its angle, such as { y = 'tilt' }",
         ),
-        (PENDULUM + "turned = [{ yy = 1 }]\n", "a turn of joint 'swing': unknown key 'yy'; did you mean 'y'?"),
+        (PENDULUM + "orientation = [{ yy = 1 }]\n", "a turn of joint 'swing': unknown key 'yy'; did you mean 'y'?"),
         (
             PENDULUM + '[edges.e]\nbody = "bob"\non_ground = 1\n',
             "knife edge 'e': 'on_ground' must be true or false, got 1; write true or false without quotes",
@@ -414,11 +413,17 @@ def _with(old: str, new: str) -> str:
             PENDULUM + '[inputs]\nlength = { unit = "N" }\n',
             "model 'pendulum': 'length' names both a parameter and an input; rename one",
         ),
-        (_with('"-length"', '"-lenght"'), "centre of body 'bob' along z: nothing is called 'lenght'; did you mean 'length'?"),
-        (_with('"-length"', '"2 * * length"'), "centre of body 'bob': expression '2 * * length': unexpected '*' at column 5"),
+        (
+            _with('"-length"', '"-lenght"'),
+            "center_of_mass of body 'bob' along z: nothing is called 'lenght'; did you mean 'length'?",
+        ),
+        (
+            _with('"-length"', '"2 * * length"'),
+            "center_of_mass of body 'bob': expression '2 * * length': unexpected '*' at column 5",
+        ),
         (
             _with('"-length"', "\"__import__('os')\""),
-            "centre of body 'bob': expression '__import__('os')': unexpected '_' at column 1",
+            "center_of_mass of body 'bob': expression '__import__('os')': unexpected '_' at column 1",
         ),
         (
             PENDULUM + '[outputs]\nspeed = "swing_rte"\n',
@@ -429,16 +434,16 @@ def _with(old: str, new: str) -> str:
             "expression of output 'speed': expression 'swing +': unexpected end at column 8",
         ),
         (
-            PENDULUM + '[efforts.push]\nmeasure = "swing"\namount = "a b"\n',
-            "amount of effort 'push': expression 'a b': unexpected 'b'",
+            PENDULUM + '[generalized_forces.push]\nmeasure = "swing"\namount = "a b"\n',
+            "amount of generalized force 'push': expression 'a b': unexpected 'b'",
         ),
         (
-            PENDULUM + "[watches.w]\nexpression = 1\ndirection = 3\n",
-            "watch 'w': direction must be 1 (rising), -1 (falling) or 0 (both), got 3",
+            PENDULUM + "[events.w]\nexpression = 1\ndirection = 3\n",
+            "event 'w': direction must be 1 (rising), -1 (falling) or 0 (both), got 3",
         ),
         (
-            PENDULUM + '[watches.w]\nexpression = 1\naction = "stopp"\n',
-            "watch 'w': action 'stopp' is unknown; did you mean 'stop'?",
+            PENDULUM + '[events.w]\nexpression = 1\naction = "stopp"\n',
+            "event 'w': action 'stopp' is unknown; did you mean 'stop'?",
         ),
         (
             PENDULUM + "[bodies.2x]\nmass = 1\n",

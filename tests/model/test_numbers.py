@@ -10,7 +10,7 @@ from draisine.expr.expression import FLOAT_FUNCTIONS
 from draisine.model.contact_laws import Coulomb
 from draisine.model.items import System
 from draisine.model.model import Model
-from draisine.model.plausibility import NumberRules, _array_functions, check_numbers
+from draisine.model.plausibility import ParameterRules, _array_functions, check_numbers
 
 
 def test_functions_over_arrays_are_those_of_numbers() -> None:
@@ -34,14 +34,14 @@ def test_functions_over_arrays_are_those_of_numbers() -> None:
 def system() -> System:
     """A wheel with a law of friction on a cart whose inertia follows from lengths."""
     m = Model("cart")
-    for name, value in {"load": 2.0, "width": 0.5, "height": 0.3, "rim": 0.4, "tyre": 0.1, "grip": 0.7}.items():
+    for name, value in {"load": 2.0, "width": 0.5, "height": 0.3, "rim": 0.4, "tire": 0.1, "grip": 0.7}.items():
         m.parameter(name, value)
     inertia = ("load*(width^2 + height^2)/12", "load*width^2/12", "load*(height^2 + 0.1*sqrt(height - 0.1))/12")
     m.body("cart", mass="load - 1", inertia=inertia)
     m.body("disc", mass=1, inertia=(0.1, 0.2, 0.1))
     m.free("cart")
     m.revolute("spin", "cart", "disc", axis="y")
-    m.wheel("rear", "disc", "rim - 0.1", tube="tyre", contact=Coulomb("grip"))
+    m.wheel("rear", "disc", "rim - 0.1", tube="tire", contact=Coulomb("grip"))
     return m.freeze()
 
 
@@ -52,12 +52,12 @@ def test_verdicts_over_lanes_are_those_on_each(system: System) -> None:
         "width": (0.3, 0.6),
         "height": (0.05, 0.6),
         "rim": (0.05, 1),
-        "tyre": (-0.1, 0.5),
+        "tire": (-0.1, 0.5),
         "grip": (-0.2, 1),
     }
     columns = {name: random.uniform(*span, 200) for name, span in spans.items()}
-    rules = NumberRules.of(system, {}, frozenset(columns))
-    verdicts = rules.judge(columns)
+    rules = ParameterRules.of(system, {}, frozenset(columns))
+    verdicts = rules.first_violations(columns)
     assert len(set(verdicts.tolist())) >= 6
     for lane, verdict in enumerate(verdicts):
         values = {name: float(column[lane]) for name, column in columns.items()}

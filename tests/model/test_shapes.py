@@ -22,12 +22,12 @@ child = "block"
 TRIANGLE = "solid s\nfacet normal 0 0 1\nouter loop\nvertex 0 0 0\nvertex 1 0 0\nvertex 0 1 0\nendloop\nendfacet\nendsolid s\n"
 
 EVERY = [
-    '{ kind = "box", size = [1, "20 cm", "r"], at = [0, 0, "r"], turned = [{ z = "30 deg" }, { x = 0.1 }], colour = "#0072B2" }',
+    '{ kind = "box", size = [1, "20 cm", "r"], at = [0, 0, "r"], orientation = [{ z = "30 deg" }, { x = 0.1 }], color = "#0072B2" }',
     '{ kind = "sphere", radius = "r" }',
     '{ kind = "cylinder", radius = 0.1, length = "3*r", axis = "z" }',
     '{ kind = "tube", path = [[0, 0, 0], [0, 0, "r"], [1, 0, 1]], radius = 0.02 }',
     '{ kind = "wheel", radius = 0.3, tube = 0.02 }',
-    '{ kind = "turned", profile = [[-0.1, "r"], [0.1, 0.25]] }',
+    '{ kind = "revolved", profile = [[-0.1, "r"], [0.1, 0.25]] }',
     '{ kind = "prism", profile = [[0, 0], [1, 0], [0, 1]], length = 2 }',
     '{ kind = "mesh", file = "parts/frame.stl", scale = 0.001 }',
 ]
@@ -89,10 +89,10 @@ def _fitting(program, values):
         ('{ kind = "sphere", radius = -1 }', "must be positive"),
         ('{ kind = "sphere", radius = 1, size = 2 }', "unknown key 'size'"),
         ('{ kind = "sphere", radius = "slide" }', "'slide' is no parameter"),
-        ('{ kind = "sphere", radius = 1, colour = "red" }', "#rrggbb"),
+        ('{ kind = "sphere", radius = 1, color = "red" }', "#rrggbb"),
         ('{ kind = "sphere", radius = "3 kg" }', "radius of shape 1 of body 'block'"),
         ('{ kind = "tube", path = [[0, 0, 0]], radius = 1 }', "at least 2 points"),
-        ('{ kind = "turned", profile = [[0, 1], [0, 1, 2]] }', "each point of 'profile' has 2 amounts"),
+        ('{ kind = "revolved", profile = [[0, 1], [0, 1, 2]] }', "each point of 'profile' has 2 amounts"),
         ('{ kind = "mesh", file = "frame.exe" }', "the suffix must be one of"),
         ('{ kind = "mesh", file = "frame.stl" }', "there is no file 'frame.stl'"),
         ('{ kind = "mesh", file = "../frame.stl" }', "leaves the folder"),

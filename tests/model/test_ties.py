@@ -14,7 +14,7 @@ import pytest
 from draisine.errors import ModelError
 from draisine.expr.expression import FLOAT_FUNCTIONS, Expr, evaluate, parse
 from draisine.model.files import from_toml, to_toml
-from draisine.model.items import Tie
+from draisine.model.items import ResidualConstraint
 from draisine.model.model import Model
 from draisine.model.validate import check_numbers, check_system
 
@@ -38,8 +38,8 @@ def shop() -> Model:
     return m
 
 
-def rows(tie: Tie) -> dict[str, str]:
-    return {name: str(residual) for name, residual in tie.residuals}
+def rows(constraint: ResidualConstraint) -> dict[str, str]:
+    return {name: str(residual) for name, residual in constraint.residuals}
 
 
 # -------------------------------------------------------------------- what each one holds
@@ -65,7 +65,7 @@ def test_residuals_by_name() -> None:
         "a": "plate_vx - t",
         "b": "plate_vy",
     }
-    units = {tie.name: (tie.level, tie.unit) for tie in m.freeze().ties}
+    units = {constraint.name: (constraint.level, constraint.unit) for constraint in m.freeze().constraints}
     assert units == {
         **dict.fromkeys("pqrckg", ("position", "m")),
         "w": ("position", "rad"),
@@ -103,35 +103,35 @@ def _residual(expr: Expr, offset: np.ndarray, rotation: np.ndarray) -> float:
 @pytest.mark.parametrize("axis", range(3))
 def test_a_hinge_holds_all_but_the_turn_about_its_axis(axis: int) -> None:
     """Five rows vanish for any turn about the axis; a further small turn θ shows in the rows of that name as θ, sign included."""
-    tie = shop().close_hinge("h", "pin", "corner", "xyz"[axis])
-    assert len(tie.residuals) == 5
+    constraint = shop().close_hinge("h", "pin", "corner", "xyz"[axis])
+    assert len(constraint.residuals) == 5
     held = _turned(axis, 0.8)
-    assert all(abs(_residual(expr, np.zeros(3), held)) < 1e-15 for _, expr in tie.residuals)
+    assert all(abs(_residual(expr, np.zeros(3), held)) < 1e-15 for _, expr in constraint.residuals)
     small = 1e-6
     for about in {0, 1, 2} - {axis}:
-        told = {name: _residual(expr, np.zeros(3), _turned(about, small) @ held) for name, expr in tie.residuals}
-        wanted = {name: small if name == f"h_turn_{'xyz'[about]}" else 0.0 for name in told}
-        assert told == pytest.approx(wanted, abs=1e-11)
-    assert {tie.unit_of(name) for name, _ in tie.residuals if "turn" in name} == {""}
-    assert tie.unit_of("h_x") == "m"
+        reported = {name: _residual(expr, np.zeros(3), _turned(about, small) @ held) for name, expr in constraint.residuals}
+        wanted = {name: small if name == f"h_turn_{'xyz'[about]}" else 0.0 for name in reported}
+        assert reported == pytest.approx(wanted, abs=1e-11)
+    assert {constraint.unit_of(name) for name, _ in constraint.residuals if "turn" in name} == {""}
+    assert constraint.unit_of("h_x") == "m"
 
 
 @pytest.mark.parametrize("axis", range(3))
 def test_a_slider_holds_all_but_the_way_along_its_axis(axis: int) -> None:
-    tie = shop().close_slider("s", "pin", "corner", "xyz"[axis])
-    assert len(tie.residuals) == 5
+    constraint = shop().close_slider("s", "pin", "corner", "xyz"[axis])
+    assert len(constraint.residuals) == 5
     along = np.eye(3)[axis]
-    assert all(_residual(expr, 0.7 * along, np.eye(3)) == 0.0 for _, expr in tie.residuals)
+    assert all(_residual(expr, 0.7 * along, np.eye(3)) == 0.0 for _, expr in constraint.residuals)
     small = 1e-6
     for about in range(3):
-        told = {name: _residual(expr, 0.7 * along, _turned(about, small)) for name, expr in tie.residuals}
-        wanted = {name: small if name == f"s_turn_{'xyz'[about]}" else 0.0 for name in told}
-        assert told == pytest.approx(wanted, abs=1e-11)
+        reported = {name: _residual(expr, 0.7 * along, _turned(about, small)) for name, expr in constraint.residuals}
+        wanted = {name: small if name == f"s_turn_{'xyz'[about]}" else 0.0 for name in reported}
+        assert reported == pytest.approx(wanted, abs=1e-11)
     turned_over = _turned(axis, math.pi / 2) @ _turned((axis + 1) % 3, math.pi / 2)  # the axes exchanged
-    assert max(abs(_residual(expr, 0.7 * along, turned_over)) for _, expr in tie.residuals) > 1.0
+    assert max(abs(_residual(expr, 0.7 * along, turned_over)) for _, expr in constraint.residuals) > 1.0
     for across in {0, 1, 2} - {axis}:
-        told = {name: _residual(expr, np.eye(3)[across], np.eye(3)) for name, expr in tie.residuals}
-        assert {name for name, value in told.items() if value} == {f"s_{'xyz'[across]}"}
+        reported = {name: _residual(expr, np.eye(3)[across], np.eye(3)) for name, expr in constraint.residuals}
+        assert {name for name, value in reported.items() if value} == {f"s_{'xyz'[across]}"}
 
 
 # -------------------------------------------------------------------- what is refused
@@ -142,32 +142,38 @@ def test_a_slider_holds_all_but_the_way_along_its_axis(axis: int) -> None:
     [
         (
             lambda m: m.close_point("loop", "pinn", "corner"),
-            "tie 'loop': 'pinn' is neither a point nor a body of model 'shop'; did you mean 'pin'?",
+            "constraint 'loop': 'pinn' is neither a point nor a body of model 'shop'; did you mean 'pin'?",
         ),
         (
             lambda m: m.rod("rod", "edge", "cornr", 1.0),
-            "tie 'rod': 'cornr' is neither a point nor a body of model 'shop'; did you mean 'corner'?",
+            "constraint 'rod': 'cornr' is neither a point nor a body of model 'shop'; did you mean 'corner'?",
         ),
         (
             lambda m: m.close_point("loop", "corner", "other_corner"),
-            "tie 'loop': 'corner' and 'other_corner' both belong to body 'plate' and cannot move against each other; take",
+            "constraint 'loop': 'corner' and 'other_corner' both belong to body 'plate' and cannot move against each other; take",
         ),
         (
             lambda m: m.cable("rope", ["roof", "wall", "ground"], 6.0),
-            "tie 'rope': 'roof' and 'wall' both belong to the ground and cannot move against each other; take a point of another",
+            "constraint 'rope': 'roof' and 'wall' both belong to the ground and cannot move against each other; take a point of another",
         ),
-        (lambda m: m.close_hinge("loop", "pin", "pin"), "tie 'loop': it ties 'pin' to itself; name two places"),
-        (lambda m: m.close_hinge("loop", "pin", "corner", "q"), "tie 'loop': its axis must be 'x', 'y' or 'z', got 'q'"),
-        (lambda m: m.close_slider("loop", "pin", "corner", "xy"), "tie 'loop': its axis must be 'x', 'y' or 'z', got 'xy'"),
+        (lambda m: m.close_hinge("loop", "pin", "pin"), "constraint 'loop': it ties 'pin' to itself; name two places"),
+        (lambda m: m.close_hinge("loop", "pin", "corner", "q"), "constraint 'loop': its axis must be 'x', 'y' or 'z', got 'q'"),
+        (
+            lambda m: m.close_slider("loop", "pin", "corner", "xy"),
+            "constraint 'loop': its axis must be 'x', 'y' or 'z', got 'xy'",
+        ),
         (
             lambda m: m.close_point("loop", "pin", "corner", axes="xx"),
-            "tie 'loop': axes must be different ones of x, y, z, such as 'xyz' or 'xy'; got 'xx'",
+            "constraint 'loop': axes must be different ones of x, y, z, such as 'xyz' or 'xy'; got 'xx'",
         ),
-        (lambda m: m.close_point("loop", "pin", "corner", axes=""), "tie 'loop': axes must be different ones of x, y, z"),
-        (lambda m: m.rod("rod", "edge", "corner", 0), "length of tie 'rod' is 0 m; it must be positive; close_point holds"),
+        (lambda m: m.close_point("loop", "pin", "corner", axes=""), "constraint 'loop': axes must be different ones of x, y, z"),
+        (
+            lambda m: m.rod("rod", "edge", "corner", 0),
+            "length of constraint 'rod' is 0 m; it must be positive; close_point holds",
+        ),
         (
             lambda m: m.cable("rope", ["edge", "roof", "corner"], "reach - 1"),
-            "length of tie 'rope' is -0.3 (from 'reach - 1' at the default parameters) m; it must be positive",
+            "length of constraint 'rope' is -0.3 (from 'reach - 1' at the default parameters) m; it must be positive",
         ),
         (
             lambda m: m.rod("rod", "edge", "corner", "5 kg"),
@@ -184,7 +190,7 @@ def test_a_slider_holds_all_but_the_way_along_its_axis(axis: int) -> None:
         ),
         (
             lambda m: m.gear("gear", "trun", "slide", 2),
-            "tie 'gear': nothing is called 'trun'; did you mean 'turn'?",
+            "constraint 'gear': nothing is called 'trun'; did you mean 'turn'?",
         ),
         (lambda m: m.gear("gear", "turn", "slide", 0), "gear 'gear': its ratio is 0; to hold slide still use prescribe"),
         (
@@ -198,7 +204,7 @@ def test_a_slider_holds_all_but_the_way_along_its_axis(axis: int) -> None:
         (lambda m: m.rack("rack", "turn", "slide", 0), "rack 'rack': its radius is 0; give that of the pinion"),
         (
             lambda m: m.prescribe("wave", "slide", "push"),
-            "tie 'wave' may depend on parameters, coordinates, outputs and time only, but 'push' is an input",
+            "constraint 'wave' may depend on parameters, coordinates, outputs and time only, but 'push' is an input",
         ),
         (
             lambda m: m.prescribe("wave", "slide", "10 rad"),
@@ -206,34 +212,34 @@ def test_a_slider_holds_all_but_the_way_along_its_axis(axis: int) -> None:
         ),
         (
             lambda m: m.constrain("wish", "slide_rate - turn"),
-            "tie 'wish' may depend on parameters, coordinates, outputs and time only, but 'slide_rate' is a velocity",
+            "constraint 'wish' may depend on parameters, coordinates, outputs and time only, but 'slide_rate' is a velocity",
         ),
         (
             lambda m: m.constrain("wish", "slide_rate - push", level="velocity"),
-            "tie 'wish' may depend on parameters, coordinates, velocities, outputs and time only, but 'push' is an input",
+            "constraint 'wish' may depend on parameters, coordinates, velocities, outputs and time only, but 'push' is an input",
         ),
         (
             lambda m: m.constrain("wish", "slide", level="velocty"),
-            "tie 'wish': its level must be 'position' or 'velocity', got 'velocty'; did you mean 'velocity'?",
+            "constraint 'wish': its level must be 'position' or 'velocity', got 'velocty'; did you mean 'velocity'?",
         ),
-        (lambda m: m.constrain("wish", {}), "tie 'wish' holds nothing; give an expression that shall stay zero"),
-        (lambda m: m.constrain("wish", "slide +"), "residual 'wish' of tie 'wish': "),
+        (lambda m: m.constrain("wish", {}), "constraint 'wish' holds nothing; give an expression that shall stay zero"),
+        (lambda m: m.constrain("wish", "slide +"), "residual 'wish' of constraint 'wish': "),
         (
             lambda m: m.constrain("wish", "slide", unit="mm"),
-            "tie 'wish': values are in SI, its unit 'mm' is not; the unit as 'm'",
+            "constraint 'wish': values are in SI, its unit 'mm' is not; the unit as 'm'",
         ),
-        (lambda m: m.constrain("wish", "slide", unit="furlong"), "unit of tie 'wish': 'furlong' is not a unit"),
+        (lambda m: m.constrain("wish", "slide", unit="furlong"), "unit of constraint 'wish': 'furlong' is not a unit"),
         (
             lambda m: (m.rod("rod", "edge", "corner", 1), m.rod("rod", "edge", "plate", 1)),
-            "'shop' already has a tie 'rod'; names must differ",
+            "'shop' already has a constraint 'rod'; names must differ",
         ),
         (
             lambda m: (m.close_point("a", "pin", "corner"), m.rod("a_x", "edge", "corner", 1)),
-            "model 'shop': 'a_x' names both a residual of tie 'a' and a residual of tie 'a_x'; rename one of them",
+            "model 'shop': 'a_x' names both a residual of constraint 'a' and a residual of constraint 'a_x'; rename one of them",
         ),
         (
             lambda m: (m.wheel("front", "plate", 1), m.rod("front_x", "edge", "corner", 1)),
-            "model 'shop': 'front_x' names both a constraint of wheel 'front' and a residual of tie 'front_x'; rename one",
+            "model 'shop': 'front_x' names both a constraint of wheel 'front' and a residual of constraint 'front_x'; rename one",
         ),
         (lambda m: m.rod("2r", "edge", "corner", 1), "ties: '2r' is not a name"),
     ],
@@ -250,15 +256,15 @@ def test_a_residual_with_more_than_the_places_of_one_body_may_stand() -> None:
     m = shop()
     m.constrain("carried", "distance(corner, other_corner) - slide", unit="m")
     m.cable("rope", ["edge", "roof", "wall", "corner"], 9.0)  # two pulleys on the ground
-    assert len(m.freeze().ties) == 2
+    assert len(m.freeze().constraints) == 2
 
 
 def test_ties_made_by_hand_are_checked_too() -> None:
     system = shop().freeze()
-    with pytest.raises(ModelError, match="tie 'x' holds nothing"):
-        check_system(replace(system, ties=(Tie("x", ()),)))
-    with pytest.raises(ModelError, match="tie 'x': its level must be 'position' or 'velocity', got 'speed'"):
-        check_system(replace(system, ties=(Tie("x", (("x", parse("slide")),), "speed"),)))
+    with pytest.raises(ModelError, match="constraint 'x' holds nothing"):
+        check_system(replace(system, constraints=(ResidualConstraint("x", ()),)))
+    with pytest.raises(ModelError, match="constraint 'x': its level must be 'position' or 'velocity', got 'speed'"):
+        check_system(replace(system, constraints=(ResidualConstraint("x", (("x", parse("slide")),), "speed"),)))
 
 
 def test_lengths_are_checked_at_other_parameters_too() -> None:
@@ -266,7 +272,7 @@ def test_lengths_are_checked_at_other_parameters_too() -> None:
     m.rod("rod", "edge", "corner", "reach")
     system = m.freeze()
     check_numbers(system, {"reach": 0.1})
-    with pytest.raises(ModelError, match=r"length of tie 'rod' is -0\.1"):
+    with pytest.raises(ModelError, match=r"length of constraint 'rod' is -0\.1"):
         check_numbers(system, {"reach": -0.1})
 
 
@@ -304,7 +310,7 @@ def test_every_kind_reads_back_the_same_and_by_its_name() -> None:
     again = from_toml(text)
     assert again.freeze() == m.freeze()
     assert to_toml(again) == text
-    tables = tomllib.loads(text)["ties"]
+    tables = tomllib.loads(text)["constraints"]
     assert {name: table["kind"] for name, table in tables.items()} == {
         "point": "close_point",
         "flat": "close_point",
@@ -336,20 +342,23 @@ SHOP = to_toml(shop())
 @pytest.mark.parametrize(
     ("table", "message"),
     [
-        ("a = 'pin'", "tie 'x': 'kind' is missing; give one of close_point, close_hinge"),
-        ("kind = 'close_pont'", "tie 'x': kind 'close_pont' is unknown; did you mean 'close_point'?"),
-        ("kind = 'close_point'\na = 'pin'", "tie 'x': 'b' is missing; give it in quotes"),
-        ("kind = 'rod'\na = 'pin'\nb = 'corner'\nlenght = 1", "tie 'x': unknown key 'lenght'; did you mean 'length'?"),
-        ("kind = 'close_hinge'\na = 'pin'\nb = 'corner'\naxis = 'w'", "tie 'x': axis 'w' is unknown"),
-        ("kind = 'cable'\npoints = 'pin'\nlength = 1", "tie 'x': 'points' must be a list of texts, got 'pin'"),
-        ("kind = 'constrain'\nlevel = 'position'", "tie 'x': give either one 'residual' or a table of 'residuals' by name"),
-        ("kind = 'constrain'\nresidual = 'slide'\nlevel = 'speed'", "tie 'x': level 'speed' is unknown"),
+        ("a = 'pin'", "constraint 'x': 'kind' is missing; give one of close_point, close_hinge"),
+        ("kind = 'close_pont'", "constraint 'x': kind 'close_pont' is unknown; did you mean 'close_point'?"),
+        ("kind = 'close_point'\na = 'pin'", "constraint 'x': 'b' is missing; give it in quotes"),
+        ("kind = 'rod'\na = 'pin'\nb = 'corner'\nlenght = 1", "constraint 'x': unknown key 'lenght'; did you mean 'length'?"),
+        ("kind = 'close_hinge'\na = 'pin'\nb = 'corner'\naxis = 'w'", "constraint 'x': axis 'w' is unknown"),
+        ("kind = 'cable'\npoints = 'pin'\nlength = 1", "constraint 'x': 'points' must be a list of texts, got 'pin'"),
+        (
+            "kind = 'constrain'\nlevel = 'position'",
+            "constraint 'x': give either one 'residual' or a table of 'residuals' by name",
+        ),
+        ("kind = 'constrain'\nresidual = 'slide'\nlevel = 'speed'", "constraint 'x': level 'speed' is unknown"),
         ("kind = 'prescribe'\nmeasure = 'slide'\nlaw = '3 kg'", "law of prescribed motion 'x': got '3 kg' (mass)"),
     ],
 )
 def test_complaints_about_files(table: str, message: str) -> None:
     with pytest.raises(ModelError) as caught:
-        from_toml(f"{SHOP}\n[ties.x]\n{table}\n")
+        from_toml(f"{SHOP}\n[constraints.x]\n{table}\n")
     assert re.match(rf"model text, line \d+: {re.escape(message)}", str(caught.value))
 
 
@@ -365,8 +374,8 @@ def test_what_a_model_is_made_of_lists_its_ties() -> None:
 
     m = atwood()
     lines = describe(derive(m), m.freeze()).splitlines()
-    place = lines.index("ties")
+    place = lines.index("constraints")
     assert lines[place + 1] == "  cable  cable  points = heavy – heavy_side – light_side – light, length = l_cable"
-    assert describe_as_data(derive(m), m.freeze())["ties"] == {
+    assert describe_as_data(derive(m), m.freeze())["constraints"] == {
         "cable": {"kind": "cable", "points": ["heavy", "heavy_side", "light_side", "light"], "length": "l_cable"}
     }

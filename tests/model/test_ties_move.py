@@ -56,9 +56,9 @@ def test_a_prescribed_distance_pulls_the_pendulum_in() -> None:
     m = cartesian()
     m.prescribe("string", "distance(ground, bob)", "1 - t/2")
     start = {"x": 0.0, "y": 0.0, "z": -1.0, "x_rate": 1.5, "y_rate": 0.0}
-    told = first(m, start)
-    assert told["z_rate"] == pytest.approx(0.5, abs=1e-9)  # the string takes it along
-    assert told["string_multiplier"] == pytest.approx(-2.0 * (1.5**2 + G), rel=1e-9)
+    reported = first(m, start)
+    assert reported["z_rate"] == pytest.approx(0.5, abs=1e-9)  # the string takes it along
+    assert reported["string_multiplier"] == pytest.approx(-2.0 * (1.5**2 + G), rel=1e-9)
     # m r² θ̇ = L, L̇ = −m g r sin θ = 0 at the lowest point: θ̈ = −2 ṙ θ̇ / r, and ẍ = r θ̈ + 2 ṙ θ̇ = 0 there
     assert rate_of(m, "x_rate", start) == pytest.approx(0.0, abs=1e-6)
     assert dr.certify(m).passed
@@ -70,7 +70,7 @@ def test_a_rack_moves_a_carriage() -> None:
     m.revolute("turn", "ground", m.body("pinion", 1.0, inertia=(0.1, 0.2, 0.1)), axis="y")
     m.prismatic("lift", "ground", m.body("cage", 3.0), axis="z")
     m.rack("rack", "turn", "lift", "50 cm")
-    m.effort("turn", m.input("torque", "N*m"))
+    m.generalized_force("turn", m.input("torque", "N*m"))
     alpha = (30.0 - 3.0 * G * 0.5) / (0.2 + 3.0 * 0.25)
     assert rate_of(m, "turn_rate", {}, torque=30.0) == pytest.approx(alpha, rel=1e-9)
     assert first(m, {}, torque=30.0)["rack_multiplier"] == pytest.approx(3.0 * (G + 0.5 * alpha), rel=1e-9)
@@ -83,18 +83,18 @@ def test_two_gears() -> None:
     for name, size in (("small", 0.02), ("large", 0.3)):
         m.revolute(name, "ground", m.body(f"{name}_wheel", 1.0, inertia=(size, size, size)))
     m.gear("mesh", "small", "large", -0.25, "90 deg")
-    m.effort("small", m.input("torque", "N*m"))
+    m.generalized_force("small", m.input("torque", "N*m"))
     alpha = 0.7 / (0.02 + 0.3 / 16)
-    told = first(m, {"small": 0.4}, torque=0.7)
-    assert told["large"] == pytest.approx(math.pi / 2 - 0.1, abs=1e-12)
-    assert told["mesh_multiplier"] == pytest.approx(-0.3 * alpha / 4, rel=1e-9)
+    reported = first(m, {"small": 0.4}, torque=0.7)
+    assert reported["large"] == pytest.approx(math.pi / 2 - 0.1, abs=1e-12)
+    assert reported["mesh_multiplier"] == pytest.approx(-0.3 * alpha / 4, rel=1e-9)
     assert rate_of(m, "small_rate", {}, torque=0.7) == pytest.approx(alpha, rel=1e-9)
 
 
 def test_a_closed_hinge_and_slider_are_the_joints_of_those_names() -> None:
     """A door on its hinge, a drawer in its guide: a free body with the joint closed moves as with the joint in the tree."""
-    door = {"mass": 5.0, "centre": (0.4, 0.1, -0.2), "inertia": (0.3, 0.5, 0.4)}
-    hinge = {"at": (0.2, 0.3, 0.1), "turned": [("x", 0.5)]}
+    door = {"mass": 5.0, "center": (0.4, 0.1, -0.2), "inertia": (0.3, 0.5, 0.4)}
+    hinge = {"at": (0.2, 0.3, 0.1), "orientation": [("x", 0.5)]}
     for kind, axis in (("hinge", "z"), ("slider", "x")):
         tree = Model(f"{kind}_in_the_tree")
         (tree.revolute if kind == "hinge" else tree.prismatic)("move", "ground", tree.body("door", **door), axis, **hinge)
@@ -117,10 +117,10 @@ def test_a_closed_hinge_and_slider_are_the_joints_of_those_names() -> None:
 def test_the_forces_of_a_closed_hinge() -> None:
     """A door at rest on a vertical hinge: it holds the weight, and the moment of the weight about its own origin."""
     m = Model("door")
-    m.free(m.body("door", 5.0, centre=(0.4, 0.0, 0.0), inertia=(0.3, 0.5, 0.4)))
+    m.free(m.body("door", 5.0, center_of_mass=(0.4, 0.0, 0.0), inertia=(0.3, 0.5, 0.4)))
     m.close_hinge("held", "ground", "door", "z")
-    told = first(m)
-    forces = [told[f"held_{row}_multiplier"] for row in ("x", "y", "z", "turn_x", "turn_y")]
+    reported = first(m)
+    forces = [reported[f"held_{row}_multiplier"] for row in ("x", "y", "z", "turn_x", "turn_y")]
     # the weight at 0.4 m along x turns the door about +y; the hinge holds against it
     assert forces == pytest.approx([0.0, 0.0, 5.0 * G, 0.0, -5.0 * G * 0.4], abs=1e-9)
 
@@ -149,6 +149,6 @@ def test_a_prescribed_velocity_starts_as_it_should() -> None:
     m = Model("belt")
     m.prismatic("way", "ground", m.body("box", 3.0), axis="x")
     m.prescribe("belt", "way_rate", "0.5 + 2*t", level="velocity")
-    told = first(m)
-    assert told["way_rate"] == pytest.approx(0.5, abs=1e-12)
-    assert told["belt_multiplier"] == pytest.approx(6.0, rel=1e-10)  # m a
+    reported = first(m)
+    assert reported["way_rate"] == pytest.approx(0.5, abs=1e-12)
+    assert reported["belt_multiplier"] == pytest.approx(6.0, rel=1e-10)  # m a

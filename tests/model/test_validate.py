@@ -83,8 +83,8 @@ def test_a_correct_model_passes() -> None:
         ),
         (lambda m: m.body("2x", 1.0), "bodies: '2x' is not a name; use letters, digits and underscores, beginning with a letter"),
         (
-            lambda m: m.parameter("length", 1.0, "metres"),
-            "unit of parameter 'length': 'metres' is not a unit: 'metres' is unknown",
+            lambda m: m.parameter("length", 1.0, "meters"),
+            "unit of parameter 'length': 'meters' is not a unit: 'meters' is unknown",
         ),
         (lambda m: m.input("pull", "kN"), "input 'pull': values are in SI, its unit 'kN' is not; the unit as 'N'"),
     ],
@@ -110,14 +110,14 @@ def test_springs_efforts_and_wrenches_take_units() -> None:
     m = cart()
     m.spring("spin", "2 kN*mm/rad", rest="180 deg", damping="3 N*m*s/rad", name="coil")
     m.spring("distance(hub, frame)", "4 N/mm", rest="20 cm", name="strut")
-    m.effort("spin", "2 N*m", name="drive")
+    m.generalized_force("spin", "2 N*m", name="drive")
     m.wrench("hub", force=("1 kN", 0, 0), torque=(0, "50 N*cm", 0), name="pull")
     system = m.freeze()
     assert [str(p.energy) for p in system.potentials] == [
         "0.5*2*(spin - pi)**2",
         "0.5*4000*(distance(hub, frame) - 0.2)**2",
     ]
-    assert [str(e.amount) for e in system.efforts][-2:] == ["-3*rate(spin)", "2"]
+    assert [str(e.amount) for e in system.generalized_forces][-2:] == ["-3*rate(spin)", "2"]
     assert [str(c) for c in (*system.wrenches[-1].force, *system.wrenches[-1].torque)] == ["1000", "0", "0", "0", "0.5", "0"]
     with pytest.raises(ModelError, match=r"stiffness of spring 'weak': got '2 N/m' \(stiffness\), expected a torque or energy"):
         m.spring("spin", "2 N/m", name="weak")
@@ -250,8 +250,8 @@ def test_joints(spoil: Callable[[Model], object], message: str) -> None:
             "wrench 'wrench_at_hup': 'hup' is neither a point nor a body of model 'cart'; did you mean 'hub'?",
         ),
         (
-            lambda m: m.watch("w", "spin", direction=2),
-            "watch 'w': direction must be 1 (rising), -1 (falling) or 0 (both), got 2",
+            lambda m: m.event("w", "spin", direction=2),
+            "event 'w': direction must be 1 (rising), -1 (falling) or 0 (both), got 2",
         ),
         (
             lambda m: m.independent("spin_rat"),
@@ -278,7 +278,10 @@ def _box(mass: object = 1.0, **options: object) -> Callable[[Model], object]:
         (_box("push"), "mass of body 'box' may depend on parameters only, but 'push' is an input"),
         (_box("t"), "mass of body 'box' may depend on parameters only, but 't' is time"),
         (_box("frame"), "mass of body 'box': 'frame' has no value of its own; ask for a measure of it, such as 'lean(frame)'"),
-        (_box(centre=(0, "spin", 0)), "centre of body 'box' along y may depend on parameters only, but 'spin' is a coordinate"),
+        (
+            _box(center=(0, "spin", 0)),
+            "center_of_mass of body 'box' along y may depend on parameters only, but 'spin' is a coordinate",
+        ),
         (
             _box("sine(load)"),
             "mass of body 'box': expression 'sine(load)' calls 'sine', which is no function or table here; did you mean 'sin'?",
@@ -291,15 +294,18 @@ def _box(mass: object = 1.0, **options: object) -> Callable[[Model], object]:
             "displacement of joint 'hinge' may depend on parameters and its own coordinates only, but 'spin' is a coordinate",
         ),
         (
-            lambda m: m.effort("spinn", "push"),
-            "measure of effort 'effort_on_spinn': nothing is called 'spinn'; did you mean 'spin'?",
+            lambda m: m.generalized_force("spinn", "push"),
+            "measure of effort 'force_on_spinn': nothing is called 'spinn'; did you mean 'spin'?",
         ),
         (
-            lambda m: m.effort("spin_rate", "push"),
-            "measure of effort 'effort_on_spin_rate' may depend on parameters, coordinates, outputs and time only, "
+            lambda m: m.generalized_force("spin_rate", "push"),
+            "measure of effort 'force_on_spin_rate' may depend on parameters, coordinates, outputs and time only, "
             "but 'spin_rate' is a velocity",
         ),
-        (lambda m: m.effort("spin", "puch"), "amount of effort 'effort_on_spin': nothing is called 'puch'; did you mean 'push'?"),
+        (
+            lambda m: m.generalized_force("spin", "puch"),
+            "amount of generalized force 'force_on_spin': nothing is called 'puch'; did you mean 'push'?",
+        ),
         (
             lambda m: m.wrench("hub", (0, "puhs", 0)),
             "force of wrench 'wrench_at_hub' along y: nothing is called 'puhs'; did you mean 'push'?",
@@ -313,7 +319,7 @@ def _box(mass: object = 1.0, **options: object) -> Callable[[Model], object]:
             lambda m: m.output("o", "frame + 1"),
             "output 'o': 'frame' has no value of its own; ask for a measure of it, such as 'lean(frame)'",
         ),
-        (lambda m: m.watch("w", "spn - 1"), "watch 'w': nothing is called 'spn'; did you mean 'spin'?"),
+        (lambda m: m.event("w", "spn - 1"), "event 'w': nothing is called 'spn'; did you mean 'spin'?"),
         (
             lambda m: m.output("a", "1 - a"),
             "the outputs 'a' → 'a' define each other; give one of them an expression of its own",
@@ -324,7 +330,7 @@ def test_expressions_name_known_things(spoil: Callable[[Model], object], message
     assert complaint(spoil) == message
 
 
-def test_a_longer_circle_of_outputs_is_told_in_order_of_use() -> None:
+def test_a_longer_circle_of_outputs_is_reported_in_order_of_use() -> None:
     said = complaint(lambda m: (m.output("a", "2*b"), m.output("b", "c + 1"), m.output("c", "a")))
     assert any(path in said for path in ("'a' → 'b' → 'c' → 'a'", "'b' → 'c' → 'a' → 'b'", "'c' → 'a' → 'b' → 'c'"))
 
@@ -364,7 +370,7 @@ def test_measures_may_be_asked_of_bodies_points_and_contacts() -> None:
         (
             _box(inertia=(1, 1, 3)),
             "inertia of body 'box': principal moments 1, 1, 3 kg*m^2 break the triangle inequality (the last exceeds the sum "
-            "of the others); no rigid body has them: check the entries, and that they are about the centre of mass",
+            "of the others); no rigid body has them: check the entries, and that they are about the center of mass",
         ),
         (
             _box(inertia={"xx": 1, "yy": 1, "zz": 1, "xy": 2}),
@@ -373,14 +379,14 @@ def test_measures_may_be_asked_of_bodies_points_and_contacts() -> None:
         (
             _box(inertia=(0, 0, 0.5)),
             "inertia of body 'box': principal moments 0, 0, 0.5 kg*m^2 break the triangle inequality (the last exceeds the sum "
-            "of the others); no rigid body has them: check the entries, and that they are about the centre of mass; where only "
+            "of the others); no rigid body has them: check the entries, and that they are about the center of mass; where only "
             "zz matters, a flat body will do: inertia=(0.25, 0.25, 0.5)",
         ),
         # fine along its own axes, and broken only along the principal ones: 0.6, 1.4, 2.001
         (
             _box(inertia={"xx": 1, "yy": 1, "zz": 2.001, "xy": 0.4}),
             "inertia of body 'box': principal moments 0.6, 1.4, 2.001 kg*m^2 break the triangle inequality (the last exceeds "
-            "the sum of the others); no rigid body has them: check the entries, and that they are about the centre of mass",
+            "the sum of the others); no rigid body has them: check the entries, and that they are about the center of mass",
         ),
         (lambda m: m.wheel("w", "disc", 0.0), "radius of wheel 'w' is 0 m; it must be positive"),
         (
@@ -403,7 +409,7 @@ def test_numbers(spoil: Callable[[Model], object], message: str) -> None:
         (_box(inertia=(1, 2)), "inertia of body 'box': give three entries (xx, yy, zz), or a mapping with"),
         (_box(inertia=0.5), "inertia of body 'box': give three entries (xx, yy, zz), or a mapping with"),
         (
-            lambda m: m.frame("tilted", "frame", turned=("y", 0.3)),
+            lambda m: m.frame("tilted", "frame", orientation=("y", 0.3)),
             "turn of frame 'tilted': give a list of pairs such as [('y', 0.3)], each an axis and an angle; got ('y', 0.3)",
         ),
         (lambda m: m.wrench("hub", force=(1, 2), name="push"), "force of wrench 'push': needs three components, got 2"),

@@ -98,9 +98,9 @@ def test_searches_for_an_optimum_are_the_same_wherever_they_are_made(client: Any
     m = dr.Model("cart", "a mass on a rail")
     m.prismatic("place", "ground", m.body("cart", mass=1.0), axis="x")
     push = m.input("push", "N")
-    m.effort("place", push)
+    m.generalized_force("place", push)
     across = (
-        dr.manoeuvre(m).start(place=0, place_rate=0).bounds(push=(-2, 2)).duration(2.0).minimise(final="cos(3*place) + 0.1*place")
+        dr.maneuver(m).start(place=0, place_rate=0).bounds(push=(-2, 2)).duration(2.0).minimize(final="cos(3*place) + 0.1*place")
     )
     guesses = [dr.Held(inputs={"push": p}) for p in (-1.0, 1.0, 0.4)]
     here, there = (dr.multistart(across, guesses, method=dr.Adjoint(pieces=2), on=on) for on in (None, client))

@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from draisine.numerics.collocation import (
+from draisine.numerics.runge_kutta import (
+    RK4,
+    ExplicitTableau,
     gauss_kronrod,
     gauss_nodes,
     lagrange,
@@ -19,7 +21,6 @@ from draisine.numerics.collocation import (
     radau_nodes,
     runge_kutta_matrix,
 )
-from draisine.numerics.runge_kutta import RK4, ExplicitTableau
 from draisine.simulation.methods import dop853, heun, rk4
 
 Array = NDArray[np.float64]

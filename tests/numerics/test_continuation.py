@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from draisine.numerics.continuation import CurvePoint, ImplicitCurve, Rejected, StepLengths, Walker
+from draisine.numerics.continuation import CurvePoint, CurveTracer, ImplicitCurve, Rejected, StepLengths
 from draisine.numerics.root_finding import bisect, bracketed_root
 
 Array = NDArray[np.float64]
@@ -27,7 +27,7 @@ def fold() -> ImplicitCurve:
 
 
 def followed(curve: ImplicitCurve, start: CurvePoint, steps: int, most: float = 0.1) -> list[CurvePoint]:
-    walker = Walker(start, curve.advance, StepLengths(0.02, 1e-7, most), lambda point: 1.4)
+    walker = CurveTracer(start, curve.advance, StepLengths(0.02, 1e-7, most), lambda point: 1.4)
     return [start, *islice(walker, steps)]
 
 
@@ -74,7 +74,7 @@ def test_the_orientation_changes_at_a_branch_point() -> None:
     rows = curve.rows(points[0])
     signs = [math.copysign(1.0, curve.orientation(p, rows)) for p in points]
     assert signs == [math.copysign(1.0, -p.y[1]) * -signs[0] * -1 for p in points] and len(set(signs)) == 2
-    np.testing.assert_allclose(curve.bend(np.array([0.3, 0.1]), np.array([1.0, 0.0])), [[-1.8, 1.0]], atol=1e-8)
+    np.testing.assert_allclose(curve.jacobian_derivative(np.array([0.3, 0.1]), np.array([1.0, 0.0])), [[-1.8, 1.0]], atol=1e-8)
 
 
 def test_steps_are_shortened_and_end_with_the_least() -> None:
@@ -85,11 +85,11 @@ def test_steps_are_shortened_and_end_with_the_least() -> None:
         tried.append(length)
         return at + length if at + length <= 1.0 else Rejected()
 
-    walker = Walker(0.0, advance, StepLengths(0.3, 1e-3, 0.3), lambda at: 2.0)
+    walker = CurveTracer(0.0, advance, StepLengths(0.3, 1e-3, 0.3), lambda at: 2.0)
     points = list(walker)
     assert walker.ended and 1.0 - 2e-3 < points[-1] <= 1.0
     assert max(tried) == 0.3 and min(tried) >= 1e-3
-    limited = Walker(0.0, advance, StepLengths(0.3, 1e-3, 0.3), lambda at: 2.0, limit=lambda at: 0.25)
+    limited = CurveTracer(0.0, advance, StepLengths(0.3, 1e-3, 0.3), lambda at: 2.0, limit=lambda at: 0.25)
     assert next(iter(limited)) == 0.25
 
 

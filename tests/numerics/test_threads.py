@@ -33,7 +33,7 @@ def test_no_more_than_asked_is_begun_ahead() -> None:
 
 def test_an_exception_comes_to_the_caller_and_the_rest_is_dropped() -> None:
     done: list[int] = []
-    cancelled: list[bool] = []
+    canceled: list[bool] = []
 
     def fails_at_three(k: int) -> int:
         if k == 3:
@@ -41,10 +41,10 @@ def test_an_exception_comes_to_the_caller_and_the_rest_is_dropped() -> None:
         done.append(k)
         return k
 
-    results = map_in_threads(fails_at_three, range(1000), threads=1, ahead=5, cancel=lambda: cancelled.append(True))
+    results = map_in_threads(fails_at_three, range(1000), threads=1, ahead=5, cancel=lambda: canceled.append(True))
     with pytest.raises(ValueError, match="three"):
         list(results)
-    assert cancelled == [True] and len(done) < 12
+    assert canceled == [True] and len(done) < 12
 
 
 def test_stopping_early_cancels_and_waits() -> None:
@@ -94,4 +94,4 @@ def test_a_job_runs_on_any_executor() -> None:
         assert dict(Job.of(Doubled()).run(range(30), pool)) == {k: 2 * k for k in range(30)}
         few = Job.of(Doubled()).run(range(1000), pool)
         assert next(few)[1] in range(0, 10, 2)
-        few.close()  # what is under way is cancelled
+        few.close()  # what is under way is canceled

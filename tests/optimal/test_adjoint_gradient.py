@@ -13,7 +13,7 @@ import draisine as dr
 from draisine.errors import ArgumentError, SolverError
 from draisine.optimal.adjoint import sweep
 from draisine.optimal.adjoint.functional import Functional
-from draisine.optimal.problem_symbols import equations_of, posed
+from draisine.optimal.phase_builder import equations_of, posed
 from draisine.program.variational import Direction
 from draisine.simulation.sensitivity import integrate_varied
 
@@ -32,15 +32,15 @@ def bike():
     return dr.gallery.bicycle()
 
 
-@pytest.fixture(scope="module", params=["reduced", "stabilised"])
+@pytest.fixture(scope="module", params=["reduced", "stabilized"])
 def turn(request, bike):
     """The reduced bicycle, and the one with all velocities, multipliers solved for and Baumgarte's terms."""
-    augmented = dr.Augmented(stabilisation=dr.Baumgarte(10.0, 100.0, 10.0))
+    augmented = dr.Augmented(stabilization=dr.Baumgarte(10.0, 100.0, 10.0))
     model = bike if request.param == "reduced" else dr.derive(bike, formulation=augmented)
     return (
-        dr.manoeuvre(model)
+        dr.maneuver(model)
         .start(speed=8.0, roll_rate=0.1)
-        .minimise(integral="steer_torque**2 + 4*lean**2 + rear_wheel_contact_y", final=FINAL, time=0.3)
+        .minimize(integral="steer_torque**2 + 4*lean**2 + rear_wheel_contact_y", final=FINAL, time=0.3)
     )
 
 
@@ -56,7 +56,7 @@ def test_a_thrown_ball_in_closed_form():
     """x″ = a_i − k with a in three pieces of a third of T: all derivatives by hand."""
     x, v, push, k = sp.symbols("x v push k")
     ball = dr.first_order("ball", {x: v, v: push - k}, inputs=[push], parameters={k: 0.7}, start={x: 0.2, v: 1.5})
-    cost = dr.manoeuvre(ball).start(x=0.2, v=1.5).minimise(final="x**2", integral="push**2", time=2.0)
+    cost = dr.maneuver(ball).start(x=0.2, v=1.5).minimize(final="x**2", integral="push**2", time=2.0)
     a = sp.symbols("a0:3")
     T, x0, v0 = sp.symbols("T x0 v0")
     place, speed = x0, v0
@@ -71,7 +71,7 @@ def test_a_thrown_ball_in_closed_form():
     assert found.duration == pytest.approx(wanted[T], rel=1e-12)
     assert found.parameters["k"] == pytest.approx(wanted[k], rel=1e-12)
     assert [found.start["x"], found.start["v"]] == pytest.approx([wanted[x0], wanted[v0]], rel=1e-12)
-    assert found.wishes == pytest.approx(found.start, rel=1e-12)
+    assert found.targets == pytest.approx(found.start, rel=1e-12)
     assert found.switching("push") == pytest.approx(found.controls["push"] / (1.3 / 3), rel=1e-12)
 
 
@@ -79,7 +79,7 @@ def test_time_in_the_equations_and_uneven_pieces():
     """x′ = t² u on (0, 0.2 T) and (0.2 T, T): ∂J/∂T through the time of every stage as well."""
     x, push, t = *sp.symbols("x push"), dynamicsymbols._t
     driven = dr.first_order("driven", {x: t**2 * push}, inputs=[push])
-    cost = dr.manoeuvre(driven).start(x=0.0).minimise(final="x", integral="t*push")
+    cost = dr.maneuver(driven).start(x=0.0).minimize(final="x", integral="t*push")
     found = dr.gradient(cost, {"push": [3.0, -2.0]}, duration=1.5, breaks=[0.0, 0.2, 1.0])
     early, late = (0.2 * 1.5) ** 3 / 3, (1.5**3 - 0.3**3) / 3
     first, second = 0.3**2 / 2, (1.5**2 - 0.3**2) / 2
@@ -105,8 +105,8 @@ def test_bicycle_against_central_differences(turn, found):
         wanted = central(lambda value, n=name, k=piece: cost(moved(n, k, value)), TORQUES[name][piece], step)
         assert found.controls[name][piece] == pytest.approx(wanted, rel=1e-6)
     assert found.duration == pytest.approx(central(lambda T: cost(duration=T), 0.8, 0.003), rel=1e-6)
-    assert found.wishes["speed"] == pytest.approx(central(lambda s: cost(stated=turn.start(speed=s)), 8.0, 0.05), rel=1e-6)
-    assert found.wishes["roll_rate"] == pytest.approx(
+    assert found.targets["speed"] == pytest.approx(central(lambda s: cost(stated=turn.start(speed=s)), 8.0, 0.05), rel=1e-6)
+    assert found.targets["roll_rate"] == pytest.approx(
         central(lambda s: cost(stated=turn.start(roll_rate=s)), 0.1, 0.01), rel=1e-6
     )
     for name, value, step in (("trail", 0.08, 1e-3), ("r_front_wheel", 0.35, 1e-3)):
@@ -152,8 +152,8 @@ def forward_sensitivities(cost, name, values, duration, parameter):
         directions = [*idle[:k], Direction(name, "u", place), *idle[k + 1 :], Direction(parameter, "p", at)]
         x, s = integrate_varied(e, x, s, times[k + 1], directions, start=times[k], parameters=p, inputs=u, method=EXACT).final
     plant = phase.vocabulary.plant
-    told = ca.Function("slopes", plant.arguments, [ca.gradient(phase.final, plant.x), ca.gradient(phase.final, plant.p)])
-    by_x, by_p = (np.asarray(part.full()).ravel() for part in told(duration, x, u, p))
+    reported = ca.Function("slopes", plant.arguments, [ca.gradient(phase.final, plant.x), ca.gradient(phase.final, plant.p)])
+    by_x, by_p = (np.asarray(part.full()).ravel() for part in reported(duration, x, u, p))
     total = by_x @ s
     total[-1] += by_p[at]
     return total
@@ -165,12 +165,12 @@ def start_held(cost, name, values, duration, parameter):
     (poser,), (phase,) = posed(cost.controls(name), [method])
     functional = Functional.of(phase, poser.start, method, (parameter,)).settled(duration, values[:, None], poser.p)
     motion = functional.run(duration, values[:, None], poser.p)
-    slopes = functional.slopes(motion, duration, values[:, None], poser.p, np.zeros(0))
-    return np.append(slopes.inputs[:, 0], slopes.parameters)
+    jacobian = functional.jacobian(motion, duration, values[:, None], poser.p, np.zeros(0))
+    return np.append(jacobian.inputs[:, 0], jacobian.parameters)
 
 
 def test_bicycle_against_forward_sensitivities(bike):
-    cost = dr.manoeuvre(bike).start(speed=8.0, roll_rate=0.1).minimise(final=FINAL)
+    cost = dr.maneuver(bike).start(speed=8.0, roll_rate=0.1).minimize(final=FINAL)
     given = "steer_torque", np.array([-0.8, 0.9]), 0.6, "trail"
     wanted = forward_sensitivities(cost, *given)
     assert start_held(cost, *given) == pytest.approx(wanted, rel=1e-8)
@@ -178,10 +178,10 @@ def test_bicycle_against_forward_sensitivities(bike):
     assert found.controls["steer_torque"] == pytest.approx(wanted[:2], rel=1e-8)
 
 
-def test_stabilised_multipliers_against_forward_sensitivities():
+def test_stabilized_multipliers_against_forward_sensitivities():
     """A unicycle, all velocities states, with Baumgarte's terms."""
-    unicycle = dr.derive(dr.gallery.unicycle(), formulation=dr.Augmented(stabilisation=dr.Baumgarte(10.0, 100.0, 10.0)))
-    cost = dr.manoeuvre(unicycle).start(speed=3.0, lean=0.1).minimise(final="lean + 0.2*heading + 0.1*speed**2")
+    unicycle = dr.derive(dr.gallery.unicycle(), formulation=dr.Augmented(stabilization=dr.Baumgarte(10.0, 100.0, 10.0)))
+    cost = dr.maneuver(unicycle).start(speed=3.0, lean=0.1).minimize(final="lean + 0.2*heading + 0.1*speed**2")
     given = "twist_torque", np.array([4.0, -5.0]), 0.4, "m_torso"
     assert start_held(cost, *given) == pytest.approx(forward_sensitivities(cost, *given), rel=1e-8)
 
@@ -192,7 +192,7 @@ def test_stabilised_multipliers_against_forward_sensitivities():
 def test_both_formulations_have_one_gradient(bike):
     """Reduced and augmented bicycles are the same system: the same gradient by controls and duration."""
     stated = [
-        dr.manoeuvre(m).start(speed=6.0).minimise(integral="lean**2", final="heading")
+        dr.maneuver(m).start(speed=6.0).minimize(integral="lean**2", final="heading")
         for m in (bike, dr.derive(bike, formulation=dr.Augmented()))
     ]
     one, other = (dr.gradient(m, TORQUES, duration=0.6) for m in stated)
@@ -206,7 +206,7 @@ def test_source_cs_own_bicycle():
     """23 coordinates, 20 multipliers: one transposed solution of 43 unknowns per stage."""
     bike = dr.gallery.delebecque_bicycle()
     names = [q.name for q in equations_of(bike).inputs]
-    stated = dr.manoeuvre(bike).start().minimise(final="rear_heading + rear_slant**2", integral=f"0.1*{names[0]}**2")
+    stated = dr.maneuver(bike).start().minimize(final="rear_heading + rear_slant**2", integral=f"0.1*{names[0]}**2")
     values = {names[0]: np.array([0.5, -0.8, 0.2]), names[1]: np.array([1.0, 0.0, -2.0])}
     method = dr.Adjoint(steps=4)
     found = dr.gradient(stated, values, duration=0.3, method=method)
@@ -230,7 +230,7 @@ def test_costs_of_multipliers():
         forces={a: side},
         inputs=[side],
     )
-    cost = dr.manoeuvre(rod).start(x=0, y=-1).minimise(final="x + 0.2*y_rate", integral="side**2 + 1e-4*length_multiplier**2")
+    cost = dr.maneuver(rod).start(x=0, y=-1).minimize(final="x + 0.2*y_rate", integral="side**2 + 1e-4*length_multiplier**2")
     method = dr.Adjoint(steps=2)
     found = dr.gradient(cost, {"side": [1.0, -2.0]}, duration=0.7, method=method)
     wanted = central(lambda f: dr.gradient(cost, {"side": [f, -2.0]}, duration=0.7, method=method).value, 1.0, 0.02)
@@ -238,20 +238,20 @@ def test_costs_of_multipliers():
 
 
 def test_forces_that_depend_on_their_own_normal_force():
-    """Tyres whose grip ends: accelerations and loads by Newton's method, the adjoint through its last round."""
+    """Tires whose grip ends: accelerations and loads by Newton's method, the adjoint through its last round."""
     sliding = dr.gallery.sliding_bicycle()
     assert equations_of(sliding.freeze()).explicit.iterates
-    cost = dr.manoeuvre(sliding).start(speed=5.0).minimise(final="heading + lean", integral="lean**2")
+    cost = dr.maneuver(sliding).start(speed=5.0).minimize(final="heading + lean", integral="lean**2")
     method = dr.Adjoint(steps=60)  # grip makes it stiff
 
-    def told(torque):
+    def reported(torque):
         return dr.gradient(cost, {"steer_torque": [torque, -0.5]}, duration=0.2, method=method)
 
-    assert told(0.8).controls["steer_torque"][0] == pytest.approx(central(lambda u: told(u).value, 0.8, 0.02), rel=1e-6)
+    assert reported(0.8).controls["steer_torque"][0] == pytest.approx(central(lambda u: reported(u).value, 0.8, 0.02), rel=1e-6)
 
 
 def test_threads_do_not_share_memory(bike):
-    cost = dr.manoeuvre(bike).start(speed=6.0).minimise(final="heading")
+    cost = dr.maneuver(bike).start(speed=6.0).minimize(final="heading")
     torques = np.linspace(-1.0, 1.0, 24)
 
     def slope(torque):
@@ -264,7 +264,7 @@ def test_threads_do_not_share_memory(bike):
 
 
 def test_steps_are_as_many_as_the_accuracy_needs(bike):
-    cost = dr.manoeuvre(bike).start(speed=6.0).minimise(final="heading")
+    cost = dr.maneuver(bike).start(speed=6.0).minimize(final="heading")
     coarse = dr.gradient(cost, TORQUES, duration=0.8, method=dr.Adjoint(accuracy=1e-4))
     fine = dr.gradient(cost, TORQUES, duration=0.8, method=dr.Adjoint(accuracy=1e-11))
     four = dr.gradient(cost, TORQUES, duration=0.8, method=dr.Adjoint(steps=40, order=4))
@@ -275,7 +275,7 @@ def test_steps_are_as_many_as_the_accuracy_needs(bike):
 
 def test_costates_are_derivatives_at_the_ends_of_pieces(bike):
     """Bellman: the costate at a break is the start's derivative of the rest."""
-    cost = dr.manoeuvre(bike).start(speed=6.0).minimise(integral="lean**2", final="heading")
+    cost = dr.maneuver(bike).start(speed=6.0).minimize(integral="lean**2", final="heading")
     found = dr.gradient(cost, TORQUES, duration=0.8)
     (poser,), (phase,) = posed(cost.controls(*TORQUES), [dr.Adjoint(4)])
     whole = Functional.of(phase, poser.start, dr.Adjoint(4, steps=found.steps), ())
@@ -283,16 +283,16 @@ def test_costates_are_derivatives_at_the_ends_of_pieces(bike):
     middle = whole.run(0.8, controls, poser.p).states[2 * found.steps]
     rest = Functional.of(phase, middle, dr.Adjoint(2, steps=found.steps), ())
     motion = rest.run(0.4, controls[2:], poser.p)
-    slopes = rest.slopes(motion, 0.4, controls[2:], poser.p, np.zeros(0))
+    jacobian = rest.jacobian(motion, 0.4, controls[2:], poser.p, np.zeros(0))
     names = [q.name for q in poser.equations.states]
-    assert [found.costates[n][2] for n in names] == pytest.approx(slopes.costates[0], rel=1e-9, abs=1e-12)
+    assert [found.costates[n][2] for n in names] == pytest.approx(jacobian.costates[0], rel=1e-9, abs=1e-12)
 
 
 # ------------------------------------------------------------------------------------------------ refusals
 
 
 def test_refusals(bike):
-    cost = dr.manoeuvre(bike).start(speed=6.0).minimise(final="heading")
+    cost = dr.maneuver(bike).start(speed=6.0).minimize(final="heading")
     with pytest.raises(ArgumentError, match="duration=…"):
         dr.gradient(cost, TORQUES)
     with pytest.raises(ArgumentError, match="'pedal_torque' has 3 values for 4 pieces"):
@@ -300,29 +300,29 @@ def test_refusals(bike):
     with pytest.raises(ArgumentError, match="no input 'steer_tork'"):
         dr.gradient(cost, {"steer_tork": 1.0}, duration=1.0)
     with pytest.raises(ArgumentError, match="depends on controls or forces"):
-        dr.gradient(cost.minimise(final="rear_wheel_normal_force"), TORQUES, duration=1.0)
+        dr.gradient(cost.minimize(final="rear_wheel_normal_force"), TORQUES, duration=1.0)
     with pytest.raises(ArgumentError, match="order is 4 or 8"):
         dr.Adjoint(order=5)
     x = sp.Symbol("x")
-    away = dr.manoeuvre(dr.first_order("away", {x: x**2}, start={x: 1.0}, inputs=[sp.Symbol("u")]))
+    away = dr.maneuver(dr.first_order("away", {x: x**2}, start={x: 1.0}, inputs=[sp.Symbol("u")]))
     with pytest.raises(SolverError, match="does not stay finite"):
-        dr.gradient(away.start(x=1.0).minimise(final="x"), {"u": 0.0}, duration=3.0)
+        dr.gradient(away.start(x=1.0).minimize(final="x"), {"u": 0.0}, duration=3.0)
 
 
 def test_the_sweep_runs_in_the_interpreter_too(bike, monkeypatch):
     """The loop as Python text gives what its machine code gives."""
     x, v, push = sp.symbols("x v push")
     ball = dr.first_order("ball", {x: v, v: push - sp.sin(x)}, inputs=[push])
-    cost = dr.manoeuvre(ball).start(x=1.0, v=0.0).minimise(final="x", integral="v**2")
+    cost = dr.maneuver(ball).start(x=1.0, v=0.0).minimize(final="x", integral="v**2")
     (poser,), (phase,) = posed(cost, [dr.Adjoint(3)])
     functional = Functional.of(phase, poser.start, dr.Adjoint(3, steps=2), ())
     controls = np.array([[0.3], [-0.2], [0.5]])
     motion = functional.run(1.0, controls, poser.p)
-    compiled = functional.slopes(motion, 1.0, controls, poser.p, np.zeros(0))
+    compiled = functional.jacobian(motion, 1.0, controls, poser.p, np.zeros(0))
     runner = functional._runner
     monkeypatch.setattr(runner, "_run", sweep.sweep)
     again = functional.run(1.0, controls, poser.p)
-    interpreted = functional.slopes(again, 1.0, controls, poser.p, np.zeros(0))
+    interpreted = functional.jacobian(again, 1.0, controls, poser.p, np.zeros(0))
     assert again.cost == pytest.approx(motion.cost, rel=1e-14)
     assert interpreted.inputs == pytest.approx(compiled.inputs, rel=1e-13)
     assert interpreted.duration == pytest.approx(compiled.duration, rel=1e-13)

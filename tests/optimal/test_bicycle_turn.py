@@ -11,12 +11,12 @@ import draisine as dr
 @pytest.fixture(scope="module")
 def turn():
     stated = (
-        dr.manoeuvre(dr.gallery.bicycle())
+        dr.maneuver(dr.gallery.bicycle())
         .start(speed=8)
         .finish(heading=math.pi / 4, lean=0, steer=0, rates=0)
         .bounds(steer_torque=(-5, 5), pedal_torque=(-30, 30), lean=(-1, 1))
         .duration(0.3, 5)
-        .minimise("time")
+        .minimize("time")
     )
     return stated.solve(dr.Collocation(intervals=60))
 
@@ -61,7 +61,7 @@ def test_switching_function_has_the_controls_sign(turn):
     rates = ca.vertcat(*[v.rates[place[n]] for n in phase.kept])
     gain = ca.Function("gain", [v.plant.t, v.y, v.plant.inputs, v.plant.p], [ca.densify(ca.jacobian(rates, v.plant.u))])
     states = np.tile(phase.start, (len(only.costate_times), 1))
-    states[:, phase.kept_places] = only.states[only.grid.node_point]
+    states[:, phase.kept_indices] = only.states[only.grid.node_point]
     for j, (name, limit) in enumerate((("steer_torque", 5.0), ("pedal_torque", 30.0))):
         switching = np.array(
             [
@@ -76,13 +76,13 @@ def test_switching_function_has_the_controls_sign(turn):
 
 def test_wheels_stay_on_the_ground_with_grip():
     stated = (
-        dr.manoeuvre(dr.gallery.bicycle())
+        dr.maneuver(dr.gallery.bicycle())
         .start(speed=8)
         .finish(heading=0.5, lean=0, steer=0, rates=0)
         .bounds(steer_torque=(-5, 5), pedal_torque=(-60, 30), lean=(-1, 1), front_wheel_normal_force=(0, None))
         .along(grip="rear_wheel_longitudinal_force**2 + rear_wheel_lateral_force**2 <= (0.3*rear_wheel_normal_force)**2")
         .duration(0.3, 5)
-        .minimise("time")
+        .minimize("time")
     )
     found = stated.solve(dr.Collocation(intervals=30))
     assert found.solved

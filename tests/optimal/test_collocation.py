@@ -17,7 +17,7 @@ SCHEMES = [
     (dr.Collocation("gauss", 2), 4),
     (dr.Collocation("hermite-simpson"), 4),
     (dr.Collocation("trapezoidal"), 2),
-    (dr.Shooting(steps=1), 4),
+    (dr.MultipleShooting(steps=1), 4),
 ]
 
 
@@ -26,7 +26,7 @@ def test_states_at_the_end_converge_with_the_order(scheme, order):
     """ẋ = x cos t from 1: x(1) = exp(sin 1). Nothing is to be chosen; the problem is square."""
     x, t = sp.symbols("x t")
     system = dr.first_order("growth", {x: x * sp.cos(t)})
-    stated = dr.manoeuvre(system).start(x=1).duration(1).minimise(final="x")
+    stated = dr.maneuver(system).start(x=1).duration(1).minimize(final="x")
     counts = (4, 8) if order > 3 else (16, 32)
     errors = [abs(stated.solve(scheme.on(np.linspace(0, 1, n + 1))).objective - math.exp(math.sin(1))) for n in counts]
     assert scheme.order == order
@@ -38,7 +38,7 @@ def test_meshes_are_checked():
         with pytest.raises(ArgumentError):
             dr.Collocation(intervals=wrong)
         with pytest.raises(ArgumentError):
-            dr.Shooting(intervals=wrong)
+            dr.MultipleShooting(intervals=wrong)
     with pytest.raises(ArgumentError, match="choose one of"):
         dr.Collocation("simpson")
     with pytest.raises(ArgumentError, match="degree"):
@@ -56,8 +56,8 @@ def test_refinement_splits_where_the_error_is():
 def test_estimated_errors_are_of_the_size_of_the_true_ones():
     x, v, push = sp.symbols("x v push")
     swing = dr.first_order("swing", {x: v, v: push - sp.sin(x)}, inputs=[push])
-    stated = dr.manoeuvre(swing).start(x=0, v=0).finish(x=2, v=0).duration(3).minimise(integral="push**2")
-    for scheme in (dr.Collocation(degree=2, intervals=15), dr.Shooting(15, 1)):
+    stated = dr.maneuver(swing).start(x=0, v=0).finish(x=2, v=0).duration(3).minimize(integral="push**2")
+    for scheme in (dr.Collocation(degree=2, intervals=15), dr.MultipleShooting(15, 1)):
         found = stated.solve(scheme)
         assert found.discrepancy / 30 < found.error < 300 * found.discrepancy
         fine = stated.solve(scheme, refine=dr.Refinement(found.error / 50))

@@ -6,12 +6,12 @@ import sympy as sp
 
 import draisine as dr
 from draisine.codegen.jit.kernel import compile
+from draisine.numerics.direct_methods import Collocation
 from draisine.optimal import node_functions as nodes
-from draisine.optimal.collocation import Collocation
 from draisine.optimal.guess import guesses
-from draisine.optimal.maneuver import manoeuvre
-from draisine.optimal.problem_symbols import parameter_ranges, posed
-from draisine.optimal.shooting import Shooting
+from draisine.optimal.maneuver import maneuver
+from draisine.optimal.phase_builder import parameter_ranges, posed
+from draisine.optimal.shooting import MultipleShooting
 from draisine.optimal.transcription import transcribe
 
 
@@ -27,16 +27,16 @@ def stated():
         parameters={a: 0.3},
     )
     first = (
-        manoeuvre(system)
+        maneuver(system)
         .start(x=0.1, v=0.2, free=["w"])
         .finish("x*v >= 0.1", w=0.5)
         .bounds(force=(-3, 3))
         .along("x**2 + v*force <= 9")
-        .minimise(integral="force**2*cos(x)", final="x*w**2", time=0.5)
-        .optimise(a=(0.1, 0.9))
+        .minimize(integral="force**2*cos(x)", final="x*w**2", time=0.5)
+        .optimize(a=(0.1, 0.9))
         .duration(0.5, 2)
     )
-    second = manoeuvre(system).finish(x=1).minimise(integral="v**4").duration(0.5, 2)
+    second = maneuver(system).finish(x=1).minimize(integral="v**4").duration(0.5, 2)
     return first.then(second, jump={"v": "-0.8*v*cos(x) + 0.1*t"})
 
 
@@ -45,11 +45,11 @@ SCHEMES = [
     Collocation("gauss", 2, 3),
     Collocation("hermite-simpson", intervals=3),
     Collocation("trapezoidal", intervals=4),
-    Shooting(3, 2),
+    MultipleShooting(3, 2),
 ]
 
 
-def large_of(stated, scheme):
+def sparse_nlp_of(stated, scheme):
     posers, phases = posed(stated, [scheme] * len(stated.phases))
     values = guesses(None, phases, [scheme.grid] * len(phases))
     joints = [p.joints(f.kept) for p, f in zip(posers[1:], phases[1:], strict=True)]
@@ -58,22 +58,22 @@ def large_of(stated, scheme):
 
 @pytest.mark.parametrize("scheme", SCHEMES, ids=lambda s: getattr(s, "scheme", "shooting"))
 def test_derivatives_agree_with_differences(stated, scheme):
-    made = large_of(stated, scheme)
+    made = sparse_nlp_of(stated, scheme)
     large, rng = made.large, np.random.default_rng(3)
     n, m = large.unknowns, large.rows
     w = made.guess + 0.2 * rng.uniform(-1, 1, n)
     weights = rng.uniform(-1, 1, m)
 
     def first(at):
-        gradient, entries = large.slopes(at)
+        gradient, entries = large.jacobian(at)
         matrix = np.zeros((m, n))
         matrix[large.slope_places] = entries
         return gradient, matrix
 
     gradient, matrix = first(w)
-    bends = np.zeros((n, n))
-    bends[large.bend_places] = large.bends(w, 0.7, weights)
-    bends = bends + np.triu(bends, 1).T
+    hessian = np.zeros((n, n))
+    hessian[large.bend_places] = large.hessian(w, 0.7, weights)
+    hessian = hessian + np.triu(hessian, 1).T
     step = 1e-6
     for j in range(n):
         e = np.zeros(n)
@@ -83,28 +83,28 @@ def test_derivatives_agree_with_differences(stated, scheme):
         assert matrix[:, j] == pytest.approx((r1 - r0) / (2 * step), abs=2e-8)
         (g1, m1), (g0, m0) = first(w + e), first(w - e)
         expected = (0.7 * (g1 - g0) + weights @ (m1 - m0)) / (2 * step)
-        assert bends[:, j] == pytest.approx(expected, abs=5e-8)
+        assert hessian[:, j] == pytest.approx(expected, abs=5e-8)
 
 
 @pytest.fixture(scope="module")
 def turn():
     return (
-        manoeuvre(dr.gallery.bicycle())
+        maneuver(dr.gallery.bicycle())
         .start(speed=8)
         .finish(heading=0.7, lean=0, steer=0, rates=0)
         .bounds(steer_torque=(-5, 5), pedal_torque=(-30, 30))
-        .minimise("time")
+        .minimize("time")
     )
 
 
 def test_nodes_side_by_side_are_those_one_by_one_whatever_the_threads(turn, monkeypatch):
-    made = large_of(turn, Collocation(intervals=7))  # 21 nodes: the last lanes have none
+    made = sparse_nlp_of(turn, Collocation(intervals=7))  # 21 nodes: the last lanes have none
     cluster, rng = made.large.shares[0].cluster, np.random.default_rng(7)
     w = (made.guess + 0.02 * rng.uniform(-1, 1, made.large.unknowns) * made.large.scale)[cluster.where]
     mu, numbers, formula = rng.uniform(-1, 1, (len(w), cluster.width)), cluster._d, cluster.formula
 
-    def told():
-        return cluster.values(w), cluster.slopes(w), cluster.bends(w, mu)
+    def reported():
+        return cluster.values(w), cluster.jacobian(w), cluster.hessian(w, mu)
 
     expected = (
         compile(formula.value).map(w, numbers)[0],
@@ -116,7 +116,7 @@ def test_nodes_side_by_side_are_those_one_by_one_whatever_the_threads(turn, monk
     found = []
     for threads in (1, 2, 5):
         monkeypatch.setattr(nodes, "MOST_THREADS", threads)
-        found.append(told())
+        found.append(reported())
     for one_by_one, alone, *others in zip(expected, *found, strict=True):
         size = np.abs(one_by_one).max(axis=0)
         assert size.max() > 0.1 and (np.abs(alone - one_by_one) <= 1e-13 * size).all()
@@ -124,14 +124,14 @@ def test_nodes_side_by_side_are_those_one_by_one_whatever_the_threads(turn, monk
 
 
 def test_kernels_of_the_bicycle_agree_with_differences_and_leave_out_what_does_not_matter(turn):
-    made = large_of(turn, Collocation(intervals=2))
+    made = sparse_nlp_of(turn, Collocation(intervals=2))
     large, rng = made.large, np.random.default_rng(5)
     w = made.guess + 0.02 * rng.uniform(-1, 1, large.unknowns) * large.scale
     direction, weights = rng.uniform(-1, 1, large.unknowns), rng.uniform(-1, 1, large.rows)
     step = 1e-6
 
     def product(at):
-        gradient, entries = large.slopes(at)
+        gradient, entries = large.jacobian(at)
         row, column = large.slope_places
         return gradient + np.bincount(column, weights=entries * weights[row], minlength=large.unknowns)
 
@@ -142,7 +142,7 @@ def test_kernels_of_the_bicycle_agree_with_differences_and_leave_out_what_does_n
     slope = (value(w + step * direction) - value(w - step * direction)) / (2 * step)
     assert product(w) @ direction == pytest.approx(slope, rel=1e-6)
     one, other = large.bend_places
-    entries = large.bends(w, 1.0, weights)
+    entries = large.hessian(w, 1.0, weights)
     bent = np.bincount(one, entries * direction[other], large.unknowns)
     off = one != other
     bent += np.bincount(other[off], (entries * direction[one])[off], large.unknowns)

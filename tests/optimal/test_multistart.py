@@ -14,7 +14,7 @@ def down():
     """Where to stand after a second, |place| ≤ 4: cos 3x + x/10 is lowest where sin 3x = 1/30, at three places within reach."""
     place, push = sp.symbols("place push")
     hills = dr.first_order("hills", {place: push}, inputs=[push])
-    return dr.manoeuvre(hills).start(place=0).bounds(push=(-4, 4)).duration(1).minimise(final="cos(3*place) + 0.1*place")
+    return dr.maneuver(hills).start(place=0).bounds(push=(-4, 4)).duration(1).minimize(final="cos(3*place) + 0.1*place")
 
 
 def valley(turn):
@@ -23,13 +23,13 @@ def valley(turn):
 
 
 def test_minima_are_listed_and_the_best_kept(down):
-    told = []
+    reported = []
     guesses = [dr.Held(inputs={"push": p}) for p in (1.0, -1.0, 3.1, -3.1, 0.9)]
-    found = dr.multistart(down, guesses, method=dr.Adjoint(pieces=1), progress=lambda *seen: told.append(seen))
+    found = dr.multistart(down, guesses, method=dr.Adjoint(pieces=1), progress=lambda *seen: reported.append(seen))
     assert [a.objective for a in found.minima] == pytest.approx([valley(-2), valley(-1), valley(0), valley(1)], abs=1e-6)
     assert [found.leading_to(m) for m in found.minima] == [(3,), (1,), (0, 4), (2,)]
     assert found.best.objective == found.minima[0].objective
-    assert [(done, of) for done, of, _ in told] == [(k, 5) for k in range(1, 6)]
+    assert [(done, of) for done, of, _ in reported] == [(k, 5) for k in range(1, 6)]
     assert "5 starts, 4 local minima" in str(found)
     assert "from start 1, 5" in str(found)
 

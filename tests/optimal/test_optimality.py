@@ -19,33 +19,33 @@ def mass():
 
 @pytest.fixture(scope="module")
 def sprint(mass):
-    return dr.manoeuvre(mass).start(x=0, v=0).finish(x=DISTANCE, v=0).bounds(force=(-1, 1)).minimise("time")
+    return dr.maneuver(mass).start(x=0, v=0).finish(x=DISTANCE, v=0).bounds(force=(-1, 1)).minimize("time")
 
 
 @pytest.mark.parametrize(
     "method",
-    [dr.Collocation("gauss", 2, 20), dr.Collocation("radau", 3, 20, held=True), dr.Shooting(20)],
+    [dr.Collocation("gauss", 2, 20), dr.Collocation("radau", 3, 20, constant_controls=True), dr.MultipleShooting(20)],
     ids=["gauss", "held", "shooting"],
 )
 def test_double_integrator_against_the_closed_form(sprint, method):
     """T = 2√d, p_x = −1/√d, ∂H/∂u = p_v = t/√d − 1 with its zero in the middle, H = −1."""
-    told = sprint.solve(method).optimality
-    (force,) = told.switching
+    reported = sprint.solve(method).optimality
+    (force,) = reported.switching
     half = math.sqrt(DISTANCE)
     assert force.values == pytest.approx(force.times / half - 1, abs=1e-6)
     assert force.crossings == pytest.approx([half], abs=1e-6)
     assert force.switches == pytest.approx([half], abs=1e-6)
-    assert (force.bounded, force.agreeing) == (1.0, 1.0)
-    (hamiltonian,) = told.hamiltonian
+    assert (force.bounded, force.agreement) == (1.0, 1.0)
+    (hamiltonian,) = reported.hamiltonian
     assert hamiltonian.constant
     assert hamiltonian.expected == -1.0
     assert hamiltonian.values == pytest.approx(np.full(len(hamiltonian.values), -1.0), abs=1e-6)
-    assert max(told.kkt.violation, told.kkt.stationarity, told.kkt.complementarity) < 1e-7
+    assert max(reported.kkt.violation, reported.kkt.stationarity, reported.kkt.complementarity) < 1e-7
 
 
 def test_a_goal_that_moves(mass):
     """x = 1 + t/2 is met at T = 2 with all force; H + 1 = p_x/2 there, and p_x v = H: p_x = −2/3, H = −4/3, and not −1."""
-    chase = dr.manoeuvre(mass).start(x=0, v=0).finish("x - 0.5*t = 1").bounds(force=(-1, 1)).duration(1, 4).minimise("time")
+    chase = dr.maneuver(mass).start(x=0, v=0).finish("x - 0.5*t = 1").bounds(force=(-1, 1)).duration(1, 4).minimize("time")
     found = chase.solve(dr.Collocation("gauss", 2, 10))
     (hamiltonian,) = found.optimality.hamiltonian
     assert found.duration == pytest.approx(2.0, abs=1e-6)
@@ -56,20 +56,20 @@ def test_a_goal_that_moves(mass):
 def test_integrand_counts_in_the_hamiltonian(mass):
     """min ∫u² in fixed time: u = 6 d/T² (1 − 2 t/T), p_v = −2 u, p_x = −24 d/T³; H = −u² + p_x v is −36 d²/T⁴ all the way."""
     d, end = 2.0, 3.0
-    stated = dr.manoeuvre(mass).start(x=0, v=0).finish(x=d, v=0).bounds(force=(-9, 9)).duration(end).minimise(integral="force**2")
-    told = stated.solve(dr.Collocation(intervals=10)).optimality
-    (hamiltonian,) = told.hamiltonian
+    stated = dr.maneuver(mass).start(x=0, v=0).finish(x=d, v=0).bounds(force=(-9, 9)).duration(end).minimize(integral="force**2")
+    reported = stated.solve(dr.Collocation(intervals=10)).optimality
+    (hamiltonian,) = reported.hamiltonian
     assert hamiltonian.expected is None  # the duration is given
     assert hamiltonian.mean == pytest.approx(-36 * d**2 / end**4, rel=1e-6)
     assert hamiltonian.spread < 1e-5
-    assert told["force"].values == pytest.approx(np.zeros(30), abs=1e-6)
-    assert told["force"].bounded == 0.0
+    assert reported["force"].values == pytest.approx(np.zeros(30), abs=1e-6)
+    assert reported["force"].bounded == 0.0
 
 
 def test_a_path_condition_holds_back(mass):
     """|v| ≤ 0.5 as a path condition: reached at 0.5 s and kept until T − 0.5, the force between its bounds meanwhile."""
-    stated = dr.manoeuvre(mass).start(x=0, v=0).finish(x=1, v=0).bounds(force=(-1, 1)).along(limit="v <= 0.5").minimise("time")
-    found = stated.solve(dr.Collocation(intervals=25, held=True))
+    stated = dr.maneuver(mass).start(x=0, v=0).finish(x=1, v=0).bounds(force=(-1, 1)).along(limit="v <= 0.5").minimize("time")
+    found = stated.solve(dr.Collocation(intervals=25, constant_controls=True))
     assert found.duration == pytest.approx(2.5, rel=1e-6)
     (active,) = found.optimality.active
     assert (active.name, active.side) == ("limit", "upper")
@@ -81,7 +81,7 @@ def test_a_path_condition_holds_back(mass):
 def test_what_depends_on_time_has_no_constant_hamiltonian():
     t, x, u = sp.symbols("t x u")
     wind = dr.first_order("wind", {x: u + sp.sin(t)}, inputs=[u])
-    found = dr.manoeuvre(wind).start(x=0).finish(x=1).duration(2).minimise(integral="u**2").solve(dr.Collocation(intervals=8))
+    found = dr.maneuver(wind).start(x=0).finish(x=1).duration(2).minimize(integral="u**2").solve(dr.Collocation(intervals=8))
     (hamiltonian,) = found.optimality.hamiltonian
     assert not hamiltonian.constant
     p = -2 * found.only.input("u")[0]  # x does not enter: its costate is constant
@@ -91,36 +91,38 @@ def test_what_depends_on_time_has_no_constant_hamiltonian():
 
 def test_the_bicycles_torques_switch_where_the_switching_functions_vanish():
     stated = (
-        dr.manoeuvre(dr.gallery.bicycle())
+        dr.maneuver(dr.gallery.bicycle())
         .start(speed=8)
         .finish(heading=math.pi / 4, lean=0, steer=0, rates=0)
         .bounds(steer_torque=(-5, 5), pedal_torque=(-30, 30), lean=(-1, 1))
         .duration(0.3, 5)
-        .minimise("time")
+        .minimize("time")
     )
     found = stated.solve(dr.Collocation(intervals=60))
-    told = found.optimality
+    reported = found.optimality
     for name in ("steer_torque", "pedal_torque"):
-        each = told[name]
-        assert each.agreeing > 0.98
+        each = reported[name]
+        assert each.agreement > 0.98
         assert each.bounded > 0.9
         assert len(each.switches) == len(each.crossings)
         assert each.apart < each.resolution
-    (hamiltonian,) = told.hamiltonian
+    (hamiltonian,) = reported.hamiltonian
     assert hamiltonian.mean == pytest.approx(-1.0, abs=0.01)  # it jumps where a switch falls within an interval
-    assert {s["input"] for s in told.as_data()["switching"]} == {"steer_torque", "pedal_torque"}
+    assert {s["input"] for s in reported.as_data()["switching"]} == {"steer_torque", "pedal_torque"}
     figure = found.plot()
     assert len(figure.axes) == 5  # two controls with two scales each, and H
     assert len(found.plot("lean", "steer").axes) >= 1
 
 
-def test_who_asks_for_another_input_is_told(sprint):
-    told = sprint.solve(dr.Collocation(intervals=6)).optimality
+def test_who_asks_for_another_input_is_reported(sprint):
+    reported = sprint.solve(dr.Collocation(intervals=6)).optimality
     with pytest.raises(KeyError, match="inputs between bounds: force"):
-        told["torque"]
+        reported["torque"]
 
 
-@pytest.mark.parametrize("method", [dr.Collocation(intervals=6, held=True), dr.Shooting(6)], ids=["held", "shooting"])
+@pytest.mark.parametrize(
+    "method", [dr.Collocation(intervals=6, constant_controls=True), dr.MultipleShooting(6)], ids=["held", "shooting"]
+)
 def test_held_controls_are_drawn_as_steps(sprint, method):
     found = sprint.solve(method)
     line = found.plot().axes[0].lines[0]

@@ -1,4 +1,4 @@
-"""`draisine optimise` as people type it, and manoeuvres in files."""
+"""`draisine optimize` as people type it, and maneuvers in files."""
 
 import json
 import math
@@ -7,7 +7,7 @@ import pytest
 
 import draisine as dr
 from draisine.cli.main import main
-from draisine.optimal.study_file import read_statement, statement_of
+from draisine.optimal.study_file import read_study, statement_of
 
 SWING = """
 model = "cart_pole"
@@ -21,7 +21,7 @@ rates = 0
 [bounds]
 push = [-20, 20]
 cart = [-2, "inf"]
-[minimise]
+[minimize]
 integral = "push**2"
 [method]
 intervals = 20
@@ -38,15 +38,15 @@ def swing(tmp_path):
 
 
 def run(capsys, *words: str) -> tuple[int, str, str]:
-    code = main(["optimise", *words])
+    code = main(["optimize", *words])
     out, err = capsys.readouterr()
     return code, out, err
 
 
 def test_file_says_the_same_as_words(swing):
-    stated = read_statement(swing, dr.gallery.model)
-    words = dr.manoeuvre(dr.gallery.cart_pole()).start(pole=math.pi).finish(pole=0, cart=0, rates=0)
-    words = words.bounds(push=(-20, 20), cart=(-2, None)).duration(2).minimise(integral="push**2")
+    stated = read_study(swing, dr.gallery.model)
+    words = dr.maneuver(dr.gallery.cart_pole()).start(pole=math.pi).finish(pole=0, cart=0, rates=0)
+    words = words.bounds(push=(-20, 20), cart=(-2, None)).duration(2).minimize(integral="push**2")
     one, other = stated.solve(), words.solve(dr.Collocation(intervals=20))
     assert one.solved
     assert one.objective == pytest.approx(other.objective, rel=1e-9)
@@ -57,10 +57,10 @@ def test_solved_with_files_and_json(capsys, swing, tmp_path):
     words = [str(w) for pair in files.items() for w in pair]
     code, out, err = run(capsys, str(swing), "--json", *words)
     assert (code, err) == (0, "")
-    told = json.loads(out)
-    assert told["outcome"] == "SOLVED"
-    assert told["optimality"]["switching"][0]["input"] == "push"
-    assert told["written"] == [str(files[k]) for k in ("--out", "--table", "--plot")]
+    reported = json.loads(out)
+    assert reported["outcome"] == "SOLVED"
+    assert reported["optimality"]["switching"][0]["input"] == "push"
+    assert reported["written"] == [str(files[k]) for k in ("--out", "--table", "--plot")]
     assert files["--plot"].read_bytes().startswith(b"\x89PNG")
     assert dr.load(files["--out"])["push"].size > 100
     assert dr.Feedforward.read(files["--table"]).breaks[-1] == pytest.approx(2)
@@ -82,14 +82,14 @@ def test_infeasible_names_what_fights(capsys, tmp_path):
         "finish": {"x": 10, "v": 0},
         "bounds": {"force": [-1, 1]},
         "duration": 1,
-        "minimise": {"integral": "force**2"},
+        "minimize": {"integral": "force**2"},
         "method": {"intervals": 10},
     }
     path.write_text(json.dumps(content))
     code, out, _ = run(capsys, str(path), "--json")
-    told = json.loads(out)
-    assert (code, told["outcome"]) == (3, "INFEASIBLE")
-    assert any("finish: x" in name for name in told["fighting"])
+    reported = json.loads(out)
+    assert (code, reported["outcome"]) == (3, "INFEASIBLE")
+    assert any("finish: x" in name for name in reported["fighting"])
     content["solver"] = {"iterations": 1}
     content["duration"] = 10
     path.write_text(json.dumps(content))
@@ -97,17 +97,17 @@ def test_infeasible_names_what_fights(capsys, tmp_path):
     assert (code, json.loads(out)["outcome"]) == (1, "TOO_MANY_ITERATIONS")
 
 
-def test_interruption_is_told_apart(capsys, swing, monkeypatch):
+def test_interruption_is_reported_apart(capsys, swing, monkeypatch):
     """A signal during the search ends it after the iteration under way, with the best so far."""
-    from draisine.cli import optimize as optimise
+    from draisine.cli import optimize as optimize
 
     def stop(iteration, objective, violation):
         if iteration == 3:
             raise KeyboardInterrupt
         return ""
 
-    monkeypatch.setattr(optimise, "EVERY", 1)
-    monkeypatch.setattr(optimise, "_line", stop)
+    monkeypatch.setattr(optimize, "EVERY", 1)
+    monkeypatch.setattr(optimize, "_line", stop)
     code, out, _ = run(capsys, str(swing))
     assert code == 130
     assert "INTERRUPTED: best so far" in out
@@ -119,7 +119,7 @@ def test_a_study_of_the_gallery(capsys):
     assert "-1 expected" in out
     code, _, err = run(capsys, "bicycle_free_run")
     assert code == 2
-    assert "has no manoeuvre" in err
+    assert "has no maneuver" in err
 
 
 @pytest.mark.parametrize(
@@ -130,11 +130,11 @@ def test_a_study_of_the_gallery(capsys):
         ({"start": {"pole": "__import__('os')"}}, "is no number"),
         ({"method": {"intervals": 2.5}}, "give a whole number"),
         ({"method": {"kind": "magic"}}, "'magic' is unknown"),
-        ({"minimise": {}}, "say what"),
+        ({"minimize": {}}, "say what"),
     ],
 )
 def test_wrong_files_are_refused_by_name(change, complaint):
-    content = {"model": "cart_pole", "finish": {"pole": 0}, "minimise": {"time": 1}} | change
+    content = {"model": "cart_pole", "finish": {"pole": 0}, "minimize": {"time": 1}} | change
     with pytest.raises(dr.errors.DraisineError, match=complaint):
         statement_of(content, dr.gallery.model)
 
@@ -145,8 +145,8 @@ def test_phases_and_guesses_in_data():
         "start": {"x": 0, "v": 0},
         "bounds": {"force": [-1, 1]},
         "duration": [0.1, 5],
-        "minimise": {"time": 1},
-        "then": [{"finish": {"x": 1, "v": 0}, "bounds": {"force": [-2, 0]}, "duration": [0.1, 5], "minimise": {"time": 1}}],
+        "minimize": {"time": 1},
+        "then": [{"finish": {"x": 1, "v": 0}, "bounds": {"force": [-2, 0]}, "duration": [0.1, 5], "minimize": {"time": 1}}],
         "method": {"scheme": "gauss", "degree": 2, "intervals": 4, "held": True},
         "guess": {"kind": "straight", "duration": 1.0},
     }
@@ -156,7 +156,7 @@ def test_phases_and_guesses_in_data():
     assert found.duration == pytest.approx(1.5 * v, rel=1e-5)
 
 
-def test_every_study_with_a_manoeuvre_can_be_asked_for():
+def test_every_study_with_a_maneuver_can_be_asked_for():
     from importlib import import_module
 
     from draisine import gallery

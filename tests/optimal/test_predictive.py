@@ -17,10 +17,10 @@ def cart():
 @pytest.fixture(scope="module")
 def upright(cart):
     stated = (
-        dr.manoeuvre(cart)
+        dr.maneuver(cart)
         .start(pole=0.1)
         .bounds(push=(-20, 20), cart=(-0.6, 0.6))
-        .minimise(
+        .minimize(
             integral="10*cart**2 + 10*sin(pole/2)**2 + 0.01*push**2 + 0.1*cart_rate**2 + 0.1*pole_rate**2",
             final="10*cart**2 + 40*sin(pole/2)**2 + cart_rate**2 + pole_rate**2",
         )
@@ -49,7 +49,7 @@ def test_on_a_linear_plant_it_is_the_regulator():
     """ẋ = u, ∫x² + u² and 1·x² in the end: P = 1 solves the Riccati equation, u = −x at every instant but for the holding."""
     x, u = sp.symbols("x u")
     line = dr.first_order("line", {x: u}, inputs=[u])
-    stated = dr.manoeuvre(line).start(x=1).minimise(integral="x**2 + u**2", final="x**2")
+    stated = dr.maneuver(line).start(x=1).minimize(integral="x**2 + u**2", final="x**2")
     controller = dr.predictive(stated, rate=100, horizon=1.0)
     run = dr.simulate(line, 2, start={"x": 1.0}, control=controller.sampled, samples=np.linspace(0, 2, 41))
     # held for h, the exact discrete law: Q = h, cross S = h²/2, R = h + h³/3, a = 1, b = h, with P of its Riccati equation
@@ -65,16 +65,16 @@ def test_on_a_linear_plant_it_is_the_regulator():
 def test_it_follows_a_solution_from_beside_it():
     bike = dr.gallery.bicycle()
     aside = (
-        dr.manoeuvre(bike)
+        dr.maneuver(bike)
         .start(speed=5)
         .finish(heading=0.3, lean=0, steer=0, rates=0)
         .bounds(steer_torque=(-4, 4), lean=(-0.8, 0.8))
         .controls("steer_torque")
         .duration(1.5)
-        .minimise(integral="steer_torque**2")
+        .minimize(integral="steer_torque**2")
     ).solve(dr.Collocation(intervals=15))
     controller = dr.predictive(
-        aside, rate=20, horizon=0.5, weights={"heading": 100, "lean": 100, "steer": 10}, effort={"steer_torque": 0.05}
+        aside, rate=20, horizon=0.5, weights={"heading": 100, "lean": 100, "steer": 10}, input_weights={"steer_torque": 0.05}
     )
     start = {"speed": 5, "lean": 0.03}
     alone = dr.simulate(bike, 1.5, start=start, inputs=aside.feedforward)
@@ -86,10 +86,10 @@ def test_it_follows_a_solution_from_beside_it():
 
 
 def test_what_cannot_be_is_said(cart, upright):
-    stated = dr.manoeuvre(cart).bounds(push=(-20, 20)).minimise(integral="pole**2")
+    stated = dr.maneuver(cart).bounds(push=(-20, 20)).minimize(integral="pole**2")
     with pytest.raises(dr.errors.ArgumentError, match="a whole number of them"):
         dr.predictive(stated, rate=20, horizon=0.512)
     with pytest.raises(dr.errors.ArgumentError, match="the start is what is measured"):
         dr.predictive(stated.start(free=["cart"]), rate=20, horizon=0.5)
-    with pytest.raises(dr.errors.ArgumentError, match="a manoeuvre has its own cost"):
+    with pytest.raises(dr.errors.ArgumentError, match="a maneuver has its own cost"):
         dr.predictive(stated, rate=20, horizon=0.5, weights={"pole": 1})

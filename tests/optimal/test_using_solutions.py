@@ -17,12 +17,12 @@ def mass():
 
 @pytest.fixture(scope="module")
 def sprint(mass):
-    return dr.manoeuvre(mass).start(x=0, v=0).finish(x=1, v=0).bounds(force=(-1, 1)).minimise("time")
+    return dr.maneuver(mass).start(x=0, v=0).finish(x=1, v=0).bounds(force=(-1, 1)).minimize("time")
 
 
 @pytest.fixture(scope="module")
 def found(sprint):
-    return sprint.solve(dr.Collocation(intervals=20, held=True))
+    return sprint.solve(dr.Collocation(intervals=20, constant_controls=True))
 
 
 @pytest.fixture(scope="module")
@@ -33,12 +33,12 @@ def bike():
 @pytest.fixture(scope="module")
 def turn(bike):
     stated = (
-        dr.manoeuvre(bike)
+        dr.maneuver(bike)
         .start(speed=8)
         .finish(heading=math.pi / 4, lean=0, steer=0, rates=0)
         .bounds(steer_torque=(-5, 5), pedal_torque=(-30, 30), lean=(-1, 1))
         .duration(0.3, 5)
-        .minimise("time")
+        .minimize("time")
     )
     return stated.solve(dr.Collocation(intervals=40))
 
@@ -54,9 +54,9 @@ def test_saved_and_loaded_to_the_last_bit(sprint, found, tmp_path):
     assert np.array_equal(again["x"], found["x"])
     assert again.status.message == found.status.message
     assert again.optimality.as_data() == found.optimality.as_data()
-    run = dr.load(tmp_path / "sprint.nc")  # the motion alone needs no manoeuvre
+    run = dr.load(tmp_path / "sprint.nc")  # the motion alone needs no maneuver
     assert run.identical(found.trajectory)
-    warm = sprint.solve(dr.Collocation(intervals=20, held=True), guess=again, solver=dr.Ipopt(warm=True))
+    warm = sprint.solve(dr.Collocation(intervals=20, constant_controls=True), guess=again, solver=dr.Ipopt(warm=True))
     assert warm.answer.iterations < found.answer.iterations
 
 
@@ -69,12 +69,12 @@ def test_other_tools_find_the_nodes(found, tmp_path):
         assert nodes["switching"].dims == ("input_time", "input")
 
 
-def test_another_manoeuvre_is_refused(mass, sprint, found, tmp_path):
+def test_another_maneuver_is_refused(mass, sprint, found, tmp_path):
     found.save(tmp_path / "sprint.nc")
-    further = dr.manoeuvre(mass).start(x=0, v=0).finish("x*x = 1", v=0).bounds(force=(-1, 1)).minimise("time")
-    with pytest.raises(dr.errors.DataError, match="state the manoeuvre that was solved"):
+    further = dr.maneuver(mass).start(x=0, v=0).finish("x*x = 1", v=0).bounds(force=(-1, 1)).minimize("time")
+    with pytest.raises(dr.errors.DataError, match="state the maneuver that was solved"):
         further.load(tmp_path / "sprint.nc")
-    with pytest.raises(dr.errors.DataError, match="state the manoeuvre that was solved"):
+    with pytest.raises(dr.errors.DataError, match="state the maneuver that was solved"):
         sprint.along("v <= 2").load(tmp_path / "sprint.nc")
     found.trajectory.save(tmp_path / "run.nc")
     with pytest.raises(ValueError, match="holds no solution"):
@@ -97,7 +97,7 @@ def test_table_goes_into_another_run(mass, found):
 
 def test_table_of_polynomials_is_exact(mass):
     """min ∫u² has the straight line u = 6 (1 − 2 t), which a table of pieces holds exactly."""
-    stated = dr.manoeuvre(mass).start(x=0, v=0).finish(x=1, v=0).duration(1).minimise(integral="force**2")
+    stated = dr.maneuver(mass).start(x=0, v=0).finish(x=1, v=0).duration(1).minimize(integral="force**2")
     table = stated.solve(dr.Collocation(intervals=5)).feedforward
     t = np.linspace(0, 1, 33)
     assert table.at(t)[:, 0] == pytest.approx(6 * (1 - 2 * t), abs=1e-6)
@@ -127,15 +127,15 @@ def test_table_in_a_file(found, tmp_path):
 def test_gains_against_the_closed_form():
     """ẋ = u, w = r = 1, nothing after the end: −Ṗ = 1 − P², P(T) = 0, so K = tanh(T − t)."""
     x, u = sp.symbols("x u")
-    found = dr.manoeuvre(dr.first_order("line", {x: u}, inputs=[u])).start(x=0).finish(x=1).duration(2)
-    found = found.minimise(integral="u**2").solve(dr.Collocation(intervals=10))
-    law = dr.tracking(found, weights={"x": 1}, effort={"u": 1}, beyond=0)
+    found = dr.maneuver(dr.first_order("line", {x: u}, inputs=[u])).start(x=0).finish(x=1).duration(2)
+    found = found.minimize(integral="u**2").solve(dr.Collocation(intervals=10))
+    law = dr.tracking(found, weights={"x": 1}, input_weights={"u": 1}, beyond=0)
     assert law.gains[:, 0, 0] == pytest.approx(np.tanh(2 - law.times), abs=1e-9)
     assert law.reference[:, 0] == pytest.approx(law.times / 2, abs=1e-8)
 
 
 def test_long_after_the_end_the_gains_are_those_of_lqr(mass, found):
-    law = dr.tracking(found, weights={"x": 1}, effort={"force": 1}, beyond=20)
+    law = dr.tracking(found, weights={"x": 1}, input_weights={"force": 1}, beyond=20)
     assert law.states == ("x", "v")
     assert law.gains[0, 0] == pytest.approx([1, math.sqrt(2)], abs=1e-6)
 
@@ -144,9 +144,9 @@ def test_linear_deviations_answer_as_the_exact_flow(mass):
     """Along any motion of a linear plant the deviation obeys ė = (A − B K) e, whatever the motion."""
     from scipy.integrate import solve_ivp
 
-    stated = dr.manoeuvre(mass).start(x=0, v=0).finish(x=1, v=0).duration(2).minimise(integral="force**2")
+    stated = dr.maneuver(mass).start(x=0, v=0).finish(x=1, v=0).duration(2).minimize(integral="force**2")
     found = stated.solve(dr.Collocation(intervals=10))
-    law = dr.tracking(found, weights={"x": 4}, effort={"force": 0.5}, beyond=0)
+    law = dr.tracking(found, weights={"x": 4}, input_weights={"force": 0.5}, beyond=0)
     run = dr.simulate(law.on(), 2.0, start={"x": 0.3, "v": 0.0}, samples=np.linspace(0, 2, 41))
 
     def rate(t, e):
@@ -162,7 +162,9 @@ def test_linear_deviations_answer_as_the_exact_flow(mass):
 
 def test_a_disturbed_bicycle_is_brought_back(bike, turn):
     """A lean of 0.03 rad at the start: the open loop misses the heading by degrees, the tracking law by a tenth of one."""
-    law = dr.tracking(turn, weights={"heading": 100, "lean": 100, "steer": 10}, effort={"steer_torque": 0.1, "pedal_torque": 0.1})
+    law = dr.tracking(
+        turn, weights={"heading": 100, "lean": 100, "steer": 10}, input_weights={"steer_torque": 0.1, "pedal_torque": 0.1}
+    )
     assert {"heading", "lean", "steer", "steer_rate"} <= set(law.states)
     start = {"speed": 8, "lean": 0.03}
     alone = dr.simulate(bike, turn.duration, start=start, inputs=turn.feedforward)
@@ -183,7 +185,7 @@ def test_limits_are_kept(turn):
     law = dr.tracking(
         turn,
         weights={"heading": 100, "lean": 100},
-        effort={"steer_torque": 0.1, "pedal_torque": 0.1},
+        input_weights={"steer_torque": 0.1, "pedal_torque": 0.1},
         limits={"steer_torque": 6.0, "pedal_torque": (-31.0, 40.0)},
     )
     run = dr.simulate(law.on(), turn.duration, start={"speed": 8, "lean": 0.1})
@@ -193,15 +195,15 @@ def test_limits_are_kept(turn):
 
 def test_what_cannot_be_is_said(found):
     with pytest.raises(dr.errors.ArgumentError, match="'push' is not among the controls"):
-        dr.tracking(found, weights={"x": 1}, effort={"push": 1})
+        dr.tracking(found, weights={"x": 1}, input_weights={"push": 1})
     with pytest.raises(dr.errors.ArgumentError, match="limits of 'froce', which the law does not set; it sets force"):
-        dr.tracking(found, weights={"x": 1}, effort={"force": 1}, limits={"froce": 1.0})
+        dr.tracking(found, weights={"x": 1}, input_weights={"force": 1}, limits={"froce": 1.0})
     with pytest.raises(dr.errors.ArgumentError, match="give the effort of 'force' too"):
-        dr.tracking(found, weights={"x": 1}, effort={})
+        dr.tracking(found, weights={"x": 1}, input_weights={})
     with pytest.raises(dr.errors.ArgumentError, match="no state or output of motion 'y'"):
-        dr.tracking(found, weights={"y": 1}, effort={"force": 1})
+        dr.tracking(found, weights={"y": 1}, input_weights={"force": 1})
     with pytest.raises(dr.errors.ArgumentError, match="must be a positive number"):
-        dr.tracking(found, weights={"x": -1}, effort={"force": 1})
+        dr.tracking(found, weights={"x": -1}, input_weights={"force": 1})
 
 
 def test_a_solution_is_a_film(turn):

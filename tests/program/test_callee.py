@@ -8,7 +8,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from draisine.errors import ExpressionError
-from draisine.program.casadi_tape import callee_of
+from draisine.program.casadi_functions import callee_of
 from draisine.program.interpreter import complex_step, interpret
 from draisine.program.program import Program
 

@@ -8,7 +8,7 @@ import pytest
 from draisine.dynamics.derive import derive
 from draisine.expr.tables import Table
 from draisine.gallery import model
-from draisine.program.dependence import dependence
+from draisine.program.interpreter import dependence
 from draisine.program.program import Program
 
 

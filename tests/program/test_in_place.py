@@ -6,7 +6,7 @@ import casadi as ca
 import numpy as np
 import pytest
 
-from draisine.program.casadi_buffer import evaluate
+from draisine.program.casadi_functions import evaluate
 
 
 @pytest.fixture(scope="module")

@@ -12,10 +12,10 @@ from draisine.errors import DataError
 from draisine.expr.tables import Table
 from draisine.gallery import model
 from draisine.program import opcodes as operation
-from draisine.program.dae_residual import Implicit
+from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations
 from draisine.program.interpreter import interpret
-from draisine.program.linear_solve import Solved
+from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import Program
 from draisine.program.serialization import StoredCode, from_bytes, to_bytes
 
@@ -87,21 +87,21 @@ def test_tables_and_callees_travel(kind: str):
             assert np.array_equal(one, other)
         for one, other in zip(compile(program)(point), compile(again)(point), strict=True):
             assert np.array_equal(one, other)
-    slopes = program.jacobian("y", "x"), again.jacobian("y", "x")
-    assert np.array_equal(slopes[0]([0.4, 0.7])[0], slopes[1]([0.4, 0.7])[0])
+    jacobian = program.jacobian("y", "x"), again.jacobian("y", "x")
+    assert np.array_equal(jacobian[0]([0.4, 0.7])[0], jacobian[1]([0.4, 0.7])[0])
 
 
 def test_systems_solved_at_run_time_travel():
     e = model("n_pendulum")
     again = from_bytes(to_bytes(e))
-    assert isinstance(e.dynamics, Solved) and isinstance(again.dynamics, Solved)
+    assert isinstance(e.dynamics, LinearSolveProgram) and isinstance(again.dynamics, LinearSolveProgram)
     assert again.dynamics.digest == e.dynamics.digest and again.dynamics.pattern == e.dynamics.pattern
 
 
 def test_residuals_travel_with_their_jacobian():
     e = model("three_body_with_multiplier")
     again = from_bytes(to_bytes(e))
-    assert isinstance(e.dynamics, Implicit) and isinstance(again.dynamics, Implicit)
+    assert isinstance(e.dynamics, DaeResidual) and isinstance(again.dynamics, DaeResidual)
     assert "_slopes" not in vars(again.dynamics)
     assert again.dynamics.jacobian.tape == e.dynamics.jacobian.tape
     assert again.dynamics.differential == e.dynamics.differential

@@ -8,8 +8,7 @@ import casadi as ca
 import pytest
 
 from draisine.codegen.jit.kernel import compile
-from draisine.program.lazy_program import Recipe
-from draisine.program.program import Program, Slot
+from draisine.program.program import LazyProgram, Program, Slot
 
 
 def squares(made: list[str]) -> Program:
@@ -21,13 +20,13 @@ def squares(made: list[str]) -> Program:
 def test_it_is_followed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DRAISINE_CACHE_DIR", str(tmp_path / "cache"))
     made: list[str] = []
-    recipe = Recipe("squares", (Slot("x", (2, 1)),), (Slot("y", (2, 1)),), "squares of two numbers", lambda: squares(made))
+    recipe = LazyProgram("squares", (Slot("x", (2, 1)),), (Slot("y", (2, 1)),), "squares of two numbers", lambda: squares(made))
     for _ in range(2):
         assert compile(recipe)([2.0, 3.0])[0].tolist() == [4.0, 9.0]
     assert made == ["made"]
 
 
 def test_other_slots_than_promised_are_refused() -> None:
-    recipe = Recipe("squares", (Slot("x", (2, 1)),), (Slot("y", (3, 1)),), "", lambda: squares([]))
+    recipe = LazyProgram("squares", (Slot("x", (2, 1)),), (Slot("y", (3, 1)),), "", lambda: squares([]))
     with pytest.raises(ValueError, match="'squares': the program made has other slots than were promised"):
-        recipe.made()
+        recipe.build()

@@ -126,7 +126,7 @@ def test_there_and_back_again():
     assert sp.simplify(listing.expanded()["y"] - matrix) == sp.zeros(2, 2)
 
 
-def test_labels_that_clash_are_told_apart():
+def test_labels_that_clash_are_reported_apart():
     x, y = ca.SX.sym("x", 2), ca.SX.sym("y", 2)
     program = Program.build("clash", {"q": (x, ("roll", "steer")), "v": (y, ("roll", "rate"))}, {"z": x + y})
     assert [s.name for slot in to_sympy(program).symbols.values() for s in slot] == ["q_roll", "steer", "v_roll", "rate"]

@@ -118,7 +118,7 @@ EVERY_TABLE = [
 
 
 @pytest.mark.parametrize("table", EVERY_TABLE, ids=lambda t: t.name)
-def test_one_truth_in_all_three_roads(table):
+def test_one_truth_in_all_three_derivations(table):
     """CasADi, interpreter and machine code; values, gradients and Hessians; inside, outside and on knots."""
     program = derivative_program(table)
     kernel = compile(program)
@@ -159,9 +159,9 @@ def test_derivatives_by_complex_step_and_by_numbers(table):
 
 def test_derivatives_at_knots_are_those_of_the_right_side():
     program = derivative_program(Table("line", KNOTS, VALUES))
-    slopes = np.diff(VALUES) / np.diff(KNOTS)
+    jacobian = np.diff(VALUES) / np.diff(KNOTS)
     found = [float(program(k)[1][0]) for k in KNOTS]
-    assert_allclose(found, [*slopes, slopes[-1]], rtol=1e-12)
+    assert_allclose(found, [*jacobian, jacobian[-1]], rtol=1e-12)
 
 
 def test_third_derivatives():
@@ -177,10 +177,10 @@ def test_third_derivatives():
 
 
 def test_a_table_and_its_derivative_search_once():
-    from draisine.codegen.jit.ssa import SEARCH, straighten
+    from draisine.codegen.jit.ssa import SEARCH, to_ssa
 
     program = derivative_program(Table("curve", KNOTS, VALUES, "spline"))
-    assert sum(value.kind == SEARCH for value in straighten(program.tape).values) == 1
+    assert sum(value.kind == SEARCH for value in to_ssa(program.tape).values) == 1
 
 
 def test_columns_are_taken_entry_by_entry():

@@ -73,12 +73,12 @@ def test_amounts_are_converted_with_one_rounding(text: str, value: float, dimens
 
 @given(st.decimals(min_value=-1000000, max_value=1000000, places=4))
 def test_a_shifted_decimal_point_is_exact(number: object) -> None:
-    # the same decimal number, written in metres and in millimetres, is the same float
-    metres = quantity(f"{number:f} m")
-    millimetres = quantity(f"{number * 1000:f} mm")
-    assert metres is not None
-    assert millimetres is not None
-    assert metres[0] == millimetres[0] == float(number)  # type: ignore[arg-type]
+    # the same decimal number, written in meters and in millimeters, is the same float
+    meters = quantity(f"{number:f} m")
+    millimeters = quantity(f"{number * 1000:f} mm")
+    assert meters is not None
+    assert millimeters is not None
+    assert meters[0] == millimeters[0] == float(number)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -115,7 +115,7 @@ def test_bad_units_are_refused(text: str, message: str) -> None:
     assert str(caught.value) == message
 
 
-def test_unknown_units_without_a_neighbour_are_answered_with_a_list() -> None:
+def test_unknown_units_without_a_neighbor_are_answered_with_a_list() -> None:
     with pytest.raises(UnitError, match=r"^'foo' is not a unit: 'foo' is unknown; known are %, 1, A, Hz, .*, turn, yd, °$"):
         quantity("5 foo")
 

@@ -6,11 +6,11 @@ import casadi as ca
 import numpy as np
 import pytest
 
-from draisine.program.dae_residual import Implicit
-from draisine.program.interpreter import complex_slopes
-from draisine.program.linear_solve import Solved
+from draisine.program.dae_residual import DaeResidual
+from draisine.program.interpreter import complex_step_derivatives
+from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import Program
-from draisine.program.variational import Direction, slopes, split, state_names, vary, vary_implicit, widen
+from draisine.program.variational import Direction, jacobian, split, state_names, vary, vary_residual, widen
 
 T, X, U, P = (ca.SX.sym(name, count) for name, count in (("t", 1), ("x", 3), ("u", 1), ("p", 2)))
 ARGUMENTS = {"t": T, "x": (X, ("a", "b", "c")), "u": U, "p": P}
@@ -28,7 +28,7 @@ def expected(program: Program) -> np.ndarray:
     """Complex steps along (S_j, the unit of the direction)."""
     t, u, p = GIVEN
     changes = {"x": SEED, "u": np.array([[0.0, 1.0, 0.0]]), "p": np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0]])}
-    return complex_slopes(program, [t, STATE, u, p], changes)["xdot"]
+    return complex_step_derivatives(program, [t, STATE, u, p], changes)["xdot"]
 
 
 def test_program_against_complex_steps():
@@ -48,12 +48,12 @@ def test_solved_against_its_elimination():
     def after(solution: ca.SX) -> ca.SX:
         return ca.vertcat(solution[0] * X[1], solution[1] ** 2 + P[1], X[0])
 
-    solved = Solved.build("s", ARGUMENTS, matrix, side, z, {"xdot": after(z)})
+    solved = LinearSolveProgram.build("s", ARGUMENTS, matrix, side, z, {"xdot": after(z)})
     plain = Program.build("s", ARGUMENTS, {"xdot": after(ca.inv(matrix) @ side)})
     t, u, p = GIVEN
     (found,) = vary(solved, DIRECTIONS, {"xdot"})(t, carried(), u, p)
     np.testing.assert_allclose(found[3:].reshape(3, 3).T, expected(plain), rtol=1e-12)
-    *_, slope = slopes(solved, DIRECTIONS)(t, STATE, u, p)
+    *_, slope = jacobian(solved, DIRECTIONS)(t, STATE, u, p)
     by_state, by_given = slope[:, :3], slope[:, 3:]
     np.testing.assert_allclose(by_state @ SEED + np.column_stack([by_given, np.zeros(3)]), expected(plain), rtol=1e-12)
 
@@ -62,7 +62,7 @@ def test_newton_inside():
     """z³ + z = x a: the derivative of what Newton's method finds."""
     z = ca.SX.sym("z", 1)
     side = X[0] * P[0] - z**3
-    solved = Solved.build("n", ARGUMENTS, ca.SX(1), side, z, {"xdot": ca.vertcat(z, X[1], X[2])}, start=ca.SX(0.1))
+    solved = LinearSolveProgram.build("n", ARGUMENTS, ca.SX(1), side, z, {"xdot": ca.vertcat(z, X[1], X[2])}, start=ca.SX(0.1))
     assert solved.iterates
     t, u, p = GIVEN
     (found,) = vary(solved, (Direction("first", "p", 0),), {"xdot"})(t, np.concatenate([STATE, [1.0, 0, 0]]), u, p)
@@ -73,7 +73,7 @@ def test_newton_inside():
 
 def test_a_derivative_is_not_differentiated_again():
     z = ca.SX.sym("z", 1)
-    solved = Solved.build("n", ARGUMENTS, ca.SX(2) + X[0], X[1], z, {"xdot": ca.vertcat(z, X[1], X[2])})
+    solved = LinearSolveProgram.build("n", ARGUMENTS, ca.SX(2) + X[0], X[1], z, {"xdot": ca.vertcat(z, X[1], X[2])})
     once = vary(solved, DIRECTIONS, {"xdot"})
     with pytest.raises(ValueError, match="differentiated only once"):
         vary(once, DIRECTIONS, {"xdot"})
@@ -83,8 +83,8 @@ def test_implicit_form():
     rate = ca.SX.sym("xdot", 3)
     arguments = {"t": T, "x": X, "xdot": rate, "u": U, "p": P}
     residual = ca.vertcat(rate[0] * P[0] - X[1], rate[1] + X[0] * rate[2], X[0] ** 2 + X[2] - P[1])
-    made = vary_implicit(
-        Implicit("d", Program.build("d", arguments, {"residual": residual}), (1, 1, 2)), (Direction("a", "p", 0),)
+    made = vary_residual(
+        DaeResidual("d", Program.build("d", arguments, {"residual": residual}), (1, 1, 2)), (Direction("a", "p", 0),)
     )
     assert made.index == (1, 1, 2, 1, 1, 2)
     x, s, v, w = (np.array(a) for a in ([1.0, 2.0, 3.0], [0.1, 0.2, 0.3], [4.0, 5.0, 6.0], [7.0, 8.0, 9.0]))

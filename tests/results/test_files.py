@@ -46,7 +46,7 @@ class TestRoundTrip:
         run = Trajectory(
             'Fahrrad "Ω"\nline two, # with marks \u2028',
             np.arange(AWKWARD.size) / 7,
-            (Channel("größe.x", "m·s⁻²", about='a "quoted" = text\n# not a key: 1'), Channel("b")),
+            (Channel("größe.x", "m·s⁻²", description='a "quoted" = text\n# not a key: 1'), Channel("b")),
             np.column_stack([AWKWARD, -AWKWARD[::-1]]),
             Status(Ending.NOT_FINITE, "größe.x is NaN\nat t = 0.7 s", ("μ > 1",)),
             events=[("first, of all", 1 / 3)],
@@ -318,7 +318,7 @@ def test_csv_writes_the_shortest_text_of_each_number(tmp_path):
     assert struct.pack("d", float(last[1])) == struct.pack("d", np.cos(2.0))
 
 
-def test_who_saves_by_an_unknown_suffix_is_told_of_films_too(tmp_path):
+def test_who_saves_by_an_unknown_suffix_is_reported_of_films_too(tmp_path):
     with pytest.raises(ValueError, match=r"'\.xyz' is none of \.nc \(NetCDF\), \.parquet and \.csv; films are \.html"):
         bicycle_run().save(tmp_path / "run.xyz")
 

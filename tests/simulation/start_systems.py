@@ -10,9 +10,9 @@ import numpy as np
 import sympy as sp
 from sympy.physics.mechanics import dynamicsymbols
 
-from draisine.program.dae_residual import Implicit
+from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Constraint, Equations, Kind, Quantity
-from draisine.program.linear_solve import Solved, Solver
+from draisine.program.linear_solve import LinearSolveProgram, Solver
 from draisine.program.program import Program
 from draisine.symbolic.lagrangian import lagrangian
 
@@ -117,8 +117,13 @@ def held_twice() -> Equations:
     matrix = ca.vertcat(ca.horzcat(p[1] * ca.SX.eye(2), -rows.T), ca.horzcat(rows, ca.SX(2, 2)))
     side = ca.vertcat(0, -p[1] * p[2], -2 * ca.sumsqr(x[2:]) * ca.vertcat(1, 3))
     z = ca.SX.sym("z", 4)
-    told = {"vdot": (z[:2], ["dx1_rate/dt", "dy1_rate/dt"]), "multipliers": (z[2:], ["rod1_multiplier", "rod1_again_multiplier"])}
-    return replace(e, report=Solved.build("twice", {"t": t, "x": x, "u": u, "p": p}, matrix, side, z, told, Solver.DENSE))
+    reported = {
+        "vdot": (z[:2], ["dx1_rate/dt", "dy1_rate/dt"]),
+        "multipliers": (z[2:], ["rod1_multiplier", "rod1_again_multiplier"]),
+    }
+    return replace(
+        e, report=LinearSolveProgram.build("twice", {"t": t, "x": x, "u": u, "p": p}, matrix, side, z, reported, Solver.DENSE)
+    )
 
 
 BARS = {"a": 1.0, "b": 3.0, "c": 2.5, "d": 3.0}  # crank, coupler, rocker, ground
@@ -162,7 +167,7 @@ def circuit() -> Equations:
     slots = {"t": t, "x": (x, ("x", "y", "z")), "xdot": rate, "u": u, "p": p}
     residual = Program.build("circuit", slots, {"residual": ca.vertcat(rate[0] + x[2], rate[1] - x[0], algebraic)})
     nothing = ca.SX(0, 1)
-    told = {"v": nothing, "vdot": nothing, "multipliers": nothing, "outputs": (x[0] + x[2], ("sum",)), "residuals": algebraic}
+    reported = {"v": nothing, "vdot": nothing, "multipliers": nothing, "outputs": (x[0] + x[2], ("sum",)), "residuals": algebraic}
     return Equations(
         name="circuit",
         coordinates=(Quantity("x", default=1.0), Quantity("y", default=0.5), Quantity("z")),
@@ -174,8 +179,8 @@ def circuit() -> Equations:
         outputs=(Quantity("sum"),),
         force_outputs=frozenset(),
         constraints=(Constraint("node", Kind.ALGEBRAIC, "position"),),
-        dynamics=Implicit("circuit", residual),
-        report=Program.build("circuit_report", {"t": t, "x": (x, ("x", "y", "z")), "u": u, "p": p}, told),
+        dynamics=DaeResidual("circuit", residual),
+        report=Program.build("circuit_report", {"t": t, "x": (x, ("x", "y", "z")), "u": u, "p": p}, reported),
         motion=Program.build(
             "circuit_motion",
             {"t": t, "q": (x, ("x", "y", "z")), "v": ca.SX.sym("v", 0), "u": u, "p": p},

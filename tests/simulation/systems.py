@@ -8,7 +8,7 @@ from dataclasses import replace
 import casadi as ca
 import numpy as np
 
-from draisine.program.dae_residual import Implicit
+from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Constraint, Equations, Event, Kind, Quantity, RunLimits
 from draisine.program.program import Program
 
@@ -89,7 +89,7 @@ def swing() -> Equations:
 
 
 def kepler() -> Equations:
-    """A Kepler orbit of eccentricity 0.5 and period 2π, from its pericentre."""
+    """A Kepler orbit of eccentricity 0.5 and period 2π, from its pericenter."""
 
     def rates(t: ca.SX, x: ca.SX, u: ca.SX, p: ca.SX) -> list[ca.SX]:
         cube = (x[0] ** 2 + x[1] ** 2) ** 1.5
@@ -228,7 +228,7 @@ def implicit_system(
     rate = ca.SX.sym("xdot", len(unknowns))
     arguments = {"t": t, "x": (x, tuple(unknowns)), "xdot": rate, "u": u, "p": p}
     program = Program.build(f"{name}_residual", arguments, {"residual": (column(residual(t, x, rate, u, p)), tuple(labels))})
-    return replace(base, dynamics=Implicit(name, program, tuple(index)))
+    return replace(base, dynamics=DaeResidual(name, program, tuple(index)))
 
 
 GRAVITY = 9.81

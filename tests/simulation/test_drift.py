@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 import draisine as dr
-from draisine.dynamics.dae.stabilization.options import Drift
-from draisine.dynamics.dae.stabilization.stabilized_equations import controlled
+from draisine.dynamics.dae.stabilization.stabilized_equations import stabilized_equations
+from draisine.dynamics.options import Drift
 from draisine.results.status import Ending
-from draisine.simulation.pipeline import Computed, compute
 from draisine.simulation.result import Run
 from draisine.simulation.run import integrate
+from draisine.simulation.simulate import Computed, compute
 
 STEP = dr.RK4(step=0.01)
 EXACT = dr.DOP853(rtol=1e-13, atol=1e-13)
@@ -29,8 +29,8 @@ def residuals(done: Computed, level: str) -> np.ndarray:
         place = [slot.name for slot in e.report.outputs].index("residuals")
         kernel = dr.compile(e.report)
         given = segment.times[:, None], segment.states, np.zeros(len(e.inputs)), done.parameters
-        told = kernel.map(*given)[place].reshape(len(segment.times), -1)
-        found.append(np.max(np.abs(told[:, rows]), axis=1))
+        reported = kernel.map(*given)[place].reshape(len(segment.times), -1)
+        found.append(np.max(np.abs(reported[:, rows]), axis=1))
     return np.concatenate(found)
 
 
@@ -40,8 +40,8 @@ def pendulum_energy(done: Computed) -> np.ndarray:
     for segment in done.run.segments:
         place = [slot.name for slot in segment.equations.report.outputs].index("energy")
         kernel = dr.compile(segment.equations.report)
-        told = kernel.map(segment.times[:, None], segment.states, [], done.parameters)[place]
-        found.append(told.reshape(len(segment.times), 3)[:, :2].sum(axis=1))
+        reported = kernel.map(segment.times[:, None], segment.states, [], done.parameters)[place]
+        found.append(reported.reshape(len(segment.times), 3)[:, :2].sum(axis=1))
     return np.concatenate(found)
 
 
@@ -55,7 +55,7 @@ KEPT: list[tuple[Drift, float | None, float | None, float]] = [
     (dr.Reduced(), 1e-11, 1e-14, 1e-4),
     (dr.Minimal(), 1e-14, 1e-14, 1e-3),
     (dr.Projection(invariants="energy"), 1e-14, 1e-14, 1e-13),
-    (dr.InvariantStabilisation(), 1e-12, 1e-12, 1e-12),
+    (dr.InvariantStabilization(), 1e-12, 1e-12, 1e-12),
     (dr.Rattle(0.01), 1e-14, 1e-14, 5e-3),
 ]
 
@@ -67,8 +67,8 @@ def test_what_a_pendulum_keeps(drift: Drift, position: float, velocity: float, e
     assert done.run.status.complete
     assert residuals(done, "position").max() < position
     assert residuals(done, "velocity").max() < velocity
-    told = pendulum_energy(done)
-    assert np.max(np.abs(told - told[0])) < energy
+    reported = pendulum_energy(done)
+    assert np.max(np.abs(reported - reported[0])) < energy
 
 
 def test_without_control_a_pendulum_drifts() -> None:
@@ -96,9 +96,9 @@ def test_all_follow_the_same_motion(drift: Drift) -> None:
 @pytest.mark.parametrize(("alpha", "beta"), [(5.0, 25.0), (2.0, 25.0), (6.0, 20.0)])
 def test_a_wrong_length_dies_away_as_baumgarte_says(alpha: float, beta: float) -> None:
     """f̈ + 2α ḟ + β f = 0 holds exactly off the constraint: critically damped, oscillating, creeping."""
-    stabilised = controlled(dr.gallery.simple_pendulum(), dr.Baumgarte(alpha, beta, 1.0)).equations
+    stabilized = stabilized_equations(dr.gallery.simple_pendulum(), dr.Baumgarte(alpha, beta, 1.0)).equations
     start = np.array([1.01, 0.0, 0.02, 0.3])  # rod1 = (1 − x² − z²)/2
-    run = integrate(stabilised, start, 1.5, method=EXACT, samples=np.linspace(0.0, 1.5, 31))
+    run = integrate(stabilized, start, 1.5, method=EXACT, samples=np.linspace(0.0, 1.5, 31))
     x, z, u, w = run.states.T
     length = (1 - x**2 - z**2) / 2
     f, rate = length[0], -(x * u + z * w)[0]
@@ -112,7 +112,7 @@ def test_a_wrong_length_dies_away_as_baumgarte_says(alpha: float, beta: float) -
     assert abs(expected[-1]) < 0.5 * abs(f)
 
 
-def _told(equations: dr.Equations, run: Run) -> np.ndarray:
+def _reported(equations: dr.Equations, run: Run) -> np.ndarray:
     """All residuals at every sample."""
     place = [slot.name for slot in equations.report.outputs].index("residuals")
     rest = np.zeros(len(equations.inputs)), equations.default_parameters
@@ -122,11 +122,11 @@ def _told(equations: dr.Equations, run: Run) -> np.ndarray:
 def test_slip_dies_away_at_the_rate_gamma() -> None:
     """ġ + γ g = 0 holds exactly for a blade that is made to slip."""
     gamma, t = 3.0, np.linspace(0.0, 1.0, 11)
-    sleigh = controlled(dr.gallery.chaplygin_sleigh().freeze(), dr.Baumgarte(1.0, 1.0, gamma)).equations
+    sleigh = stabilized_equations(dr.gallery.chaplygin_sleigh().freeze(), dr.Baumgarte(1.0, 1.0, gamma)).equations
     begin = dr.consistent_start(sleigh, {}).x
     begin[len(sleigh.coordinates) :] = [0.8, 0.05, 0.4][: len(sleigh.velocities)]
-    told = _told(sleigh, integrate(sleigh, begin, 1.0, method=EXACT, samples=t))
-    slips = told[:, [c.level == "velocity" for c in sleigh.constraints]]
+    reported = _reported(sleigh, integrate(sleigh, begin, 1.0, method=EXACT, samples=t))
+    slips = reported[:, [c.level == "velocity" for c in sleigh.constraints]]
     assert np.max(np.abs(slips[0])) > 1e-2
     assert np.max(np.abs(slips - slips[0] * np.exp(-gamma * t)[:, None])) < 1e-11
 
@@ -134,12 +134,12 @@ def test_slip_dies_away_at_the_rate_gamma() -> None:
 def test_a_norm_comes_back_at_the_rate_gamma() -> None:
     """Quaternions turn by q̇ = ½ q ω, which keeps any length: what is drawn back falls by e^(−γ t)."""
     gamma, t = 3.0, np.linspace(0.0, 0.5, 6)
-    bicycle = controlled(dr.gallery.bicycle().freeze(), dr.Baumgarte(1.0, 1.0, gamma)).equations
+    bicycle = stabilized_equations(dr.gallery.bicycle().freeze(), dr.Baumgarte(1.0, 1.0, gamma)).equations
     begin = dr.consistent_start(bicycle, {"speed": 4.6, "roll_rate": 0.5}).x
     names = [s.name for s in bicycle.states]
     begin[[names.index(n) for n in bicycle.quaternions[0]]] *= 1.001
-    told = _told(bicycle, integrate(bicycle, begin, 0.5, method=EXACT, samples=t))
-    (norm,) = told[:, [c.kind == "norm" for c in bicycle.constraints]].T
+    reported = _reported(bicycle, integrate(bicycle, begin, 0.5, method=EXACT, samples=t))
+    (norm,) = reported[:, [c.kind == "norm" for c in bicycle.constraints]].T
     assert norm[0] == pytest.approx(0.0010005, abs=1e-9)
     assert np.max(np.abs(norm - norm[0] * np.exp(-gamma * t))) < 1e-12
 
@@ -213,8 +213,8 @@ def test_rattles_energy_error_does_not_grow() -> None:
     pendulum, until = dr.gallery.simple_pendulum(), 120.0
 
     def halves(drift: Drift, method: dr.RK4 | None) -> tuple[float, float]:
-        told = pendulum_energy(compute(pendulum, until, drift=drift, method=method))
-        error = np.abs(told - told[0])
+        reported = pendulum_energy(compute(pendulum, until, drift=drift, method=method))
+        error = np.abs(reported - reported[0])
         return float(error[: len(error) // 2].max()), float(error[len(error) // 2 :].max())
 
     first, second = halves(dr.Rattle(0.04), None)
@@ -255,7 +255,7 @@ def test_symplectic_runs_look_for_events() -> None:
 
 
 def test_a_symplectic_run_stops_at_an_event() -> None:
-    stop = dr.Event("low", "x1", action="stop", about="it hangs straight down")
+    stop = dr.Event("low", "x1", action="stop", description="it hangs straight down")
     run = dr.simulate(dr.gallery.simple_pendulum(), 3.0, drift=dr.Rattle(0.001), events=[stop])
     assert run.status.kind == Ending.EVENT and "it hangs straight down" in str(run.status)
     assert run.time[-1] == pytest.approx(1.8540746773013719 / math.sqrt(9.81), abs=1e-5)
@@ -287,7 +287,7 @@ def test_minimal_coordinates_change_over_where_they_must() -> None:
 
 def test_dependent_coordinates_are_a_guess_and_nothing_else() -> None:
     """Whatever they are, accelerations are those of the configuration that the independent coordinate determines."""
-    minimal = controlled(dr.gallery.four_bar().freeze(), dr.Minimal(iterations=4)).equations
+    minimal = stabilized_equations(dr.gallery.four_bar().freeze(), dr.Minimal(iterations=4)).equations
     x = dr.consistent_start(minimal, {"crank_angle": 0.4, f"{minimal.independent[0]}": 3.0}).x
     other = x.copy()
     free = [v.name for v in minimal.velocities].index(minimal.independent[0])
@@ -312,9 +312,9 @@ def test_a_four_bar_moves_alike_in_minimal_coordinates_and_reduced() -> None:
 
 
 @pytest.mark.parametrize("gamma", [0.25, 0.5, 1.0])
-def test_stabilisation_takes_its_part_of_the_error_once(gamma: float) -> None:
+def test_stabilization_takes_its_part_of_the_error_once(gamma: float) -> None:
     """I − I₀ shrinks by 1 − γ, up to the square of itself; a run does it once after a step, and carries no state for it."""
-    held = controlled(dr.gallery.n_pendulum_by_angles(2), dr.InvariantStabilisation(gamma=gamma))
+    held = stabilized_equations(dr.gallery.n_pendulum_by_angles(2), dr.InvariantStabilization(gamma=gamma))
     assert held.invariants is not None and held.equations.project is not None
     x = np.array([0.4, 0.9, 0.3, -0.2])
     (energy,) = held.invariants([0.0], x, [], [1.0, 1.0, 9.81])
@@ -329,10 +329,10 @@ def test_stabilisation_takes_its_part_of_the_error_once(gamma: float) -> None:
 
 
 @pytest.mark.parametrize("gamma", [0.25, 1.0])
-def test_a_run_stabilises_once_after_each_step(gamma: float) -> None:
+def test_a_run_stabilizes_once_after_each_step(gamma: float) -> None:
     """Steps of RK4 done here, each followed by one correction of the energy: the run's, number by number."""
     pendulum = dr.gallery.n_pendulum_by_angles(2)
-    held = controlled(pendulum, dr.InvariantStabilisation(gamma=gamma))
+    held = stabilized_equations(pendulum, dr.InvariantStabilization(gamma=gamma))
     names = [q.name for q in pendulum.states]
     x = np.array([0.4, 0.9, 0.3, -0.2])
     step, count = 0.05, 12
@@ -341,7 +341,7 @@ def test_a_run_stabilises_once_after_each_step(gamma: float) -> None:
         step * count,
         start=dict(zip(names, x.tolist(), strict=True)),
         method=dr.RK4(step=step),
-        drift=dr.InvariantStabilisation(gamma=gamma),
+        drift=dr.InvariantStabilization(gamma=gamma),
         samples=count + 1,
     )
     p = held.with_values(x, np.zeros(0), pendulum.default_parameters)
@@ -388,12 +388,12 @@ BIKE = {"speed": 4.6}
         ("bicycle", dr.Minimal(), "minimal coordinates are for holonomic constraints, but rear_wheel_x"),
         ("bicycle", dr.Symplectic(0.01), "symplectic without constraints, but rear_wheel_x is one; use Reduced"),
         ("simple_pendulum", dr.Symplectic(0.01), r"but rod1 is one; Rattle\(\) is symplectic with holonomic"),
-        ("four_bar_driven", dr.Rattle(0.01), "masses, forces or constraints change with time"),
-        ("cart_pole", dr.Projection(), "no constraints to be moved onto"),
-        ("cart_pole", dr.Baumgarte(), "no constraints to be drawn back to"),
-        ("cart_pole", dr.Minimal(), "its coordinates are minimal as they are"),
-        ("n_pendulum_by_angles", dr.GGL(), "no constraints to be drawn back to"),
-        ("van_der_pol", dr.InvariantStabilisation(), "van_der_pol has no energy; name an output"),
+        ("four_bar_driven", dr.Rattle(0.01), "masses, forces or constraints depend on time"),
+        ("cart_pole", dr.Projection(), "no constraints to project onto"),
+        ("cart_pole", dr.Baumgarte(), "no constraints to stabilize"),
+        ("cart_pole", dr.Minimal(), "its coordinates are already minimal"),
+        ("n_pendulum_by_angles", dr.GGL(), "no constraints to stabilize"),
+        ("van_der_pol", dr.InvariantStabilization(), "van_der_pol has no energy; name an output"),
         ("van_der_pol", dr.Rattle(0.1), "RATTLE is for mechanisms, but these are equations of first order"),
         ("simple_pendulum", dr.Projection(invariants="x2"), "invariant 'x2': nothing is called 'x2'"),
     ],
@@ -417,7 +417,7 @@ def test_a_damped_pendulum_has_no_symplectic_map() -> None:
         dissipation=sp.Rational(1, 10) * x.diff() ** 2,
         start={x: 1},
     )
-    with pytest.raises(dr.errors.ModelError, match="forces on 'x' do not come from its energies"):
+    with pytest.raises(dr.errors.ModelError, match="forces on 'x' do not derive from its energies"):
         dr.simulate(damped, 0.1, drift=dr.Rattle(0.01))
 
 
@@ -427,8 +427,8 @@ def test_a_damped_pendulum_has_no_symplectic_map() -> None:
         (lambda p: dr.simulate(p, 1.0, drift=dr.Rattle(0.01), method=STEP), "a method of its own"),
         (lambda p: dr.simulate(p, 1.0, drift=NONE, formulation=dr.Augmented()), "give one of them"),
         (lambda p: dr.Rattle(-0.1), "step must be a positive number"),
-        (lambda p: dr.InvariantStabilisation(gamma=2.5), "gamma between 0 and 2"),
-        (lambda p: dr.InvariantStabilisation(()), "name what stays as it is"),
+        (lambda p: dr.InvariantStabilization(gamma=2.5), "gamma between 0 and 2"),
+        (lambda p: dr.InvariantStabilization(()), "name at least one invariant"),
         (lambda p: dr.Symplectic(0.1, order=3), "of order 2, 4 and 6"),
         (lambda p: dr.Projection(limit=0.0), "a positive number"),
         (lambda p: dr.Minimal(iterations=0), "1 to 10 iterations"),
@@ -451,8 +451,8 @@ def test_a_formulation_can_be_asked_for() -> None:
 @pytest.mark.parametrize(
     ("given", "says"),
     [
-        ({"drift": "baumgarte"}, r"drift='baumgarte' is no drift control; give an object, one of NoControl\(\), Baumgarte\(\)"),
-        ({"drift": dr.GGL}, "is no drift control"),
+        ({"drift": "baumgarte"}, r"drift='baumgarte' is not a drift control; give one of NoControl\(\), Baumgarte\(\)"),
+        ({"drift": dr.GGL}, "is not a drift control"),
         ({"method": "radau"}, "method='radau' is no method; give an object such as DOP853"),
         ({"method": dr.Radau}, "is no method"),
         ({"events": ["x1"]}, "events: 'x1' is no event; write Event"),

@@ -9,8 +9,8 @@ import draisine as dr
 from draisine.expr.expression import Name, Number
 from draisine.model.items import Coordinate, Translate
 from draisine.model.model import Model
-from draisine.program.dae_residual import Implicit
-from draisine.program.linear_solve import Solved
+from draisine.program.dae_residual import DaeResidual
+from draisine.program.linear_solve import LinearSolveProgram
 
 MU, MASS, G = 0.6, 3.0, 9.81
 UNTIL = 0.5
@@ -24,7 +24,7 @@ def slider() -> Model:
     m.joint("motion", "ground", "wheel", (Translate((Name("along"), Name("aside"), Name("up"))),), ways)
     m.wheel("rim", "wheel", radius=0.4, contact=dr.Coulomb(MU, speed=1e-6))
     m.input("push", "N")
-    m.effort("along", "push")
+    m.generalized_force("along", "push")
     return m
 
 
@@ -34,7 +34,7 @@ CONTROLS = [
     dr.Baumgarte(),
     dr.Projection(),
     dr.VelocityProjection(),
-    dr.InvariantStabilisation(),
+    dr.InvariantStabilization(),
     dr.Projection(invariants=("energy",)),
     dr.Minimal(),
     dr.Augmented(),
@@ -50,7 +50,7 @@ def check_sliding(run: dr.Trajectory, tolerance: float) -> None:
 
 def test_it_is_solved_by_newtons_method() -> None:
     dynamics = dr.derive(slider()).dynamics
-    assert isinstance(dynamics, Solved) and dynamics.iterates
+    assert isinstance(dynamics, LinearSolveProgram) and dynamics.iterates
 
 
 @pytest.mark.parametrize("control", CONTROLS, ids=lambda c: type(c).__name__)
@@ -69,7 +69,7 @@ def test_every_implicit_method_slides_as_the_closed_form(method: object) -> None
 
 def test_posed_with_its_multipliers_the_normal_force_is_an_unknown() -> None:
     form = dr.posed(slider())
-    assert isinstance(form.dynamics, Implicit)
+    assert isinstance(form.dynamics, DaeResidual)
     run = dr.simulate(form, UNTIL, start=START, method=dr.Radau())
     check_sliding(run, 1e-7)
     np.testing.assert_allclose(run["rim_normal_multiplier"][1:], MASS * G, rtol=1e-6)
@@ -90,7 +90,7 @@ def rubbing(share: float) -> Model:
     m.joint("motion", "ground", "bead", (Translate((Name("along"), Number(0.0), Name("up"))),), ways)
     m.constrain("wire", "up - 0.5*along", unit="m")
     if share:
-        m.effort("along", f"-{share}*wire_multiplier")
+        m.generalized_force("along", f"-{share}*wire_multiplier")
     return m
 
 
@@ -124,6 +124,6 @@ def test_a_path_without_the_bound_is_followed() -> None:
     m.joint("motion", "ground", "wheel", (Translate((Name("along"), Number(0.0), Name("up"))),), ways)
     m.wheel("rim", "wheel", radius=0.4, contact=dr.Creep(longitudinal=50.0, lateral=50.0, speed=1e-6))
     m.input("push", "N")
-    m.effort("along", "push")
+    m.generalized_force("along", "push")
     ride = dr.follow(m, {"ride": "along = t + 0.1*t^2"}, ["push"], 1.0)
     np.testing.assert_allclose(ride["push"], MASS * 0.2 + 50.0, rtol=1e-6)

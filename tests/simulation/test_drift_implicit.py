@@ -1,4 +1,4 @@
-"""Drift control by implicit methods: the stabilised form of index 2, and Gauss–Legendre in coordinates and momenta."""
+"""Drift control by implicit methods: the stabilized form of index 2, and Gauss–Legendre in coordinates and momenta."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import draisine as dr
-from draisine.simulation.pipeline import compute
+from draisine.simulation.simulate import compute
 
 EXACT = dr.DOP853(rtol=1e-13, atol=1e-13)
 
@@ -21,10 +21,10 @@ EXACT = dr.DOP853(rtol=1e-13, atol=1e-13)
 )
 def test_ggl_is_the_motion_that_projection_gives(make: str, start: dict[str, float], name: str) -> None:
     model = dr.gallery.model(make)
-    stabilised = dr.simulate(model, 2.0, start=start, method=dr.Radau(rtol=1e-10, atol=1e-12), drift=dr.GGL(), samples=101)
+    stabilized = dr.simulate(model, 2.0, start=start, method=dr.Radau(rtol=1e-10, atol=1e-12), drift=dr.GGL(), samples=101)
     projected = dr.simulate(model, 2.0, start=start, method=EXACT, drift=dr.Projection(limit=1e-14), samples=101)
-    assert np.max(np.abs(stabilised[name] - projected[name])) < 1e-8
-    kept = stabilised.constraint_residual
+    assert np.max(np.abs(stabilized[name] - projected[name])) < 1e-8
+    kept = stabilized.constraint_residual
     assert kept["holonomic"] < 1e-8 and kept["holonomic_velocity"] < 1e-6  # between steps too, where samples are
 
 

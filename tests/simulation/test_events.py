@@ -98,7 +98,7 @@ def test_stop(method: object) -> None:
         lambda t, x, u, p: [x[1], -9.81],
         events=[
             (Event("apex", "speed", direction=-1), lambda t, x: x[1]),
-            (Event("landed", "height", action="stop", direction=-1, about="height reached 0"), lambda t, x: x[0]),
+            (Event("landed", "height", action="stop", direction=-1, description="height reached 0"), lambda t, x: x[0]),
         ],
     )
     run = integrate(fall, [1.0, 5.0], 10.0, method=method, samples=np.linspace(0, 10, 101))  # type: ignore[arg-type]

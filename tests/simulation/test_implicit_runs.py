@@ -10,10 +10,11 @@ import pytest
 
 import draisine as dr
 from draisine.program.equations import Equations, Event
-from draisine.program.linear_solve import Solved
+from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import Program
 from draisine.results.status import Ending
 from draisine.simulation import implicit_form as forms
+from draisine.simulation.compiled_equations import prepare
 from draisine.simulation.methods.dop853 import DOP853
 from draisine.simulation.methods.esdirk23 import ESDIRK23
 from draisine.simulation.methods.gauss import Gauss
@@ -21,9 +22,7 @@ from draisine.simulation.methods.radau import Radau
 from draisine.simulation.run import integrate
 from draisine.simulation.sampled_control import EveryStage, Sampled
 from draisine.simulation.stepper import layout
-from draisine.simulation.stepper.memory import Memory
-from draisine.simulation.stepper.stored_loop import stepping_loop
-from draisine.simulation.velocity_choices import prepare
+from draisine.simulation.stepper.memory import Memory, stepping_loop
 from simulation.systems import GRAVITY, cart, cartesian_pendulum, first_order, implicit_system, pendulum_state, start_of
 
 TIGHT = Radau(rtol=1e-11, atol=1e-12)
@@ -208,7 +207,7 @@ def augmented_pendulum() -> Equations:
     matrix = ca.vertcat(ca.horzcat(1, 0, x[0]), ca.horzcat(0, 1, x[1]), ca.horzcat(x[0], x[1], 0))
     side = ca.vertcat(0, -GRAVITY, -(x[2] ** 2 + x[3] ** 2))
     arguments = {"t": t, "x": x, "u": u, "p": p}
-    solved = Solved.build("augmented", arguments, matrix, side, z, {"xdot": ca.vertcat(x[2], x[3], z[0], z[1])})
+    solved = LinearSolveProgram.build("augmented", arguments, matrix, side, z, {"xdot": ca.vertcat(x[2], x[3], z[0], z[1])})
     length = ca.sqrt(x[0] ** 2 + x[1] ** 2)
     along = (x[0] * x[2] + x[1] * x[3]) / length**2
     moved = ca.vertcat(x[0] / length, x[1] / length, x[2] - along * x[0], x[3] - along * x[1])
@@ -281,7 +280,7 @@ def test_simulate_implicit_equations_made_by_hand() -> None:
     assert run["voltage"] == pytest.approx(4.0 * (1.0 - np.exp(-run.time)), abs=1e-7)
     assert run["current"] == pytest.approx(2.0 * np.exp(-run.time), abs=1e-7)
     assert run["current"][0] == pytest.approx(2.0, abs=1e-12)
-    told = dr.simulate(equations, 3.0, inputs={"source": 4.0}, method=dr.Auto())
-    assert "Radau of order 5: the equations are given as 0 = F(t, x, ẋ), with current algebraic" in told.status.message
+    reported = dr.simulate(equations, 3.0, inputs={"source": 4.0}, method=dr.Auto())
+    assert "Radau of order 5: the equations are given as 0 = F(t, x, ẋ), with current algebraic" in reported.status.message
     with pytest.raises(ValueError, match=r"circuit is given as 0 = F.*RK4 needs ẋ = f. Methods that work are Radau"):
         dr.simulate(equations, 3.0, inputs={"source": 4.0}, method=dr.RK4(0.01))

@@ -15,12 +15,12 @@ import numpy as np
 import pytest
 
 from draisine.results.status import Ending
+from draisine.simulation.compiled_equations import prepare
 from draisine.simulation.methods.dop853 import DOP853
 from draisine.simulation.methods.esdirk23 import ESDIRK23
 from draisine.simulation.methods.gauss import Gauss
 from draisine.simulation.methods.radau import Radau
 from draisine.simulation.run import integrate
-from draisine.simulation.velocity_choices import prepare
 from simulation.systems import GRAVITY, cartesian_pendulum, first_order, implicit_system, pendulum_state, start_of
 
 

@@ -9,15 +9,17 @@ import draisine as dr
 from draisine.codegen.jit.kernel import compile
 from draisine.errors import SolverError
 from draisine.gallery.entries.n_pendulum import n_pendulum
+from draisine.simulation.compiled_equations import prepare
 from draisine.simulation.initial.consistent_start import consistent_start
 from draisine.simulation.iterated_reactions import ConjugateGradients, conjugate_gradients, reactions
 from draisine.simulation.run import integrate
-from draisine.simulation.velocity_choices import prepare
 
 
 def direct(equations: dr.Equations, times: np.ndarray, states: np.ndarray) -> np.ndarray:
-    told = compile(equations.report).map(times[:, None], states, np.zeros(len(equations.inputs)), equations.default_parameters)
-    return dict(zip((s.name for s in equations.report.outputs), told, strict=True))["multipliers"]
+    reported = compile(equations.report).map(
+        times[:, None], states, np.zeros(len(equations.inputs)), equations.default_parameters
+    )
+    return dict(zip((s.name for s in equations.report.outputs), reported, strict=True))["multipliers"]
 
 
 def motion(name: str) -> tuple[dr.Equations, np.ndarray, np.ndarray]:

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from draisine.results.status import Ending
+from draisine.simulation.compiled_equations import prepare
 from draisine.simulation.methods.dop853 import DOP853
 from draisine.simulation.methods.esdirk23 import ESDIRK23
 from draisine.simulation.methods.gauss import Gauss
@@ -20,9 +21,7 @@ from draisine.simulation.methods.radau import Radau
 from draisine.simulation.methods.rk4 import RK4
 from draisine.simulation.run import integrate
 from draisine.simulation.stepper import layout, loop
-from draisine.simulation.stepper.memory import Memory
-from draisine.simulation.stepper.stored_loop import stepping_loop
-from draisine.simulation.velocity_choices import prepare
+from draisine.simulation.stepper.memory import Memory, stepping_loop
 from simulation.systems import cart, circle, first_order, kepler, oscillator, start_of, stuck, turning
 
 METHODS = [DOP853(), RK4(0.01), PredictorCorrector(0.01), Radau(), Radau(stages=5), Gauss(0.01), Gauss(stages=3), ESDIRK23()]

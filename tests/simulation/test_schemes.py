@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from draisine.numerics.collocation import gauss_nodes, radau_nodes, runge_kutta_matrix
+from draisine.numerics.runge_kutta import gauss_nodes, radau_nodes, runge_kutta_matrix
 from draisine.simulation.methods import dop853, esdirk23, gauss, radau
-from draisine.simulation.methods.explicit_tableau import Scheme
-from draisine.simulation.methods.implicit_tableau import ImplicitScheme, nested_basis
+from draisine.simulation.methods.tableau import ImplicitScheme, Scheme, nested_basis
 
 ROOT6 = np.sqrt(6.0)
 SCHEMES = {f"radau {s}": radau.scheme(s) for s in (1, 3, 5)} | {f"gauss {s}": gauss.scheme(s) for s in (1, 2, 3)}

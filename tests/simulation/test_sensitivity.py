@@ -16,7 +16,7 @@ from draisine.model.model import Model
 from draisine.program.variational import Direction
 from draisine.simulation.initial.consistent_start import consistent_start
 from draisine.simulation.initial.problem import StartProblem
-from draisine.simulation.initial.sensitivities import start_slopes
+from draisine.simulation.initial.sensitivities import start_jacobian
 from draisine.simulation.sensitivity import integrate_varied
 
 EXACT = dr.DOP853(rtol=1e-12, atol=1e-13)
@@ -116,7 +116,7 @@ def test_bicycle_against_differences(bike, ridden, name):
 
 
 def test_accelerations_solved_for_at_run_time():
-    """Loops with multipliers, by `Solved` programs and their projection."""
+    """Loops with multipliers, by `LinearSolveProgram` programs and their projection."""
     model = dr.gallery.cartesian_double_pendulum()
     names = [q.name for q in model.parameters]
     run = dr.simulate(model, 0.7, sensitivity=names[:1], method=EXACT, samples=8)
@@ -130,9 +130,9 @@ def test_accelerations_solved_for_at_run_time():
 
 def test_forces_that_depend_on_forces():
     """The wheelset: Newton's method inside, and creep."""
-    from draisine.gallery.entries.wheelset import centred, wheelset
+    from draisine.gallery.entries.wheelset import centerd, wheelset
 
-    model, start = wheelset(), {**centred(20.0, 0.05), "lateral": 0.002}
+    model, start = wheelset(), {**centerd(20.0, 0.05), "lateral": 0.002}
 
     def simulate(conicity, **more):
         method = dr.DOP853(rtol=1e-10, atol=1e-12)
@@ -203,12 +203,12 @@ def test_transition_of_a_linear_system(oscillator):
 def test_starts_that_move_with_parameters(bike):
     """The start differentiated through its least changes, against starts anew."""
     e = dr.derive(bike)
-    problem, wishes = StartProblem(e, compiled=False), {"lean": 0.2, "steer": 0.3, "speed": 3.0}
+    problem, targets = StartProblem(e, compiled=False), {"lean": 0.2, "steer": 0.3, "speed": 3.0}
     names = [q.name for q in e.parameters]
     for name in ("trail", "r_front_wheel", "steer_axis_tilt"):
         place, step = names.index(name), 1e-4 * e.parameters[names.index(name)].default
-        q, v, _ = start_slopes(problem, wishes, consistent_start(problem, wishes), [Direction(name, "p", place)])
-        at = {k: consistent_start(problem, wishes, {name: e.parameters[place].default + k * step}) for k in (-2, -1, 1, 2)}
+        q, v, _ = start_jacobian(problem, targets, consistent_start(problem, targets), [Direction(name, "p", place)])
+        at = {k: consistent_start(problem, targets, {name: e.parameters[place].default + k * step}) for k in (-2, -1, 1, 2)}
         for found, which in ((q, "q"), (v, "v")):
             a, b, c, d = (getattr(at[k], which) for k in (-2, -1, 1, 2))
             np.testing.assert_allclose(found[:, 0], (8 * (c - b) - (d - a)) / (12 * step), atol=1e-7)
@@ -220,9 +220,9 @@ def test_starts_of_posed_mechanisms():
     posed = dr.posed(dr.gallery.cartesian_double_pendulum(), 3)
     problem = StartProblem(posed, compiled=False)
     place, step = [q.name for q in posed.parameters].index("length"), 1e-5
-    for wishes in ({"x1": 0.6, "z2": -0.5, "x2_rate": 0.3}, {"x1_rate": 0.7}):
-        found, _, _ = start_slopes(problem, wishes, consistent_start(problem, wishes), [Direction("length", "p", place)])
-        at = {k: consistent_start(problem, wishes, {"length": 1.0 + k * step}).q for k in (-2, -1, 1, 2)}
+    for targets in ({"x1": 0.6, "z2": -0.5, "x2_rate": 0.3}, {"x1_rate": 0.7}):
+        found, _, _ = start_jacobian(problem, targets, consistent_start(problem, targets), [Direction("length", "p", place)])
+        at = {k: consistent_start(problem, targets, {"length": 1.0 + k * step}).q for k in (-2, -1, 1, 2)}
         np.testing.assert_allclose(found[:, 0], (8 * (at[1] - at[-1]) - (at[2] - at[-2])) / (12 * step), atol=1e-6)
 
 
@@ -231,7 +231,7 @@ def test_runs_that_change_their_independent_velocities():
     m = Model("sleigh")
     m.gravity(0)
     ahead = m.parameter("ahead", 0.25, "m")
-    sleigh = m.body("sleigh", mass=2.0, centre=(ahead, 0, 0), inertia=(0.245, 0.245, 0.245))
+    sleigh = m.body("sleigh", mass=2.0, center_of_mass=(ahead, 0, 0), inertia=(0.245, 0.245, 0.245))
     x, y = Coordinate("x", "x_rate", "m"), Coordinate("y", "y_rate", "m")
     heading = Coordinate("sleigh_heading", "sleigh_heading_rate", "rad", low=-math.pi / 2, high=math.pi / 2)
     chain = (Translate((Name("x"), Name("y"), Number(0.0))), Rotate("z", Name("sleigh_heading")))

@@ -19,8 +19,7 @@ from draisine.dynamics.derive import derive
 from draisine.program.equations import Kind
 from draisine.simulation.initial.consistent_start import consistent_start
 from draisine.simulation.initial.evaluation import Evaluation, Of
-from draisine.simulation.initial.problem import Given, StartProblem
-from draisine.simulation.initial.targets import Near
+from draisine.simulation.initial.problem import Given, InitialGuess, StartProblem
 from draisine.symbolic.first_order import first_order
 from simulation.start_systems import circuit, held_twice, linkage, mechanism, pendulum
 from simulation.systems import turning
@@ -28,7 +27,7 @@ from simulation.systems import turning
 # ------------------------------------------------------------------------------------------------ positions
 
 
-def test_wished_coordinates_are_held_and_the_others_solved() -> None:
+def test_targeted_coordinates_are_held_and_the_others_solved() -> None:
     start = consistent_start(linkage(), {"crank": 0.7})
     rod = -np.arcsin(np.sin(0.7) / 2.0)
     assert start.q == pytest.approx([0.7, rod], abs=1e-13)
@@ -40,7 +39,7 @@ def test_wished_coordinates_are_held_and_the_others_solved() -> None:
     assert [moved.name for moved in start.report.moved] == ["rod"]
 
 
-def test_without_wishes_the_closest_configuration_is_taken() -> None:
+def test_without_targets_the_closest_configuration_is_taken() -> None:
     """Against a brute-force search along the curve of solutions."""
     start = consistent_start(linkage())
     crank = np.linspace(0.2, 0.8, 200_001)
@@ -66,7 +65,7 @@ def test_least_change_is_least_by_an_independent_optimiser() -> None:
 
 
 def test_lengths_and_angles_are_weighed_by_the_size_of_the_system() -> None:
-    """x − φ R = 0 from (0, 1): with a scale L for metres, the change is shared as L² : R², whatever metres are."""
+    """x − φ R = 0 from (0, 1): with a scale L for meters, the change is shared as L² : R², whatever meters are."""
     for size in (1e-6, 1.0, 1e4):
         q, v, p = ca.SX.sym("q", 2), ca.SX.sym("v", 0), ca.SX.sym("p", 1)
         e = mechanism(
@@ -84,7 +83,7 @@ def test_lengths_and_angles_are_weighed_by_the_size_of_the_system() -> None:
         assert consistent_start(e).q == pytest.approx([0.5 * size, 0.5], rel=1e-12)
 
 
-def test_outputs_wished_for_at_both_levels() -> None:
+def test_outputs_targeted_for_at_both_levels() -> None:
     start = consistent_start(linkage(), {"tip": 2.5, "tip_speed": -0.3, "work": 1.5}, {"reach": 1.8})
     a, b = start.q
     assert np.cos(a) + 1.8 * np.cos(b) == pytest.approx(2.5, abs=1e-12)
@@ -93,7 +92,7 @@ def test_outputs_wished_for_at_both_levels() -> None:
     assert -w1 * np.sin(a) - 1.8 * w2 * np.sin(b) == pytest.approx(-0.3, abs=1e-12)
     assert w1 * np.cos(a) + 1.8 * w2 * np.cos(b) == pytest.approx(0.0, abs=1e-12)
     assert start.x[-1] == 1.5
-    assert {w.name: w.got for w in start.report.wishes} == pytest.approx({"tip": 2.5, "tip_speed": -0.3, "work": 1.5})
+    assert {w.name: w.got for w in start.report.targets} == pytest.approx({"tip": 2.5, "tip_speed": -0.3, "work": 1.5})
 
 
 def test_quaternion_norm_is_restored() -> None:
@@ -163,10 +162,10 @@ def test_hidden_velocity_constraint_is_found_in_the_report() -> None:
 
 def test_a_slow_turn_beside_a_great_speed_is_kept() -> None:
     start = consistent_start(derive(dr.gallery.bicycle()), {"speed": 1e9, "roll_rate": 0.5})
-    got = {w.name: w.got for w in start.report.wishes}
+    got = {w.name: w.got for w in start.report.targets}
     assert got["speed"] == pytest.approx(1e9, rel=1e-14)
     assert got["roll_rate"] == pytest.approx(0.5, rel=1e-13)
-    assert start.report.largest_share < 1e-14
+    assert start.report.largest_relative_residual < 1e-14
 
 
 # ------------------------------------------------------------------------------------------------ redundant rows
@@ -211,8 +210,8 @@ def test_convergence_stays_quadratic_with_redundant_rows() -> None:
     def evaluations(rows: int) -> int:
         q, v = ca.SX.sym("q", 2), ca.SX.sym("v", 0)
         circle = ca.sumsqr(q) - 4.0
-        told = {"one": circle, "two": -7.0 * circle, "three": ca.sinh(circle)}
-        kept = {name: (Kind.HOLONOMIC, row) for name, row in list(told.items())[:rows]}
+        reported = {"one": circle, "two": -7.0 * circle, "three": ca.sinh(circle)}
+        kept = {name: (Kind.HOLONOMIC, row) for name, row in list(reported.items())[:rows]}
         Counted.calls = 0
         start = consistent_start(Counted(mechanism("circle", {"x": 1.5, "y": 0.9}, (), kept, {}, q, v), compiled=False))
         assert np.hypot(*start.q) == pytest.approx(2.0, abs=1e-14)
@@ -239,14 +238,14 @@ def test_differential_unknowns_stay_and_algebraic_ones_move() -> None:
     assert summed.q == pytest.approx([9.0, 0.5, 2.0], abs=1e-12)
 
 
-def test_a_first_order_system_with_a_wished_output() -> None:
+def test_a_first_order_system_with_a_targeted_output() -> None:
     x, y = dynamicsymbols("x y")
     e = first_order("orbit", {x: y, y: -x}, start={x: 1.0, y: 2.0}, outputs={"square": x**2 + y**2})
     start = consistent_start(e, {"square": 20.0, "y": 2.0})
     assert start.q.tolist() == [pytest.approx(4.0, abs=1e-13), 2.0]
     assert start.rates == pytest.approx({"x": 2.0, "y": -4.0}, abs=1e-13)
-    closest = consistent_start(e, {"square": 20.0})
-    assert closest.q == pytest.approx([2.0, 4.0], abs=1e-12)  # along the ray from the origin
+    did_you_mean = consistent_start(e, {"square": 20.0})
+    assert did_you_mean.q == pytest.approx([2.0, 4.0], abs=1e-12)  # along the ray from the origin
 
 
 def test_time_and_parameters_enter() -> None:
@@ -269,8 +268,8 @@ def test_time_and_parameters_enter() -> None:
 
 def test_bicycle_leans_with_both_wheels_on_the_ground() -> None:
     e = derive(dr.gallery.bicycle())
-    wishes = {"lean": 0.3, "steer": 0.2, "heading": -0.7, "speed": 5.0, "frame_x": 12.25}
-    start = consistent_start(e, wishes)
+    targets = {"lean": 0.3, "steer": 0.2, "heading": -0.7, "speed": 5.0, "frame_x": 12.25}
+    start = consistent_start(e, targets)
     at = start.coordinates
     assert (at["steer"], at["frame_x"]) == (0.2, 12.25)
     assert at["frame_z"] == pytest.approx(0.3 * np.cos(0.3), abs=1e-13)  # hub of a wheel of radius 0.3 that leans by 0.3
@@ -304,8 +303,8 @@ def test_accelerations_and_multipliers_by_name() -> None:
 
 
 def test_multipliers_of_redundant_constraints_have_the_right_sum() -> None:
-    wishes = {"angle": 0.4, "x1_rate": 0.9}
-    once, twice = consistent_start(pendulum(), wishes), consistent_start(held_twice(), wishes)
+    targets = {"angle": 0.4, "x1_rate": 0.9}
+    once, twice = consistent_start(pendulum(), targets), consistent_start(held_twice(), targets)
     assert twice.accelerations == pytest.approx(once.accelerations, rel=1e-11)
     total = twice.multipliers["rod1_multiplier"] + 3.0 * twice.multipliers["rod1_again_multiplier"]
     assert total == pytest.approx(once.multipliers["rod1_multiplier"], rel=1e-11)
@@ -327,7 +326,7 @@ def test_the_report_tells_what_moved_and_by_how_much() -> None:
 
 
 def test_near_replaces_the_default_without_holding() -> None:
-    start = consistent_start(pendulum(), {"y1": 0.5, "x1": Near(-0.1)})
+    start = consistent_start(pendulum(), {"y1": 0.5, "x1": InitialGuess(-0.1)})
     assert start.q == pytest.approx([-np.sqrt(0.75), 0.5], abs=1e-14)
     assert start.report.moved[0].default == -0.1
 
@@ -339,16 +338,16 @@ def test_a_kept_problem_gives_the_same_start() -> None:
     """Machine code and interpreter differ by rounding alone."""
     problem = StartProblem(linkage())
     for tip in (2.4, 2.6):
-        wishes = {"tip": tip, "tip_speed": 0.3}
-        assert consistent_start(problem, wishes).x == pytest.approx(consistent_start(linkage(), wishes).x, abs=1e-13)
+        targets = {"tip": tip, "tip_speed": 0.3}
+        assert consistent_start(problem, targets).x == pytest.approx(consistent_start(linkage(), targets).x, abs=1e-13)
 
 
 def test_one_problem_serves_many_threads() -> None:
     problem = StartProblem(pendulum(3))
-    wishes = [{"tip_x": 0.01 * k, "x1_rate": 0.1 * k} for k in range(60)]
-    alone = [consistent_start(problem, w).x for w in wishes]
+    targets = [{"tip_x": 0.01 * k, "x1_rate": 0.1 * k} for k in range(60)]
+    alone = [consistent_start(problem, w).x for w in targets]
     with ThreadPoolExecutor(4) as pool:
-        together = list(pool.map(lambda w: consistent_start(problem, w).x, wishes))
+        together = list(pool.map(lambda w: consistent_start(problem, w).x, targets))
     assert all(np.array_equal(a, b) for a, b in zip(alone, together, strict=True))
 
 

@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 from draisine.errors import StartError
 from draisine.program.equations import Equations, Kind
 from draisine.simulation.initial.consistent_start import consistent_start
-from draisine.simulation.initial.problem import StartProblem
+from draisine.simulation.initial.problem import InitialGuess, StartProblem
 from draisine.simulation.initial.result import Start
-from draisine.simulation.initial.targets import Near
 from simulation.start_systems import assembled, four_bar, mechanism, pendulum
 
 PENDULUMS = {n: StartProblem(pendulum(n), compiled=False) for n in (1, 2, 3)}
@@ -51,7 +50,7 @@ def test_a_double_pendulum_stands_on_its_head() -> None:
     """At its full reach the answer is a double root: the residual vanishes, the place is known to its root."""
     start = consistent_start(PENDULUMS[2], {"tip_y": 2.0})
     assert start.q == pytest.approx([0.0, 0.0, 1.0, 2.0], abs=1e-6)
-    assert start.report.largest_share < 1e-12
+    assert start.report.largest_relative_residual < 1e-12
 
 
 @pytest.mark.parametrize("branch", [1, -1])
@@ -59,13 +58,15 @@ def test_a_double_pendulum_stands_on_its_head() -> None:
 def test_both_ways_to_assemble_a_four_bar(crank: float, branch: int) -> None:
     """Which one is meant is said by the rocker's angle nearby; the wish for the crank is kept to the bit."""
     coupler, rocker = assembled(crank, branch)
-    start = consistent_start(FOUR_BAR, {"crank": crank, "coupler": Near(coupler + 0.3), "rocker": Near(rocker - 0.2)})
+    start = consistent_start(
+        FOUR_BAR, {"crank": crank, "coupler": InitialGuess(coupler + 0.3), "rocker": InitialGuess(rocker - 0.2)}
+    )
     assert start.q[0] == crank
     assert np.exp(1j * start.q[1:]) == pytest.approx(np.exp(1j * np.array([coupler, rocker])), abs=1e-12)
 
 
 @pytest.mark.parametrize("branch", [1, -1])
-def test_a_wish_for_the_coupler_chooses_the_branch(branch: int) -> None:
+def test_a_target_for_the_coupler_chooses_the_branch(branch: int) -> None:
     coupler, rocker = assembled(0.8, branch)
     start = consistent_start(FOUR_BAR, {"coupler": coupler, "rocker": rocker})
     assert start.q[1:].tolist() == [coupler, rocker]
@@ -85,7 +86,7 @@ def test_a_straight_chain_is_pushed_together() -> None:
 
 @pytest.mark.parametrize("size", [1e-9, 1e-6, 1.0, 1e6])
 def test_the_size_of_the_world_does_not_matter(size: float) -> None:
-    """The same pendulum from nanometres to a thousand kilometres: the same start, and the same refusal."""
+    """The same pendulum from nanometers to a thousand kilometers: the same start, and the same refusal."""
     e = pendulum(2, size)
     start = consistent_start(e, {"tip_x": 0.7 * size, "x1_rate": 0.3 * size})
     plain = consistent_start(pendulum(2), {"tip_x": 0.7, "x1_rate": 0.3})
@@ -104,8 +105,8 @@ def test_how_a_constraint_is_multiplied_does_not_matter(factor: float) -> None:
         rows = {"circle": (Kind.HOLONOMIC, by * (ca.sumsqr(q) - 1)), "rate": (Kind.HOLONOMIC, by * 2 * ca.dot(q, v))}
         return mechanism("point", {"x": 0.3, "y": 0.9}, ("vx", "vy"), rows, {"sum": q[0] + q[1], "fast": v[0] - 2 * v[1]}, q, v)
 
-    wishes = {"sum": 0.2, "fast": 3.0}
-    assert consistent_start(made(factor), wishes).x == pytest.approx(consistent_start(made(1.0), wishes).x, abs=1e-11)
+    targets = {"sum": 0.2, "fast": 3.0}
+    assert consistent_start(made(factor), targets).x == pytest.approx(consistent_start(made(1.0), targets).x, abs=1e-11)
 
 
 # ------------------------------------------------------------------------------------------------ properties
@@ -123,14 +124,14 @@ def test_what_exists_is_found_and_kept(turns: list[float], data: st.DataObject) 
     held = {f"x{i + 1}": float(x[i]) for i in range(n)} | {f"y{i + 1}": float(y[i]) for i in range(n)}
     asked = {"tip_x": float(x[-1]), "tip_y": float(y[-1])}
     names = data.draw(st.sets(st.sampled_from(sorted(held)), max_size=n))
-    wishes = {name: held[name] for name in names}
+    targets = {name: held[name] for name in names}
     if n - len({name[1:] for name in names}) >= 2:
-        wishes |= asked
-    start = consistent_start(PENDULUMS[n], wishes)
+        targets |= asked
+    start = consistent_start(PENDULUMS[n], targets)
     assert all(start.coordinates[name] == held[name] for name in names)
-    assert start.report.largest_share <= 1e-12
+    assert start.report.largest_relative_residual <= 1e-12
     assert rods(start, n) == pytest.approx(np.ones(n), abs=1e-11)
-    assert {w.name: w.got for w in start.report.wishes} == pytest.approx(wishes, abs=1e-11)
+    assert {w.name: w.got for w in start.report.targets} == pytest.approx(targets, abs=1e-11)
 
 
 @settings(max_examples=40, deadline=None, derandomize=True)
@@ -138,14 +139,14 @@ def test_what_exists_is_found_and_kept(turns: list[float], data: st.DataObject) 
 def test_never_a_start_that_is_none(tip_x: float, tip_y: float, rate: float) -> None:
     """Either all is fulfilled, or the refusal is right: the tip of three rods of length 1 reaches every distance up to 3."""
     distance = float(np.hypot(tip_x, tip_y))
-    wishes = {"tip_x": tip_x, "tip_y": tip_y, "x1_rate": rate}
+    targets = {"tip_x": tip_x, "tip_y": tip_y, "x1_rate": rate}
     try:
-        start = consistent_start(PENDULUMS[3], wishes)
+        start = consistent_start(PENDULUMS[3], targets)
     except StartError as refusal:
         assert refusal.level == "velocity" or distance > 3.0 - 1e-9
         return
     assert distance <= 3.0 + 1e-9
     assert start.velocities["x1_rate"] == rate
-    assert start.report.largest_share <= 1e-12
+    assert start.report.largest_relative_residual <= 1e-12
     assert start.q[[2, 5]] == pytest.approx([tip_x, tip_y], abs=1e-11)
     assert rods(start, 3) == pytest.approx(np.ones(3), abs=1e-11)

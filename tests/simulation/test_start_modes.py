@@ -59,11 +59,11 @@ def linkage(random: np.random.Generator) -> Equations:
 def drawn(problem: StartProblem, random: np.random.Generator) -> Asked:
     """Random targets of random quantities, some of which no member can have."""
     e = problem.equations
-    names = [n for n in problem.homes if problem.homes[n] != "states"]
+    names = [n for n in problem.kinds if problem.kinds[n] != "states"]
     chosen = random.choice(names, int(random.integers(0, 4)), replace=False)
-    wishes = {str(name): random.uniform(-1.5, 1.5, MEMBERS) for name in chosen}
+    targets = {str(name): random.uniform(-1.5, 1.5, MEMBERS) for name in chosen}
     parameters = random.uniform(0.5, 1.5, (MEMBERS, len(e.parameters)))
-    return Asked(wishes, {}, np.zeros((MEMBERS, 0)), parameters)
+    return Asked(targets, {}, np.zeros((MEMBERS, 0)), parameters)
 
 
 def check_same(one: Begun, other: Begun) -> None:

@@ -8,13 +8,13 @@ import pytest
 
 from draisine.program.equations import Equations, Event
 from draisine.results.status import Ending
-from draisine.simulation.methods.auto import Auto
+from draisine.simulation.compiled_equations import prepare
 from draisine.simulation.methods.dop853 import DOP853
 from draisine.simulation.methods.esdirk23 import ESDIRK23
 from draisine.simulation.methods.radau import Radau
 from draisine.simulation.methods.rk4 import RK4
+from draisine.simulation.methods.selection import Auto
 from draisine.simulation.run import integrate
-from draisine.simulation.velocity_choices import prepare
 from simulation.systems import first_order, implicit_system, oscillator, robertson, start_of, van_der_pol
 
 # Made for these tests by Radau IIA in mpmath with 32 digits, Newton's method to 27, steps chosen by the collocation polynomial of
@@ -190,17 +190,17 @@ def test_auto_on_van_der_pol_takes_turns_and_saves_work() -> None:
 
 
 def test_the_fastest_rate_is_the_spectral_radius() -> None:
-    from draisine.simulation.stepper.stiffness import fastest_rate
+    from draisine.simulation.methods.selection import fastest_rate
 
     form = prepare(van_der_pol(1e2)).compiled(()).form
     x, y, eps = 1.5, -0.4, 1e-4
     matrix = np.array([[0.0, 1.0], [(-2 * x * y - 1) / eps, (1 - x * x) / eps]])
-    told = fastest_rate(form, 0.0, np.array([x, y]), np.zeros(0), np.array([eps]))
-    assert told == pytest.approx(np.abs(np.linalg.eigvals(matrix)).max(), rel=1e-12)
+    reported = fastest_rate(form, 0.0, np.array([x, y]), np.zeros(0), np.array([eps]))
+    assert reported == pytest.approx(np.abs(np.linalg.eigvals(matrix)).max(), rel=1e-12)
 
 
 def test_returns_that_do_not_last_ask_for_more_calm() -> None:
-    from draisine.simulation.stepper.stiffness import CALM, LASTING, LOOKS, Calm
+    from draisine.simulation.methods.selection import CALM, LASTING, LOOKS, Calm
 
     calm = Calm()
     assert [calm.look(0.1, 10.0) for _ in range(LOOKS)] == [False] * (LOOKS - 1) + [True]

@@ -11,11 +11,11 @@ import pytest
 
 from draisine.program.equations import Event
 from draisine.results.status import Ending
+from draisine.simulation.compiled_equations import prepare
 from draisine.simulation.methods.radau import Radau
 from draisine.simulation.methods.sundials import CVODE, IDA
 from draisine.simulation.run import integrate
 from draisine.simulation.sampled_control import EveryStage, Sampled
-from draisine.simulation.velocity_choices import prepare
 from simulation.systems import (
     cart,
     cartesian_pendulum,

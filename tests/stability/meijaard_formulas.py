@@ -1,4 +1,4 @@
-"""The linearised equations of the Whipple bicycle as printed: J. P. Meijaard, J. M. Papadopoulos, A. Ruina & A. L. Schwab 2007,
+"""The linearized equations of the Whipple bicycle as printed: J. P. Meijaard, J. M. Papadopoulos, A. Ruina & A. L. Schwab 2007,
 "Linearized dynamics equations for the balance and steer of a bicycle: a benchmark and review", Proc. R. Soc. A 463, appendix A
 (z down, steer to the right positive). Works on floats, fractions and symbols alike: sine and cosine of λ are given.
 """

@@ -1,4 +1,4 @@
-"""Implicit systems linearised as they stand against the explicit and the essential form of the same mechanisms."""
+"""Implicit systems linearized as they stand against the explicit and the essential form of the same mechanisms."""
 
 from __future__ import annotations
 
@@ -45,12 +45,12 @@ def test_delebecques_bicycle():
     and the bicycle as a graph has the same modes."""
     typed = dr.gallery.delebecque_bicycle()
     motion = motion_at(typed, {"speed": 6.5})
-    slopes = deviations_of(typed).slopes(0.0, motion.x[None], motion.u[None], motion.p[None])
+    jacobians = deviations_of(typed).derivatives(0.0, motion.x[None], motion.u[None], motion.p[None])
     names = [q.name for q in (*typed.coordinates, *typed.velocities)]  # the work done so far is bookkeeping
     regular = descriptor(typed, dict(zip(names, motion.x.tolist(), strict=False))).regular()
     assert list(regular.states) == names
-    np.testing.assert_allclose(regular.A, slopes.by_state[0], rtol=0, atol=1e-9 * np.abs(regular.A).max())
-    np.testing.assert_allclose(regular.B, slopes.by_input[0], rtol=0, atol=1e-9 * np.abs(regular.B).max())
+    np.testing.assert_allclose(regular.A, jacobians.by_state[0], rtol=0, atol=1e-9 * np.abs(regular.A).max())
+    np.testing.assert_allclose(regular.B, jacobians.by_input[0], rtol=0, atol=1e-9 * np.abs(regular.B).max())
     graph = dr.linearize(dr.gallery.delebecque_graph(), {"speed": 6.5}, states=("lean", "steer")).essential()
     essential = dr.linearize(motion).essential()
     for value in graph.eigenvalues:

@@ -121,17 +121,17 @@ def test_picture_names_its_regions_and_boundaries(trails):
 
 def test_progress_and_interrupt(bike):
     """What was done before an interrupt is kept, and the rest is marked."""
-    told = []
+    reported = []
 
     def progress(share):
-        told.append(share)
-        if len(told) == 3:
+        reported.append(share)
+        if len(reported) == 3:
             raise KeyboardInterrupt
 
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
         part = dr.stability_map(bike, {"speed": (0, 10, 10), "trail": (0.02, 0.1, 10)}, chunk=10, progress=progress)
-    assert told == [0.1, 0.2, 0.3]
+    assert reported == [0.1, 0.2, 0.3]
     assert not part.complete
     assert "interrupted" in str(said[-1].message)
     assert np.mean(part.kind == NOT_REACHED) == pytest.approx(0.7)

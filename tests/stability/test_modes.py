@@ -183,15 +183,15 @@ def test_the_short_program_is_the_long_one():
 def test_hunting_speed_of_a_wheelset():
     """Multipliers solved for at run time, forces that depend on them: the critical speed the gallery finds by halving intervals,
     and its exact gradient against differences."""
-    from draisine.gallery.entries.wheelset import SPRINGS, centred, critical_speed, wheelset
+    from draisine.gallery.entries.wheelset import SPRINGS, centerd, critical_speed, wheelset
 
     given = {"conicity": 0.05, "suspension": SPRINGS}
-    swept = dr.modes(wheelset(), speed=[105.0, 113.0, 121.0], near=centred(113.0, 0.05), parameters=given)
+    swept = dr.modes(wheelset(), speed=[105.0, 113.0, 121.0], near=centerd(113.0, 0.05), parameters=given)
     (critical,) = swept.critical()
     assert critical.value == pytest.approx(critical_speed(wheelset(), 0.05), rel=1e-4)
     gradient = critical.gradient()
     stiffer = dr.modes(
-        wheelset(), speed=[105.0, 113.0, 121.0], near=centred(113.0, 0.05), parameters={**given, "suspension": SPRINGS * 1.001}
+        wheelset(), speed=[105.0, 113.0, 121.0], near=centerd(113.0, 0.05), parameters={**given, "suspension": SPRINGS * 1.001}
     )
     slope = (stiffer.critical()[0].value - critical.value) / (0.001 * SPRINGS)
     assert gradient["suspension"] == pytest.approx(slope, rel=2e-3)
@@ -216,7 +216,7 @@ def test_sweep_through_a_singular_configuration(leans):
     with pytest.warns(UserWarning, match=r"rolling_disk: .*wheel 'disk' lies flat and has no contact point"):
         swept = dr.modes(dr.gallery.rolling_disk(), lean=leans, fixed={"heading_rate": -2.0}, near=near)
     assert np.isfinite(swept.eigenvalues[:3]).all()
-    # between neighbours no mode crosses the real axis: a column is one mode
+    # between neighbors no mode crosses the real axis: a column is one mode
     swings = swept.eigenvalues[:3, swept.names.index("heading_rate oscillation")]
     assert np.all(swings.imag > 0) or np.all(swings.imag < 0)
 

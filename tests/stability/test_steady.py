@@ -52,7 +52,7 @@ def test_hands_free_turn_needs_no_torque(bike):
 
 
 def test_rolling_disk_in_a_circle():
-    """A uniform disk rolls round a circle when r Ω² cos θ / 4 − (3/2) r σ Ω / tan θ = g (moment balance about its centre)."""
+    """A uniform disk rolls round a circle when r Ω² cos θ / 4 − (3/2) r σ Ω / tan θ = g (moment balance about its center)."""
     lean, turn_rate, radius, gravity = 0.3, -2.0, 0.3, 9.81
     found = dr.steady(
         dr.gallery.rolling_disk(),
@@ -65,7 +65,7 @@ def test_rolling_disk_in_a_circle():
     assert found["disk_normal_force"] == pytest.approx(gravity, rel=1e-10)
 
 
-def test_steady_motions_and_equations_are_told_in_short(bike):
+def test_steady_motions_and_equations_are_reported_in_short(bike):
     found = dr.steady(bike, {"speed": 5.0})
     assert repr(found.equations).startswith("<Equations of bicycle: 10 coordinates, 9 velocities (frame_wx,")
     assert repr(found).startswith("<SteadyMotion of bicycle; rear_wheel_angle, ") and len(repr(found)) < 200

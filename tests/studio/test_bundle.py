@@ -46,7 +46,7 @@ WITH_SPECTRUM = {
 
 
 @pytest.fixture(scope="module")
-def told(tmp_path_factory):
+def reported(tmp_path_factory):
     """Every live model bundled, and moved for a tenth of a second in one process of Node; by name (manifest, what Node says,
     equations)."""
     folder = tmp_path_factory.mktemp("gallery")
@@ -84,8 +84,8 @@ def told(tmp_path_factory):
 
 
 @pytest.mark.parametrize("name", LIVE)
-def test_every_model_lives(told, name):
-    manifest, said, equations = told[name]
+def test_every_model_lives(reported, name):
+    manifest, said, equations = reported[name]
     assert said["status"] == "ok" or name == "goddard_rocket", said["why"]
     for values in ("start", "x", "xdot", "poses"):
         assert all(isinstance(v, int | float) for v in said[values]), f"{name}: {values} are not finite"
@@ -99,8 +99,8 @@ def test_every_model_lives(told, name):
     json.dumps(manifest, allow_nan=False)
 
 
-def test_limits_hold_their_defaults(told):
-    for manifest, _, _ in told.values():
+def test_limits_hold_their_defaults(reported):
+    for manifest, _, _ in reported.values():
         check_limits(manifest)
 
 
@@ -123,7 +123,7 @@ def test_others_are_refused_with_a_reason(name, reason):
 def test_too_stiff_a_model_is_refused():
     m = Model("stiff")
     m.prismatic("x", "ground", m.body("block", mass=1e-6), axis="x")
-    m.effort("x", "-1e6*x - 1e4*x_rate")
+    m.generalized_force("x", "-1e6*x - 1e4*x_rate")
     with pytest.raises(ModelError, match=r"its fastest rate is .* and an explicit step would have to be"):
         bundle(m)
     assert bundle(m, step=1e-6).manifest["runtime"]["step"] == 1e-6
@@ -151,10 +151,10 @@ def test_sliders_keep_sense():
     assert nothing.low == -nothing.high < 0
 
 
-def test_what_constraints_decide_is_no_wish(told):
-    wishes = {w["name"] for w in told["bicycle"][0]["wishes"]}
-    assert {"speed", "lean", "steer", "roll_rate", "heading", "steer_rate"} <= wishes
-    assert not {"pitch", "frame_z", "frame_qw"} & wishes
+def test_what_constraints_decide_is_no_target(reported):
+    targets = {w["name"] for w in reported["bicycle"][0]["wishes"]}
+    assert {"speed", "lean", "steer", "roll_rate", "heading", "steer_rate"} <= targets
+    assert not {"pitch", "frame_z", "frame_qw"} & targets
 
 
 # ---------------------------------------------------------------- what pages are given
@@ -167,9 +167,9 @@ def hostile():
     m = Model("hostile", HOSTILE)
     length = m.parameter("length", 1.0, "m", HOSTILE)
     m.gravity(m.parameter("gravity", 9.81, "m/s^2", HOSTILE))
-    bob = m.body("bob", mass=1.0, centre=(0, 0, -length))
+    bob = m.body("bob", mass=1.0, center_of_mass=(0, 0, -length))
     m.revolute("swing", "ground", bob, axis="y")
-    m.effort("swing", m.input("torque", "N*m", HOSTILE))
+    m.generalized_force("swing", m.input("torque", "N*m", HOSTILE))
     m.output("height", "-length*cos(swing)", "m", HOSTILE)
     return bundle(m)
 
@@ -179,8 +179,10 @@ def test_texts_cannot_leave_their_script(hostile, tmp_path):
     assert not re.search(r"</script|<script|<!--|\u2028|\u2029", script, re.IGNORECASE)
     path = tmp_path / "hostile.js"
     path.write_text(script, encoding="utf-8")
-    about = run_node("load(given); return [Draisine.manifest.about, born().advance(0.1, { torque: 1 })];", str(path), tmp_path)
-    assert about == [HOSTILE, "ok"]
+    description = run_node(
+        "load(given); return [Draisine.manifest.description, born().advance(0.1, { torque: 1 })];", str(path), tmp_path
+    )
+    assert description == [HOSTILE, "ok"]
 
 
 def test_programs_hold_no_text_of_the_model(hostile):

@@ -16,7 +16,7 @@ def decoded(text: str) -> np.ndarray:
     return np.frombuffer(base64.b64decode(text), dtype="<f4").reshape(-1, 3).astype(float)
 
 
-def slopes(manifest: dict, parameter: str) -> dict[int, np.ndarray]:
+def jacobian(manifest: dict, parameter: str) -> dict[int, np.ndarray]:
     (found,) = (m for m in manifest["morphs"] if m["parameter"] == parameter)
     return {entry["mesh"]: decoded(entry["slope"]) for entry in found["meshes"]}
 
@@ -36,17 +36,17 @@ def test_bent_shapes_are_those_of_the_changed_model(made, name, parameter, off, 
     changed = [replace(p, default=p.default + off) if p.name == parameter else p for p in model.parameters]
     anew = bundle(replace(model, parameters=tuple(changed))).manifest
     assert anew["parameters"][[p.name for p in model.parameters].index(parameter)]["default"] == pytest.approx(value + off)
-    bent = slopes(given, parameter)
+    bent = jacobian(given, parameter)
     moved = set()
     for k, (before, after) in enumerate(zip(given["solids"]["meshes"], anew["solids"]["meshes"], strict=True)):
         was, wanted = decoded(before["vertices"]), decoded(after["vertices"])
         shape = was + off * bent.get(k, 0.0)
-        assert np.abs(shape - wanted).max() < 0.05 * abs(off) + 1e-3, before["colour"]
+        assert np.abs(shape - wanted).max() < 0.05 * abs(off) + 1e-3, before["color"]
         if np.abs(was - wanted).max() > 0.1 * abs(off):
             moved.add(given["solids"]["bodies"][before["body"]])
     assert moved == bodies
 
 
 def test_masses_bend_nothing():
-    told = [m["parameter"] for m in bundle("rolling_disk").manifest["morphs"]]
-    assert told == ["radius"]
+    reported = [m["parameter"] for m in bundle("rolling_disk").manifest["morphs"]]
+    assert reported == ["radius"]

@@ -12,11 +12,10 @@ import pytest
 import draisine as dr
 from browser import chromium, opened
 from draisine.studio.bundle import bundle
-from draisine.studio.page import page
-from draisine.studio.presets import presets_for, with_presets
+from draisine.studio.page import page, write_static
 from draisine.studio.replay import replay
 from draisine.studio.server import Server
-from draisine.studio.static import write_static
+from draisine.studio.studio import presets_for, with_presets
 from screenshots import compared, difference
 
 EVIL = "</script><script>window.hacked = 1</script><img src=x onerror='window.hacked = 1'>"
@@ -150,10 +149,10 @@ def test_the_eigenvalue_chart_follows_the_slider(studio):
     studio.page.wait_for_function("() => !document.getElementById('verdict').textContent.includes('4.29')", timeout=PATIENCE)
     settle(studio, 3)
     assert changed(before, studio.picture("#spectrum")) > 0.005
-    told = dict(item.split("=") for item in verdict.get_attribute("data-critical").split(";"))
+    reported = dict(item.split("=") for item in verdict.get_attribute("data-critical").split(";"))
     found = dr.modes(dr.gallery.bicycle(), speed=np.linspace(0, 10, 101), states=("lean", "steer"), parameters={"trail": 0.12})
     wanted = {c.kind: c.value for c in found.critical() if c.kind in ("weave", "capsize")}
-    assert {name: float(speed) for name, speed in told.items()} == pytest.approx(wanted, abs=1e-8)
+    assert {name: float(speed) for name, speed in reported.items()} == pytest.approx(wanted, abs=1e-8)
     assert studio.page.locator("#edited").text_content() == "1 changed"
     assert studio.page.locator("input[type=number][data-name=trail]").input_value() == "0.12"
 

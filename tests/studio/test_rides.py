@@ -52,8 +52,8 @@ def test_recorded_rides_reproduce(ride, equations):
     assert "reproduced to 1e-09" in str(checked)
     k, names = 100, [o.name for o in equations.outputs]
     state = [ride[s.name][k] for s in equations.states]
-    told = equations.report([ride.time[k]], state, ride.inputs[k], list(ride.parameters.values()))
-    outputs = told[[s.name for s in equations.report.outputs].index("outputs")]
+    reported = equations.report([ride.time[k]], state, ride.inputs[k], list(ride.parameters.values()))
+    outputs = reported[[s.name for s in equations.report.outputs].index("outputs")]
     np.testing.assert_allclose([ride[name][k] for name in names], outputs, rtol=1e-9, atol=1e-9)
 
 

@@ -7,7 +7,7 @@ import pytest
 
 import draisine as dr
 from draisine.codegen.jit.kernel import compile as compiled
-from draisine.dynamics.kinematics.body_poses import places
+from draisine.dynamics.kinematics.twists import body_poses
 from draisine.errors import StartError
 from draisine.simulation.initial.consistent_start import consistent_start
 from draisine.simulation.initial.problem import StartProblem
@@ -48,7 +48,7 @@ def test_dynamics_agree_with_the_kernel(live, equations):
 
 
 def test_outputs_energies_and_poses_agree(live, equations, made):
-    told = live(
+    reported = live(
         """
         const seen = [];
         for (let k = 0; k < 5; k++) {
@@ -60,11 +60,11 @@ def test_outputs_energies_and_poses_agree(live, equations, made):
         return seen;
         """
     )
-    report, looked = equations.report, places(dr.gallery.bicycle())
+    report, looked = equations.report, body_poses(dr.gallery.bicycle())
     slots = [slot.name for slot in report.outputs]
     names = [o["name"] for o in made.manifest["outputs"]]
     assert names[-3:] == ["kinetic_energy", "potential_energy", "total_energy"]
-    for seen in told:
+    for seen in reported:
         results = report([seen["time"]], seen["x"], [0.3, 0, 0], equations.default_parameters)
         outputs, energy = results[slots.index("outputs")], results[slots.index("energy")]
         np.testing.assert_allclose(seen["outputs"][: len(outputs)], outputs, rtol=1e-12, atol=1e-11)
@@ -120,7 +120,7 @@ def test_order_of_the_method(made, page, tmp_path):
 
 # ---------------------------------------------------------------- starts
 
-WISHES = [
+TARGETS = [
     {},
     {"speed": 4.6, "roll_rate": 0.5},
     {"speed": 3.0, "lean": 0.3},
@@ -133,17 +133,17 @@ WISHES = [
 
 
 def test_starts_are_those_of_python(live, equations):
-    found = live("return given.map((wishes) => [live.reset(wishes), numbers(live.state)]);", WISHES)
+    found = live("return given.map((wishes) => [live.reset(wishes), numbers(live.state)]);", TARGETS)
     problem = StartProblem(equations)
-    for wishes, (why, state) in zip(WISHES, found, strict=True):
+    for targets, (why, state) in zip(TARGETS, found, strict=True):
         assert why is None
-        np.testing.assert_allclose(state, consistent_start(problem, wishes).x, rtol=0, atol=1e-13, err_msg=str(wishes))
+        np.testing.assert_allclose(state, consistent_start(problem, targets).x, rtol=0, atol=1e-13, err_msg=str(targets))
 
 
 def test_random_starts_are_found_and_refused_as_in_python(live, equations):
     """Far from the defaults too, where restarts, continuation and descent are needed; sine and cosine may differ in rounding."""
     problem, random = StartProblem(equations), np.random.default_rng(11)
-    names = sorted(n for n in problem.homes if n in ("lean", "heading", "speed", "yaw_rate", "front_wheel_contact_x")) + [
+    names = sorted(n for n in problem.kinds if n in ("lean", "heading", "speed", "yaw_rate", "front_wheel_contact_x")) + [
         c for group in problem.unknowns for c in group if not c.startswith("frame_q")
     ]
     drawn = [
@@ -152,16 +152,16 @@ def test_random_starts_are_found_and_refused_as_in_python(live, equations):
     ]
     found = live("return given.map((wishes) => [live.reset(wishes), numbers(live.state)]);", drawn)
     refused = 0
-    for wishes, (why, state) in zip(drawn, found, strict=True):
+    for targets, (why, state) in zip(drawn, found, strict=True):
         try:
-            expected = consistent_start(problem, wishes)
+            expected = consistent_start(problem, targets)
         except StartError as error:
-            assert why is not None, wishes
+            assert why is not None, targets
             assert f"no such {'position' if error.level == 'position' else 'motion'}" in why
             refused += 1
         else:
-            assert why is None, wishes
-            np.testing.assert_allclose(state, expected.x, rtol=1e-11, atol=1e-10, err_msg=str(wishes))
+            assert why is None, targets
+            np.testing.assert_allclose(state, expected.x, rtol=1e-11, atol=1e-10, err_msg=str(targets))
     assert 5 < refused < 55
 
 
@@ -175,16 +175,16 @@ def test_random_starts_are_found_and_refused_as_in_python(live, equations):
         ("slider_crank", {"piston_x": 0.15}),
     ],
 )
-def test_starts_of_other_models(name, wishes, tmp_path):
+def test_starts_of_other_models(name, targets, tmp_path):
     path = tmp_path / "model.js"
     path.write_text(bundle(name).as_script(), encoding="utf-8")
     why, state = run_node(
-        "load(given[0]); const l = born(); return [l.reset(given[1]), numbers(l.state)];", [str(path), wishes], tmp_path
+        "load(given[0]); const l = born(); return [l.reset(given[1]), numbers(l.state)];", [str(path), targets], tmp_path
     )
     model = dr.gallery.model(name)
     equations = model if isinstance(model, dr.Equations) else dr.derive(model)
     assert why is None
-    np.testing.assert_allclose(state, consistent_start(equations, wishes).x, rtol=0, atol=1e-13)
+    np.testing.assert_allclose(state, consistent_start(equations, targets).x, rtol=0, atol=1e-13)
 
 
 def test_impossible_starts_are_refused(live):
@@ -270,15 +270,15 @@ def test_push_is_an_impulse(live, equations):
     """The kinetic energy grows by the impulse times the mean velocity of where it acts (Thomson and Tait)."""
     before, after = live("const a = numbers(live.state); live.push(30); return [a, numbers(live.state)];")
     slots = [slot.name for slot in equations.report.outputs]
-    told = [equations.report([0.0], x, [0.0, 0.0, 1.0], equations.default_parameters) for x in (before, after)]
-    kinetic = [t[slots.index("energy")][0] for t in told]
-    velocity = [t[slots.index("power")][2] for t in told]  # of the saddle along y: the power of one newton
+    reported = [equations.report([0.0], x, [0.0, 0.0, 1.0], equations.default_parameters) for x in (before, after)]
+    kinetic = [t[slots.index("energy")][0] for t in reported]
+    velocity = [t[slots.index("power")][2] for t in reported]  # of the saddle along y: the power of one newton
     assert before[:10] == after[:10] and abs(velocity[1] - velocity[0]) > 0.1
     assert kinetic[1] - kinetic[0] == pytest.approx(30 * (velocity[0] + velocity[1]) / 2, rel=1e-9)
 
 
 def test_it_falls_and_says_so(live):
-    told = live(
+    reported = live(
         """
         live.reset({ speed: 1.0, lean: 0.1 });
         const first = live.advance(20, {});
@@ -287,14 +287,14 @@ def test_it_falls_and_says_so(live):
         return { first, second, at, same: live.time === at[0], reset: live.reset({ speed: 5 }), third: live.advance(0.1, {}) };
         """
     )
-    assert told["first"] == told["second"] == "fallen" and told["same"]
-    assert "80°" in told["at"][1] or "100°" in told["at"][1]
-    assert 0.1 < told["at"][0] < 10 and all(isinstance(v, float | int) for v in told["at"][2])
-    assert told["reset"] is None and told["third"] == "ok"
+    assert reported["first"] == reported["second"] == "fallen" and reported["same"]
+    assert "80°" in reported["at"][1] or "100°" in reported["at"][1]
+    assert 0.1 < reported["at"][0] < 10 and all(isinstance(v, float | int) for v in reported["at"][2])
+    assert reported["reset"] is None and reported["third"] == "ok"
 
 
 def test_nothing_becomes_nan_in_silence(live):
-    told = live(
+    reported = live(
         """
         const good = numbers(live.state);
         live.programs = { ...live.programs, dynamics: (t, x, u, p, xdot) => xdot.fill(NaN) };
@@ -302,7 +302,7 @@ def test_nothing_becomes_nan_in_silence(live):
         return { status, why: live.why, kept: JSON.stringify(good) === JSON.stringify(numbers(live.state)) };
         """
     )
-    assert told == {"status": "not finite", "why": told["why"], "kept": True} and "finite" in told["why"]
+    assert reported == {"status": "not finite", "why": reported["why"], "kept": True} and "finite" in reported["why"]
 
 
 @pytest.mark.parametrize(

@@ -110,7 +110,7 @@ def test_it_listens_on_this_machine_only(server):
     assert server._http.server_address[0] == "127.0.0.1"
 
 
-def test_a_port_that_is_taken_is_told(server):
+def test_a_port_that_is_taken_is_reported(server):
     with pytest.raises(OSError, match=rf"cannot serve at 127\.0\.0\.1:{server.port} .* name no port"):
         Server(PAGE, server.port)
     with pytest.raises(ValueError, match="port must be from 0"):

@@ -123,5 +123,5 @@ def test_speed_at_which_a_disk_rolls_upright(tmp_path):
     path.write_text(made.as_script(), encoding="utf-8")
     found = run_node("load(given); return born().critical(null);", str(path), tmp_path)
     p = {q["name"]: q["default"] for q in made.manifest["parameters"]}
-    assert [c["name"] for c in found] == ["a mode passes zero"]
+    assert [c["name"] for c in found] == ["a mode crosses zero"]
     assert found[0]["speed"] == pytest.approx(np.sqrt(p["gravity"] * p["radius"] / 3), abs=1e-7)

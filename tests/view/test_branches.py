@@ -8,7 +8,7 @@ import sympy as sp
 
 import draisine as dr
 from draisine.view.plots.branches import MARKS, branch_figure
-from draisine.view.plots.figures import save_figure
+from draisine.view.plots.figure_files import save_figure
 
 X, MU = sp.symbols("x mu")
 

@@ -1,6 +1,6 @@
 """Every kind of result has a summary, a table, files and its standard figure, here and in another process.
 
-Figures are drawn without arguments, labelled with units, in colours all can tell apart.
+Figures are drawn without arguments, labeled with units, in colors all can tell apart.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import draisine as dr
 from draisine import view
 from draisine.estimation.coverage import Coverage
 from draisine.results.base import Result, html_table
-from draisine.view.plots.style import COLOURS
+from draisine.view.plots.style import COLORS
 
 UNIT = re.compile(r"\[[^\]]+\]")  # [m/s], [–] where there is none
 
@@ -74,7 +74,7 @@ def coverage() -> Coverage:
     return Coverage(("length", "damping"), 0.95, truth, estimates, deviations, held)
 
 
-def filtered() -> dr.Filtered:
+def filtered() -> dr.FilterResult:
     start, spread = {"angle": 0.6, "rate": 0.0}, {"angle": 0.1, "rate": 0.1}
     return dr.filter(dr.gallery.damped_pendulum(), swing(), measured={"angle": 0.01}, start=start, spread=spread, smooth=True)
 
@@ -103,11 +103,11 @@ def results() -> dict[str, Result]:
         "Solution": dr.gallery.solution("trolley_parks"),
         "Optimality": dr.gallery.solution("trolley_parks").optimality,
         "Fit": fit(),
-        "Telling": fit().telling,
+        "Identifiability": fit().identifiability,
         "Profile": fit().profile("length"),
         "Bootstrap": fit().bootstrap(3),
         "Coverage": coverage(),
-        "Filtered": filtered(),
+        "FilterResult": filtered(),
         "Ensemble": sampled(),
         "Cycle": cycle(),
         "CycleBranch": dr.follow_cycle(cycle(), "mu", 0.7, most=4),
@@ -153,16 +153,16 @@ FIGURES = {
 @pytest.mark.parametrize("name", FIGURES)
 def test_its_figure(name, tmp_path):
     figure = FIGURES[name]()
-    labelled = [axes for axes in figure.axes if axes.axison]
-    assert labelled
-    across = [axes.get_xlabel() for axes in labelled if axes.get_xlabel()]
+    labeled = [axes for axes in figure.axes if axes.axison]
+    assert labeled
+    across = [axes.get_xlabel() for axes in labeled if axes.get_xlabel()]
     assert across, "nothing says what goes to the right"
-    for axes in labelled:
+    for axes in labeled:
         for label in (axes.get_xlabel(), axes.get_ylabel()):
             assert not label or UNIT.search(label), f"{label!r} has no unit"
-        if not axes.get_ylabel():  # rows by name, or a panel beside one that is labelled
+        if not axes.get_ylabel():  # rows by name, or a panel beside one that is labeled
             beside = any(
-                other.get_ylabel() and other.get_position().y0 == pytest.approx(axes.get_position().y0) for other in labelled
+                other.get_ylabel() and other.get_position().y0 == pytest.approx(axes.get_position().y0) for other in labeled
             )
             assert beside or any(not _is_number(text.get_text()) for text in axes.get_yticklabels())
         lines = [line for line in axes.get_lines() if not line.get_label().startswith("_")]
@@ -179,10 +179,10 @@ def _is_number(text: str) -> bool:
     return not text or bool(re.fullmatch(r"[-−]?[\d.]+", text)) or text.startswith("$")
 
 
-def _is_safe(colour) -> bool:
-    """Of the palette, or a grey."""
-    red, green, blue = to_rgb(colour)
-    return to_hex(colour).upper() in COLOURS or max(red, green, blue) - min(red, green, blue) < 1e-6
+def _is_safe(color) -> bool:
+    """Of the palette, or a gray."""
+    red, green, blue = to_rgb(color)
+    return to_hex(color).upper() in COLORS or max(red, green, blue) - min(red, green, blue) < 1e-6
 
 
 def test_every_critical_value_of_a_sweep_is_marked():
@@ -191,7 +191,7 @@ def test_every_critical_value_of_a_sweep_is_marked():
 
 
 def test_a_certificate_that_fails_shows_it():
-    from draisine.view.plots.verdicts import disagreements
+    from draisine.view.plots.verification import disagreements
 
     figure = disagreements([("good", 1e-14, 1e-10), ("bad", 1e-3, 1e-10)])
     assert "beyond what is allowed" in [text.get_text() for text in figure.axes[0].get_legend().get_texts()]
@@ -204,17 +204,17 @@ def test_an_ensemble_knows_the_units_of_what_varies():
 
 # ---------------------------------------------------------------- tables, files, other processes
 
-TABLES_ALONE = {"SteadyMotion", "Optimality", "Telling", "Bootstrap", "IndexReport", "DriftTable", "UncertainModes"}
+TABLES_ALONE = {"SteadyMotion", "Optimality", "Identifiability", "Bootstrap", "IndexReport", "DriftTable", "UncertainModes"}
 
 
 def test_every_class_of_results_is_here():
-    """Those that verbs of the package give back; `Design` and `Searches` take minutes and have tests of their own."""
+    """Those that verbs of the package give back; `Design` and `MultistartResult` take minutes and have tests of their own."""
 
     def below(kind: type) -> set[type]:
         return {kind, *(deeper for each in kind.__subclasses__() for deeper in below(each))}
 
     results()
-    assert {kind.__name__ for kind in below(Result) if kind is not Result} - {"Design", "Searches"} == set(results())
+    assert {kind.__name__ for kind in below(Result) if kind is not Result} - {"Design", "MultistartResult"} == set(results())
 
 
 @pytest.mark.parametrize(

@@ -15,12 +15,10 @@ from draisine.errors import UnknownNameError
 from draisine.results.channel import Channel, Group
 from draisine.results.status import Ending, Status
 from draisine.results.trajectory import Trajectory
-from draisine.view.plots.contacts import contact_angles, friction_needed, normal_forces
-from draisine.view.plots.energies import energy
-from draisine.view.plots.figures import plot, save_figure
 from draisine.view.plots.labels import set_calm_limits
-from draisine.view.plots.style import COLOURS, COLUMN, style
+from draisine.view.plots.style import COLORS, COLUMN, style
 from draisine.view.plots.tracks import path
+from draisine.view.plots.trajectories import contact_angles, energy, friction_needed, normal_forces, plot, save_figure
 from synthetic_run import bicycle_run, pendulum_run
 
 DONE = Status(Ending.FINISHED, "")
@@ -32,7 +30,7 @@ def run_of(time, *, unit="", group=Group.OUTPUTS, events=(), **columns) -> Traje
 
 
 def lines(axes) -> dict[str, np.ndarray]:
-    """Data of the labelled lines, by label."""
+    """Data of the labeled lines, by label."""
     return {line.get_label(): line.get_ydata() for line in axes.get_lines() if not line.get_label().startswith("_")}
 
 
@@ -45,7 +43,7 @@ class TestStyle:
         before = dict(matplotlib.rcParams)
         with style():
             assert matplotlib.rcParams["axes.spines.top"] is False
-            assert [entry["color"] for entry in matplotlib.rcParams["axes.prop_cycle"]] == list(COLOURS)
+            assert [entry["color"] for entry in matplotlib.rcParams["axes.prop_cycle"]] == list(COLORS)
         assert dict(matplotlib.rcParams) == before
 
     def test_drawing_and_saving_leave_no_trace(self, tmp_path):
@@ -89,12 +87,12 @@ class TestPlot:
         assert len(shown) == 21 + 1  # all outputs but the speed, named on its axis; the event
         assert [axes.get_ylabel() for axes in plot(pendulum_run()).axes] == ["angle [rad]", "rate [rad/s]"]
 
-    def test_never_more_lines_than_colours(self):
+    def test_never_more_lines_than_colors(self):
         run = run_of([0.0, 1.0], **{f"c{i}": [0.0, i] for i in range(16)})
         panels = plot(run).axes
         assert [len(lines(axes)) for axes in panels] == [7, 7, 2]
-        colours = [to_hex(line.get_color()).upper() for line in panels[0].get_lines()]
-        assert len(set(colours)) == 7 and "#F0E442" not in colours
+        colors = [to_hex(line.get_color()).upper() for line in panels[0].get_lines()]
+        assert len(set(colors)) == 7 and "#F0E442" not in colors
 
     def test_residuals_stand_apart_from_motion(self):
         run = bicycle_run()
@@ -178,7 +176,7 @@ class TestPath:
         assert start.get_markerfacecolor() == "white" and end.get_markerfacecolor() != "white"
         assert not axes.collections
 
-    def test_a_street_for_a_straight_path_and_metres_for_rest(self):
+    def test_a_street_for_a_straight_path_and_meters_for_rest(self):
         straight = run_of([0.0, 1.0], p_x=[0.0, 10.0], p_y=[1e-17, 0.0])
         (axes,) = path(straight).axes
         assert np.ptp(axes.get_ylim()) == pytest.approx(2.2)
@@ -235,9 +233,9 @@ class TestContacts:
 
     def test_friction_above_one_is_shaded(self):
         (axes,) = friction_needed(bicycle_run(weave=4.0)).axes
-        assert legend_texts(axes)[-1] == "more than a tyre holds"
+        assert legend_texts(axes)[-1] == "more than a tire holds"
         (axes,) = friction_needed(bicycle_run()).axes
-        assert "more than a tyre holds" not in legend_texts(axes)
+        assert "more than a tire holds" not in legend_texts(axes)
         assert axes.get_ylim()[0] == 0.0
 
     def test_no_wheels(self):

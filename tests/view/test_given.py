@@ -11,8 +11,7 @@ import draisine as dr
 from draisine.model.files import from_toml
 from draisine.view.scene.from_model import scene_of
 from draisine.view.scene.given_shapes import given_solids
-from draisine.view.scene.outlines import outline
-from draisine.view.scene.solids import Ellipsoid
+from draisine.view.scene.solids import Ellipsoid, outline
 
 R = 0.2
 TEXT = """
@@ -58,9 +57,9 @@ POLYGON = N / 2 * math.sin(2 * math.pi / N) / math.pi  # its area beside that of
         ('{ kind = "box", size = [1, 0.5, "r"], turned = [{ z = 0.4 }, { x = 1 }] }', 0.5 * R, 1e-12),
         ('{ kind = "sphere", radius = "r" }', 4 / 3 * math.pi * R**3, 0.03),
         ('{ kind = "cylinder", radius = "r", length = 2, axis = "x" }', 2 * math.pi * R**2, 0.01),
-        ('{ kind = "turned", profile = [[0, "r"], [1, 0.1]] }', POLYGON * math.pi / 3 * (R**2 + 0.1 * R + 0.01), 1e-12),
+        ('{ kind = "revolved", profile = [[0, "r"], [1, 0.1]] }', POLYGON * math.pi / 3 * (R**2 + 0.1 * R + 0.01), 1e-12),
         (
-            '{ kind = "turned", profile = [[1, 0.1], [0, "r"]], axis = "z" }',
+            '{ kind = "revolved", profile = [[1, 0.1], [0, "r"]], axis = "z" }',
             POLYGON * math.pi / 3 * (R**2 + 0.1 * R + 0.01),
             1e-12,
         ),
@@ -84,21 +83,21 @@ def test_places_and_turns():
 def test_a_mesh_file_beside_the_model(tmp_path):
     (tmp_path / "tip.obj").write_text("v 0 0 0\nv 1000 0 0\nv 0 1000 0\nv 0 0 1000\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n")
     path = tmp_path / "block.toml"
-    path.write_text(TEXT.format('{ kind = "mesh", file = "tip.obj", scale = 0.001, at = [0, 0, 1], colour = "#112233" }'))
+    path.write_text(TEXT.format('{ kind = "mesh", file = "tip.obj", scale = 0.001, at = [0, 0, 1], color = "#112233" }'))
     (mesh,) = given_solids(dr.read_model(path).freeze(), {"r": R})
-    assert volume(mesh) == pytest.approx(1 / 6) and mesh.colour == "#112233"
+    assert volume(mesh) == pytest.approx(1 / 6) and mesh.color == "#112233"
     assert middle(mesh) == pytest.approx([0.25, 0.25, 1.25])
 
 
 def test_films_and_drawings_have_them():
-    model = from_toml(TEXT.format('{ kind = "sphere", radius = "r", colour = "#112233" }'))
+    model = from_toml(TEXT.format('{ kind = "sphere", radius = "r", color = "#112233" }'))
     run = dr.simulate(model, 0.1, start={"slide_rate": 1.0}, parameters={"r": 0.5})
     (take,) = run.animate(show=False).takes
     (mesh,) = (m for m in take.meshes if m.body == "block")
-    assert mesh.colour == "#112233" and np.ptp(mesh.vertices[:, 2]) == pytest.approx(1.0)
+    assert mesh.color == "#112233" and np.ptp(mesh.vertices[:, 2]) == pytest.approx(1.0)
     other = {"block": Ellipsoid("block", np.zeros(3), np.eye(3), "#445566")}
     (mesh,) = (m for m in run.animate(show=False, shapes=other).takes[0].meshes if m.body == "block")
-    assert mesh.colour == "#445566"  # whoever draws has the last word
+    assert mesh.color == "#445566"  # whoever draws has the last word
     drawn = dr.draw(model).axes
     paths = [p for axes in drawn for p in axes.patches if type(p).__name__ == "PathPatch"]
     assert [p.get_fill() for p in paths] == [True, False, True, False]  # a wash and its outline, in two views

@@ -8,10 +8,10 @@ import pytest
 import draisine as dr
 from draisine.model.model import Model
 from draisine.view.drawing import pose
-from draisine.view.plots.embedding import as_pdf, as_svg
+from draisine.view.plots.figure_files import as_pdf, as_svg
 from draisine.view.scene.from_model import scene_of
-from draisine.view.scene.projection import VIEWS, chosen, is_straight, telling
-from draisine.view.scene.scene import Blade, Blob, Centre, Cord, Hinge, Link, Pose, Scene, Slide, Support, Wheel
+from draisine.view.scene.projection import VIEWS, chosen, identifiability, is_straight
+from draisine.view.scene.scene import Blade, Blob, Center, Cord, Hinge, Link, Pose, Scene, Slide, Support, Wheel
 from draisine.view.scene.sketch import sketch
 
 HERE = Pose(np.zeros(3), np.eye(3))
@@ -36,13 +36,13 @@ def test_frame_and_fork_hold_the_steer_axis_where_it_is_nearest_to_them(bicycle)
     hinge = only(posed.scene, Hinge, "steer")
     head, foot = hinge.held(posed.poses["frame"])
     trace, back = np.array([1.02 + 0.08, 0.0, 0.0]), np.array([-np.sin(np.pi / 10), 0.0, np.cos(np.pi / 10)])
-    for point, centre in ((head, (0.3, 0.0, 0.9)), (foot, (0.9, 0.0, 0.7))):
-        nearest = trace + ((np.array(centre) - trace) @ back) * back
+    for point, center in ((head, (0.3, 0.0, 0.9)), (foot, (0.9, 0.0, 0.7))):
+        nearest = trace + ((np.array(center) - trace) @ back) * back
         assert point == pytest.approx(nearest, abs=1e-9)
     frame = only(posed.scene, Link, "frame")
     ends = posed.poses["frame"].of(np.array(frame.frame[0]))
     assert ends[np.argsort(ends[:, 0])] == pytest.approx(np.array([[0.0, 0.0, 0.3], head]), abs=1e-9)  # rear hub to head
-    assert posed.poses["frame"].of(only(posed.scene, Centre, "frame").at) == pytest.approx([0.3, 0.0, 0.9], abs=1e-9)
+    assert posed.poses["frame"].of(only(posed.scene, Center, "frame").at) == pytest.approx([0.3, 0.0, 0.9], abs=1e-9)
 
 
 @pytest.mark.parametrize("ground", [{}, {"slope": 0.2, "bank": -0.1}], ids=["level", "tilted"])
@@ -50,12 +50,12 @@ def test_wheels_touch_the_ground_where_the_equations_say(ground):
     model = dr.gallery.bicycle()
     if ground:
         model.ground(**ground)
-    wishes = {"steer": 0.5} if ground else {"lean": 0.3, "steer": 0.5, "heading": 1.0}
-    posed, run = pose(model, wishes, None), dr.simulate(model, 0.01, start=wishes, samples=2)
+    targets = {"steer": 0.5} if ground else {"lean": 0.3, "steer": 0.5, "heading": 1.0}
+    posed, run = pose(model, targets, None), dr.simulate(model, 0.01, start=targets, samples=2)
     for wheel in (s for s in posed.scene.shapes if isinstance(s, Wheel)):
         contact = wheel.contact(posed.poses[wheel.body], posed.scene.normal)
-        told = [run[f"{wheel.name}_contact_{axis}"][0] for axis in "xyz"]
-        assert contact == pytest.approx(told, abs=1e-9)
+        reported = [run[f"{wheel.name}_contact_{axis}"][0] for axis in "xyz"]
+        assert contact == pytest.approx(reported, abs=1e-9)
         assert contact @ posed.scene.normal == pytest.approx(0.0, abs=1e-9)
         circle = wheel.circle(posed.poses[wheel.body])
         assert (circle @ posed.scene.normal).min() == pytest.approx(0.0, abs=1e-3)  # no point is below
@@ -126,7 +126,7 @@ def test_a_closed_loop_is_closed():
 # ---------------------------------------------------------------- views
 
 
-def test_views_are_right_handed_and_told_apart():
+def test_views_are_right_handed_and_reported_apart():
     for view in VIEWS.values():
         assert np.linalg.norm(view.right) == pytest.approx(1.0) and view.right @ view.up == pytest.approx(0.0, abs=1e-15)
     x, y, z = np.eye(3)
@@ -140,7 +140,7 @@ def test_views_are_right_handed_and_told_apart():
 
 def swing(axis: str) -> Model:
     m = Model("swing")
-    arm = m.body("arm", mass=1.0, centre=(0.0, 0.0, -1.0))
+    arm = m.body("arm", mass=1.0, center_of_mass=(0.0, 0.0, -1.0))
     m.revolute("turn", "ground", arm, axis=axis)
     return m
 
@@ -158,7 +158,7 @@ def swing(axis: str) -> Model:
 )
 def test_the_view_that_shows_most(model, view):
     posed = pose(model, {}, None)
-    assert [v.name for v in telling(posed.scene, posed.poses)] == [view, "three-quarter"]
+    assert [v.name for v in identifiability(posed.scene, posed.poses)] == [view, "three-quarter"]
 
 
 def test_an_arm_that_is_stretched_out_is_bent_for_the_picture():
@@ -183,8 +183,8 @@ def test_the_picture_is_to_scale_and_names_its_bodies(bicycle):
         scales += [box.width / (x1 - x0), box.height / (y1 - y0)]
     assert scales == pytest.approx([scales[0]] * 4, rel=1e-9)  # round wheels, and one scale in both views
     side = figure.axes[0]
-    tyres = [np.ptp(line.get_xydata(), axis=0) for line in side.lines if len(line.get_xydata()) > 100]
-    assert sorted(tyres[0].tolist() + tyres[1].tolist()) == pytest.approx([0.6, 0.6, 0.7, 0.7], rel=1e-3)
+    tires = [np.ptp(line.get_xydata(), axis=0) for line in side.lines if len(line.get_xydata()) > 100]
+    assert sorted(tires[0].tolist() + tires[1].tolist()) == pytest.approx([0.6, 0.6, 0.7, 0.7], rel=1e-3)
     words = {text.get_text() for text in side.texts}
     assert {"frame", "fork", "rear wheel", "front wheel", "0.5 m"} <= words
     for text in side.texts:  # nothing is written outside the panel

@@ -49,8 +49,8 @@ def test_joined_meshes_keep_their_volume():
     assert [(mesh.body, round(volume(mesh), 9)) for mesh in found] == [("b", 16.0), ("c", 8.0)]
 
 
-def dress(name: str, **wishes: float):
-    posed = pose(getattr(dr.gallery, name)(), wishes or None, None)
+def dress(name: str, **targets: float):
+    posed = pose(getattr(dr.gallery, name)(), targets or None, None)
     return posed.scene, posed.poses, dressed(posed.scene, posed.poses)
 
 
@@ -65,7 +65,7 @@ def test_the_bicycle_is_a_bicycle(steer):
     (front,), (rear,) = axles_of(scene, "fork"), axles_of(scene, "frame")
     assert (fork.body, front.radius, rear.radius) == ("fork", 0.35, 0.3)
     shape = points_of(solids, "fork")
-    # the blades reach the hub on both sides of the tyre; nothing of the fork is inside it
+    # the blades reach the hub on both sides of the tire; nothing of the fork is inside it
     for side in (-1, 1):
         assert np.linalg.norm(shape - (front.hub + side * (0.05 * 0.35 + front.width) * front.along), axis=1).min() < 0.02
     out = shape - front.hub
@@ -76,7 +76,7 @@ def test_the_bicycle_is_a_bicycle(steer):
     world = poses["fork"].of(shape)
     assert 0.4 < np.ptp(shape @ front.along) < 0.8
     assert 0.8 < world[:, 2].max() < 1.2
-    saddle = poses["frame"].of(points_of([s for s in solids if s.colour == "#4A3B32"], "frame")).mean(axis=0)
+    saddle = poses["frame"].of(points_of([s for s in solids if s.color == "#4A3B32"], "frame")).mean(axis=0)
     assert 0.75 < saddle[2] < 1.1
     assert 0.0 < saddle[0] < 0.6
     # head tube and steerer are on one line

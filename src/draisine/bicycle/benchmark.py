@@ -30,16 +30,16 @@ def benchmark_bicycle() -> Model:
     ixx_rear = m.parameter("ixx_rear_wheel", 0.0603, "kg*m^2", "about a diameter")
     iyy_rear = m.parameter("iyy_rear_wheel", 0.12, "kg*m^2", "about the axle")
 
-    x_frame = m.parameter("x_frame", 0.3, "m", "centre of mass ahead of the rear contact")
-    z_frame = m.parameter("z_frame", 0.9, "m", "centre of mass above the ground")
+    x_frame = m.parameter("x_frame", 0.3, "m", "center of mass ahead of the rear contact")
+    z_frame = m.parameter("z_frame", 0.9, "m", "center of mass above the ground")
     m_frame = m.parameter("m_frame", 85.0, "kg", "rear frame with rider")
     ixx_frame = m.parameter("ixx_frame", 9.2, "kg*m^2")
     iyy_frame = m.parameter("iyy_frame", 11.0, "kg*m^2")
     izz_frame = m.parameter("izz_frame", 2.8, "kg*m^2")
     ixz_frame = m.parameter("ixz_frame", -2.4, "kg*m^2", "product of inertia; the sign turns with the z axis")
 
-    x_fork = m.parameter("x_fork", 0.9, "m", "centre of mass ahead of the rear contact")
-    z_fork = m.parameter("z_fork", 0.7, "m", "centre of mass above the ground")
+    x_fork = m.parameter("x_fork", 0.9, "m", "center of mass ahead of the rear contact")
+    z_fork = m.parameter("z_fork", 0.7, "m", "center of mass above the ground")
     m_fork = m.parameter("m_fork", 4.0, "kg", "fork and handlebar")
     ixx_fork = m.parameter("ixx_fork", 0.05892, "kg*m^2", "in the frame's axes, unsteered")
     iyy_fork = m.parameter("iyy_fork", 0.06, "kg*m^2")
@@ -60,7 +60,7 @@ def benchmark_bicycle() -> Model:
     frame = m.body(
         "frame",
         mass=m_frame,
-        centre=(x_frame, 0, z_frame - r_rear),
+        center_of_mass=(x_frame, 0, z_frame - r_rear),
         inertia={"xx": ixx_frame, "yy": iyy_frame, "zz": izz_frame, "zx": ixz_frame},
     )
     # The fork's inertia is published in the frame's axes; turn it into the fork's.
@@ -68,7 +68,7 @@ def benchmark_bicycle() -> Model:
     fork = m.body(
         "fork",
         mass=m_fork,
-        centre=(k * ahead + s * above, 0, k * above - s * ahead),
+        center_of_mass=(k * ahead + s * above, 0, k * above - s * ahead),
         inertia={
             "xx": k * k * ixx_fork + 2 * s * k * ixz_fork + s * s * izz_fork,
             "yy": iyy_fork,
@@ -81,13 +81,13 @@ def benchmark_bicycle() -> Model:
 
     m.free(frame)
     m.revolute("rear_wheel_angle", frame, rear, axis="y", rate="rear_wheel_spin")
-    m.revolute("steer", frame, fork, axis="z", at=reach, turned=[("y", -tilt)])
+    m.revolute("steer", frame, fork, axis="z", at=reach, orientation=[("y", -tilt)])
     m.revolute("front_wheel_angle", fork, front, axis="y", at=(offset, 0, 0), rate="front_wheel_spin")
     m.wheel("rear_wheel", rear, radius=r_rear)
     m.wheel("front_wheel", front, radius=r_front)
 
-    m.effort("steer", m.input("steer_torque", "N*m", "of the frame (or rider) on the fork, positive to the left"))
-    m.effort("rear_wheel_angle", m.input("pedal_torque", "N*m", "of the frame on the rear wheel, positive forward"))
+    m.generalized_force("steer", m.input("steer_torque", "N*m", "of the frame (or rider) on the fork, positive to the left"))
+    m.generalized_force("rear_wheel_angle", m.input("pedal_torque", "N*m", "of the frame on the rear wheel, positive forward"))
     m.point("saddle", frame, at=(x_frame, 0, z_frame - r_rear))
     m.wrench("saddle", force=(0, m.input("push", "N", "sideways on the frame, positive along the world's y"), 0))
 
@@ -97,5 +97,5 @@ def benchmark_bicycle() -> Model:
     m.output("pitch", "pitch(frame)", "rad", "of the rear frame, positive nose down")
     m.output("roll_rate", "rate_x(frame)", "rad/s", "of the rear frame about its forward axis")
     m.output("yaw_rate", "rate_z(frame)", "rad/s")
-    m.watch("fell_over", "abs(lean) - 80*pi/180", about="lean passed 80°")
+    m.event("fell_over", "abs(lean) - 80*pi/180", description="lean passed 80°")
     return m

@@ -11,7 +11,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from draisine.bicycle.whipple_program import Naming, canonical_program
+from draisine.bicycle.whipple_matrices import Naming, whipple_program
 from draisine.program.equations import Equations
 
 Array = NDArray[np.float64]
@@ -50,11 +50,11 @@ class Pencil:
             _crossed(whole, self.damping) + _crossed(by_root, by_speed),
         )
 
-    def by_parameters(self, slopes: Pencil, root: ArrayLike, speed: ArrayLike) -> Complex:
+    def by_parameters(self, jacobians: Pencil, root: ArrayLike, speed: ArrayLike) -> Complex:
         """∂P/∂p (…, parameters); the matrices of `slopes` are ∂/∂p, (parameters, 2, 2)."""
         r, v = np.asarray(root)[..., None, None, None], np.asarray(speed, dtype=float)[..., None, None, None]
         whole = self.mass * r**2 + v * self.damping * r + self.stiffness + v**2 * self.by_square
-        change = slopes.mass * r**2 + v * slopes.damping * r + slopes.stiffness + v**2 * slopes.by_square
+        change = jacobians.mass * r**2 + v * jacobians.damping * r + jacobians.stiffness + v**2 * jacobians.by_square
         return np.asarray(_crossed(whole, change), dtype=np.complex128)
 
 
@@ -81,7 +81,7 @@ class TwoWheeler:
     """M, C₁, g K₀ and K₂ of a model with a canonical form, over many parameter sets at once, and their slopes at one."""
 
     def __init__(self, equations: Equations) -> None:
-        program = canonical_program(equations)
+        program = whipple_program(equations)
         (p,) = program.symbols()
         m, c1, k0, k2 = program.function.call([p])
         g = p[[q.name for q in equations.parameters].index(Naming().gravity)]
@@ -93,7 +93,7 @@ class TwoWheeler:
         """Of one parameter set, or of many in rows."""
         return Pencil(*(_square(part.full().T, p.shape[:-1]) for part in self._value(p.T)))
 
-    def slopes(self, p: Array) -> Pencil:
+    def jacobians(self, p: Array) -> Pencil:
         return Pencil(*(_square(part.full().T, (len(p),)) for part in self._slope(p)))
 
 

@@ -1,8 +1,8 @@
 """M, C₁, K₀ and K₂ of a two-wheeler as formulas in its parameters, derived from the whole nonlinear model by machine.
 
-The program of `canonical_program` is walked with exact fractions of polynomials in the parameters, and in sine and cosine of
-each angle kept to sin² + cos² = 1: after every step common factors are cancelled, so that nothing swells. The results are linear
-in masses and moments of inertia; each coefficient is factorised by itself, which gives the squares of levers one would write by
+The program of `whipple_program` is walked with exact fractions of polynomials in the parameters, and in sine and cosine of
+each angle kept to sin² + cos² = 1: after every step common factors are canceled, so that nothing swells. The results are linear
+in masses and moments of inertia; each coefficient is factorized by itself, which gives the squares of levers one would write by
 hand.
 """
 
@@ -12,13 +12,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from draisine.bicycle.whipple_program import Naming, canonical_program
+from draisine.bicycle.whipple_matrices import Naming, whipple_program
 from draisine.errors import ModelError
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.program.equations import Equations
 from draisine.stability.linearization import equations_of
-from draisine.symbolic.rendering.symbol_names import latex_name
+from draisine.symbolic.rendering.formulas import latex_name
 from draisine.symbolic.sympy_bridge import Listing, to_sympy
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def closed_form(
     -m_fork*z_fork - m_frame*z_frame - m_front_wheel*r_front_wheel - m_rear_wheel*r_rear_wheel
     """
     equations = equations_of(model)
-    program = canonical_program(equations, Naming(lean, steer, speed, gravity))
+    program = whipple_program(equations, Naming(lean, steer, speed, gravity))
     listing = to_sympy(program)
     angles = _Angles(equations.name, listing, equations.default_parameters.tolist())
     known = angles.walk()
@@ -113,7 +113,7 @@ class _Angles:
         self._defaults = dict(zip(listing.symbols["p"], defaults, strict=True))
 
     def short(self, fraction: Any) -> Any:
-        """With sin² replaced, and common factors cancelled."""
+        """With sin² replaced, and common factors canceled."""
         if not self._ones:
             return fraction
         return self.field.field(fraction.numer.rem(self._ones)) / self.field.field(fraction.denom.rem(self._ones))
@@ -172,7 +172,7 @@ class _Angles:
     # ------------------------------------------------------------ for people
 
     def written(self, fraction: Any, linear: list[Any]) -> Any:
-        """As a sum over masses and moments of inertia, each with its factorised coefficient."""
+        """As a sum over masses and moments of inertia, each with its factorized coefficient."""
         import sympy as sp
 
         above, below = sp.Poly(fraction.numer.as_expr(), *linear), fraction.denom.as_expr()

@@ -20,7 +20,7 @@ from draisine.bicycle.benchmark import benchmark_bicycle
 from draisine.bicycle.parameter_file import BicycleText, parse_text, read_text
 from draisine.bicycle.uncertainty import UncertainModes, uncertainty
 from draisine.errors import ArgumentError
-from draisine.expr.expression import closest
+from draisine.expr.expression import did_you_mean
 from draisine.model.model import Model
 from draisine.results.base import figure
 from draisine.results.files import replacing
@@ -62,7 +62,7 @@ class MeasuredBicycle:
         known = {p.name: p.default for p in benchmark_bicycle().freeze().parameters}
         for given in (*parameters, *(deviations or {})):
             if given not in known:
-                raise ArgumentError(f"a bicycle has no parameter {given!r}{closest(given, known)}")
+                raise ArgumentError(f"a bicycle has no parameter {given!r}{did_you_mean(given, known)}")
         values = {**known, **parameters}
         text = BicycleText(
             {theirs: sign * values[ours] for theirs, (ours, sign) in OURS.items()},
@@ -101,8 +101,10 @@ class MeasuredBicycle:
                 stacklevel=2,
             )
         parameters = tuple(replace(p, default=ours[p.name]) for p in system.parameters)
-        about = f"Whipple–Carvallo bicycle with the parameters of {self.name}"
-        model = Model.of(replace(system, name=re.sub(r"\W", "_", self.name).lower(), about=about, parameters=parameters))
+        description = f"Whipple–Carvallo bicycle with the parameters of {self.name}"
+        model = Model.of(
+            replace(system, name=re.sub(r"\W", "_", self.name).lower(), description=description, parameters=parameters)
+        )
         model.freeze()  # checks it: a file may hold moments of inertia that no body has
         return model
 
@@ -119,9 +121,7 @@ class MeasuredBicycle:
         """Eigenvalues against speed with bands of one standard deviation."""
         found = self.modes(speeds)
         marks = [(c.kind, c.value, c.deviation) for c in found.critical]
-        return figure(
-            "plots.eigenvalue_bands.eigenvalue_bands", found.speeds, found.eigenvalues, found.deviations, found.names, marks
-        )
+        return figure("plots.eigenvalues.eigenvalue_bands", found.speeds, found.eigenvalues, found.deviations, found.names, marks)
 
     def __str__(self) -> str:
         lines = [f"{self.name}: {len(self.deviations)} of {len(self.parameters)} parameters with a standard deviation"]

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from draisine.errors import ModelError
-from draisine.expr.expression import closest
+from draisine.expr.expression import did_you_mean
 from draisine.model import toml_files
 
 NAMES = (
@@ -113,7 +113,7 @@ def _name(content: str, where: str) -> str:
             if re.match(r"T[ct]|[hdal]\d|alpha|n[RF]$", name)
             else ""
         )
-        raise ModelError(f"{where}: unknown parameter {given.strip()!r}{closest(name, NAMES)}{measured}")
+        raise ModelError(f"{where}: unknown parameter {given.strip()!r}{did_you_mean(name, NAMES)}{measured}")
     return name
 
 
@@ -148,9 +148,9 @@ def _plausible(name: str, value: float, where: str) -> None:
     if name in ("w", "rR", "rF") and not value > 0:
         raise ModelError(f"{said}: must be positive")
     if name in ("w", "rR", "rF", "c", "xB", "xH", "zB", "zH") and abs(value) > 20:
-        raise ModelError(f"{said}: lengths are in metres; {value:g} mm would be {value / 1000:g}")
+        raise ModelError(f"{said}: lengths are in meters; {value:g} mm would be {value / 1000:g}")
     if name in ("zB", "zH") and value > 0:
-        raise ModelError(f"{said}: z points down from the ground, so a centre of mass above it has a negative z")
+        raise ModelError(f"{said}: z points down from the ground, so a center of mass above it has a negative z")
     if name in ("mB", "mH", "mR", "mF", "g") and (value < 0 or (name == "mB" and value == 0)):
         raise ModelError(f"{said}: must {'be positive' if name == 'mB' else 'not be negative'}")
     if name[0] == "I" and name[-2] == name[-1] and value < 0:

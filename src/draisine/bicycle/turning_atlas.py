@@ -18,16 +18,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from draisine.errors import ArgumentError, ModelError, SolverError, UnknownNameError
-from draisine.expr.expression import closest
+from draisine.expr.expression import did_you_mean
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.program.equations import Equations
 from draisine.results.base import Result, figure
 from draisine.stability.continuation.branch_stability import GROWS, ZERO
-from draisine.stability.continuation.evaluation import reported
-from draisine.stability.continuation.path_radii import path_radii
-from draisine.stability.continuation.problem import Question
-from draisine.stability.continuation.steady_grid import Grid, Held
+from draisine.stability.continuation.evaluation import path_radii, reported
+from draisine.stability.continuation.problem import ContinuationProblem
+from draisine.stability.continuation.steady_grid import Grid, SteadyGridSolver
 from draisine.stability.deviations import deviations_of
 from draisine.stability.linearization import equations_of
 from draisine.stability.steady import SteadyMotion, steady
@@ -58,7 +57,7 @@ class Atlas(Result):
 
     def __getitem__(self, name: str) -> Array:
         if name not in self.columns:
-            raise UnknownNameError(f"{self.model} has no {name!r} in this atlas{closest(name, list(self.columns))}")
+            raise UnknownNameError(f"{self.model} has no {name!r} in this atlas{did_you_mean(name, list(self.columns))}")
         return self.columns[name]
 
     @property
@@ -108,8 +107,8 @@ class Atlas(Result):
         """Plain numbers and texts, for JSON; None where no turn exists."""
         columns = {n: [[v if np.isfinite(v) else None for v in row] for row in a.tolist()] for n, a in self.columns.items()}
         axes = {self.axes[0]: self.first.tolist(), self.axes[1]: self.second.tolist()}
-        told = {"model": self.model, "axes": axes, "held_by": self.held_by, "exists": self.exists.tolist()}
-        return {**told, "unstable": self.unstable.tolist(), "columns": columns}
+        reported = {"model": self.model, "axes": axes, "held_by": self.held_by, "exists": self.exists.tolist()}
+        return {**reported, "unstable": self.unstable.tolist(), "columns": columns}
 
     def __str__(self) -> str:
         a, b = self.axes
@@ -147,14 +146,14 @@ def turning_atlas(
     free = tuple(name for name in hold if name in inputs)
     if tuple(hold) != HOLDING and len(free) < len(hold):
         missing = next(name for name in hold if name not in inputs)
-        raise ArgumentError(f"{e.name} has no input {missing!r} to hold a turn{closest(missing, inputs)}")
+        raise ArgumentError(f"{e.name} has no input {missing!r} to hold a turn{did_you_mean(missing, inputs)}")
     fixed = dict(fix or {})
     free = tuple(n for n in free if n not in (*grid.names, *fixed))
     base = _base(e, grid, fixed, free, near, parameters)
-    held = Held(base, grid, fixed, free)
+    held = SteadyGridSolver(base, grid, fixed, free)
     solved = held.solve()
     base = replace(base, ignorable=held.ignorable)
-    return _told(base, grid, free, solved.x, solved.u, solved.p, solved.exists)
+    return _reported(base, grid, free, solved.x, solved.u, solved.p, solved.exists)
 
 
 def _grid(e: Equations, axes: Mapping[str, ArrayLike]) -> Grid:
@@ -168,7 +167,7 @@ def _grid(e: Equations, axes: Mapping[str, ArrayLike]) -> Grid:
         values.append(row)
     first, second = axes
     for name, other in ((first, second), (second, first)):
-        Question(e, name, {other: 0.0})  # refuses what is no quantity to fix
+        ContinuationProblem(e, name, {other: 0.0})  # refuses what is no quantity to fix
     return Grid((first, second), values[0], values[1])
 
 
@@ -188,10 +187,10 @@ def _base(
     for k in dict.fromkeys((count // 2, (3 * count) // 4, count - 1, count // 4, 0)):
         at = {grid.names[0]: one, grid.names[1]: float(grid.second[k])}
         given = {n: v for n, v in at.items() if n in names}
-        wishes = {**fixed, **{n: v for n, v in at.items() if n not in names}}
-        begin = None if near is None else {**near, **{n: v for n, v in wishes.items() if n not in {i.name for i in e.inputs}}}
+        targets = {**fixed, **{n: v for n, v in at.items() if n not in names}}
+        begin = None if near is None else {**near, **{n: v for n, v in targets.items() if n not in {i.name for i in e.inputs}}}
         try:
-            found = steady(e, wishes, free=free, near=begin, parameters={**(parameters or {}), **given})
+            found = steady(e, targets, free=free, near=begin, parameters={**(parameters or {}), **given})
         except SolverError as missing:
             problem = problem or missing
             continue
@@ -200,7 +199,7 @@ def _base(
     raise problem
 
 
-def _told(
+def _reported(
     base: SteadyMotion, grid: Grid, free: tuple[str, ...], x: Array, u: Array, p: Array, exists: NDArray[np.bool_]
 ) -> Atlas:
     e = base.equations
@@ -223,14 +222,14 @@ def _growing(base: SteadyMotion, x: Array, u: Array, p: Array) -> NDArray[np.int
     """How many modes grow at each point, without those that are zero everywhere."""
     e = base.equations
     deviations = deviations_of(e)
-    slopes = deviations.slopes(0.0, x, u, p)
-    naming = deviations.choose(slopes)
+    jacobians = deviations.derivatives(0.0, x, u, p)
+    naming = deviations.choose(jacobians)
     kept = [k for k, name in enumerate(naming.names) if name not in base.ignorable]
-    a = naming.matrices(slopes)[0][:, kept][:, :, kept]
+    a = naming.matrices(jacobians)[0][:, kept][:, :, kept]
     values = np.linalg.eigvals(a)
     sizes = np.abs(values)
     largest = np.maximum(sizes.max(axis=1, initial=0.0), 1e-300)[:, None]
     neutral = int((sizes <= ZERO * largest).sum(axis=1).min()) if len(values) else 0
     order = np.argsort(sizes, axis=1)[:, neutral:]
-    told = np.take_along_axis(values, order, axis=1)
-    return np.asarray((told.real > GROWS * largest).sum(axis=1), dtype=np.int64)
+    reported = np.take_along_axis(values, order, axis=1)
+    return np.asarray((reported.real > GROWS * largest).sum(axis=1), dtype=np.int64)

@@ -2,7 +2,7 @@
 
 Linear propagation: σ(λ)² = Σ (∂λ/∂p · σ(p))², for real and imaginary part, with exact slopes ∂λ/∂p = −(∂P/∂p)/(∂P/∂λ) of the
 characteristic function P; a critical speed moves so that its condition keeps holding. The parameters' errors are taken as
-independent. With `samples` the same is done by drawing parameters from normal distributions, and nothing is linearised.
+independent. With `samples` the same is done by drawing parameters from normal distributions, and nothing is linearized.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from draisine.bicycle.characteristic_polynomial import Pencil, TwoWheeler
 from draisine.errors import ArgumentError
-from draisine.expr.expression import closest
+from draisine.expr.expression import did_you_mean
 from draisine.model.items import System
 from draisine.model.model import Model
-from draisine.numerics.newton_batch import BatchNewton, Places, square_steps
+from draisine.numerics.newton_batch import BatchNewton, Indices, square_steps
 from draisine.program.equations import Equations
 from draisine.results.base import Result
 from draisine.stability.critical import Critical
@@ -82,7 +82,7 @@ class UncertainModes(Result):
         lines = [f"{'speed':>8}  " + "  ".join(f"{name:>30}" for name in self.names)]
         for i in shown:
             cells = [
-                f"{_told(z.real, d.real)}{_told(z.imag, d.imag) + 'i' if z.imag else ''}"
+                f"{_reported(z.real, d.real)}{_reported(z.imag, d.imag) + 'i' if z.imag else ''}"
                 for z, d in zip(self.eigenvalues[i], self.deviations[i], strict=True)
             ]
             lines.append(f"{self.speeds[i]:>8.3g}  " + "  ".join(f"{cell:>30}" for cell in cells))
@@ -104,7 +104,7 @@ class UncertainModes(Result):
         return {"modes": rows, "critical": critical}
 
 
-def _told(value: float, deviation: float) -> str:
+def _reported(value: float, deviation: float) -> str:
     return f"{value:+.3f}±{deviation:.2g}"
 
 
@@ -131,7 +131,7 @@ def uncertainty(
     known = [q.name for q in equations.parameters]
     for name, value in deviations.items():
         if name not in known:
-            raise ArgumentError(f"{equations.name} has no parameter {name!r} to be uncertain{closest(name, known)}")
+            raise ArgumentError(f"{equations.name} has no parameter {name!r} to be uncertain{did_you_mean(name, known)}")
         if not (np.isfinite(value) and value >= 0):
             raise ArgumentError(f"the standard deviation of {name!r} is {value}; give a number that is not negative")
     if samples and samples < 10:
@@ -140,10 +140,10 @@ def uncertainty(
     sigma = np.array([deviations.get(name, 0.0) for name in known])
     p = np.array([(parameters or {}).get(q.name, q.default) for q in equations.parameters])
     two = TwoWheeler(equations)
-    pencil, slopes = two.pencil(p), two.slopes(p)
-    by_p = _root_slopes(pencil, slopes, nominal.eigenvalues, nominal.values)
+    pencil, jacobians = two.pencil(p), two.jacobians(p)
+    by_p = _root_jacobians(pencil, jacobians, nominal.eigenvalues, nominal.values)
     spread = np.sqrt(((by_p.real * sigma) ** 2).sum(axis=-1)) + 1j * np.sqrt(((by_p.imag * sigma) ** 2).sum(axis=-1))
-    critical = tuple(_critical(c, pencil, slopes, known, sigma) for c in nominal.critical())
+    critical = tuple(_critical(c, pencil, jacobians, known, sigma) for c in nominal.critical())
     if not samples:
         return UncertainModes(nominal, spread, critical)
     drawn = two.pencil(np.random.default_rng(seed).normal(p, sigma, (samples, len(p))))
@@ -151,16 +151,16 @@ def uncertainty(
     return UncertainModes(nominal, spread, critical, _sampled(drawn, nominal.values, nominal.eigenvalues), samples)
 
 
-def _root_slopes(pencil: Pencil, slopes: Pencil, roots: Complex, speeds: Array) -> Complex:
+def _root_jacobians(pencil: Pencil, jacobians: Pencil, roots: Complex, speeds: Array) -> Complex:
     """∂λ/∂p (speeds, modes, parameters)."""
     v = speeds[:, None]
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.asarray(-pencil.by_parameters(slopes, roots, v) / pencil.at(roots, v).by_root[..., None])
+        return np.asarray(-pencil.by_parameters(jacobians, roots, v) / pencil.at(roots, v).by_root[..., None])
 
 
-def _critical(critical: Critical, pencil: Pencil, slopes: Pencil, names: list[str], sigma: Array) -> UncertainCritical:
+def _critical(critical: Critical, pencil: Pencil, jacobians: Pencil, names: list[str], sigma: Array) -> UncertainCritical:
     root, speed = np.asarray(critical.eigenvalue), critical.value
-    here, by_p = pencil.at(root, speed), pencil.by_parameters(slopes, root, speed)
+    here, by_p = pencil.at(root, speed), pencil.by_parameters(jacobians, root, speed)
     if critical.eigenvalue.imag or abs(critical.eigenvalue) < _STILL:  # Re λ = 0 keeps holding
         slope = -(by_p / here.by_root).real / (here.by_speed / here.by_root).real
     else:  # P = ∂P/∂λ = 0 keeps holding
@@ -189,7 +189,7 @@ def _with_samples(found: UncertainCritical, root: complex, drawn: Pencil) -> Unc
     count = len(drawn.mass)
     oscillates, still = bool(root.imag), abs(root) < _STILL
 
-    def evaluate(y: Array, places: Places) -> tuple[Array, Array]:
+    def evaluate(y: Array, places: Indices) -> tuple[Array, Array]:
         """In (ω, v), v or (λ, v)."""
         v = y[:, -1]
         if oscillates:  # P(iω, v) = 0, two real equations

@@ -1,6 +1,6 @@
 """The canonical matrices of a two-wheeler: M q̈ + v C₁ q̇ + (g K₀ + v² K₂) q = f, q = (lean, steer).
 
-They are read off the exact linearisation of the whole nonlinear model, whatever that is, as long as its straight running
+They are read off the exact linearization of the whole nonlinear model, whatever that is, as long as its straight running
 has this form: the reduced mass matrix gives M, and the linear model at several speeds the rest, with a check that speed
 enters as it should (Meijaard, Papadopoulos, Ruina & Schwab 2007, eq. 5.3).
 """
@@ -28,7 +28,7 @@ SPEEDS = (0.0, 1.0, 2.0, 3.0)
 
 
 @dataclass(frozen=True, eq=False)
-class Canonical:
+class WhippleMatrices:
     """M, C₁, K₀ and K₂ for the coordinates `names`, and g, in draisine's axes: lean to the right, steer to the left positive."""
 
     names: tuple[str, str]
@@ -38,10 +38,10 @@ class Canonical:
     K2: Array
     gravity: float
 
-    def z_down(self) -> Canonical:
+    def z_down(self) -> WhippleMatrices:
         """The same with steer to the right positive, as in texts whose z axis points down: diag(1, −1) on both sides."""
         turn = np.array([[1.0, -1.0], [-1.0, 1.0]])
-        return Canonical(self.names, self.M * turn, self.C1 * turn, self.K0 * turn, self.K2 * turn, self.gravity)
+        return WhippleMatrices(self.names, self.M * turn, self.C1 * turn, self.K0 * turn, self.K2 * turn, self.gravity)
 
     def matrix(self, speed: float) -> Array:
         """A of (q, q̇) at a speed."""
@@ -58,7 +58,7 @@ def canonical(
     speed: str = "speed",
     gravity: str = "gravity",
     parameters: Mapping[str, float] | None = None,
-) -> Canonical:
+) -> WhippleMatrices:
     """Canonical matrices of a bicycle-like model; the names are those of its outputs, states and its parameter of gravity.
 
     >>> import draisine as dr
@@ -91,17 +91,17 @@ def canonical(
                 f"g K₀ + v² K₂ (misfit {misfit:.2g}); does it have friction or springs?"
             )
     g = float(motions[0].p[names.index(gravity)])
-    return Canonical((lean, steer), mass, c1, rest / g, k2, g)
+    return WhippleMatrices((lean, steer), mass, c1, rest / g, k2, g)
 
 
 def _second_order(motion: Motion, names: tuple[str, str]) -> tuple[Array, Array]:
     """Mass matrix, and A, of (q, q̇) for two coordinates whose deviations close among themselves."""
     e = motion.equations
     deviations = deviations_of(e, names)
-    slopes = deviations.slopes(0.0, motion.x[None], motion.u[None], motion.p[None])
-    naming = deviations.choose(slopes)
-    a, _ = naming.matrices(slopes)
-    span = naming.span(slopes)[0]
+    jacobians = deviations.derivatives(0.0, motion.x[None], motion.u[None], motion.p[None])
+    naming = deviations.choose(jacobians)
+    a, _ = naming.matrices(jacobians)
+    span = naming.span(jacobians)[0]
     at = [naming.names.index(n) for n in names]
     speeds = [i for i, n in enumerate(naming.names) if n in e.independent]
     # δq̇ = N δv: keep the velocities that move these coordinates, and none that does not
@@ -124,8 +124,8 @@ def _velocity_columns(motion: Motion, directions: Array) -> Array:
     """All velocities per unit of deviations in independent velocities."""
     e = motion.equations
     symbols = e.report.symbols() if not hasattr(e.report, "system") else e.report.system.symbols()
-    told = e.report.function.call(symbols)[[s.name for s in e.report.outputs].index("v")]  # type: ignore[union-attr]
-    slope = ca.Function("columns", symbols, [ca.jacobian(told, symbols[1][: len(directions)])])
+    reported = e.report.function.call(symbols)[[s.name for s in e.report.outputs].index("v")]  # type: ignore[union-attr]
+    slope = ca.Function("columns", symbols, [ca.jacobian(reported, symbols[1][: len(directions)])])
     return np.asarray(slope(0.0, motion.x, motion.u, motion.p).full() @ directions)
 
 

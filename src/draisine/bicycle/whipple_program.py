@@ -41,11 +41,11 @@ class Naming:
     gravity: str = "gravity"
 
 
-def canonical_program(model: Model | System | Equations, naming: Naming | None = None) -> Program:
+def whipple_program(model: Model | System | Equations, naming: Naming | None = None) -> Program:
     """(p) → M, C1, K0, K2 for (lean, steer), in the model's own axes, of a two-wheeler whose parameters are all symbols.
 
     >>> import draisine as dr
-    >>> program = canonical_program(dr.gallery.bicycle())
+    >>> program = whipple_program(dr.gallery.bicycle())
     >>> program([p.default for p in dr.gallery.bicycle().freeze().parameters])[0].round(5).tolist()
     [[80.81722, -2.31941], [-2.31941, 0.29784]]
     """
@@ -101,16 +101,16 @@ def _projected_forces(e: Equations, d: Deviations) -> ca.Function:
     arguments = [d._t, d._x, d._u, d._p]
     coordinates, own = len(e.coordinates), len(e.coordinates) + len(e.independent)
     q, speeds = d._x[:coordinates], d._x[coordinates:own]
-    told = e.report.function.call(arguments)
-    v = told[[slot.name for slot in e.report.outputs].index("v")]
+    reported = e.report.function.call(arguments)
+    v = reported[[slot.name for slot in e.report.outputs].index("v")]
     columns = ca.jacobian(v, speeds)
     slope = e.dynamics.function.call(arguments)[0]
     acceleration = ca.SX.sym("a", len(e.independent))
     vdot = ca.jacobian(v, q) @ slope[:coordinates] + columns @ acceleration
     force = columns.T @ e.inverse_dynamics.function.call([q, v, vdot, d._p])[0]
-    slopes = [ca.substitute(m, acceleration, 0) for m in (ca.jacobian(force, d._x[:own]), ca.jacobian(force, acceleration))]
+    jacobians = [ca.substitute(m, acceleration, 0) for m in (ca.jacobian(force, d._x[:own]), ca.jacobian(force, acceleration))]
     # time does not enter: straight running looks the same at every instant
-    return ca.Function("forces", [d._x, d._u, d._p], [ca.substitute(m, d._t, 0) for m in slopes])
+    return ca.Function("forces", [d._x, d._u, d._p], [ca.substitute(m, d._t, 0) for m in jacobians])
 
 
 class _Upright:
@@ -127,9 +127,9 @@ class _Upright:
         self._directions()
 
     def _steady(self, p: Array, speed: float) -> SteadyMotion:
-        wishes = {self.naming.speed: speed, self.naming.lean: 0.0, self.naming.steer: 0.0}
+        targets = {self.naming.speed: speed, self.naming.lean: 0.0, self.naming.steer: 0.0}
         given: Mapping[str, float] = dict(zip((q.name for q in self.equations.parameters), p.tolist(), strict=True))
-        return steady(self.equations, wishes, near={self.naming.speed: speed}, parameters=given)
+        return steady(self.equations, targets, near={self.naming.speed: speed}, parameters=given)
 
     def _constants(self) -> None:
         states = np.array([m.x for m in self.motions])
@@ -159,8 +159,8 @@ class _Upright:
         residual, outputs = d._motion
         places = ca.vertcat(*[d._x[int(i)] for i in self._places])
         speed = outputs[self.equations.motion.output("outputs").labels.index(self.naming.speed)]
-        slopes = residual, ca.jacobian(residual, places), ca.jacobian(speed, d._x[int(self._spins[0])])
-        return ca.Function("closing", [d._x, d._p], [ca.substitute(m, ca.vertcat(d._t, d._u), 0) for m in slopes])
+        jacobians = residual, ca.jacobian(residual, places), ca.jacobian(speed, d._x[int(self._spins[0])])
+        return ca.Function("closing", [d._x, d._p], [ca.substitute(m, ca.vertcat(d._t, d._u), 0) for m in jacobians])
 
     @cached_property
     def _rows(self) -> list[int]:
@@ -177,15 +177,15 @@ class _Upright:
         e, names = self.equations, (self.naming.lean, self.naming.steer)
         found, rows, self.matrices = [], [], []
         for m in self.motions:
-            slopes = self.deviations.slopes(0.0, m.x[None], m.u[None], m.p[None])
-            chosen = self.deviations.choose(slopes)
-            a = chosen.matrices(slopes)[0][0]
+            jacobians = self.deviations.derivatives(0.0, m.x[None], m.u[None], m.p[None])
+            chosen = self.deviations.choose(jacobians)
+            a = chosen.matrices(jacobians)[0][0]
             at = [chosen.names.index(n) for n in names]
             speeds = [i for i, n in enumerate(chosen.names) if n in e.independent]
             moving = [i for i in speeds if np.abs(a[at, i]).max() > _SAME]
             if len(moving) != 2 or not np.allclose(a[np.ix_(at, moving)], np.eye(2), atol=_SAME):
                 raise ModelError(f"{e.name}: the rates of {names[0]} and {names[1]} are not two of its independent velocities")
-            found.append(chosen.span(slopes)[0][:, [*at, *moving]])
+            found.append(chosen.span(jacobians)[0][:, [*at, *moving]])
             rows.append([e.independent.index(chosen.names[i]) for i in moving])
             self.matrices.append(a[np.ix_(moving, [*at, *moving])])
         if np.ptp(found, axis=0).max() > _SAME or any(r != rows[0] for r in rows):

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from draisine.model.model import Model
     from draisine.program.equations import Equations
 
-WISHES = "further --NAME VALUE are wishes for the motion, as in simulate"
+TARGETS = "further --NAME VALUE are wishes for the motion, as in simulate"
 
 
 def model_of(name: str) -> Model | Equations:
@@ -34,21 +34,21 @@ def motion_of(given: argparse.Namespace, extra: list[str]) -> tuple[Model | Equa
     from draisine.program.equations import Equations
 
     model = model_of(given.model)
-    wishes = {**wishes_of(extra), **numbers_of(given.at, "--at")}
+    targets = {**targets_of(extra), **numbers_of(given.at, "--at")}
     parameters: dict[str, float] = {}
     own = {p.name for p in (model if isinstance(model, Equations) else model.freeze()).parameters}
     for name, value in numbers_of(given.set, "--set").items():
-        (parameters if name in own else wishes)[name] = value
-    return model, wishes, parameters
+        (parameters if name in own else targets)[name] = value
+    return model, targets, parameters
 
 
-def wishes_of(extra: list[str]) -> dict[str, float]:
+def targets_of(extra: list[str]) -> dict[str, float]:
     """`--roll-rate 0.5` or `--roll-rate=0.5` as a wish.
 
-    >>> wishes_of(["--roll-rate", "0.5", "--speed=4.6"])
+    >>> targets_of(["--roll-rate", "0.5", "--speed=4.6"])
     {'roll_rate': 0.5, 'speed': 4.6}
     """
-    wishes: dict[str, float] = {}
+    targets: dict[str, float] = {}
     waiting = list(extra)
     while waiting:
         word = waiting.pop(0)
@@ -59,8 +59,8 @@ def wishes_of(extra: list[str]) -> dict[str, float]:
             if not waiting:
                 raise ArgumentError(f"--{name} needs a number, e.g. --{name} 1.0")
             value = waiting.pop(0)
-        wishes[name.replace("-", "_")] = _number(value, f"--{name}")
-    return wishes
+        targets[name.replace("-", "_")] = _number(value, f"--{name}")
+    return targets
 
 
 def pairs_of(texts: list[str], option: str) -> list[tuple[str, str]]:

@@ -5,10 +5,9 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from draisine.cli.arguments import model_of, numbers_of, wishes_of
-from draisine.cli.exit_codes import DONE
+from draisine.cli.arguments import model_of, numbers_of, targets_of
 from draisine.cli.options import add_json, add_model, add_set, seconds
-from draisine.cli.terminal import print_json, say
+from draisine.cli.terminal import DONE, print_json, say
 
 # What the gallery's models that rest by themselves are set going with when no start is wished for.
 LIVELY: dict[str, dict[str, float]] = {
@@ -41,7 +40,7 @@ def add(commands: Any) -> None:
     )
     add_set(parser, "l_crank=0.12")
     add_json(parser)
-    parser.set_defaults(action=run, takes_wishes=True)
+    parser.set_defaults(action=run, takes_targets=True)
 
 
 def run(given: argparse.Namespace, extra: list[str]) -> int:
@@ -52,7 +51,7 @@ def run(given: argparse.Namespace, extra: list[str]) -> int:
     table = compare_drift(
         model,
         given.until,
-        start=wishes_of(extra) or LIVELY.get(model.name, {}),
+        start=targets_of(extra) or LIVELY.get(model.name, {}),
         parameters=numbers_of(given.set, "--set"),
         step=given.step,
         tolerance=given.tolerance,

@@ -17,7 +17,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from draisine.cli.exit_codes import DONE
+from draisine.cli.terminal import DONE
 
 SHELLS = ("bash", "zsh", "fish")
 
@@ -49,7 +49,7 @@ class Option:
     """One option of a command: what may follow it, if anything does."""
 
     name: str
-    about: str
+    description: str
     takes: str  # "" nothing, "word" anything, "file", "folder", "choice"
     choices: tuple[str, ...] = ()
 
@@ -59,7 +59,7 @@ class Command:
     """One command with its options and what stands after it: names to choose from, and whether files may stand there."""
 
     name: str
-    about: str
+    description: str
     options: tuple[Option, ...]
     names: tuple[str, ...] = ()
     files: bool = False
@@ -73,11 +73,11 @@ def script(shell: str, parser: argparse.ArgumentParser) -> str:
 def commands_of(parser: argparse.ArgumentParser) -> list[Command]:
     """Every command of the parser with all that can be completed after it."""
     (tree,) = (a for a in parser._actions if isinstance(a, argparse._SubParsersAction))
-    about = {choice.dest: choice.help or "" for choice in tree._choices_actions}
-    return [_command(name, about.get(name, ""), one) for name, one in tree.choices.items()]
+    description = {choice.dest: choice.help or "" for choice in tree._choices_actions}
+    return [_command(name, description.get(name, ""), one) for name, one in tree.choices.items()]
 
 
-def _command(name: str, about: str, parser: argparse.ArgumentParser) -> Command:
+def _command(name: str, description: str, parser: argparse.ArgumentParser) -> Command:
     options, names, files = [], list[str](), False
     for action in parser._actions:
         if action.option_strings:
@@ -87,21 +87,21 @@ def _command(name: str, about: str, parser: argparse.ArgumentParser) -> Command:
         else:
             names += _names(name if action.metavar == "STUDY" else "", str(action.metavar))
             files = True
-    return Command(name, about, tuple(options), tuple(names), files)
+    return Command(name, description, tuple(options), tuple(names), files)
 
 
 def _option(action: argparse.Action) -> Option:
     name = next((text for text in action.option_strings if text.startswith("--")), action.option_strings[0])
-    about = (action.help or "").partition("%(")[0]
+    description = (action.help or "").partition("%(")[0]
     if action.nargs == 0:
-        return Option(name, about, "")
+        return Option(name, description, "")
     if action.choices:
-        return Option(name, about, "choice", tuple(map(str, action.choices)))
+        return Option(name, description, "choice", tuple(map(str, action.choices)))
     if action.type is Path:
-        return Option(name, about, "folder" if action.metavar == "DIR" else "file")
+        return Option(name, description, "folder" if action.metavar == "DIR" else "file")
     if action.metavar == "MODEL":
-        return Option(name, about, "choice", _names("", "MODEL"))
-    return Option(name, about, "word")
+        return Option(name, description, "choice", _names("", "MODEL"))
+    return Option(name, description, "word")
 
 
 @cache
@@ -113,7 +113,7 @@ def _names(command: str, metavar: str) -> tuple[str, ...]:
     if metavar == "MODEL":
         return tuple(gallery.models())
     if metavar == "STUDY":
-        of: dict[str, Callable[[], Sequence[str]]] = {"estimate": known, "optimise": gallery.manoeuvres}
+        of: dict[str, Callable[[], Sequence[str]]] = {"estimate": known, "optimize": gallery.maneuvers}
         return tuple(of.get(command, gallery.studies)())
     return ()
 
@@ -151,7 +151,7 @@ def _bash_value(option: Option) -> str:
 
 def _zsh(commands: Sequence[Command]) -> str:
     lines = ["#compdef draisine", "_draisine() {", "    local -a commands names", "    commands=("]
-    lines += [f"        {_quoted(f'{c.name}:{_plain(c.about)}')}" for c in commands]
+    lines += [f"        {_quoted(f'{c.name}:{_plain(c.description)}')}" for c in commands]
     lines += ["    )", "    if (( CURRENT == 2 )); then", "        _describe command commands", "        return", "    fi"]
     lines += ["    local command=$words[2]", "    shift words", "    (( CURRENT-- ))", "    case $command in"]
     for c in commands:
@@ -174,19 +174,19 @@ def _zsh(commands: Sequence[Command]) -> str:
 def _zsh_option(option: Option) -> str:
     kinds = {"": "", "word": ": :", "file": ":file:_files", "folder": ":folder:_files -/"}
     follows = kinds.get(option.takes, f": :({' '.join(option.choices)})")
-    return _quoted(f"*{option.name}[{_plain(option.about)}]{follows}")
+    return _quoted(f"*{option.name}[{_plain(option.description)}]{follows}")
 
 
 def _fish(commands: Sequence[Command]) -> str:
     lines = ["# fish completion for draisine", "complete -c draisine -f"]
     for c in commands:
-        lines.append(f"complete -c draisine -n __fish_use_subcommand -a {c.name} -d {_quoted(_plain(c.about))}")
+        lines.append(f"complete -c draisine -n __fish_use_subcommand -a {c.name} -d {_quoted(_plain(c.description))}")
     for c in commands:
         here = f'complete -c draisine -n "__fish_seen_subcommand_from {c.name}"'
         for o in c.options:
             follows = {"": "", "word": " -x", "file": " -r -F", "folder": ' -x -a "(__fish_complete_directories)"'}
             value = follows.get(o.takes, f" -x -a {_quoted(' '.join(o.choices))}")
-            lines.append(f"{here} -l {o.name.removeprefix('--')}{value} -d {_quoted(_plain(o.about))}")
+            lines.append(f"{here} -l {o.name.removeprefix('--')}{value} -d {_quoted(_plain(o.description))}")
         if c.names:
             lines.append(f"{here} -a {_quoted(' '.join(c.names))}")
         if c.files:

@@ -7,10 +7,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from draisine.cli.arguments import WISHES, motion_of, names_of, sweep_of
-from draisine.cli.exit_codes import DONE
+from draisine.cli.arguments import TARGETS, motion_of, names_of, sweep_of
 from draisine.cli.options import add_json, add_model, add_motion
-from draisine.cli.terminal import print_json, say
+from draisine.cli.terminal import DONE, print_json, say
 from draisine.errors import ArgumentError
 
 Action = Callable[[argparse.Namespace, list[str]], int]
@@ -58,14 +57,14 @@ def add(commands: Any) -> None:
     parser.add_argument("--friction", type=float, default=None, metavar="MU", help="veil turns that slip on such ground")
 
 
-def _plain(commands: Any, name: str, action: Action, about: str, example: str) -> Any:
-    text = f"{about[0].upper()}{about[1:]}; {WISHES}."
-    parser = commands.add_parser(name, help=about, description=text, epilog=example)
+def _plain(commands: Any, name: str, action: Action, description: str, example: str) -> Any:
+    text = f"{description[0].upper()}{description[1:]}; {TARGETS}."
+    parser = commands.add_parser(name, help=description, description=text, epilog=example)
     add_model(parser)
     add_motion(parser)
     parser.add_argument("--plot", type=Path, default=None, metavar="FILE", help="draw it (.png, .pdf, .svg)")
     add_json(parser)
-    parser.set_defaults(action=action, takes_wishes=True)
+    parser.set_defaults(action=action, takes_targets=True)
     return parser
 
 
@@ -105,14 +104,14 @@ def _values(texts: list[str], option: str) -> dict[str, float]:
 def run_continue(given: argparse.Namespace, extra: list[str]) -> int:
     from draisine.stability.continuation.branch import Branch, continuation
 
-    model, wishes, parameters = motion_of(given, extra)
+    model, targets, parameters = motion_of(given, extra)
     name, sign, limits = given.over.partition("=")
     branch = continuation(
         model,
         _name(name),
         fix=_values(given.fix, "--fix"),
         free=names_of(given.free),
-        start=wishes,
+        start=targets,
         between=_range(limits, "--over") if sign else None,
         bounds=dict(_named_range(text, "--bound") for text in given.bound),
         parameters=parameters,
@@ -128,9 +127,9 @@ def run_continue(given: argparse.Namespace, extra: list[str]) -> int:
 def run_turns(given: argparse.Namespace, extra: list[str]) -> int:
     from draisine.bicycle.hands_free_turns import hands_free_turns
 
-    model, wishes, parameters = motion_of(given, extra)
-    if wishes:
-        raise ArgumentError(f"draisine turns finds all families and takes no wishes; leave out --{next(iter(wishes))}")
+    model, targets, parameters = motion_of(given, extra)
+    if targets:
+        raise ArgumentError(f"draisine turns finds all families and takes no wishes; leave out --{next(iter(targets))}")
     _tell(given, hands_free_turns(model, speed=_range(given.speed, "--speed"), parameters=parameters), names_of(given.show))
     return DONE
 
@@ -138,9 +137,9 @@ def run_turns(given: argparse.Namespace, extra: list[str]) -> int:
 def _tell(given: argparse.Namespace, branches: Mapping[str, Any], names: tuple[str, ...]) -> None:
     if given.plot is not None:
         from draisine.view.plots.branches import branch_figure
-        from draisine.view.plots.canvas import write
+        from draisine.view.plots.figure_files import save_figure
 
-        write(branch_figure(branches, *names), given.plot)
+        save_figure(branch_figure(branches, *names), given.plot)
     if given.json:
         print_json({title: branch.as_data() for title, branch in branches.items()})
         return
@@ -153,15 +152,15 @@ def _tell(given: argparse.Namespace, branches: Mapping[str, Any], names: tuple[s
 def run_atlas(given: argparse.Namespace, extra: list[str]) -> int:
     from draisine.bicycle.turning_atlas import HOLDING, turning_atlas
 
-    model, wishes, parameters = motion_of(given, extra)
+    model, targets, parameters = motion_of(given, extra)
     hold = HOLDING if given.hold is None else names_of(given.hold)
     axes = dict(sweep_of(text) for text in given.over)
-    found = turning_atlas(model, axes, hold=hold, near=wishes or None, parameters=parameters)
+    found = turning_atlas(model, axes, hold=hold, near=targets or None, parameters=parameters)
     if given.plot is not None:
         from draisine.view.plots.branches import atlas_figure
-        from draisine.view.plots.canvas import write
+        from draisine.view.plots.figure_files import save_figure
 
-        write(atlas_figure(found, friction=given.friction), given.plot)
+        save_figure(atlas_figure(found, friction=given.friction), given.plot)
     if given.json:
         print_json(found.as_data())
         return DONE

@@ -5,10 +5,9 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from draisine.cli.arguments import model_of, numbers_of, wishes_of
-from draisine.cli.exit_codes import DONE, ENDED_EARLY
+from draisine.cli.arguments import model_of, numbers_of, targets_of
 from draisine.cli.options import add_json, add_model, add_set
-from draisine.cli.terminal import print_json, say
+from draisine.cli.terminal import DONE, ENDED_EARLY, print_json, say
 
 
 def add(commands: Any) -> None:
@@ -25,14 +24,14 @@ def add(commands: Any) -> None:
     add_model(parser)
     add_set(parser)
     add_json(parser)
-    parser.set_defaults(action=run, takes_wishes=True)
+    parser.set_defaults(action=run, takes_targets=True)
 
 
 def run(given: argparse.Namespace, extra: list[str]) -> int:
     """Print the diagnosis."""
     from draisine.diagnostics.diagnosis import diagnose
 
-    found = diagnose(model_of(given.model), wishes_of(extra) or None, parameters=numbers_of(given.set, "--set"))
+    found = diagnose(model_of(given.model), targets_of(extra) or None, parameters=numbers_of(given.set, "--set"))
     if given.json:
         print_json(found.as_data())
     else:

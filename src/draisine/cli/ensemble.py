@@ -10,14 +10,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from draisine.cli.arguments import laws_of, model_of, names_of, numbers_of, wishes_of
-from draisine.cli.exit_codes import DONE, INTERRUPTED
+from draisine.cli.arguments import laws_of, model_of, names_of, numbers_of, targets_of
 from draisine.cli.options import add_json, add_model, seconds
-from draisine.cli.terminal import print_json, say
-from draisine.errors import ArgumentError, needed
+from draisine.cli.terminal import DONE, INTERRUPTED, print_json, say
+from draisine.errors import ArgumentError, require
 
 if TYPE_CHECKING:
-    from draisine.simulation.ensemble.progress import Progress
+    from draisine.simulation.ensemble.ensemble import Progress
     from draisine.simulation.ensemble.reductions import Keep
     from draisine.simulation.ensemble.result import Ensemble
 
@@ -63,14 +62,14 @@ def add(commands: Any) -> None:
         help="keep chunks of runs here: Parquet files, or Zarr if it ends with .zarr",
     )
     add_json(parser)
-    parser.set_defaults(action=run, takes_wishes=True)
+    parser.set_defaults(action=run, takes_targets=True)
 
 
 def run(given: argparse.Namespace, extra: list[str]) -> int:
     """Make the runs, tell what came of them."""
     from draisine.simulation.ensemble.ensemble import ensemble
 
-    model, wishes, parameters = model_of(given.model), wishes_of(extra), numbers_of(given.set, "--set")
+    model, targets, parameters = model_of(given.model), targets_of(extra), numbers_of(given.set, "--set")
     inputs = laws_of(given.input, "--input")
     over = dict(values_of(text) for text in given.over)
     samples = dict(distribution_of(text) for text in given.sample)
@@ -83,7 +82,7 @@ def run(given: argparse.Namespace, extra: list[str]) -> int:
             until=given.until,
             outputs=names_of(given.outputs),
             keep=_kept(given),
-            start=wishes,
+            start=targets,
             parameters=parameters,
             inputs=inputs,
             tolerance=given.tolerance,
@@ -162,9 +161,9 @@ def as_data(found: Ensemble) -> dict[str, Any]:
 
 
 def _kept(given: argparse.Namespace) -> Sequence[Keep]:
-    from draisine.simulation.ensemble.reductions import Extremes, Final, Happenings, Snapshots
+    from draisine.simulation.ensemble.reductions import EventCounts, Extremes, Final, Snapshots
 
-    kept: list[Keep] = [Final(), Happenings()]
+    kept: list[Keep] = [Final(), EventCounts()]
     times = names_of(given.snapshots)
     if times:
         try:
@@ -175,15 +174,15 @@ def _kept(given: argparse.Namespace) -> Sequence[Keep]:
 
 
 def _tell_statistics(found: Ensemble) -> None:
-    told = [name for name in found.statistics if name not in found.varied]
-    width = max((len(name) for name in told[:SHOWN]), default=0)
-    for name in told[:SHOWN]:
+    reported = [name for name in found.statistics if name not in found.varied]
+    width = max((len(name) for name in reported[:SHOWN]), default=0)
+    for name in reported[:SHOWN]:
         m = found.statistics[name]
         unit = found.units.get(re.split(r"[.@]", name)[0], "")
         spread = f"mean {m.mean:.6g}, deviation {m.deviation:.3g}, from {m.least:.6g} to {m.greatest:.6g}"
         print(f"  {name:<{width}}  {spread} {unit}".rstrip())
-    if len(told) > SHOWN:
-        print(f"  … and {len(told) - SHOWN} more columns (--json, or --out)")
+    if len(reported) > SHOWN:
+        print(f"  … and {len(reported) - SHOWN} more columns (--json, or --out)")
 
 
 @contextmanager
@@ -206,7 +205,7 @@ def _cluster(address: str | None) -> Iterator[Any]:
     if address is None:
         yield None
         return
-    distributed = needed("distributed", "an ensemble on many machines", "draisine[cluster]")
+    distributed = require("distributed", "an ensemble on many machines", "draisine[cluster]")
     try:
         client = distributed.Client(address, timeout=10)
     except (OSError, ValueError) as problem:

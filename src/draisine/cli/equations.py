@@ -6,10 +6,9 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from draisine.cli.arguments import model_of, wishes_of
-from draisine.cli.exit_codes import DONE
+from draisine.cli.arguments import model_of, targets_of
 from draisine.cli.options import add_model
-from draisine.cli.terminal import print_json, print_written
+from draisine.cli.terminal import DONE, print_json, print_written
 from draisine.errors import ArgumentError
 
 # Named here so that help need not load anything; a test compares.
@@ -40,22 +39,22 @@ def add(commands: Any) -> None:
         help="write to a file, with the picture; otherwise to the terminal, without",
     )
     parser.add_argument("--json", action="store_true", help="print one JSON object: the files written, or the text")
-    parser.set_defaults(action=run, takes_wishes=True)
+    parser.set_defaults(action=run, takes_targets=True)
 
 
 def run(given: argparse.Namespace, extra: list[str]) -> int:
     """Print the document, or write it and say where."""
-    from draisine.view.presentation import write_equations
+    from draisine.view.equation_document import write_equations
 
-    model, wishes = model_of(given.model), wishes_of(extra)
+    model, targets = model_of(given.model), targets_of(extra)
     if given.out is not None:
-        print_written(write_equations(model, given.out, given.format, at=wishes or None), given.json)
+        print_written(write_equations(model, given.out, given.format, at=targets or None), given.json)
         return DONE
     if given.format == "pdf":
         raise ArgumentError("a PDF is no text for a terminal: say where to write it, with --out FILE.pdf")
-    if wishes:
+    if targets:
         raise ArgumentError(
-            f"--{next(iter(wishes))} is for the picture, and only a file has one: say where to write it, with --out FILE"
+            f"--{next(iter(targets))} is for the picture, and only a file has one: say where to write it, with --out FILE"
         )
     from draisine.symbolic.rendering.document import document
     from draisine.symbolic.rendering.formats import TEXTS

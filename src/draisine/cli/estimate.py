@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from draisine.cli.arguments import model_of
-from draisine.cli.exit_codes import DONE
 from draisine.cli.options import add_json, seconds
-from draisine.cli.terminal import print_json, say
+from draisine.cli.terminal import DONE, print_json, say
 from draisine.errors import ArgumentError
 
 STUDIES = Path(__file__).parents[1] / "gallery" / "data"
@@ -55,9 +54,9 @@ def run(given: argparse.Namespace, _: list[str]) -> int:
     path = Path(given.study)
     if path.suffix != ".toml":
         if given.study not in known():
-            from draisine.expr.expression import closest
+            from draisine.expr.expression import did_you_mean
 
-            raise ArgumentError(f"there is no study {given.study!r}{closest(given.study, known())}; or give a file (.toml)")
+            raise ArgumentError(f"there is no study {given.study!r}{did_you_mean(given.study, known())}; or give a file (.toml)")
         path = STUDIES / f"{given.study}.toml"
     study = read_study(path)
     asked = given.window is not None or given.intervals is not None
@@ -67,8 +66,8 @@ def run(given: argparse.Namespace, _: list[str]) -> int:
     fit = study.fit(model_of(study.model), data, progress=progress, **changed)
     profiles = {name: fit.profile(name) for name in given.profile}
     if given.json:
-        told = fit.to_dict() | {"profiles": {name: list(p.interval) for name, p in profiles.items()}}
-        print_json(told)
+        reported = fit.to_dict() | {"profiles": {name: list(p.interval) for name, p in profiles.items()}}
+        print_json(reported)
     else:
         say(fit)
         for name, profile in profiles.items():
@@ -83,8 +82,8 @@ def _tell(text: str) -> None:
 
 
 def _draw(folder: Path, fit: Any, profiles: dict[str, Any]) -> None:
-    from draisine.view.plots.figures import save_figure
-    from draisine.view.plots.fits import likelihood_profile
+    from draisine.view.plots.estimation import likelihood_profile
+    from draisine.view.plots.figure_files import save_figure
 
     folder.mkdir(parents=True, exist_ok=True)
     figures = {"fit": fit.plot(), "intervals": fit.plot_intervals()}

@@ -10,7 +10,7 @@ EXIT_CODES = {
     ENDED_EARLY: "done, but it did not come out as it should: a run ended early, a certificate disagrees, nothing can move, "
     "no solution was found, a chapter of a report could not be written",
     WRONG: "the call, the model or a file is wrong; the message says what and how to cure it",
-    INFEASIBLE: "the manoeuvre is infeasible; the conditions that fight are named (optimise)",
+    INFEASIBLE: "the maneuver is infeasible; the conditions that fight are named (optimize)",
     INTERRUPTED: "interrupted from the keyboard; what was finished is kept",
 }
 

@@ -6,10 +6,9 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from draisine.cli.arguments import model_of, names_of, wishes_of
-from draisine.cli.exit_codes import DONE
+from draisine.cli.arguments import model_of, names_of, targets_of
 from draisine.cli.options import add_json, add_model
-from draisine.cli.terminal import print_json
+from draisine.cli.terminal import DONE, print_json
 
 # Named here so that help need not load the exporters; a test compares.
 LANGUAGES = "c, fortran, julia, octave, javascript, script, rust, python, casadi, fmu"
@@ -32,14 +31,14 @@ def add(commands: Any) -> None:
     parser.add_argument("--what", default="dynamics", metavar="NAMES", help=f"programs: {WHAT} (default dynamics)")
     parser.add_argument("--out", type=Path, default=Path("out"), metavar="DIR", help="folder for the files (default out)")
     add_json(parser)
-    parser.set_defaults(action=run, takes_wishes=True)
+    parser.set_defaults(action=run, takes_targets=True)
 
 
 def run(given: argparse.Namespace, extra: list[str]) -> int:
     """Write the files, and say which."""
     from draisine.simulation.compile import export
 
-    written = export(model_of(given.model), names_of(given.lang), names_of(given.what), given.out, start=wishes_of(extra))
+    written = export(model_of(given.model), names_of(given.lang), names_of(given.what), given.out, start=targets_of(extra))
     if given.json:
         print_json({"written": written})
         return DONE

@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from draisine.cli.arguments import model_of, pairs_of
-from draisine.cli.exit_codes import DONE
 from draisine.cli.options import add_json
-from draisine.cli.terminal import print_json
+from draisine.cli.terminal import DONE, print_json
 from draisine.errors import ArgumentError, DataError
 
 if TYPE_CHECKING:
@@ -73,8 +72,8 @@ def run(given: argparse.Namespace, _: list[str]) -> int:
     found = study.run(model_of(study.model), given.data)
     names = study.show or found.quantities
     if given.json:
-        told = {name: {"last": float(found[name][-1]), "deviation": float(found.deviation(name)[-1])} for name in names}
-        print_json({**found.to_dict(), "estimates": told})
+        reported = {name: {"last": float(found[name][-1]), "deviation": float(found.deviation(name)[-1])} for name in names}
+        print_json({**found.to_dict(), "estimates": reported})
     else:
         print(found.summary())
         for name in names:
@@ -87,12 +86,12 @@ def run(given: argparse.Namespace, _: list[str]) -> int:
 def _study(name: str) -> FilterStudy:
     """A study of the gallery or a file; else a model about which the command line says all."""
     from draisine.estimation.filters.study_file import FilterStudy, read_filter
-    from draisine.model.toml_files import content_of, read_text
+    from draisine.model.toml_files import parse_toml, read_text
 
     if name in known():
         return read_filter(STUDIES / f"{name}.toml")
     path = Path(name)
-    if path.suffix == ".toml" and path.exists() and "measured" in content_of(read_text(path, DataError), name, DataError):
+    if path.suffix == ".toml" and path.exists() and "measured" in parse_toml(read_text(path, DataError), name, DataError):
         return read_filter(path)
     return FilterStudy(name)
 
@@ -117,7 +116,7 @@ def _amount(text: str) -> float | str:
 def _write(folder: Path, found: Any, names: Sequence[str]) -> None:
     import numpy as np
 
-    from draisine.view.plots.figures import save_figure
+    from draisine.view.plots.figure_files import save_figure
 
     folder.mkdir(parents=True, exist_ok=True)
     save_figure(found.plot(*names), folder / "estimates.png")

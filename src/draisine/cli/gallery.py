@@ -6,9 +6,8 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from draisine.cli.exit_codes import DONE
 from draisine.cli.options import add_json
-from draisine.cli.terminal import print_json, say, table
+from draisine.cli.terminal import DONE, print_json, say, table
 
 
 def add(commands: Any) -> None:

@@ -12,8 +12,8 @@ import sys
 from collections.abc import Sequence
 from io import TextIOWrapper
 
-from draisine.cli.exit_codes import DONE, INTERRUPTED, code_of
 from draisine.cli.parser import COMMANDS, guesses, parser
+from draisine.cli.terminal import DONE, INTERRUPTED, code_of
 from draisine.errors import DraisineError
 
 # What is imported stays: looking for garbage among it as often as Python does by itself shows in a short process.
@@ -32,12 +32,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if words and words[0] not in COMMANDS and not words[0].startswith("-"):
         near = " or ".join(guesses(words[0]))
         reader.error(f"there is no command {words[0]!r}; {f'did you mean {near}?' if near else 'draisine --help lists them'}")
-    given, wishes = reader.parse_known_args(words)
-    if wishes and not getattr(given, "takes_wishes", False):
-        reader.error(f"unrecognised: {' '.join(wishes)}")
+    given, targets = reader.parse_known_args(words)
+    if targets and not getattr(given, "takes_wishes", False):
+        reader.error(f"unrecognized: {' '.join(targets)}")
     _speak()
     try:
-        code: int = given.action(given, wishes)
+        code: int = given.action(given, targets)
         return code
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)

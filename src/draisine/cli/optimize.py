@@ -1,4 +1,4 @@
-"""`draisine optimise STUDY`: find the control of a manoeuvre, put it to the test, and say how good it is."""
+"""`draisine optimize STUDY`: find the control of a maneuver, put it to the test, and say how good it is."""
 
 from __future__ import annotations
 
@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from draisine.cli.arguments import model_of
-from draisine.cli.exit_codes import DONE, ENDED_EARLY, INFEASIBLE, INTERRUPTED
 from draisine.cli.options import add_json
-from draisine.cli.terminal import print_json, say
+from draisine.cli.terminal import DONE, ENDED_EARLY, INFEASIBLE, INTERRUPTED, print_json, say
 from draisine.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -25,15 +24,15 @@ EVERY = 25  # iterations between two lines when piped
 def add(commands: Any) -> None:
     """Add the command to the parser's."""
     parser = commands.add_parser(
-        "optimise",
-        help="find the control of a manoeuvre",
-        description="Find the control of a manoeuvre stated in a file (.toml or .json) or in a study of the gallery, simulate "
+        "optimize",
+        help="find the control of a maneuver",
+        description="Find the control of a maneuver stated in a file (.toml or .json) or in a study of the gallery, simulate "
         "with it, and report optimality. Exit status: 0 solved; 1 ended without a solution (the best so far is told); 2 the call "
         "or the file is wrong; 3 infeasible, the conditions that fight are named; 130 interrupted, the best so far is told and "
         "written.",
-        epilog="example: draisine optimise turn.toml --plot turn.png --out turn.nc --table torques.csv",
+        epilog="example: draisine optimize turn.toml --plot turn.png --out turn.nc --table torques.csv",
     )
-    parser.add_argument("study", metavar="STUDY", help="a study of the gallery with a manoeuvre, or a file (.toml, .json)")
+    parser.add_argument("study", metavar="STUDY", help="a study of the gallery with a maneuver, or a file (.toml, .json)")
     parser.add_argument("--intervals", type=int, default=None, metavar="N", help="another number of intervals than the file's")
     parser.add_argument("--plot", type=Path, default=None, metavar="FILE", help="draw controls and switching functions")
     parser.add_argument("--out", type=Path, default=None, metavar="FILE", help="write motion and costates (.nc)")
@@ -48,12 +47,12 @@ def run(given: argparse.Namespace, _: list[str]) -> int:
     with _progress(given.json) as progress:
         found = _solved(given, progress)
     written = _written(given, found)
-    told = found.optimality
+    reported = found.optimality
     if given.json:
-        print_json({**_as_data(found), "optimality": told.as_data(), "written": written})
+        print_json({**_as_data(found), "optimality": reported.as_data(), "written": written})
     else:
         say(found.status)
-        say(told)
+        say(reported)
         for note in found.notes:
             print(f"note: {note}")
         for path in written:
@@ -62,18 +61,18 @@ def run(given: argparse.Namespace, _: list[str]) -> int:
 
 
 def _solved(given: argparse.Namespace, progress: Progress) -> Solution:
-    from draisine.optimal.ipopt import watched
+    from draisine.optimal.ipopt import default_progress
 
     if Path(given.study).suffix.lower() in (".toml", ".json"):
-        from draisine.optimal.study_file import read_statement
+        from draisine.optimal.study_file import read_study
 
-        stated = read_statement(given.study, model_of)
+        stated = read_study(given.study, model_of)
         return (stated if given.intervals is None else stated.on(given.intervals)).solve(progress)
     if given.intervals is not None:
-        raise ArgumentError("--intervals: a study of the gallery has its own mesh; write its manoeuvre into a file to change it")
+        raise ArgumentError("--intervals: a study of the gallery has its own mesh; write its maneuver into a file to change it")
     from draisine import gallery
 
-    with watched(progress):
+    with default_progress(progress):
         return gallery.solution(given.study)
 
 
@@ -107,7 +106,7 @@ def _as_data(found: Solution) -> dict[str, Any]:
         "discrepancy": found.discrepancy,
         "parameters": dict(found.parameters),
         "final": {name: float(value) for name, value in found.trajectories[-1].final.items()},
-        "fighting": list(found.fighting),
+        "conflicts": list(found.conflicts),
         "notes": list(found.notes),
         "seconds": dict(found.seconds),
     }

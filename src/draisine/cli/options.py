@@ -29,17 +29,17 @@ def add_model(parser: argparse.ArgumentParser) -> None:
 
 def add_set(parser: argparse.ArgumentParser, example: str = "") -> None:
     """--set: parameters by name."""
-    about = f"a parameter, e.g. {example}; may repeat" if example else "a parameter; may repeat"
-    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help=about)
+    description = f"a parameter, e.g. {example}; may repeat" if example else "a parameter; may repeat"
+    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help=description)
 
 
 def add_motion(parser: argparse.ArgumentParser) -> None:
     """--set and --at: parameters and quantities of the motion."""
-    about = {
+    description = {
         "--set": "set a parameter, or a quantity of the motion; may repeat",
         "--at": "a quantity of the motion, e.g. speed=5 (or --speed 5); may repeat",
     }
-    for option, words in about.items():
+    for option, words in description.items():
         parser.add_argument(option, action="append", default=[], metavar="NAME=VALUE", help=words)
 
 

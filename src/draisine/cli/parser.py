@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from importlib import import_module
 
-from draisine.cli.exit_codes import EXIT_CODES
+from draisine.cli.terminal import EXIT_CODES
 
 # command → the file of this folder that adds it, in the order of the help
 COMMANDS = {
@@ -32,7 +32,7 @@ COMMANDS = {
     "ensemble": "ensemble",
     "estimate": "estimate",
     "filter": "filter",
-    "optimise": "optimize",
+    "optimize": "optimize",
     "studio": "studio",
     "report": "report",
     "completion": "completion",
@@ -86,5 +86,5 @@ class _Version(argparse.Action):
 def _exit_codes() -> str:
     import textwrap
 
-    told = [textwrap.fill(f"{code:>5}  {what}", 100, subsequent_indent=" " * 7) for code, what in EXIT_CODES.items()]
-    return "\n".join(["exit status:", *told])
+    reported = [textwrap.fill(f"{code:>5}  {what}", 100, subsequent_indent=" " * 7) for code, what in EXIT_CODES.items()]
+    return "\n".join(["exit status:", *reported])

@@ -6,9 +6,8 @@ import argparse
 from typing import Any
 
 from draisine.cli.arguments import model_of
-from draisine.cli.exit_codes import DONE
 from draisine.cli.options import add_json, add_model
-from draisine.cli.terminal import print_json, say
+from draisine.cli.terminal import DONE, print_json, say
 
 
 def add(commands: Any) -> None:

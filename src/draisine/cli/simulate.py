@@ -6,10 +6,9 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from draisine.cli.arguments import laws_of, model_of, names_of, numbers_of, wishes_of
-from draisine.cli.exit_codes import DONE, ENDED_EARLY, INTERRUPTED
+from draisine.cli.arguments import laws_of, model_of, names_of, numbers_of, targets_of
 from draisine.cli.options import add_json, add_model, add_set, seconds
-from draisine.cli.terminal import bar, print_json, say
+from draisine.cli.terminal import DONE, ENDED_EARLY, INTERRUPTED, bar, print_json, say
 from draisine.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -49,7 +48,7 @@ def add(commands: Any) -> None:
         "--charts", default="", metavar="NAMES", help="quantities drawn beside the film, with commas between: lean,steer"
     )
     add_json(parser)
-    parser.set_defaults(action=run, takes_wishes=True)
+    parser.set_defaults(action=run, takes_targets=True)
 
 
 def _add_method(parser: argparse.ArgumentParser) -> None:
@@ -86,7 +85,7 @@ def run(given: argparse.Namespace, extra: list[str]) -> int:
         run = simulate(
             model,
             given.until,
-            start=wishes_of(extra),
+            start=targets_of(extra),
             parameters=numbers_of(given.set, "--set"),
             inputs=laws_of(given.input, "--input"),
             method=_method(given),

@@ -7,10 +7,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from draisine.cli.arguments import WISHES, motion_of, names_of, sweep_of
-from draisine.cli.exit_codes import DONE
+from draisine.cli.arguments import TARGETS, motion_of, names_of, sweep_of
 from draisine.cli.options import add_json, add_model, add_motion
-from draisine.cli.terminal import bar, print_json, say, table
+from draisine.cli.terminal import DONE, bar, print_json, say, table
 from draisine.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -48,29 +47,29 @@ def add(commands: Any) -> None:
     parser.add_argument("--plot", type=Path, default=None, metavar="FILE", help="draw the regions (.png, .pdf, .svg)")
 
 
-def _plain(commands: Any, name: str, action: Action, about: str) -> Any:
-    parser = commands.add_parser(name, help=about, description=f"{about[0].upper()}{about[1:]}; {WISHES}.")
+def _plain(commands: Any, name: str, action: Action, description: str) -> Any:
+    parser = commands.add_parser(name, help=description, description=f"{description[0].upper()}{description[1:]}; {TARGETS}.")
     add_model(parser)
     add_motion(parser)
     parser.add_argument("--states", default="", metavar="NAMES", help="quantities that tell deviations, with commas between")
     add_json(parser)
-    parser.set_defaults(action=action, takes_wishes=True)
+    parser.set_defaults(action=action, takes_targets=True)
     return parser
 
 
-def _parser(commands: Any, name: str, action: Action, about: str, example: str) -> Any:
-    parser = _plain(commands, name, action, about)
+def _parser(commands: Any, name: str, action: Action, description: str, example: str) -> Any:
+    parser = _plain(commands, name, action, description)
     parser.add_argument("--over", metavar="NAME=FROM:TO:COUNT", help=f"what is swept, e.g. {example}; by default {SPEEDS}")
     return parser
 
 
 def _modes(
-    given: argparse.Namespace, model: Model | Equations, wishes: Mapping[str, float], parameters: Mapping[str, float]
+    given: argparse.Namespace, model: Model | Equations, targets: Mapping[str, float], parameters: Mapping[str, float]
 ) -> Modes:
     from draisine.stability.modes import modes
 
     name, values = sweep_of(given.over or _speeds(model))
-    return modes(model, {name: values}, fixed=wishes, parameters=parameters, states=_told(given, model))
+    return modes(model, {name: values}, fixed=targets, parameters=parameters, states=_reported(given, model))
 
 
 def _speeds(model: Model | Equations) -> str:
@@ -83,7 +82,7 @@ def _speeds(model: Model | Equations) -> str:
     return SPEEDS
 
 
-def _told(given: argparse.Namespace, model: Model | Equations) -> tuple[str, ...]:
+def _reported(given: argparse.Namespace, model: Model | Equations) -> tuple[str, ...]:
     """The names asked for; a two-wheeler's modes are told by lean and steer."""
     from draisine.stability.linearization import equations_of
 
@@ -96,12 +95,12 @@ def _told(given: argparse.Namespace, model: Model | Equations) -> tuple[str, ...
 
 
 def run_modes(given: argparse.Namespace, extra: list[str]) -> int:
-    model, wishes, parameters = motion_of(given, extra)
-    found = _modes(given, model, wishes, parameters)
+    model, targets, parameters = motion_of(given, extra)
+    found = _modes(given, model, targets, parameters)
     if given.plot is not None:
-        from draisine.view.plots.canvas import write
+        from draisine.view.plots.figure_files import save_figure
 
-        write(found.plot(), given.plot)
+        save_figure(found.plot(), given.plot)
     if given.json:
         print_json(found.as_data())
         return DONE
@@ -114,15 +113,15 @@ def run_modes(given: argparse.Namespace, extra: list[str]) -> int:
 
 
 def run_critical(given: argparse.Namespace, extra: list[str]) -> int:
-    model, wishes, parameters = motion_of(given, extra)
-    found = _modes(given, model, wishes, parameters).critical()
-    slopes = [c.gradient() if given.gradient else {} for c in found]
+    model, targets, parameters = motion_of(given, extra)
+    found = _modes(given, model, targets, parameters).critical()
+    jacobian = [c.gradient() if given.gradient else {} for c in found]
     if given.json:
-        print_json([{**c.as_data(), "gradient": g} for c, g in zip(found, slopes, strict=True)])
+        print_json([{**c.as_data(), "gradient": g} for c, g in zip(found, jacobian, strict=True)])
         return DONE
     if not found:
         print("no critical value in the sweep")
-    for critical, slope in zip(found, slopes, strict=True):
+    for critical, slope in zip(found, jacobian, strict=True):
         z = critical.eigenvalue
         print(f"{critical.kind}: {critical.over} = {critical.value:.14g}, eigenvalue {z.real:.6g} {z.imag:+.6g}i")
         for name, value in sorted(slope.items(), key=lambda item: -abs(item[1])):
@@ -133,9 +132,9 @@ def run_critical(given: argparse.Namespace, extra: list[str]) -> int:
 def run_steady(given: argparse.Namespace, extra: list[str]) -> int:
     from draisine.stability.steady import steady
 
-    model, wishes, parameters = motion_of(given, extra)
-    found = steady(model, wishes, free=names_of(given.free), parameters=parameters)
-    linear = found.linearize(_told(given, model)).essential()
+    model, targets, parameters = motion_of(given, extra)
+    found = steady(model, targets, free=names_of(given.free), parameters=parameters)
+    linear = found.linearize(_reported(given, model)).essential()
     if given.json:
         print_json({"values": found.values, "ignorable": found.ignorable, "linear": linear.as_data()})
         return DONE
@@ -147,8 +146,8 @@ def run_steady(given: argparse.Namespace, extra: list[str]) -> int:
 def run_linearize(given: argparse.Namespace, extra: list[str]) -> int:
     from draisine.stability.linearization import linearize
 
-    model, wishes, parameters = motion_of(given, extra)
-    found = linearize(model, wishes, parameters=parameters, states=_told(given, model))
+    model, targets, parameters = motion_of(given, extra)
+    found = linearize(model, targets, parameters=parameters, states=_reported(given, model))
     found = found if given.full else found.essential()
     if given.json:
         print_json(found.as_data())
@@ -160,23 +159,23 @@ def run_linearize(given: argparse.Namespace, extra: list[str]) -> int:
 def run_map(given: argparse.Namespace, extra: list[str]) -> int:
     from draisine.stability.stability_map import stability_map
 
-    model, wishes, parameters = motion_of(given, extra)
+    model, targets, parameters = motion_of(given, extra)
     over = dict(sweep_of(text) for text in given.over)
     with bar("map", silent=given.json) as progress:
         found = stability_map(
             model,
             over,
-            fixed=wishes,
+            fixed=targets,
             free=names_of(given.free),
             parameters=parameters,
-            states=_told(given, model),
+            states=_reported(given, model),
             growth=given.growth,
             progress=progress,
         )
     if given.plot is not None:
-        from draisine.view.plots.canvas import write
+        from draisine.view.plots.figure_files import save_figure
 
-        write(found.plot(), given.plot)
+        save_figure(found.plot(), given.plot)
     if given.json:
         print_json(found.as_data())
         return DONE

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from draisine.cli.arguments import model_of
-from draisine.cli.exit_codes import DONE, ENDED_EARLY
 from draisine.cli.options import seconds
+from draisine.cli.terminal import DONE, ENDED_EARLY
 
 if TYPE_CHECKING:
     from draisine.model.model import Model
@@ -52,8 +52,8 @@ def run(given: argparse.Namespace, _: list[str]) -> int:
         return DONE if _checked(given.check, model_of(given.model) if is_file else None) else ENDED_EARLY
     import webbrowser
 
+    from draisine.studio.page import write_static
     from draisine.studio.server import Server
-    from draisine.studio.static import write_static
     from draisine.studio.studio import studio_page
 
     against = {Path(name).stem.replace("_", " "): model_of(name) for name in given.against}
@@ -76,6 +76,6 @@ def _checked(path: Path, model: Model | Equations | None) -> bool:
     from draisine.results.load import load
     from draisine.studio.replay import replay
 
-    told = replay(load(path), model)
-    print(told)
-    return told.reproduced
+    reported = replay(load(path), model)
+    print(reported)
+    return reported.reproduced

@@ -1,6 +1,6 @@
-"""What commands say to people: tables and bars on a terminal, plain text when piped, nothing in colour where nobody wants it.
+"""What commands say to people: tables and bars on a terminal, plain text when piped, nothing in color where nobody wants it.
 
-Results go to stdout and everything else to stderr, so that what is piped on is the result alone. NO_COLOR is honoured.
+Results go to stdout and everything else to stderr, so that what is piped on is the result alone. NO_COLOR is honored.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _VERDICTS = {"holds": "green", "FAILS": "bold red", "stable": "green", "unstable
 
 
 def say(what: object) -> None:
-    """Print what a result says of itself; on a terminal its headings stand out, and verdicts are coloured."""
+    """Print what a result says of itself; on a terminal its headings stand out, and verdicts are colored."""
     text = str(what)
     if not sys.stdout.isatty():
         print(text)

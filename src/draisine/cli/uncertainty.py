@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from draisine.cli.arguments import sweep_of
-from draisine.cli.exit_codes import DONE
 from draisine.cli.options import add_json
-from draisine.cli.terminal import print_json, say
+from draisine.cli.terminal import DONE, print_json, say
 from draisine.errors import ArgumentError
 
 
@@ -40,7 +39,7 @@ def run(given: argparse.Namespace, _: list[str]) -> int:
     bike = read_bicycle(given.file)
     found = bike.modes(speeds, samples=given.samples)
     if given.plot is not None:
-        from draisine.view.plots.figures import save_figure
+        from draisine.view.plots.figure_files import save_figure
 
         save_figure(bike.figure(speeds), given.plot)
     if given.json:

@@ -7,9 +7,8 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from draisine.cli.exit_codes import DONE
 from draisine.cli.options import add_json
-from draisine.cli.terminal import print_json
+from draisine.cli.terminal import DONE, print_json
 
 
 def add(commands: Any) -> None:
@@ -44,7 +43,7 @@ def _seconds(load: Callable[[], object]) -> float:
 
 
 def _explicit() -> None:
-    from draisine.simulation.stepper.stored_loop import stepping_loop
+    from draisine.simulation.stepper.memory import stepping_loop
 
     stepping_loop()
 
@@ -56,7 +55,7 @@ def _starts() -> None:
 
 
 def _implicit() -> None:
-    from draisine.simulation.stepper.stored_loop import stepping_loop
+    from draisine.simulation.stepper.memory import stepping_loop
 
     stepping_loop(implicit=True)
 

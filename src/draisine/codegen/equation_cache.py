@@ -61,7 +61,7 @@ def _derived(system: System, laws: tuple[tuple[str, Expr], ...], events: tuple[E
         return to_bytes(make())
 
     try:
-        stored = cached_object(f"equations; {_sources()}; {_told(system, laws, events, work)}", portable)
+        stored = cached_object(f"equations; {_sources()}; {_reported(system, laws, events, work)}", portable)
     except _NotKept:
         return make()
     if made:
@@ -96,7 +96,7 @@ def _length(equations: Equations) -> int:
 # ------------------------------------------------------------------------------------------------------------ the key
 
 
-def _told(*parts: Any) -> str:
+def _reported(*parts: Any) -> str:
     """A fingerprint of descriptions: every class, name and number, exactly."""
     sha = hashlib.sha256()
     _write(parts, sha.update)
@@ -132,8 +132,8 @@ def _sources() -> str:
     """A fingerprint of the source files, and of CasADi, whose text of programs is stored: by names, sizes and times, unread."""
     here = Path(__file__).parent
     casadi = find_spec("casadi")
-    told = os.stat(casadi.origin) if casadi is not None and casadi.origin is not None else None
-    sha = hashlib.sha256(b"" if told is None else f"casadi {told.st_size} {told.st_mtime_ns}\n".encode())
+    reported = os.stat(casadi.origin) if casadi is not None and casadi.origin is not None else None
+    sha = hashlib.sha256(b"" if reported is None else f"casadi {reported.st_size} {reported.st_mtime_ns}\n".encode())
     for folder in _MAKERS:
         for place, inner, files in os.walk(here / folder):
             inner.sort()

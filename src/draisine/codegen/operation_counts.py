@@ -6,13 +6,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from draisine.codegen.jit.linear_solve_stages import parts_of_solved
-from draisine.codegen.jit.liveness import live_values
-from draisine.codegen.jit.parameter_hoisting import PROLOGUE, parameter_slot, parts_of
-from draisine.codegen.jit.ssa import Straight
+from draisine.codegen.jit.kernel import PROLOGUE, parameter_slot, parts_of
+from draisine.codegen.jit.ssa import Straight, live_values
 from draisine.codegen.passes import NONE, Passes, names
+from draisine.codegen.passes.pipeline import parts_of_solved
 from draisine.program import opcodes as op
-from draisine.program.linear_solve import Solved
+from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import Program
 
 _TURNS = frozenset({op.SIN, op.COS})
@@ -25,7 +24,7 @@ class Count(NamedTuple):
     last: str
     per_run: int
     per_evaluation: int
-    per_round: int
+    per_iteration: int
     divisions: int
     turns: int
 
@@ -65,7 +64,7 @@ class OperationCounts:
         return "\n".join(lines)
 
 
-def count_operations(program: Program | Solved) -> OperationCounts:
+def count_operations(program: Program | LinearSolveProgram) -> OperationCounts:
     """Operations without passes, and with one after the other."""
     passes = NONE
     rows = [_count(program, passes, "")]
@@ -76,13 +75,13 @@ def count_operations(program: Program | Solved) -> OperationCounts:
     return OperationCounts(program.name, tuple(rows))
 
 
-def _count(program: Program | Solved, passes: Passes, last: str) -> Count:
-    if isinstance(program, Solved):
+def _count(program: Program | LinearSolveProgram, passes: Passes, last: str) -> Count:
+    if isinstance(program, LinearSolveProgram):
         units = parts_of_solved(program, passes, parameter_slot(program)).units
     else:
         parts = parts_of(program, passes)
         units = {PROLOGUE: parts.prologue, "evaluation": parts.evaluation}
-    rounds = {"system"} if isinstance(program, Solved) and program.iterates else set[str]()
+    rounds = {"system"} if isinstance(program, LinearSolveProgram) and program.iterates else set[str]()
     late = [unit for name, unit in units.items() if name != PROLOGUE]
     kinds = [unit.values[v].kind for unit in late for v in _counted(unit)]
     return Count(

@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from draisine.control.path import OnPath, Wish, on_path
+from draisine.control.path import OnPath, Target, on_path
 from draisine.control.stable_inversion import Boundary, Mesh
 from draisine.control.zero_dynamics import Remaining
 from draisine.errors import ArgumentError, SolverError
@@ -30,11 +30,11 @@ from draisine.program.equations import Constraint, Equations
 from draisine.results.assembly import Piece, assemble, residual_block
 from draisine.results.status import Ending, Status
 from draisine.results.trajectory import Statistics, Trajectory
+from draisine.simulation.compiled_equations import VelocityChoices, prepare
 from draisine.simulation.methods.dop853 import DOP853
-from draisine.simulation.methods.method import Method
-from draisine.simulation.reported_values import account
+from draisine.simulation.methods.selection import Method
 from draisine.simulation.run import Run, Segment, integrate
-from draisine.simulation.velocity_choices import Choices, prepare
+from draisine.simulation.trajectory_from_run import report_segment
 
 Reals = NDArray[np.float64]
 
@@ -69,7 +69,7 @@ def follow(
     controls: Sequence[str],
     until: float,
     *,
-    start: Mapping[str, Wish] | None = None,
+    start: Mapping[str, Target] | None = None,
     parameters: Mapping[str, float] | None = None,
     inputs: Mapping[str, Amount] | None = None,
     solution: Bounded | Forward | None = None,
@@ -189,7 +189,7 @@ def _bounded(posed: OnPath, remaining: Remaining, until: float, times: Reals, wa
     return _trajectory(posed, times, states, status, Statistics(evaluations, len(mesh.times) - 1, 0))
 
 
-def _shot(posed: OnPath, choices: Choices, mesh: Mesh, times: Reals) -> tuple[Reals, Reals, int]:
+def _shot(posed: OnPath, choices: VelocityChoices, mesh: Mesh, times: Reals) -> tuple[Reals, Reals, int]:
     """States at the samples, by an independent method from the beginning of each interval, and what is missing at its end."""
     method = DOP853(rtol=1e-12, atol=1e-12)
     states, evaluations = np.full((len(times), len(posed.x)), np.nan), 0
@@ -234,7 +234,7 @@ def _trajectory(posed: OnPath, times: Reals, states: Reals, status: Status, stat
     found = report["multipliers"] if posed.solved else states[:, len(plant.states) :]
     for k, name in enumerate(posed.controls):
         inputs[:, [q.name for q in plant.inputs].index(name)] = found.reshape(len(times), -1)[:, k]
-    piece = account(Segment(plant, times, states[:, : len(plant.states)], inputs, times), posed.p)
+    piece = report_segment(Segment(plant, times, states[:, : len(plant.states)], inputs, times), posed.p)
     own = {c.name for c in plant.constraints}
     kept = [i for i, c in enumerate(e.constraints) if c.name not in own]
     constraints: list[Constraint] = [e.constraints[i] for i in kept]

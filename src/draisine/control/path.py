@@ -20,12 +20,11 @@ from draisine.model.model import Model
 from draisine.model.quantities import Amount, amount_in
 from draisine.program.equations import Equations
 from draisine.simulation.initial.consistent_start import consistent_start
-from draisine.simulation.initial.problem import StartProblem
-from draisine.simulation.initial.targets import Near
+from draisine.simulation.initial.problem import InitialGuess, StartProblem
 from draisine.simulation.named_values import numbers
 
 Reals = NDArray[np.float64]
-Wish = float | Near
+Target = float | InitialGuess
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,7 +74,7 @@ def on_path(
     path: Mapping[str, Amount],
     controls: Sequence[str],
     *,
-    start: Mapping[str, Wish] | None = None,
+    start: Mapping[str, Target] | None = None,
     parameters: Mapping[str, float] | None = None,
     inputs: Mapping[str, Amount] | None = None,
     until: float = 1.0,
@@ -96,10 +95,10 @@ def on_path(
     plant = Plant(equations, controls)
     rows = paths_of(plant, path)
     p = numbers("parameter", equations.parameters, parameters)
-    wishes = dict(start or {})
-    guesses = {name: _number(wishes.pop(name)) for name in controls if name in wishes}
+    targets = dict(start or {})
+    guesses = {name: _number(targets.pop(name)) for name in controls if name in targets}
     u = numbers("input", equations.inputs, constants | guesses)
-    begin = consistent_start(StartProblem(equations, compiled=False), wishes, parameters, inputs=constants)
+    begin = consistent_start(StartProblem(equations, compiled=False), targets, parameters, inputs=constants)
     samples = _around(Sample(0.0, begin.x, u, p), plant, until)
     found = Differentiation(plant, rows, samples).degrees()
     for times in range(found.index):  # first the path, then its rates, so that there is speed when it bends
@@ -109,7 +108,7 @@ def on_path(
     if not followed.linear:
         reference += [float(samples[0].inputs[i]) for i, q in enumerate(equations.inputs) if q.name in controls]
     made = followed.equations(reference)
-    at = consistent_start(StartProblem(made, compiled=False), wishes, parameters, inputs=constants)
+    at = consistent_start(StartProblem(made, compiled=False), targets, parameters, inputs=constants)
     posed = OnPath(equations, made, found, controls, at.x, u, p, str(at.report))
     _check_start(posed)
     return posed
@@ -128,8 +127,8 @@ def _parted(inputs: Mapping[str, Amount], controls: Sequence[str]) -> tuple[dict
     return laws, constants
 
 
-def _number(wish: Wish) -> float:
-    return float(wish.value if isinstance(wish, Near) else wish)
+def _number(target: Target) -> float:
+    return float(target.value if isinstance(target, InitialGuess) else target)
 
 
 def _spread(u: Reals, plant: Plant) -> Reals:

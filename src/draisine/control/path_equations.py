@@ -16,11 +16,13 @@ import numpy as np
 from draisine.control.plant import Plant, stacked
 from draisine.control.relative_degree import Degrees, Row, Sample
 from draisine.program.equations import Constraint, Equations, Event, Kind, Quantity, RunLimits
-from draisine.program.linear_solve import Slots, Solved
+from draisine.program.linear_solve import LinearSolveProgram, Slots
 from draisine.program.program import Program
 
 # where the determinant of the decoupling matrix passes zero, which a long step may not notice
-LOSS = Event("loss_of_control", "determinant of the decoupling matrix", "stop", about="a control loses its effect on the path")
+LOSS = Event(
+    "loss_of_control", "determinant of the decoupling matrix", "stop", description="a control loses its effect on the path"
+)
 LIMIT = 1e4  # of the condition of the decoupling matrix, in measures of its own around the start
 
 
@@ -44,7 +46,7 @@ class Followed:
         defaults = zip(self.coordinates, reference, strict=True)
         return Equations(
             name=e.name,
-            coordinates=tuple(Quantity(q.name, q.unit, q.about, float(value)) for q, value in defaults),
+            coordinates=tuple(Quantity(q.name, q.unit, q.description, float(value)) for q, value in defaults),
             velocities=(),
             independent=(),
             inputs=e.inputs,
@@ -54,7 +56,7 @@ class Followed:
             force_outputs=frozenset(),
             constraints=tuple(constraint for constraint, _ in self._constraints),
             dynamics=self._program("dynamics", {"xdot": (self._rates, [f"d{q.name}/dt" for q in self.coordinates])}, units),
-            report=self._program("report", self._told(), units),
+            report=self._program("report", self._reported(), units),
             motion=self._motion(),
             project=self._project(),
             monitor=Program.build(f"{e.name}_monitor", self._arguments(), {"condition": self._condition}),
@@ -118,14 +120,14 @@ class Followed:
         plant, phi = self.plant, self.found.phi
         return -ca.substitute(phi, plant.u, ca.SX.zeros(plant.u.numel())) if self.linear else -plant.along(phi)
 
-    def _program(self, what: str, results: Slots, units: dict[str, str]) -> Program | Solved:
+    def _program(self, what: str, results: Slots, units: dict[str, str]) -> Program | LinearSolveProgram:
         name = f"{self.plant.equations.name}_on_path_{what}"
         z = ca.SX.sym("z", self._sought.numel())
         put_in: dict[str, tuple[ca.SX, Sequence[str]] | ca.SX] = {}
         for slot, value in results.items():
             expression, labels = value if isinstance(value, tuple) else (value, ())
             put_in[slot] = (ca.substitute(expression, self._sought, z), labels)
-        return Solved.build(name, self._arguments(), self._matrix, self._side, z, put_in)
+        return LinearSolveProgram.build(name, self._arguments(), self._matrix, self._side, z, put_in)
 
     # ---------------------------------------------------------------- constraints
 
@@ -138,8 +140,8 @@ class Followed:
     def _constraints(self) -> list[tuple[Constraint, ca.SX]]:
         """Of the system itself, as far as they bind the states, and of the path."""
         plant, e = self.plant, self.plant.equations
-        slopes = ca.Function("slopes", plant.arguments, [ca.densify(ca.jacobian(plant.residuals, plant.x))])
-        sizes = np.max([np.abs(slopes(*s.arguments).full()).max(axis=1, initial=0.0) for s in self.samples], axis=0)
+        jacobian = ca.Function("slopes", plant.arguments, [ca.densify(ca.jacobian(plant.residuals, plant.x))])
+        sizes = np.max([np.abs(jacobian(*s.arguments).full()).max(axis=1, initial=0.0) for s in self.samples], axis=0)
         own = [(c, plant.residuals[i]) for i, c in enumerate(e.constraints) if sizes[i] > 1e-9]
         return [
             *own,
@@ -150,10 +152,10 @@ class Followed:
     def residuals(self) -> ca.SX:
         return stacked([residual for _, residual in self._constraints])
 
-    def _labelled(self) -> tuple[ca.SX, list[str]]:
+    def _labeled(self) -> tuple[ca.SX, list[str]]:
         return self.residuals, [f"{c.name}_{c.level}" for c, _ in self._constraints]
 
-    def _project(self) -> Solved:
+    def _project(self) -> LinearSolveProgram:
         """One Newton step of least change."""
         side = self.residuals
         slope = ca.jacobian(side, self.x)
@@ -162,17 +164,19 @@ class Followed:
             "x_new": (self.x - slope.T @ z, [q.name for q in self.coordinates]),
             "error": (ca.norm_inf(side), ["error"]),
         }
-        return Solved.build(f"{self.plant.equations.name}_on_path_project", self._arguments(), slope @ slope.T, side, z, results)
+        return LinearSolveProgram.build(
+            f"{self.plant.equations.name}_on_path_project", self._arguments(), slope @ slope.T, side, z, results
+        )
 
     # ---------------------------------------------------------------- what is told
 
-    def _told(self) -> dict[str, tuple[ca.SX, Sequence[str]] | ca.SX]:
+    def _reported(self) -> dict[str, tuple[ca.SX, Sequence[str]] | ca.SX]:
         plant = self.plant
         return {
             "v": ca.SX(0, 1),
             "multipliers": (plant.u, plant.controls) if self.linear else ca.SX(0, 1),
             "outputs": (self._outputs[1], [q.name for q in self._outputs[0]]),
-            "residuals": self._labelled(),
+            "residuals": self._labeled(),
             "inputs": plant.inputs,
         }
 
@@ -180,10 +184,10 @@ class Followed:
     def _outputs(self) -> tuple[tuple[Quantity, ...], ca.SX]:
         """Outputs of motion, and velocities that are no states, which may be wished for too."""
         plant, e = self.plant, self.plant.equations
-        told = {q.name: q for q in e.outputs}
+        reported = {q.name: q for q in e.outputs}
         known = {*plant.output_names, *(q.name for q in e.states)}
         others = [(v, plant.velocities[i]) for i, v in enumerate(e.velocities) if v.name not in known]
-        quantities = (*(told[name] for name in plant.output_names), *(v for v, _ in others))
+        quantities = (*(reported[name] for name in plant.output_names), *(v for v, _ in others))
         return quantities, ca.vertcat(plant.outputs, *(value for _, value in others))
 
     def _motion(self) -> Program:
@@ -191,7 +195,7 @@ class Followed:
         arguments = {"t": slots["t"], "q": slots["q"], "v": ca.SX.sym("v", 0), "u": slots["u"], "p": slots["p"]}
         outputs = (self._outputs[1], [q.name for q in self._outputs[0]])
         return Program.build(
-            f"{self.plant.equations.name}_on_path_motion", arguments, {"residuals": self._labelled(), "outputs": outputs}
+            f"{self.plant.equations.name}_on_path_motion", arguments, {"residuals": self._labeled(), "outputs": outputs}
         )
 
     # ---------------------------------------------------------------- loss of control

@@ -9,10 +9,11 @@ from functools import cached_property
 import casadi as ca
 
 from draisine.errors import ArgumentError, ModelError
-from draisine.expr.expression import SX_FUNCTIONS, Expr, closest, evaluate
+from draisine.expr.expression import Expr, did_you_mean, evaluate
+from draisine.expr.safe_functions import SX_FUNCTIONS
 from draisine.model.quantities import Amount, amount_in
 from draisine.program.equations import Equations, Quantity
-from draisine.program.linear_solve import Solved
+from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import Program
 
 MOST_SOLVED = 20  # accelerations that are solved for in symbols
@@ -30,7 +31,7 @@ class Plant:
         known = [q.name for q in e.inputs]
         for name in self.controls:
             if name not in known:
-                hint = closest(name, known) if known else "; it has no inputs"
+                hint = did_you_mean(name, known) if known else "; it has no inputs"
                 raise ArgumentError(f"{e.name}: the control {name!r} is not an input{hint}")
         if len(set(self.controls)) < len(self.controls):
             raise ArgumentError(f"{e.name}: the controls are {', '.join(self.controls)}; name each of them once")
@@ -80,7 +81,7 @@ class Plant:
             return dynamics.function.call(self.arguments)[0]
         return self._solved(dynamics, "xdot")
 
-    def _solved(self, what: Solved, slot: str) -> ca.SX:
+    def _solved(self, what: LinearSolveProgram, slot: str) -> ca.SX:
         if what.size > MOST_SOLVED:
             raise ModelError(
                 f"{self.equations.name}: {what.size} accelerations and multipliers are solved for at run time, too many to be "
@@ -109,7 +110,7 @@ class Plant:
         return e.report.function.call(self.arguments)[[s.name for s in e.report.outputs].index("v")]
 
     @cached_property
-    def _told(self) -> dict[str, ca.SX]:
+    def _reported(self) -> dict[str, ca.SX]:
         """What the motion tells: residuals and outputs."""
         motion = self.equations.motion
         given = {
@@ -125,12 +126,12 @@ class Plant:
     @property
     def residuals(self) -> ca.SX:
         """Of the constraints that the system has by itself."""
-        return self._told["residuals"]
+        return self._reported["residuals"]
 
     @property
     def outputs(self) -> ca.SX:
         """Those of motion."""
-        return self._told["outputs"]
+        return self._reported["outputs"]
 
     @property
     def output_names(self) -> tuple[str, ...]:
@@ -174,7 +175,7 @@ class Plant:
                     "outputs of motion"
                 )
             if word not in self.values:
-                raise ArgumentError(f"{where}: nothing is called {word!r}{closest(word, self.values)}")
+                raise ArgumentError(f"{where}: nothing is called {word!r}{did_you_mean(word, self.values)}")
             return self.values[word]
 
         return ca.SX(evaluate(expression, look_up, SX_FUNCTIONS))

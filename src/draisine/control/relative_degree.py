@@ -137,7 +137,7 @@ class Differentiation:
         return bool(ca.depends_on(row.residual, self.plant.x[self._felt]))
 
     def _part_rows(self) -> None:
-        """Combine rows that depend on the states D alike; rid rows of states that have cancelled.
+        """Combine rows that depend on the states D alike; rid rows of states that have canceled.
 
         The rows themselves need not be fulfilled where this is asked: on the path a row may have lost what is to be combined.
         """
@@ -218,8 +218,8 @@ class Differentiation:
         plant = self.plant
         everything = ca.vertcat(plant.residuals, stacked([row.residual for row in conditions]))
         self._samples = moved(plant, everything, self._near)
-        slopes = self._values(ca.jacobian(everything, plant.x))
-        self._free = [null_space(unit_rows(slope)) for slope in slopes]
+        jacobian = self._values(ca.jacobian(everything, plant.x))
+        self._free = [null_space(unit_rows(slope)) for slope in jacobian]
 
     def _never(self, rows: Sequence[Row]) -> ArgumentError:
         names = ", ".join(repr(row.name) for row in rows)

@@ -17,10 +17,9 @@ from numpy.typing import NDArray
 
 from draisine.control.zero_dynamics import Parted, Remaining
 from draisine.errors import SolverError
-from draisine.numerics.collocation import gauss_nodes, lagrange, runge_kutta_matrix
 from draisine.numerics.newton import Linearized, Newton, sparse_step
 from draisine.numerics.rank import decompose
-from draisine.numerics.runge_kutta import RK4
+from draisine.numerics.runge_kutta import RK4, gauss_nodes, lagrange, runge_kutta_matrix
 
 Reals = NDArray[np.float64]
 
@@ -174,8 +173,8 @@ class Boundary:
 
         count, n = len(mesh.times) - 1, mesh.states.shape[1]
         h = np.diff(mesh.times)
-        slopes = self._remaining.slopes(mesh.instants.ravel(), mesh.inner.reshape(-1, n)).reshape(count, 3, n, n)
-        last = self._remaining.slopes(mesh.times[-1:], mesh.states[-1:])[0]
+        jacobian = self._remaining.jacobian(mesh.instants.ravel(), mesh.inner.reshape(-1, n)).reshape(count, 3, n, n)
+        last = self._remaining.jacobian(mesh.times[-1:], mesh.states[-1:])[0]
         blocks: list[tuple[int, int, Reals]] = []
         t0 = float(mesh.times[0])
         top = np.vstack([self._rows @ np.atleast_2d(self._remaining.normals(t0, mesh.states[0])), self.first.others.T])
@@ -188,7 +187,7 @@ class Boundary:
                 weights = MATRIX[a] if a < 3 else WEIGHTS
                 blocks.append((row + a * n, column, -eye))
                 for b in range(4):
-                    part = (eye if a == b else 0.0 * eye) - (h[k] * weights[b] * slopes[k, b] if b < 3 else 0.0)
+                    part = (eye if a == b else 0.0 * eye) - (h[k] * weights[b] * jacobian[k, b] if b < 3 else 0.0)
                     if a == b or b < 3:
                         blocks.append((row + a * n, column + (b + 1) * n, part))
         rows = np.concatenate([(r + np.arange(len(m)))[:, None].repeat(m.shape[1], 1).ravel() for r, _, m in blocks])

@@ -20,7 +20,7 @@ from draisine.program.equations import Equations
 
 Reals = NDArray[np.float64]
 
-IDLE = 1e-13  # of the largest slope: what has cancelled but for rounding
+IDLE = 1e-13  # of the largest slope: what has canceled but for rounding
 ONTO = Newton(step_tolerance=1e-13, max_iterations=20)
 
 
@@ -37,7 +37,7 @@ class Remaining:
         return compile(self.equations.explicit)
 
     @cached_property
-    def _slopes(self) -> Kernel:
+    def _jacobian(self) -> Kernel:
         return compile(self.equations.explicit.jacobian("xdot", "x"))
 
     @cached_property
@@ -52,9 +52,9 @@ class Remaining:
         """F at each of several instants: (n) and (n, states)."""
         return self._rates.map(t[:, None], x, self.inputs, self.p)[0]
 
-    def slopes(self, t: Reals, x: Reals) -> Reals:
+    def jacobian(self, t: Reals, x: Reals) -> Reals:
         """∂F/∂x (n, states, states)."""
-        return self._slopes.map(t[:, None], x, self.inputs, self.p)[0]
+        return self._jacobian.map(t[:, None], x, self.inputs, self.p)[0]
 
     def constraints(self, t: float, x: Reals) -> Reals:
         return self._constraints([t], x, np.zeros(0), self.inputs, self.p)[0]
@@ -75,7 +75,7 @@ class Remaining:
         """Directions that grow faster than `least`, and the others, at a state."""
         from scipy.linalg import schur
 
-        slope, normals = self.slopes(np.array([t]), x[None])[0], np.atleast_2d(self.normals(t, x))
+        slope, normals = self.jacobian(np.array([t]), x[None])[0], np.atleast_2d(self.normals(t, x))
         # what nothing depends on (work done, a wheel's angle) is pinned by itself, and no part of what grows or rests
         felt = np.abs(np.vstack([slope, normals])).max(axis=0)
         idle = np.eye(len(x))[:, felt <= IDLE * felt.max()]

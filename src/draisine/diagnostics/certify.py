@@ -12,7 +12,7 @@ from draisine.model.model import Model
 from draisine.program.equations import Equations
 
 if TYPE_CHECKING:
-    from draisine.dynamics.verify.certificate import Certificate
+    from draisine.dynamics.verify.agreement import Certificate
 
 
 def certify(
@@ -30,13 +30,13 @@ def certify(
     Of equations alone, what one road can show is certified, and what it cannot is said.
     """
     if against is None:
-        from draisine.dynamics.verify.certificate import certify_roads
-        from draisine.dynamics.verify.single_derivation import certify_one_road
+        from draisine.dynamics.verify.certificate import certify_derivations
+        from draisine.dynamics.verify.single_derivation import certify_single_derivation
 
         if names:
             raise ArgumentError("names says what corresponds to what in two descriptions; give the second one: against=…")
-        return certify_one_road(model, states) if isinstance(model, Equations) else certify_roads(model, states)
-    from draisine.diagnostics.comparison import compare_descriptions
+        return certify_single_derivation(model, states) if isinstance(model, Equations) else certify_derivations(model, states)
+    from draisine.diagnostics.certify import compare_descriptions
 
     first, second = (m if isinstance(m, Equations) else derive(m) for m in (model, against))
     return compare_descriptions(first, second, states, names=names)

@@ -16,10 +16,10 @@ from typing import NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.dynamics.verify.agreement import AGREEMENT, Avoided, Certificate, Line, apart, worst_line
-from draisine.dynamics.verify.sample_states import Instant, Motion, Usual, random_instants, told_at
+from draisine.dynamics.verify.agreement import AGREEMENT, AvoidedSingularity, Certificate, Line, relative_difference, worst_line
+from draisine.dynamics.verify.sample_states import Motion, SampleState, TypicalScales, random_states, report_at
 from draisine.errors import ArgumentError, ModelError, StartError
-from draisine.expr.expression import closest
+from draisine.expr.expression import did_you_mean
 from draisine.numerics.rank import decompose
 from draisine.program.equations import Equations
 from draisine.simulation.initial.consistent_start import consistent_start
@@ -97,7 +97,7 @@ def _complain(a: Equations, b: Equations, first: str, second: str, kinds: list[t
         if name not in known:
             raise ArgumentError(
                 f"names={{{first!r}: {second!r}}}: {e.name} has no coordinate, velocity, output, multiplier or input {name!r}"
-                f"{closest(name, known)}"
+                f"{did_you_mean(name, known)}"
             )
     raise ArgumentError(
         f"names={{{first!r}: {second!r}}}: in one description it is a quantity of motion, in the other a force or an input; name "
@@ -139,22 +139,22 @@ class _Side:
         outputs = dict(zip(self.motion.names, self.motion.by_velocity, strict=True))
         return {**outputs, **{c.name: False for c in e.coordinates}, **{v.name: True for v in e.velocities}}
 
-    def seen(self, i: Instant) -> _Seen:
-        e, told, motion = self.e, told_at(self.e, i), self.motion(i.t, i.q, i.v, i.u)
+    def seen(self, i: SampleState) -> _Seen:
+        e, reported, motion = self.e, report_at(self.e, i), self.motion(i.t, i.q, i.v, i.u)
         (xdot,) = e.explicit([i.t], i.x, i.u, e.default_parameters)
         rate, start = xdot[: len(i.q)], len(e.constraints)
-        slopes = motion["by_q"] @ rate + motion["by_v"] @ told["vdot"] + motion["by_t"][:, 0]
+        jacobian = motion["by_q"] @ rate + motion["by_v"] @ reported["vdot"] + motion["by_t"][:, 0]
         names = [*(c.name for c in e.coordinates), *(v.name for v in e.velocities), *self.motion.names[start:]]
-        forces = dict(zip(e.report.output("outputs").labels, told["outputs"].tolist(), strict=True))
+        forces = dict(zip(e.report.output("outputs").labels, reported["outputs"].tolist(), strict=True))
         return _Seen(
             dict(zip(names, [*i.q, *i.v, *motion["values"][start:]], strict=True)),
-            dict(zip(names, [*rate, *told["vdot"], *slopes[start:]], strict=True)),
-            {**forces, **dict(zip((m.name for m in e.multipliers), told["multipliers"].tolist(), strict=True))},
-            told["energy"][:2] if "energy" in told else np.zeros(0),
-            dict(zip((u.name for u in e.inputs), told.get("power", np.zeros(len(e.inputs))).tolist(), strict=True)),
+            dict(zip(names, [*rate, *reported["vdot"], *jacobian[start:]], strict=True)),
+            {**forces, **dict(zip((m.name for m in e.multipliers), reported["multipliers"].tolist(), strict=True))},
+            reported["energy"][:2] if "energy" in reported else np.zeros(0),
+            dict(zip((u.name for u in e.inputs), reported.get("power", np.zeros(len(e.inputs))).tolist(), strict=True)),
         )
 
-    def left_open(self, i: Instant, wanted: list[str]) -> list[str]:
+    def left_open(self, i: SampleState, wanted: list[str]) -> list[str]:
         """Velocities that constraints and the wanted quantities leave open."""
         e = self.e
         if not e.velocities:
@@ -175,8 +175,8 @@ class _Comparison:
 
     def certificate(self, states: int, seed: int) -> Certificate:
         a, b = self.a.e, self.b.e
-        instants, avoided = random_instants(a, states, seed)
-        matched: list[tuple[Instant, Instant]] = []
+        instants, avoided = random_states(a, states, seed)
+        matched: list[tuple[SampleState, SampleState]] = []
         for instant in map(self._with_shared_inputs, instants):
             ours = self.a.seen(instant)
             try:
@@ -193,9 +193,9 @@ class _Comparison:
     def _place(self, ours: _Seen) -> dict[str, float]:
         return {pair.first: ours.values[pair.first] for pair in self.shared.motion}
 
-    def _met(self, matched: list[tuple[Instant, Instant]]) -> tuple[list[_Met], list[Avoided]]:
+    def _met(self, matched: list[tuple[SampleState, SampleState]]) -> tuple[list[_Met], list[AvoidedSingularity]]:
         """What both say at the states at which neither is singular."""
-        usual = Usual.of(self.b.e, [other for _, other in matched])
+        usual = TypicalScales.of(self.b.e, [other for _, other in matched])
         met: list[_Met] = []
         aside: dict[str, int] = {}
         for instant, other in matched:
@@ -208,9 +208,9 @@ class _Comparison:
             met.append(_Met(ours, self.b.seen(other), max(instant.condition, other.condition, 1.0), self._place(ours)))
         if not met:
             raise ModelError(f"{self.b.e.name} is singular at all states of {self.a.e.name} that were tried: {'; '.join(aside)}")
-        return met, [Avoided(what, count) for what, count in aside.items()]
+        return met, [AvoidedSingularity(what, count) for what, count in aside.items()]
 
-    def _check_determined(self, other: Instant, wanted: list[str]) -> None:
+    def _check_determined(self, other: SampleState, wanted: list[str]) -> None:
         open_ = self.b.left_open(other, wanted)
         if open_:
             raise ArgumentError(
@@ -219,20 +219,20 @@ class _Comparison:
                 "names={name in the first: name in the second}"
             )
 
-    def _with_shared_inputs(self, i: Instant) -> Instant:
+    def _with_shared_inputs(self, i: SampleState) -> SampleState:
         """The same state with inputs that only one of them has at rest."""
         known = {pair.first for pair in self.shared.inputs}
         u = np.array([value if quantity.name in known else 0.0 for quantity, value in zip(self.a.e.inputs, i.u, strict=True)])
-        return Instant(i.t, i.q, i.v, i.x, u, i.condition)
+        return SampleState(i.t, i.q, i.v, i.x, u, i.condition)
 
-    def _matched(self, i: Instant, ours: _Seen) -> Instant:
+    def _matched(self, i: SampleState, ours: _Seen) -> SampleState:
         """The state of the second in which all that both name has the same value."""
         inputs = dict(zip((q.name for q in self.a.e.inputs), i.u.tolist(), strict=True))
         given = {pair.second: pair.sign * inputs[pair.first] for pair in self.shared.inputs}
-        wishes = {pair.second: pair.sign * ours.values[pair.first] for pair in self.shared.motion}
-        start = consistent_start(self._starts, wishes, inputs=given, time=i.t)
-        other = Instant(i.t, start.q, start.v, start.x, np.array([given.get(q.name, 0.0) for q in self.b.e.inputs]))
-        self._check_determined(other, list(wishes))
+        targets = {pair.second: pair.sign * ours.values[pair.first] for pair in self.shared.motion}
+        start = consistent_start(self._starts, targets, inputs=given, time=i.t)
+        other = SampleState(i.t, start.q, start.v, start.x, np.array([given.get(q.name, 0.0) for q in self.b.e.inputs]))
+        self._check_determined(other, list(targets))
         return other
 
     # ---------------------------------------------------------------- lines
@@ -288,6 +288,6 @@ def _energies(met: list[_Met]) -> list[Line]:
     size = max(float(np.abs(ours).max()), 1e-300)
     lines = []
     for k, what in enumerate(("kinetic energy", "potential energy")):
-        amounts = [apart(one[k : k + 1], two[k : k + 1], size) for one, two in zip(ours, theirs, strict=True)]
+        amounts = [relative_difference(one[k : k + 1], two[k : k + 1], size) for one, two in zip(ours, theirs, strict=True)]
         lines.append(worst_line(what, amounts, [m.condition for m in met], [m.place for m in met]))
     return lines

@@ -13,8 +13,8 @@ from itertools import islice
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.dynamics.constraints.constraint_manifold import CLOSED, Constrained
-from draisine.numerics.continuation import Rejected, StepLengths, Walker
+from draisine.dynamics.constraints.constraint_manifold import CLOSED, ConstraintManifold
+from draisine.numerics.continuation import CurveTracer, Rejected, StepLengths
 from draisine.numerics.newton import LeastNorm, Newton
 from draisine.numerics.rank import RTOL
 
@@ -39,16 +39,16 @@ class Stop:
 class Way:
     """Where a mechanism gets from its state when it sets out in one direction."""
 
-    def __init__(self, patient: Constrained, direction: Array, farthest: float = FARTHEST) -> None:
+    def __init__(self, mechanism: ConstraintManifold, direction: Array, farthest: float = FARTHEST) -> None:
         """`direction`: rates of coordinates, then of time."""
-        self.patient, self.farthest = patient, farthest
+        self.mechanism, self.farthest = mechanism, farthest
         self.ended = False  # whether `stops` came to a place where the constraints could not be kept further
-        self._scale = np.append(patient.sizes, 1.0)
-        size = np.linalg.norm(direction[:-1] / patient.sizes)
+        self._scale = np.append(mechanism.sizes, 1.0)
+        size = np.linalg.norm(direction[:-1] / mechanism.sizes)
         if direction[-1] and size:
             self._scale[-1] = direction[-1] / size  # time in units that bring about as much as a radian does
         self._timed = bool(direction[-1])
-        start = np.append(patient.place, 0.0) / self._scale
+        start = np.append(mechanism.configuration, 0.0) / self._scale
         tangent = direction / self._scale
         self.start = Stop(start, tangent / np.linalg.norm(tangent), 0.0)
 
@@ -79,7 +79,7 @@ class Way:
         def advance(stop: Stop, length: float) -> Stop | Rejected:
             return self.on(stop, length) or Rejected(SHORTENED)
 
-        walker = Walker(self.start, advance, StepLengths(STEP, SHORTEST, STEP), lambda stop: LENGTHENED)
+        walker = CurveTracer(self.start, advance, StepLengths(STEP, SHORTEST, STEP), lambda stop: LENGTHENED)
         for stop in islice(walker, MOST_STEPS):
             yield stop
             moved = stop.place - self.start.place
@@ -89,7 +89,7 @@ class Way:
 
     def _closed(self, moved: Array) -> bool:
         """Whether it has come back to the start: full turns of angles do not count, and time does not matter."""
-        lengths = np.array([c.unit == "m" for c in self.patient.equations.coordinates])
+        lengths = np.array([c.unit == "m" for c in self.mechanism.equations.coordinates])
         apart = np.where(lengths, moved[:-1], 2 * np.sin(moved[:-1] / 2))
         return bool(np.linalg.norm(apart) < STEP)
 
@@ -100,9 +100,9 @@ class Way:
 
     def _slope(self, y: Array) -> tuple[Array, Array] | None:
         """Residuals, and their slope by scaled coordinates and time. Where nothing moves in time, time is held by a row."""
-        found = self.patient.open_gaps((y * self._scale)[:-1], float(y[-1] * self._scale[-1]))
+        found = self.mechanism.position_residuals_at((y * self._scale)[:-1], float(y[-1] * self._scale[-1]))
         if found is None:
             return None
-        gaps, by_place, by_time = found
-        slope = np.column_stack([by_place, by_time if self._timed else np.zeros(len(gaps))]) * self._scale
+        gaps, by_q, by_time = found
+        slope = np.column_stack([by_q, by_time if self._timed else np.zeros(len(gaps))]) * self._scale
         return gaps, slope

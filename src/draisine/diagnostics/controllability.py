@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from draisine.diagnostics.linear_combinations import echelon, terms
+from draisine.diagnostics.lie_brackets import echelon, terms
 from draisine.results.controllability import staircase
 from draisine.results.linear import LinearModel
 

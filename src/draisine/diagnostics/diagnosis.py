@@ -23,24 +23,25 @@ from draisine.diagnostics.lie_brackets import Growth, growth
 from draisine.diagnostics.singular_configurations import (
     FEW_WAYS,
     MOST_WAYS,
+    Choice,
     Measures,
     Singular,
+    choice_of,
     freedoms_of_shape,
     singular_nearby,
 )
-from draisine.diagnostics.summary import told
+from draisine.diagnostics.summary import reported
 from draisine.diagnostics.symmetry import Symmetries, ignorable_states, symmetries
-from draisine.diagnostics.velocity_choice import Choice, choice_of
-from draisine.dynamics.constraints.constraint_manifold import Constrained
+from draisine.dynamics.constraints.constraint_manifold import ConstraintManifold
 from draisine.dynamics.dae.index_of import index_of, index_of_mechanism
 from draisine.dynamics.dae.index_report import IndexReport
 from draisine.dynamics.derive import derive
-from draisine.dynamics.formulation_choice import Augmented
+from draisine.dynamics.options import Augmented
 from draisine.errors import DraisineError
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.numerics.rank import row_rank
-from draisine.program.dae_residual import Implicit
+from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations
 from draisine.results.base import Result, figure
 from draisine.stability.linearization import Motion, linearize, motion_at
@@ -90,7 +91,7 @@ class Diagnosis(Result):
     @property
     def sections(self) -> dict[str, tuple[str, ...]]:
         """Heading → sentences."""
-        return told(self)
+        return reported(self)
 
     def _table(self) -> Mapping[str, Any]:
         counts = {
@@ -104,9 +105,9 @@ class Diagnosis(Result):
         return {"what": list(counts), "count": list(counts.values())}
 
     def plot(self, **options: Any) -> Any:
-        """Counts of what there is and what is left, and the growth under brackets; see `draisine.view.plots.verdicts`."""
+        """Counts of what there is and what is left, and the growth under brackets; see `draisine.view.plots.verification`."""
         counts = list(zip(*self._table().values(), strict=True))
-        return figure("plots.verdicts.freedoms", counts, self.growth.dimensions if self.growth is not None else (), **options)
+        return figure("plots.verification.freedoms", counts, self.growth.dimensions if self.growth is not None else (), **options)
 
     def as_data(self) -> dict[str, Any]:
         """Plain numbers, texts, lists and dicts, for JSON; what is infinite is None there."""
@@ -143,7 +144,7 @@ def diagnose(
     {'rear_right_y': ('rear_left_y',)}
     """
     if isinstance(model, Equations):
-        if isinstance(model.dynamics, Implicit):
+        if isinstance(model.dynamics, DaeResidual):
             return _of_implicit(model, at, parameters)
         if not model.velocities:
             return _of_first_order(model, at, parameters)
@@ -155,7 +156,7 @@ def diagnose(
             return Diagnosis(equations.name, 0, 0, 0, 0, notes=("no joint of it moves: nothing can be said",))
         whole = derive(model, work=False, formulation=Augmented())
     motion = motion_at(equations, at, parameters)
-    return _of_mechanism(Constrained(equations, whole, motion), motion)
+    return _of_mechanism(ConstraintManifold(equations, whole, motion), motion)
 
 
 class _Notes:
@@ -175,47 +176,49 @@ class _Notes:
         return None
 
 
-def _of_mechanism(patient: Constrained, motion: Motion) -> Diagnosis:
-    e, notes = patient.equations, _Notes()
-    selection = patient.selection
-    names = patient.row_names
-    here = patient.look(patient.place)
-    found = notes.attempt("symmetries", lambda: symmetries(patient))
+def _of_mechanism(mechanism: ConstraintManifold, motion: Motion) -> Diagnosis:
+    e, notes = mechanism.equations, _Notes()
+    selection = mechanism.selection
+    names = mechanism.row_names
+    here = mechanism.sample_at(mechanism.configuration)
+    found = notes.attempt("symmetries", lambda: symmetries(mechanism))
     ignorable = found.ignorable if found is not None else ()
-    nearby = notes.attempt("singular configurations", lambda: _singular(patient, ignorable))
+    nearby = notes.attempt("singular configurations", lambda: _singular(mechanism, ignorable))
     followed, unfollowed, singular = nearby or ((), (), ())
     return Diagnosis(
         model=e.name,
         coordinates=len(e.coordinates),
         velocities=len(e.velocities),
-        freedoms_of_position=patient.directions - patient.held_rank,
+        freedoms_of_position=mechanism.directions - mechanism.position_rank,
         freedoms_of_velocity=len(e.velocities) - len(selection.kept),
-        driven=patient.moves_by_itself,
+        driven=mechanism.rheonomic,
         constraints=names,
         rank=len(selection.kept),
-        rank_here=row_rank(patient.kept_rows(here)) if here.finite else 0,
-        redundant={names[s.row]: tuple(names[i] for i in s.repeats) for s in selection.spare},
-        growth=notes.attempt("integrability", lambda: growth(patient)),
-        index=notes.attempt("index", lambda: index_of_mechanism(patient)),
+        rank_here=row_rank(mechanism.kept_rows(here)) if here.finite else 0,
+        redundant={names[s.row]: tuple(names[i] for i in s.repeats) for s in selection.redundant},
+        growth=notes.attempt("integrability", lambda: growth(mechanism)),
+        index=notes.attempt("index", lambda: index_of_mechanism(mechanism)),
         singular=singular,
         followed=followed,
         unfollowed=unfollowed,
-        choice=choice_of(patient),
+        choice=choice_of(mechanism),
         symmetries=found,
         reach=notes.attempt("reach of the inputs", lambda: _reach(motion, ignorable)),
         notes=tuple(notes.lines),
     )
 
 
-def _singular(patient: Constrained, ignorable: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...], tuple[Singular, ...]]:
+def _singular(
+    mechanism: ConstraintManifold, ignorable: tuple[str, ...]
+) -> tuple[tuple[str, ...], tuple[str, ...], tuple[Singular, ...]]:
     """Names of the freedoms that are followed and of those that are not, and what is found along the former."""
-    if not patient.row_names:
+    if not mechanism.row_names:
         return (), (), ()
-    measures = Measures(patient)
-    freedoms = freedoms_of_shape(patient, measures, ignorable)
-    chosen = freedoms[: FEW_WAYS if patient.large else MOST_WAYS]
+    measures = Measures(mechanism)
+    freedoms = freedoms_of_shape(mechanism, measures, ignorable)
+    chosen = freedoms[: FEW_WAYS if mechanism.large else MOST_WAYS]
     left = tuple(f.name for f in freedoms[len(chosen) :])
-    return tuple(f.name for f in chosen), left, tuple(singular_nearby(patient, measures, chosen))
+    return tuple(f.name for f in chosen), left, tuple(singular_nearby(mechanism, measures, chosen))
 
 
 def _of_first_order(e: Equations, at: Mapping[str, float] | None, parameters: Mapping[str, float] | None) -> Diagnosis:

@@ -19,8 +19,8 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.diagnostics.linear_combinations import SMALL, echelon, spanned, terms
-from draisine.dynamics.constraints.constraint_manifold import Constrained, Sight
+from draisine.diagnostics.lie_brackets import SMALL, echelon, spanned, terms
+from draisine.dynamics.constraints.constraint_manifold import ConstraintManifold, ConstraintSample
 from draisine.numerics.rank import decompose, independent_columns, row_rank
 
 Array = NDArray[np.float64]
@@ -68,20 +68,20 @@ class Growth:
         return self.dimensions[-1]
 
 
-def growth(patient: Constrained) -> Growth:
+def growth(mechanism: ConstraintManifold) -> Growth:
     """Growth of the admissible directions of a mechanism, and which of its constraints are integrable."""
-    known = tuple(patient.gap_names[k] for k in patient.held)
-    free = patient.directions - _told(patient)
-    if _all_from_positions(patient):
-        return Growth((free,), (free,), patient.directions, known, (), 0, (), True)
-    space = _Space(patient)
-    reached, complete = _grown(space, patient.directions - patient.held_rank)
-    disguised, among = _integrable(patient, space, reached) if patient.whole is not None else ((), ())
+    known = tuple(mechanism.position_names[k] for k in mechanism.holonomic)
+    free = mechanism.directions - _reported(mechanism)
+    if _all_from_positions(mechanism):
+        return Growth((free,), (free,), mechanism.directions, known, (), 0, (), True)
+    space = _Space(mechanism)
+    reached, complete = _grown(space, mechanism.directions - mechanism.position_rank)
+    disguised, among = _integrable(mechanism, space, reached) if mechanism.unreduced is not None else ((), ())
     generic, _, here = reached
     return Growth(
         dimensions=generic.dimensions,
         here=here.dimensions if here.dimensions[0] == free else None,
-        directions=patient.directions,
+        directions=mechanism.directions,
         known=known,
         disguised=disguised,
         nonholonomic=generic.dimension - free,
@@ -90,36 +90,39 @@ def growth(patient: Constrained) -> Growth:
     )
 
 
-def _told(patient: Constrained) -> int:
+def _reported(mechanism: ConstraintManifold) -> int:
     """Directions of the coordinates that the velocity constraints forbid."""
-    if patient.whole is None:
-        return len(patient.selection.kept)
+    if mechanism.unreduced is None:
+        return len(mechanism.selection.kept)
     best = 0
-    for sight in patient.sights:
-        rows = patient.kept_rows(sight)
-        left = np.linalg.svd(rows)[2][row_rank(rows) :].T if len(rows) else np.eye(len(patient.velocities))
-        best = max(best, patient.directions - row_rank((sight.moving @ left).T))
+    for sight in mechanism.samples:
+        rows = mechanism.kept_rows(sight)
+        left = np.linalg.svd(rows)[2][row_rank(rows) :].T if len(rows) else np.eye(len(mechanism.velocities))
+        best = max(best, mechanism.directions - row_rank((sight.velocity_map @ left).T))
     return best
 
 
-def _all_from_positions(patient: Constrained) -> bool:
+def _all_from_positions(mechanism: ConstraintManifold) -> bool:
     """Whether every velocity constraint is the rate of position constraints."""
-    if not patient.row_names:
+    if not mechanism.row_names:
         return True
-    if patient.whole is None:
-        return len(patient.selection.kept) == patient.held_rank
-    joint = max(row_rank(np.vstack([patient.kept_rows(s), patient.held_rows(s)])) for s in patient.sights)
-    return joint == patient.held_rank
+    if mechanism.unreduced is None:
+        return len(mechanism.selection.kept) == mechanism.position_rank
+    joint = max(row_rank(np.vstack([mechanism.kept_rows(s), mechanism.position_rows(s)])) for s in mechanism.samples)
+    return joint == mechanism.position_rank
 
 
 class _Space:
     """Where the fields live: coordinates, and time before them where constraints move."""
 
-    def __init__(self, patient: Constrained) -> None:
-        self.patient = patient
-        self.timed = patient.moves_by_itself
-        self.ordinary = (patient.places[-1], patient.places[-2 if len(patient.places) > 2 else -1])  # in no way special
-        eliminated = len(patient.equations.independent) < len(patient.velocities)
+    def __init__(self, mechanism: ConstraintManifold) -> None:
+        self.mechanism = mechanism
+        self.timed = mechanism.rheonomic
+        self.ordinary = (
+            mechanism.configurations[-1],
+            mechanism.configurations[-2 if len(mechanism.configurations) > 2 else -1],
+        )  # in no way special
+        eliminated = len(mechanism.equations.independent) < len(mechanism.velocities)
         self.y, self.fields = self._reduced() if eliminated else self._solved()
 
     def _fields(self, y: Any, kind: type, columns: Any, rest: Any) -> tuple[Any, list[Any]]:
@@ -129,28 +132,28 @@ class _Space:
         return y, [ca.vertcat(kind(1), rest), *(ca.vertcat(kind(0), part) for part in parts)]
 
     def _reduced(self) -> tuple[Any, list[Any]]:
-        patient = self.patient
-        values = [ca.DM(patient.motion.u), ca.DM(patient.motion.p)]
-        columns, rest = ca.substitute(list(patient.own_fields), [patient.u, patient.p], values)
-        y = ca.vertcat(patient.t, patient.q) if self.timed else patient.q
+        mechanism = self.mechanism
+        values = [ca.DM(mechanism.motion.u), ca.DM(mechanism.motion.p)]
+        columns, rest = ca.substitute(list(mechanism.state_kinematics), [mechanism.u, mechanism.p], values)
+        y = ca.vertcat(mechanism.t, mechanism.q) if self.timed else mechanism.q
         if not self.timed:
-            columns, rest = ca.substitute([columns, rest], [patient.t], [ca.SX(0)])
+            columns, rest = ca.substitute([columns, rest], [mechanism.t], [ca.SX(0)])
         return self._fields(y, ca.SX, columns, rest)
 
     def _solved(self) -> tuple[Any, list[Any]]:
         """Rows solved for as many velocities, at run time: derivatives of a solution are solutions with the same matrix."""
-        patient = self.patient
-        sight = patient.look(patient.generic)
-        kept = list(patient.selection.kept)
-        dependent = sorted(independent_columns(patient.kept_rows(sight), len(kept)))
-        free = [j for j in range(len(patient.velocities)) if j not in dependent]
-        parts = [patient.rows[kept, :], patient.drift[kept], *patient.fields]
-        look = ca.Function("fields", [patient.t, patient.q, patient.u, patient.p], [ca.densify(e) for e in parts])
-        y = ca.MX.sym("y", patient.q.numel() + self.timed)
+        mechanism = self.mechanism
+        sight = mechanism.sample_at(mechanism.generic)
+        kept = list(mechanism.selection.kept)
+        dependent = sorted(independent_columns(mechanism.kept_rows(sight), len(kept)))
+        free = [j for j in range(len(mechanism.velocities)) if j not in dependent]
+        parts = [mechanism.rows[kept, :], mechanism.drift[kept], *mechanism.kinematics]
+        look = ca.Function("fields", [mechanism.t, mechanism.q, mechanism.u, mechanism.p], [ca.densify(e) for e in parts])
+        y = ca.MX.sym("y", mechanism.q.numel() + self.timed)
         t, q = (y[0], y[1:]) if self.timed else (ca.MX(0), y)
-        rows, drift, moving, carried = look(t, q, patient.motion.u, patient.motion.p)
+        rows, drift, moving, carried = look(t, q, mechanism.motion.u, mechanism.motion.p)
         solved = -ca.solve(rows[:, dependent], ca.horzcat(rows[:, free], drift), "qr")
-        unit = ca.DM.eye(len(patient.velocities))
+        unit = ca.DM.eye(len(mechanism.velocities))
         kernel = unit[:, dependent] @ solved[:, : len(free)] + unit[:, free]
         resting = unit[:, dependent] @ solved[:, len(free)]
         return self._fields(y, ca.MX, moving @ kernel, moving @ resting + carried)
@@ -205,8 +208,8 @@ class _Reached:
 
 def _grown(space: _Space, most: int) -> tuple[tuple[_Reached, _Reached, _Reached], bool]:
     """Brackets depth by depth at two places in no way special and at the state, and whether they came to an end."""
-    patient = space.patient
-    places = (*space.ordinary, patient.place)
+    mechanism = space.mechanism
+    places = (*space.ordinary, mechanism.configuration)
     reached = (_Reached(space), _Reached(space), _Reached(space))
     first, level = space.fields, space.fields
     for depth in range(1, DEEPEST + 1):
@@ -233,17 +236,17 @@ def _bracket(x: Any, y: Any, at: Any) -> Any:
 
 
 def _integrable(
-    patient: Constrained, space: _Space, reached: Sequence[_Reached]
+    mechanism: ConstraintManifold, space: _Space, reached: Sequence[_Reached]
 ) -> tuple[tuple[Integrable, ...], tuple[str, ...]]:
     """Disguised combinations, and the names of the rows that are not integrable by themselves."""
-    names = [patient.row_names[i] for i in patient.selection.kept]
-    sight, other = (patient.look(q) for q in space.ordinary)
+    names = [mechanism.row_names[i] for i in mechanism.selection.kept]
+    sight, other = (mechanism.sample_at(q) for q in space.ordinary)
     kernel, elsewhere = (
-        _annihilating(patient, s, space.timed, basis.matrix) for s, basis in zip((sight, other), reached, strict=False)
+        _annihilating(mechanism, s, space.timed, basis.matrix) for s, basis in zip((sight, other), reached, strict=False)
     )
     open_rows = tuple(name for i, name in enumerate(names) if not spanned(np.eye(len(names))[i], kernel))
-    lengths = patient.lengths[list(patient.selection.kept)]
-    known, found = _from_positions(patient, sight), list[Integrable]()
+    lengths = mechanism.row_lengths[list(mechanism.selection.kept)]
+    known, found = _from_positions(mechanism, sight), list[Integrable]()
     for row in echelon(kernel):
         if not spanned(row, known):
             known = np.vstack([known, row])
@@ -251,24 +254,24 @@ def _integrable(
     return tuple(found), open_rows
 
 
-def _annihilating(patient: Constrained, sight: Sight, timed: bool, reached: Array) -> Array:
+def _annihilating(mechanism: ConstraintManifold, sight: ConstraintSample, timed: bool, reached: Array) -> Array:
     """Combinations c of the rows that count with c·(A v + a₀) = 0 for everything reached."""
-    rows = patient.kept_rows(sight)
+    rows = mechanism.kept_rows(sight)
     if not timed:
         times, places = np.zeros(reached.shape[1]), reached
     else:
         times, places = reached[0], reached[1:]
     # velocities that move no coordinate are admissible directions of their own: a row that holds one of them forbids no position
-    v = np.linalg.pinv(sight.moving) @ (places - np.outer(sight.carried, times))
-    blind = np.linalg.svd(sight.moving)[2][row_rank(sight.moving) :].T
-    kept = list(patient.selection.kept)
-    image = np.hstack([rows @ v + np.outer(sight.drift[kept] / patient.lengths[kept], times), rows @ blind])
+    v = np.linalg.pinv(sight.velocity_map) @ (places - np.outer(sight.drift_rate, times))
+    blind = np.linalg.svd(sight.velocity_map)[2][row_rank(sight.velocity_map) :].T
+    kept = list(mechanism.selection.kept)
+    image = np.hstack([rows @ v + np.outer(sight.drift[kept] / mechanism.row_lengths[kept], times), rows @ blind])
     return decompose(image, 0.0, SMALL).left_null_space.T
 
 
-def _from_positions(patient: Constrained, sight: Sight) -> Array:
+def _from_positions(mechanism: ConstraintManifold, sight: ConstraintSample) -> Array:
     """Combinations of the rows that count that are rates of the model's position constraints."""
-    rows, held = patient.kept_rows(sight), patient.held_rows(sight)
+    rows, held = mechanism.kept_rows(sight), mechanism.position_rows(sight)
     if not len(held):
         return np.zeros((0, len(rows)))
     share = np.linalg.lstsq(rows.T, held.T, rcond=1e-10)[0].T

@@ -3,7 +3,7 @@
 Along each way three things are watched: the smallest singular value of the constraint rows (where it vanishes they lose rank, and
 another motion opens); what a contact needs to have a meaning (a wheel that lies flat has no contact point); and the meaning of
 the chosen independent velocities. Where the mechanism has one freedom of position, coordinates that turn back are at dead
-centres: nothing that drives such a coordinate alone carries the mechanism over. Where constraints move it, the way is followed in
+centers: nothing that drives such a coordinate alone carries the mechanism over. Where constraints move it, the way is followed in
 time; if time turns back, the mechanism cannot follow them.
 """
 
@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.diagnostics.configuration_path import FARTHEST, Stop, Way
-from draisine.dynamics.constraints.constraint_manifold import Constrained
+from draisine.dynamics.constraints.constraint_manifold import ConstraintManifold
 from draisine.errors import SolverError
 from draisine.numerics.rank import RTOL, decompose
 from draisine.numerics.root_finding import bisect
@@ -42,7 +42,7 @@ class What(StrEnum):
     RANK = "constraints lose rank"
     MEANING = "a contact loses its meaning"
     CHOICE = "the independent velocities lose their meaning"
-    DEAD_CENTRE = "a coordinate turns back"
+    DEAD_CENTER = "a coordinate turns back"
     BEND = "constraints bend sharply"
     END = "constraints cannot be kept further"
 
@@ -85,14 +85,16 @@ class Measure:
 class Measures:
     """What is watched: the rank of the constraints, then what the equations themselves call singular."""
 
-    def __init__(self, patient: Constrained) -> None:
-        self.patient = patient
-        causes = patient.equations.causes
+    def __init__(self, mechanism: ConstraintManifold) -> None:
+        self.mechanism = mechanism
+        causes = mechanism.equations.causes
         labels = causes.output("value").labels if causes is not None else ()
-        # what is said of ties is the rank of their rows; dead centres are found as such
-        self._told_of = [k for k, label in enumerate(labels) if not label.startswith(("tie ", "the mechanism is at a dead"))]
-        usual = np.median([self.at(q) for q in patient.places[1:] or patient.places], axis=0)
-        said = ["", *(labels[k] for k in self._told_of)]
+        # what is said of ties is the rank of their rows; dead centers are found as such
+        self._reported_of = [
+            k for k, label in enumerate(labels) if not label.startswith(("residual constraint ", "the mechanism is at a dead"))
+        ]
+        usual = np.median([self.at(q) for q in mechanism.configurations[1:] or mechanism.configurations], axis=0)
+        said = ["", *(labels[k] for k in self._reported_of)]
         self.each = [Measure(_kind(label), float(size), label) for label, size in zip(said, usual, strict=True)]
 
     def at(self, q: Array, t: float = 0.0) -> Array:
@@ -101,58 +103,58 @@ class Measures:
 
     def _least(self, q: Array, t: float) -> float:
         """Smallest singular value of the rows that count."""
-        rows = self.patient.rows_at(q, t)
+        rows = self.mechanism.rows_at(q, t)
         return float(np.linalg.svd(rows, compute_uv=False)[-1]) if rows.size and np.isfinite(rows).all() else 0.0
 
     def _meanings(self, q: Array, t: float) -> Array:
         """Of contacts and of the chosen velocities: 1/√ of the squares that grow without bound."""
-        e, motion = self.patient.equations, self.patient.motion
+        e, motion = self.mechanism.equations, self.mechanism.motion
         if e.causes is None:
             return np.zeros(0)
-        squares = e.causes([t], np.concatenate([q, motion.x[len(q) :]]), motion.u, motion.p)[0][self._told_of]
+        squares = e.causes([t], np.concatenate([q, motion.x[len(q) :]]), motion.u, motion.p)[0][self._reported_of]
         with np.errstate(divide="ignore", invalid="ignore"):
             values = 1 / np.sqrt(squares)
         return np.asarray(np.where(np.isfinite(values), values, 0.0))
 
     def change_along(self, direction: Array) -> bool:
         """Whether a direction changes any of them: along ignorable coordinates most do not."""
-        way = Way(self.patient, direction)
+        way = Way(self.mechanism, direction)
         there = way.on(way.start, FAR)
-        here = self.at(self.patient.place)
+        here = self.at(self.mechanism.configuration)
         return there is None or bool(np.abs(self.at(*way.coordinates(there)) - here).max() > 1e-6 * np.abs(here).max())
 
 
-def freedoms_of_shape(patient: Constrained, measures: Measures, ignorable: Sequence[str]) -> list[Freedom]:
+def freedoms_of_shape(mechanism: ConstraintManifold, measures: Measures, ignorable: Sequence[str]) -> list[Freedom]:
     """Named freedoms of position that matter; where constraints move in time and nothing else can, time."""
-    e, motion = patient.equations, patient.motion
+    e, motion = mechanism.equations, mechanism.motion
     deviations = deviations_of(e)
     count = len(e.coordinates)
-    slopes = deviations.slopes(0.0, motion.x[None], motion.u[None], motion.p[None])
+    jacobian = deviations.derivatives(0.0, motion.x[None], motion.u[None], motion.p[None])
     try:
-        naming = deviations.choose(slopes)
-        span = naming.span(slopes)[0][:count]
+        naming = deviations.choose(jacobian)
+        span = naming.span(jacobian)[0][:count]
         names, columns = naming.names, span.T
     except SolverError:  # names fail at the state: directions of the tangent space, by the coordinate that moves most
-        columns = decompose(patient.look(patient.place).by_place, 0.0, RTOL).null_space.T
+        columns = decompose(mechanism.sample_at(mechanism.configuration).by_q, 0.0, RTOL).null_space.T
         names = tuple(e.coordinates[int(np.argmax(np.abs(c)))].name for c in columns)
     found = [
         Freedom(name, np.append(column, 0.0))
         for name, column in zip(names, columns, strict=True)
-        if name not in e.independent and np.abs(np.delete(column, patient.lags)).max(initial=0.0) > 0
+        if name not in e.independent and np.abs(np.delete(column, mechanism.lags)).max(initial=0.0) > 0
     ]
     found = [f for f in found if f.name not in ignorable or measures.change_along(f.direction)]
-    if not found and patient.moves_by_itself:
-        sight = patient.look(patient.place)
-        rate = np.linalg.lstsq(sight.by_place * patient.sizes, -sight.by_time, rcond=1e-9)[0] * patient.sizes
+    if not found and mechanism.rheonomic:
+        sight = mechanism.sample_at(mechanism.configuration)
+        rate = np.linalg.lstsq(sight.by_q * mechanism.sizes, -sight.by_time, rcond=1e-9)[0] * mechanism.sizes
         return [Freedom(TIME, np.append(rate, 1.0))] if np.abs(rate).max(initial=0.0) > 0 else []
     return found
 
 
-def singular_nearby(patient: Constrained, measures: Measures, freedoms: Sequence[Freedom]) -> list[Singular]:
+def singular_nearby(mechanism: ConstraintManifold, measures: Measures, freedoms: Sequence[Freedom]) -> list[Singular]:
     """Singular configurations on the ways that begin at the state; at the state itself first."""
-    watch = _Watch(patient, measures, freedoms)
+    watch = _Watch(mechanism, measures, freedoms)
     found = watch.at_state()
-    alone = patient.directions - patient.held_rank <= 1
+    alone = mechanism.directions - mechanism.position_rank <= 1
     for freedom in freedoms:
         for sense in (1.0, -1.0) if freedom.name != TIME else (1.0,):
             found += watch.follow(freedom, sense, alone)
@@ -162,22 +164,22 @@ def singular_nearby(patient: Constrained, measures: Measures, freedoms: Sequence
 class _Watch:
     """Measures along ways."""
 
-    def __init__(self, patient: Constrained, measures: Measures, freedoms: Sequence[Freedom]) -> None:
-        self.patient, self.measures = patient, measures
+    def __init__(self, mechanism: ConstraintManifold, measures: Measures, freedoms: Sequence[Freedom]) -> None:
+        self.mechanism, self.measures = mechanism, measures
         self._shown = [f.name for f in freedoms]
 
     # ---------------------------------------------------------------- where
 
     def at_state(self) -> list[Singular]:
         """What is singular before anything has moved."""
-        q = self.patient.place
+        q = self.mechanism.configuration
         along = self._shown[0] if self._shown else ""
         gone = (m for m, value in zip(self.measures.each, self.measures.at(q), strict=True) if value < LOST * m.usual)
-        return [self._told(m.what, along, 0.0, q, 0.0, m.said) for m in gone]
+        return [self._reported(m.what, along, 0.0, q, 0.0, m.said) for m in gone]
 
     def follow(self, freedom: Freedom, sense: float, alone: bool) -> list[Singular]:
         """Along one way: where a measure vanishes and, where there is no other way, where a coordinate turns back."""
-        way = Way(self.patient, sense * freedom.direction, 2 * FARTHEST if alone else FARTHEST)
+        way = Way(self.mechanism, sense * freedom.direction, 2 * FARTHEST if alone else FARTHEST)
         stops = [way.start, *way.stops()]
         values = np.array([self.measures.at(*way.coordinates(stop)) for stop in stops])
         found: list[tuple[float, Singular]] = []
@@ -189,13 +191,13 @@ class _Watch:
             if not any(abs(stop.length - length) < FAR for length in known):
                 found.append((stop.length, self._stopped(way, stop, what, freedom.name, "", self._bent(way, stop))))
         for stop, coordinate in self._turning(way, stops) if alone else ():
-            found.append((stop.length, self._stopped(way, stop, What.DEAD_CENTRE, freedom.name, "", (coordinate,))))
+            found.append((stop.length, self._stopped(way, stop, What.DEAD_CENTER, freedom.name, "", (coordinate,))))
         found.sort(key=lambda pair: pair[0])
         if freedom.name != TIME:
             return [singular for _, singular in found]
         # what is driven turns back as it is driven; only time itself must not, and after that nothing goes on
         ends = min((length for length, s in found if s.involved == (TIME,)), default=np.inf)
-        return [s for length, s in found if length <= ends + SHORT and (s.what != What.DEAD_CENTRE or s.involved == (TIME,))]
+        return [s for length, s in found if length <= ends + SHORT and (s.what != What.DEAD_CENTER or s.involved == (TIME,))]
 
     def _vanishing(self, way: Way, stops: Sequence[Stop], values: Array, measure: int) -> list[Stop]:
         """Where one of the measures comes down to nothing between stops."""
@@ -232,18 +234,20 @@ class _Watch:
 
     def _bent(self, way: Way, stop: Stop) -> tuple[str, ...]:
         """Position constraints whose slope changes most within a short step, both ways."""
-        slopes = []
+        jacobian = []
         for step in (-SHORT, SHORT):
-            there = self.patient.open_gaps(*way.coordinates(Stop(stop.place + step * stop.tangent, stop.tangent, 0.0)))
+            there = self.mechanism.position_residuals_at(
+                *way.coordinates(Stop(stop.place + step * stop.tangent, stop.tangent, 0.0))
+            )
             if there is None:
                 return ()
-            slopes.append(there[1] / np.maximum(np.linalg.norm(there[1], axis=1, keepdims=True), 1e-300))
-        change = np.linalg.norm(slopes[1] - slopes[0], axis=1)
-        return tuple(name for name, much in zip(self.patient.gap_names, change, strict=True) if much > 0.1)
+            jacobian.append(there[1] / np.maximum(np.linalg.norm(there[1], axis=1, keepdims=True), 1e-300))
+        change = np.linalg.norm(jacobian[1] - jacobian[0], axis=1)
+        return tuple(name for name, much in zip(self.mechanism.position_names, change, strict=True) if much > 0.1)
 
     def _turning(self, way: Way, stops: Sequence[Stop]) -> list[tuple[Stop, str]]:
         """Coordinates that turn back, and where. One that hardly moves is not said to turn."""
-        names = [*(c.name for c in self.patient.equations.coordinates), TIME]
+        names = [*(c.name for c in self.mechanism.equations.coordinates), TIME]
         back = way.on(way.start, -SHORT)  # a coordinate may turn at the state itself
         along = [*([back] if back is not None else []), *stops[1:]]
         rates = np.array([way.rates(stop) for stop in along])
@@ -261,14 +265,14 @@ class _Watch:
 
     def _stopped(self, way: Way, stop: Stop, what: What, along: str, said: str, involved: tuple[str, ...] = ()) -> Singular:
         q, t = way.coordinates(stop)
-        change = t if along == TIME else self._named(q)[along] - self._named(self.patient.place)[along]
-        return self._told(what, along, float(change), q, t, said, involved)
+        change = t if along == TIME else self._named(q)[along] - self._named(self.mechanism.configuration)[along]
+        return self._reported(what, along, float(change), q, t, said, involved)
 
-    def _told(
+    def _reported(
         self, what: What, along: str, change: float, q: Array, t: float, said: str = "", involved: tuple[str, ...] = ()
     ) -> Singular:
         values = self._named(q) | {TIME: t}
-        shown = dict.fromkeys([*self._shown, *(involved if what == What.DEAD_CENTRE else ())])
+        shown = dict.fromkeys([*self._shown, *(involved if what == What.DEAD_CENTER else ())])
         at = {name: round(values[name], 9) + 0.0 for name in shown if name in values}
         if what == What.RANK:
             involved = self._dependent(q, t)
@@ -276,7 +280,7 @@ class _Watch:
 
     def _named(self, q: Array) -> dict[str, float]:
         """Everything that names a deviation, and every coordinate."""
-        e, motion = self.patient.equations, self.patient.motion
+        e, motion = self.mechanism.equations, self.mechanism.motion
         deviations = deviations_of(e)
         x = np.concatenate([q, motion.x[len(q) :]])
         w = np.zeros(len(q) + len(e.independent))
@@ -286,12 +290,12 @@ class _Watch:
 
     def _dependent(self, q: Array, t: float) -> tuple[str, ...]:
         """Rows that take part in the combination that vanishes."""
-        rows = self.patient.rows_at(q, t)
+        rows = self.mechanism.rows_at(q, t)
         if not np.isfinite(rows).all():
             return ()
         left = np.linalg.svd(rows)[0][:, -1]
-        kept = self.patient.selection.kept
-        return tuple(self.patient.row_names[kept[i]] for i in np.flatnonzero(np.abs(left) > TAKING_PART))
+        kept = self.mechanism.selection.kept
+        return tuple(self.mechanism.row_names[kept[i]] for i in np.flatnonzero(np.abs(left) > TAKING_PART))
 
 
 def _kind(label: str) -> What:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from draisine.diagnostics.configuration_path import FARTHEST
-from draisine.diagnostics.linear_combinations import sum_of
+from draisine.diagnostics.lie_brackets import sum_of
 from draisine.diagnostics.singular_configurations import TIME, Singular, What
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ MOST_VALUES = 4
 MOST_NAMES = 8
 
 
-def told(d: Diagnosis) -> dict[str, tuple[str, ...]]:
+def reported(d: Diagnosis) -> dict[str, tuple[str, ...]]:
     """Heading → sentences; headings under which there is nothing to say are left out."""
     parts = {
         "freedoms": _freedoms,
@@ -144,17 +144,17 @@ def _singular(d: Diagnosis) -> Iterator[str]:
         more = f", and at {len(places) - MOST_PLACES} more places" if len(places) > MOST_PLACES else ""
         yield f"{said} {'; '.join(dict.fromkeys(listed))}{more}"
     if d.followed:
-        worse = [s for s in d.singular if s.what != What.DEAD_CENTRE or s.involved == (TIME,)]
+        worse = [s for s in d.singular if s.what != What.DEAD_CENTER or s.involved == (TIME,)]
         none = "" if worse else "no singular configuration: "
         rest = f"; {len(d.unfollowed)} more freedoms were not followed" if d.unfollowed else ""
         yield f"{none}looked along {_few(d.followed)}, up to half a turn or {FARTHEST:.2g} typical lengths each way{rest}"
 
 
 def _kind(s: Singular) -> str:
-    if s.what == What.DEAD_CENTRE:
+    if s.what == What.DEAD_CENTER:
         if s.involved == (TIME,):
             return "the mechanism cannot follow what drives it beyond"
-        return f"dead centre of {s.involved[0]}, which turns back there and cannot drive the rest:"
+        return f"dead center of {s.involved[0]}, which turns back there and cannot drive the rest:"
     if s.what == What.BEND:
         return f"{_few(s.involved) or 'a constraint'} bends sharply, as where a contact point jumps,"
     if s.what == What.END:
@@ -169,7 +169,7 @@ def _kind(s: Singular) -> str:
 def _place(s: Singular) -> str:
     names = list(s.at) if len(s.at) <= MOST_VALUES else [name for name in s.at if name in (s.along, *s.involved)]
     values = ", ".join(f"{name} = {_number(s.at[name])}" for name in names)
-    if s.change == 0.0 and s.what != What.DEAD_CENTRE:
+    if s.change == 0.0 and s.what != What.DEAD_CENTER:
         return f"at the state itself ({values})" if values else "at the state itself"
     return f"at {values}"
 
@@ -221,9 +221,9 @@ def _reach(d: Diagnosis) -> Iterator[str]:
         yield f"out of reach: {sum_of(direction)}"
     if not r.stabilisable:
         growing = ", ".join(_complex(z) for z in r.eigenvalues if z.real > 0)
-        yield f"what is out of reach grows by itself (eigenvalues {growing}): no feedback can stabilise it"
+        yield f"what is out of reach grows by itself (eigenvalues {growing}): no feedback can stabilize it"
     if r.unreached and d.growth is not None and d.growth.nonholonomic and d.growth.complete:
-        yield "manoeuvres may reach positions among it: the constraints forbid none that the growth vector counts"
+        yield "maneuvers may reach positions among it: the constraints forbid none that the growth vector counts"
 
 
 def _complex(z: complex) -> str:

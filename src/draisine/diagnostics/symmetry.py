@@ -14,9 +14,9 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.dynamics.constraints.constraint_manifold import Constrained
+from draisine.dynamics.constraints.constraint_manifold import ConstraintManifold
 from draisine.program.equations import Equations
-from draisine.program.linear_solve import Solved
+from draisine.program.linear_solve import LinearSolveProgram
 from draisine.stability.steady import ignorable_at
 
 Array = NDArray[np.float64]
@@ -35,11 +35,11 @@ class Symmetries:
     conserved: tuple[str, ...]
 
 
-def symmetries(patient: Constrained) -> Symmetries:
+def symmetries(mechanism: ConstraintManifold) -> Symmetries:
     """Of a mechanism, near a state."""
-    ignorable = ignorable_at(patient.equations, [_state(patient, q, k) for k, q in _places(patient)], *_given(patient))
-    free = patient.whole is not None and len(patient.velocities) > len(patient.selection.kept)
-    return Symmetries(ignorable, tuple(_conserved(patient)) if free else ())
+    ignorable = ignorable_at(mechanism.equations, [_state(mechanism, q, k) for k, q in _places(mechanism)], *_given(mechanism))
+    free = mechanism.unreduced is not None and len(mechanism.velocities) > len(mechanism.selection.kept)
+    return Symmetries(ignorable, tuple(_conserved(mechanism)) if free else ())
 
 
 def ignorable_states(e: Equations, x: Array, u: Array, p: Array) -> tuple[str, ...]:
@@ -49,44 +49,44 @@ def ignorable_states(e: Equations, x: Array, u: Array, p: Array) -> tuple[str, .
     return ignorable_at(e, states, u, p)
 
 
-def _given(patient: Constrained) -> tuple[Array, Array]:
-    return patient.motion.u, patient.motion.p
+def _given(mechanism: ConstraintManifold) -> tuple[Array, Array]:
+    return mechanism.motion.u, mechanism.motion.p
 
 
-def _places(patient: Constrained) -> list[tuple[int, Array]]:
-    return list(enumerate(patient.places[-LOOKS:]))
+def _places(mechanism: ConstraintManifold) -> list[tuple[int, Array]]:
+    return list(enumerate(mechanism.configurations[-LOOKS:]))
 
 
-def _speeds(patient: Constrained, q: Array, seed: int) -> Array:
+def _speeds(mechanism: ConstraintManifold, q: Array, seed: int) -> Array:
     """Random velocities that the constraints allow."""
-    sight = patient.look(q)
-    v = np.random.default_rng([7, seed]).uniform(-SPEED, SPEED, len(patient.velocities))
+    sight = mechanism.sample_at(q)
+    v = np.random.default_rng([7, seed]).uniform(-SPEED, SPEED, len(mechanism.velocities))
     if not len(sight.rows):
         return v
     return np.asarray(v - np.linalg.lstsq(sight.rows, sight.rows @ v + sight.drift, rcond=1e-9)[0])
 
 
-def _state(patient: Constrained, q: Array, seed: int) -> Array:
-    e = patient.equations
-    v = dict(zip(patient.velocities, _speeds(patient, q, seed), strict=True))
+def _state(mechanism: ConstraintManifold, q: Array, seed: int) -> Array:
+    e = mechanism.equations
+    v = dict(zip(mechanism.velocities, _speeds(mechanism, q, seed), strict=True))
     return np.concatenate([q, [v[name] for name in e.independent], np.zeros(len(e.extra_states))])
 
 
 # ---------------------------------------------------------------- momenta
 
 
-def _conserved(patient: Constrained) -> Iterator[str]:
-    whole = patient.whole
+def _conserved(mechanism: ConstraintManifold) -> Iterator[str]:
+    whole = mechanism.unreduced
     assert whole is not None
     momenta = _momenta(whole)
     still = np.zeros(len(whole.inputs))
     instants = []
-    for seed, q in _places(patient):
-        v = _speeds(patient, q, seed)
+    for seed, q in _places(mechanism):
+        v = _speeds(mechanism, q, seed)
         x = np.concatenate([q, v, np.zeros(len(whole.extra_states))])
-        instants.append(_Instant(q, v, whole.explicit([0.0], x, still, patient.motion.p)[0]))
-    for name, direction in _candidates(whole, alone=not patient.large):
-        if all(_stays(patient, momenta, still, instant, direction) for instant in instants):
+        instants.append(_Instant(q, v, whole.explicit([0.0], x, still, mechanism.motion.p)[0]))
+    for name, direction in _candidates(whole, alone=not mechanism.large):
+        if all(_stays(mechanism, momenta, still, instant, direction) for instant in instants):
             yield name
 
 
@@ -100,7 +100,7 @@ class _Instant:
 
 
 def _stays(
-    patient: Constrained, momenta: ca.Function, still: Array, instant: _Instant, direction: Callable[[Array], Array]
+    mechanism: ConstraintManifold, momenta: ca.Function, still: Array, instant: _Instant, direction: Callable[[Array], Array]
 ) -> bool:
     """Whether the momentum along a direction stays as it is, for an instant."""
     q, v, rate = instant.q, instant.v, instant.rate
@@ -108,11 +108,11 @@ def _stays(
     def value(time: float) -> tuple[float, float]:
         """The momentum a little later or earlier, to first order in the state, and what it is made of."""
         place, speeds = q + time * rate[: len(q)], v + time * rate[len(q) : len(q) + len(v)]
-        moving, wanted = patient.look(place).moving, direction(place)
+        moving, wanted = mechanism.sample_at(place).velocity_map, direction(place)
         along = np.linalg.lstsq(moving, wanted, rcond=1e-10)[0]
         if np.linalg.norm(moving @ along - wanted) > 1e-8 * np.linalg.norm(wanted):
             return np.nan, np.nan  # no velocity goes there, as along one component of a quaternion
-        share = np.asarray(momenta(time, place, speeds, still, patient.motion.p).full())[:, 0] * along
+        share = np.asarray(momenta(time, place, speeds, still, mechanism.motion.p).full())[:, 0] * along
         return float(share.sum()), float(np.abs(share).sum())
 
     wide, narrow = ((value(h)[0] - value(-h)[0]) / (2 * h) for h in (STEP, STEP / 2))
@@ -126,11 +126,11 @@ def _momenta(e: Equations) -> ca.Function:
     x = ca.vertcat(q, v, ca.SX.zeros(len(e.extra_states)))
     arguments = [t, x, u, p]
     report = e.report
-    if isinstance(report, Solved):
-        arguments, told = [*arguments, ca.SX.zeros(report.size, report.sides)], report.after
+    if isinstance(report, LinearSolveProgram):
+        arguments, reported = [*arguments, ca.SX.zeros(report.size, report.sides)], report.after
     else:
-        told = report
-    energy = told.function.call(arguments)[[slot.name for slot in told.outputs].index("energy")]
+        reported = report
+    energy = reported.function.call(arguments)[[slot.name for slot in reported.outputs].index("energy")]
     return ca.Function("momenta", [t, q, v, u, p], [ca.densify(ca.gradient(energy[0], v))])
 
 
@@ -151,8 +151,8 @@ def _candidates(e: Equations, alone: bool) -> Iterator[tuple[str, Callable[[Arra
         if len(along) > 1:
             yield f"momentum along {axis}", _constant(len(place), along)
     if stems or placed:
-        for k, about in enumerate("xyz" if not headings else "z", 2 if headings else 0):
-            yield f"angular momentum about {about}", _turn(len(place), k, place, placed, stems, headings)
+        for k, description in enumerate("xyz" if not headings else "z", 2 if headings else 0):
+            yield f"angular momentum about {description}", _turn(len(place), k, place, placed, stems, headings)
 
 
 def _constant(count: int, along: list[int]) -> Callable[[Array], Array]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from draisine.dynamics.constraints.constraint_manifold import Constrained
+from draisine.dynamics.constraints.constraint_manifold import ConstraintManifold
 from draisine.dynamics.reduced.independent_velocities import SWITCH, amplification
 
 
@@ -27,19 +27,21 @@ class Choice:
         return self.here > SWITCH
 
 
-def choice_of(patient: Constrained) -> Choice | None:
+def choice_of(mechanism: ConstraintManifold) -> Choice | None:
     """The choice of reduced equations; None where no velocity has been eliminated."""
-    e = patient.equations
+    e = mechanism.equations
     if not e.independent or len(e.independent) == len(e.velocities):
         return None
-    rows = np.array([patient.kept_rows(s) for s in (patient.look(patient.place), *patient.sights) if s.finite])
+    rows = np.array(
+        [mechanism.kept_rows(s) for s in (mechanism.sample_at(mechanism.configuration), *mechanism.samples) if s.finite]
+    )
     if not len(rows):
         return Choice(e.independent, np.inf, np.inf)
-    amplified = amplification(rows, patient.velocities, e.independent)
+    amplified = amplification(rows, mechanism.velocities, e.independent)
     here, nearby = float(amplified[0]), float(amplified.max())
     if here <= SWITCH:
         return Choice(e.independent, here, nearby)
-    others = {names: float(amplification(rows[:1], patient.velocities, names)[0]) for names in e.alternates}
+    others = {names: float(amplification(rows[:1], mechanism.velocities, names)[0]) for names in e.alternates}
     best = min(others, key=others.__getitem__, default=None)
     if best is None or others[best] >= here:
         return Choice(e.independent, here, nearby)

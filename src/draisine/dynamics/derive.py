@@ -13,11 +13,10 @@ from collections.abc import Mapping
 from functools import lru_cache, partial
 
 from draisine.dynamics.augmented.formulation import Whole
-from draisine.dynamics.formulation_choice import Augmented, Recursive, Treatment, grown, treatment_for
 from draisine.dynamics.mechanism import Mechanism
+from draisine.dynamics.options import Augmented, Recursive, Treatment, grown, treatment_for
 from draisine.dynamics.recursive.formulation import Recursive as BodyByBody
-from draisine.dynamics.reduced.formulation import Formulation
-from draisine.dynamics.reduced.massless_velocities import check_masses
+from draisine.dynamics.reduced.formulation import Formulation, check_masses
 from draisine.errors import ModelError
 from draisine.expr.expression import Expr
 from draisine.model.items import System

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import casadi as ca
 
-from draisine.dynamics.contact.tangential import Tangential
+from draisine.dynamics.forces import Tangential
 from draisine.dynamics.kinematics.measures import Measures
 from draisine.dynamics.kinematics.newton_euler import collected
-from draisine.dynamics.kinematics.vectors import NULL, ZERO, Vec, add, cross, times, transposed
+from draisine.dynamics.linear_algebra import NULL, ZERO, Vec, add, cross, times, transposed
 from draisine.dynamics.lowering import Scope
 from draisine.expr.expression import Expr, Name
 
@@ -33,17 +33,17 @@ def applied_forces(scope: Scope, measures: Measures, laws: Sequence[Tangential] 
     v = scope.v
     rates = {c.name: c.rate for c in scope.system.coordinates if c.rate}
     driven = ca.SX.zeros(v.numel())
-    for effort in scope.system.efforts:
+    for effort in scope.system.generalized_forces:
         amount = scope.value(effort.amount)
         if isinstance(effort.measure, Name) and effort.measure.identifier in rates:
             row = scope.velocity_place(rates[effort.measure.identifier])
             driven[row] = driven[row] + amount
         else:
-            driven += _along(measures, effort.measure, f"the measure of effort {effort.name!r}") * amount
+            driven += _along(measures, effort.measure, f"the measure of generalized force {effort.name!r}") * amount
     if scope.system.wrenches:
         driven += _wrench_efforts(scope, measures)
     for law in laws:
-        driven += law.efforts
+        driven += law.generalized_forces
     potential, conservative = ca.SX(0), ca.SX.zeros(v.numel())
     for field in scope.system.potentials:
         potential = potential + scope.value(field.energy)
@@ -74,17 +74,17 @@ def _wrench_efforts(scope: Scope, measures: Measures) -> ca.SX:
         force, torque = (times(turn, _lowered(scope, part)) for part in (wrench.force, wrench.torque))
         before = carried.get(body, (NULL, NULL))
         carried[body] = add(before[0], force), add(before[1], add(torque, cross(at, force)))
-    efforts: dict[str, ca.SX] = {name: ZERO for name in scope.velocities}
+    generalized_forces: dict[str, ca.SX] = {name: ZERO for name in scope.velocities}
     for link in reversed(measures.links.values()):
         if link.name not in carried:
             continue
         force, moment = carried[link.name]
         for step in reversed(link.all_steps):
-            force, moment = collected(step, force, moment, efforts)
+            force, moment = collected(step, force, moment, generalized_forces)
         if link.parent is not None:
             before = carried.get(link.parent.name, (NULL, NULL))
             carried[link.parent.name] = add(before[0], force), add(before[1], moment)
-    return ca.vertcat(*efforts.values())
+    return ca.vertcat(*generalized_forces.values())
 
 
 def _lowered(scope: Scope, vector: Sequence[Expr]) -> Vec:

@@ -15,10 +15,11 @@ import casadi as ca
 from draisine.dynamics.dae.hidden_constraints import completed
 from draisine.dynamics.dae.structure import moved_by_inputs, structure
 from draisine.errors import ModelError
-from draisine.expr.expression import SX_FUNCTIONS, Expr, closest, evaluate, parse
-from draisine.program.dae_residual import Implicit
+from draisine.expr.expression import Expr, did_you_mean, evaluate, parse
+from draisine.expr.safe_functions import SX_FUNCTIONS
+from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations, Event, check_events
-from draisine.program.linear_solve import Solved
+from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import Program
 
 
@@ -44,7 +45,7 @@ def _with_laws(equations: Equations, laws: tuple[tuple[str, Expr], ...], events:
     inputs = {u.name: scope.u[i] for i, u in enumerate(equations.inputs)}
     for name, law in laws:
         if name not in inputs:
-            raise ModelError(f"{equations.name} has no input {name!r}{closest(name, inputs)}")
+            raise ModelError(f"{equations.name} has no input {name!r}{did_you_mean(name, inputs)}")
         inputs[name] = scope.law(name, law)
     u = ca.vertcat(*inputs.values()) if inputs else ca.SX(0, 1)
 
@@ -59,14 +60,14 @@ def _with_laws(equations: Equations, laws: tuple[tuple[str, Expr], ...], events:
         units = {n: unit for slot in (*program.inputs, *program.outputs) for n, unit in zip(slot.labels, slot.units, strict=True)}
         return Program.build(program.name, ins, outs, units)
 
-    def put_into(what: Program | Solved) -> Program | Solved:
+    def put_into(what: Program | LinearSolveProgram) -> Program | LinearSolveProgram:
         if isinstance(what, Program):
             return put_in(what)
         start = None if what.start is None else put_in(what.start)
         return replace(what, system=put_in(what.system), after=put_in(what.after), start=start)
 
-    def put_anywhere(what: Program | Solved | Implicit) -> Program | Solved | Implicit:
-        return replace(what, residual=put_in(what.residual)) if isinstance(what, Implicit) else put_into(what)
+    def put_anywhere(what: Program | LinearSolveProgram | DaeResidual) -> Program | LinearSolveProgram | DaeResidual:
+        return replace(what, residual=put_in(what.residual)) if isinstance(what, DaeResidual) else put_into(what)
 
     def where_there(program: Program | None) -> Program | None:
         return None if program is None else put_in(program)
@@ -86,7 +87,7 @@ def _with_laws(equations: Equations, laws: tuple[tuple[str, Expr], ...], events:
 
 def _moves_hidden(equations: Equations, inputs: set[str]) -> bool:
     """Whether hidden constraints change with the law of an input: they were found with the input at rest."""
-    if not inputs or not isinstance(equations.dynamics, Implicit):
+    if not inputs or not isinstance(equations.dynamics, DaeResidual):
         return False
     return any(name in inputs for _, name in moved_by_inputs(structure(equations)))
 
@@ -115,13 +116,13 @@ class StateScope:
         }
         motion = equations.motion
         results = motion.function.call([given[slot.name] for slot in motion.inputs])
-        told = dict(zip((slot.name for slot in motion.outputs), results, strict=True))
-        self._values |= {name: told["outputs"][i] for i, name in enumerate(motion.output("outputs").labels)}
+        reported = dict(zip((slot.name for slot in motion.outputs), results, strict=True))
+        self._values |= {name: reported["outputs"][i] for i, name in enumerate(motion.output("outputs").labels)}
 
     def value(self, expression: Expr, what: str) -> ca.SX:
         def look_up(name: str) -> ca.SX:
             if name not in self._values:
-                raise ModelError(f"{self._equations.name}: {what}: nothing is called {name!r}{closest(name, self._values)}")
+                raise ModelError(f"{self._equations.name}: {what}: nothing is called {name!r}{did_you_mean(name, self._values)}")
             return self._values[name]
 
         return ca.SX(evaluate(expression, look_up, SX_FUNCTIONS))

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import casadi as ca
 
-from draisine.dynamics.kinematics.vectors import ONE, ZERO, cross, dot, is_zero, minus, mul
+from draisine.dynamics.linear_algebra import ONE, ZERO, cross, dot, is_zero, minus, mul
 
 Columns = list[list[ca.SX]]
 

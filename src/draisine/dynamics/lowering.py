@@ -9,9 +9,10 @@ from typing import NamedTuple
 
 import casadi as ca
 
-from draisine.dynamics.kinematics.vectors import ZERO, Mat, Vec, exact
+from draisine.dynamics.linear_algebra import ZERO, Mat, Vec, exact
 from draisine.errors import ArgumentError, ModelError
-from draisine.expr.expression import SX_FUNCTIONS, Expr, closest, evaluate, names
+from draisine.expr.expression import Expr, did_you_mean, evaluate, names
+from draisine.expr.safe_functions import SX_FUNCTIONS
 from draisine.expr.tree import short
 from draisine.model.items import Coordinate, System
 
@@ -52,7 +53,7 @@ class Scope:
         self._functions = dict(SX_FUNCTIONS)
         for table in system.tables:
             self._functions[table.name] = table
-        self._tied = {row for tie in system.ties for row, _ in tie.residuals}
+        self._tied = {row for tie in system.constraints for row, _ in tie.residuals}
         self.multipliers: dict[str, ca.SX] = {}  # by rows, those that forces depend on
         self._outputs = {o.name: o.expression for o in system.outputs}
         self._values: dict[str, ca.SX] = {}
@@ -132,7 +133,7 @@ class Scope:
         return self._values[name]
 
     def unknown(self, name: str) -> str:
-        hint = closest(name, [*self._symbols, *self._outputs])
+        hint = did_you_mean(name, [*self._symbols, *self._outputs])
         return f"model {self.system.name!r}: nothing is called {name!r}{hint}"
 
 

@@ -9,35 +9,34 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.dynamics.constraints.redundancy import Selection, check_consistent, select_rows
-from draisine.dynamics.constraints.residual_constraints import tie_constraints, tie_rows
-from draisine.dynamics.constraints.rows import Rows
-from draisine.dynamics.constraints.sample_configurations import (
+from draisine.dynamics.constraints.redundancy import (
     LATEST,
     Arrived,
+    Selection,
+    check_consistent,
     onto_constraints,
     sample_coordinates,
+    select_rows,
     within_spans,
 )
+from draisine.dynamics.constraints.rows import Rows, residual_rows, tie_constraints
+from draisine.dynamics.contact.ground_contacts import Contact, Touching, touching_contacts
 from draisine.dynamics.contact.rolling import EdgeContact, WheelContact, edge_contact, height_of, rows_of, wheel_contact
 from draisine.dynamics.contact.surface_pair import Meeting
-from draisine.dynamics.contact.tangential import Tangential
-from draisine.dynamics.contact.wheel_on_surface import Contact, Touching, touching_contacts
-from draisine.dynamics.forces import AppliedForces, applied_forces
-from draisine.dynamics.kinematics.inertia import Mass, masses_of
+from draisine.dynamics.forces import AppliedForces, Tangential, applied_forces
 from draisine.dynamics.kinematics.measures import Measures
-from draisine.dynamics.kinematics.newton_euler import inverse_dynamics
+from draisine.dynamics.kinematics.newton_euler import Mass, inverse_dynamics, masses_of
 from draisine.dynamics.kinematics.tree import Link, grow
 from draisine.dynamics.kinematics.twists import directions
-from draisine.dynamics.kinematics.vectors import UNIT, ZERO, Vec, is_zero
+from draisine.dynamics.linear_algebra import UNIT, ZERO, Vec, is_zero
 from draisine.dynamics.lowering import Scope
-from draisine.dynamics.recursive.repeated_links import Repeated
 from draisine.dynamics.reduced.independent_velocities import POOR, Judged, amplification, complements, judge, plan_blocks
 from draisine.dynamics.reduced.reduction import Elimination
+from draisine.dynamics.templates import Repeated
 from draisine.errors import ModelError
-from draisine.expr.expression import closest
+from draisine.expr.expression import did_you_mean
 from draisine.model.contact_laws import Rolling
-from draisine.model.items import Ball, Float, System, Tie
+from draisine.model.items import Ball, Float, ResidualConstraint, System
 from draisine.program.equations import Constraint, Kind, Quantity
 
 SAMPLES = 64  # configurations at which choices of independent velocities are judged
@@ -78,10 +77,13 @@ class Mechanism:
                 self._check_standing(held.name, held.gap[0])
         for contact in self.touching:
             self.measures.lag_rates |= Tangential(contact, scope, None).rates  # what laws remember moves by slip alone
-        self.ties: list[Tie] = [*(tie for contact in (*self.touching, *self.blades) for tie in contact.ties()), *system.ties]
-        self.tie_rows = tie_rows(self.ties, self.measures, self.default_parameters)
+        self.ties: list[ResidualConstraint] = [
+            *(tie for contact in (*self.touching, *self.blades) for tie in contact.ties()),
+            *system.constraints,
+        ]
+        self.residual_rows = residual_rows(self.ties, self.measures, self.default_parameters)
         # residuals in which no coordinate enters, and which hold as they are
-        known = {name for rows in self.tie_rows for name in rows.names}
+        known = {name for rows in self.residual_rows for name in rows.names}
         self.idle = [name for tie in self.ties for name, _ in tie.residuals if name not in known]
         self.laws = [self._law(c) for c in self.touching if c.law is not None and not isinstance(c.law, Rolling)]
         self.masses: list[Mass] = masses_of(self.links, scope)
@@ -90,7 +92,7 @@ class Mechanism:
     @cached_property
     def rows(self) -> list[Rows]:
         """Of contacts in the axes of their reference body, with as many entries as velocities lead to them; of ties."""
-        return [*(rows_of(c) for c in self.contacts), *self.tie_rows]
+        return [*(rows_of(c) for c in self.contacts), *self.residual_rows]
 
     @cached_property
     def row_names(self) -> list[str]:
@@ -100,7 +102,7 @@ class Mechanism:
     def most_rows(self) -> int:
         """No fewer than the rows there are, counted without making them."""
         contacts = sum(3 if isinstance(c, WheelContact) else 1 + c.edge.on_ground for c in self.contacts)
-        return contacts + sum(rows.count for rows in self.tie_rows)
+        return contacts + sum(rows.count for rows in self.residual_rows)
 
     def _law(self, contact: Contact) -> Tangential:
         """The law by which a wheel slips, with its normal force where it asks for that."""
@@ -129,7 +131,7 @@ class Mechanism:
         found = points.copy()
         names = self.scope.coordinates
         for contact in [c for c in self.touching if isinstance(c, Touching)]:
-            hub = ca.Function("hub", [self.scope.q, self.scope.p], [ca.vertcat(*contact.centre[:2])])
+            hub = ca.Function("hub", [self.scope.q, self.scope.p], [ca.vertcat(*contact.center[:2])])
             columns = [names.index(c.name) for c in contact.wheel.place]
             found[:, columns] = [hub(q, self.default_parameters).full()[:, 0] for q in points]
         return found
@@ -156,7 +158,7 @@ class Mechanism:
     @cached_property
     def moves(self) -> bool:
         """Whether some constraint moves by itself."""
-        return any(not is_zero(a) for rows in self.tie_rows for a in rows.drift)  # contacts stand on ground at rest
+        return any(not is_zero(a) for rows in self.residual_rows for a in rows.drift)  # contacts stand on ground at rest
 
     @cached_property
     def position_constraints(self) -> list[tuple[Constraint, ca.SX]]:
@@ -173,7 +175,7 @@ class Mechanism:
                 if isinstance(step, Float | Ball):
                     q = ca.vertcat(*[self.scope.symbol(n) for n in step.quaternion])
                     found.append((Constraint(f"{joint.child}_quaternion", Kind.NORM, "position"), (ca.sumsqr(q) - 1) / 2))
-        return [*found, *(pair for rows in self.tie_rows for pair in tie_constraints(rows))]
+        return [*found, *(pair for rows in self.residual_rows for pair in tie_constraints(rows))]
 
     def _check_standing(self, name: str, height: ca.SX) -> None:
         """A contact that nothing can lift must be on the ground as it is."""
@@ -233,7 +235,7 @@ class Mechanism:
                 break
         if len(points) == 0:
             self._explain_unreachable(function, tries)
-        if self.system.ties:
+        if self.system.constraints:
             inside = within_spans(self.system, points)
             inside[0] = True
             if 4 * inside.sum() >= count:  # spans that say where people go; those of angles nobody gave say little
@@ -251,7 +253,7 @@ class Mechanism:
 
     def _explain_unreachable(self, residual: ca.Function, tries: list[Arrived]) -> None:
         what = "all its wheels touch the ground" if self.contacts else "all its constraints hold"
-        if not self.system.ties:
+        if not self.system.constraints:
             raise ModelError(
                 f"model {self.system.name!r}: no configuration was found in which {what}; "
                 "check radii, hub positions and the spans of the joints"
@@ -261,7 +263,7 @@ class Mechanism:
         left = residual(best.times[k], best.points[k], self.default_parameters)[0].full()[:, 0]
         worst = int(np.argmax(np.abs(left)))
         constraint = self.position_constraints[worst][0]
-        names = ", ".join(tie.name for tie in self.system.ties)
+        names = ", ".join(tie.name for tie in self.system.constraints)
         raise ModelError(
             f"model {self.system.name!r}: no configuration was found in which {what} and its ties ({names}) are closed; the best "
             f"try leaves {constraint.name!r} open by {abs(left[worst]):.3g} {constraint.unit}: check lengths, points, and the "
@@ -332,22 +334,22 @@ class Mechanism:
     def held_positions(self) -> list[tuple[Constraint, ca.SX]]:
         """Position constraints without those that repeat others; those behind rows that are solved for stay."""
         found = self.position_constraints
-        if not self.ties and not self.selection.spare:
+        if not self.ties and not self.selection.redundant:
             return found  # heights of wheels whose rows are independent are so too
         if not self._judged:
             return found
-        slopes = self.at_samples(ca.jacobian(ca.vertcat(*[r for _, r in found]), self.scope.q))
+        jacobian = self.at_samples(ca.jacobian(ca.vertcat(*[r for _, r in found]), self.scope.q))
         kept = {name for rows in self.kept_rows for name in rows.names}
         stay = [i for i, (c, _) in enumerate(found) if c.name in kept]
-        return [found[i] for i in select_rows(slopes[np.isfinite(slopes).all(axis=(1, 2))], stay).kept]
+        return [found[i] for i in select_rows(jacobian[np.isfinite(jacobian).all(axis=(1, 2))], stay).kept]
 
     @cached_property
     def mass_matrix(self) -> ca.SX:
         """M(q) of all velocities, from the efforts that accelerations need where nothing moves and nothing falls."""
         scope = self.scope
         symbols = {name: ca.SX.sym(f"d{name}") for name in scope.velocities}
-        efforts = inverse_dynamics(self.links, scope, {}, symbols, ZERO, UNIT[2])
-        return ca.jacobian(ca.vertcat(*[efforts[name] for name in scope.velocities]), ca.vertcat(*symbols.values()))
+        generalized_forces = inverse_dynamics(self.links, scope, {}, symbols, ZERO, UNIT[2])
+        return ca.jacobian(ca.vertcat(*[generalized_forces[name] for name in scope.velocities]), ca.vertcat(*symbols.values()))
 
     @cached_property
     def choices(self) -> list[Judged]:
@@ -414,11 +416,11 @@ class Mechanism:
         velocities = self.scope.velocities
         for name in wanted:
             if name not in velocities:
-                raise ModelError(f"model {self.system.name!r} has no velocity {name!r}{closest(name, velocities)}")
+                raise ModelError(f"model {self.system.name!r} has no velocity {name!r}{did_you_mean(name, velocities)}")
         held = len(self.selection.kept)
         count = len(velocities) - held
         if len(set(wanted)) != count:
-            counting = " that count" if self.selection.spare else ""
+            counting = " that count" if self.selection.redundant else ""
             raise ModelError(
                 f"model {self.system.name!r} has {len(velocities)} velocities and {held} velocity constraints{counting}: "
                 f"choose {count} independent velocities, got {len(set(wanted))} ({', '.join(wanted)})"

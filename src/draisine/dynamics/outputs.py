@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 
 import casadi as ca
 
-from draisine.dynamics.constraints.residual_constraints import row_constraints
+from draisine.dynamics.constraints.rows import row_constraints
+from draisine.dynamics.contact.ground_contacts import Contact, track, used_friction
 from draisine.dynamics.contact.rolling import EdgeContact, WheelContact
-from draisine.dynamics.contact.wheel_on_surface import Contact, track, used_friction
-from draisine.dynamics.kinematics.inertia import mass_of
+from draisine.dynamics.kinematics.newton_euler import mass_of
 from draisine.dynamics.kinematics.tree import Launch, Turn
 from draisine.dynamics.kinematics.twists import Pose, Twist
-from draisine.dynamics.kinematics.vectors import UNIT, ZERO, Mat, Vec, cross, dot, times
+from draisine.dynamics.linear_algebra import UNIT, ZERO, Mat, Vec, cross, dot, times
 from draisine.errors import ModelError
 from draisine.expr.expression import parse
 from draisine.expr.safe_functions import length
@@ -25,8 +25,8 @@ from draisine.program.equations import Constraint, Event, Quantity
 from draisine.program.program import Program
 
 if TYPE_CHECKING:
-    from draisine.dynamics.derivation import Derivation
-    from draisine.program.linear_solve import Solved
+    from draisine.dynamics.formulation import Derivation
+    from draisine.program.linear_solve import LinearSolveProgram
 
 
 class Report:
@@ -42,7 +42,7 @@ class Report:
     @cached_property
     def _motion_outputs(self) -> dict[Quantity, ca.SX]:
         """Named outputs of the description and of the contacts, in all velocities, free of accelerations."""
-        found = {Quantity(o.name, o.unit, o.about): self.scope.value(o.expression) for o in self.mechanism.system.outputs}
+        found = {Quantity(o.name, o.unit, o.description): self.scope.value(o.expression) for o in self.mechanism.system.outputs}
         for contact in self.mechanism.contacts:
             if isinstance(contact, WheelContact):
                 found |= self._wheel_geometry(contact)
@@ -104,9 +104,9 @@ class Report:
 
     def _world_point(self, contact: WheelContact) -> Vec:
         pose = self.mechanism.measures.poses[contact.link.name]
-        centre = pose.of(contact.centre)
+        center = pose.of(contact.center)
         arm = times(self._carrier_rotation(contact), contact.arm)
-        return (centre[0] + arm[0], centre[1] + arm[1], centre[2] + arm[2])
+        return (center[0] + arm[0], center[1] + arm[1], center[2] + arm[2])
 
     def _rolling_direction(self, contact: WheelContact) -> Vec:
         """Unit vector along the track: spin axis × normal, in the world."""
@@ -143,15 +143,15 @@ class Report:
         name = contact.name
         multipliers = dict(zip(self.formulation.row_names, self.formulation.multipliers, strict=True))
         law = next((law for law in self.mechanism.laws if law.contact is contact), None)
-        told = self.formulation.put_in(
+        reported = self.formulation.put_in(
             [*(law.force if law is not None else ()), *contact.forward, *contact.left, *contact.normal]
         )
         if law is None:
             along, across = (multipliers.get(f"{name}_{way}", ZERO) for way in ("along", "across"))
         else:
-            along, across, *told = told
+            along, across, *reported = reported
         up = multipliers.get(f"{name}_normal", ZERO)
-        world = [along * told[i] + across * told[3 + i] + up * told[6 + i] for i in range(3)]
+        world = [along * reported[i] + across * reported[3 + i] + up * reported[6 + i] for i in range(3)]
         found = {
             Quantity(f"{name}_force_{a}", "N", f"force on {name} in the world's axes"): c
             for a, c in zip("xyz", world, strict=True)
@@ -204,8 +204,8 @@ class Report:
         measures, scope = self.mechanism.measures, self.scope
         kinetic, potential, gravity = ZERO, self.mechanism.forces.potential, self.mechanism.gravity
         for link in self.mechanism.links:
-            told = measures.twists[link.name], measures.poses[link.name]
-            moving, height = self.mechanism.repeated(_energies, mass_of(link.body, scope), *told, gravity)
+            reported = measures.twists[link.name], measures.poses[link.name]
+            moving, height = self.mechanism.repeated(_energies, mass_of(link.body, scope), *reported, gravity)
             kinetic, potential = kinetic + moving, potential + height
         return kinetic, potential
 
@@ -237,14 +237,14 @@ class Report:
     def force_names(self) -> frozenset[str]:
         return frozenset(q.name for q in self._force_outputs)
 
-    def program(self) -> Program | Solved:
+    def program(self) -> Program | LinearSolveProgram:
         f, scope = self.formulation, self.scope
         kinetic, potential = self.energies
         driven = self.mechanism.forces.driven
         power = ca.jacobian(ca.dot(driven, scope.v), scope.u).T * scope.u if scope.input_names else ca.SX(0, 1)
         motion = list(self._motion_outputs.values())
-        told = f.put_in([ca.vertcat(*motion), ca.vertcat(kinetic, potential), self.residuals, ca.densify(power), scope.u])
-        outputs, energy, residuals, power, inputs = told
+        reported = f.put_in([ca.vertcat(*motion), ca.vertcat(kinetic, potential), self.residuals, ca.densify(power), scope.u])
+        outputs, energy, residuals, power, inputs = reported
         work = f.x[-1] if f.tracks_work else ca.SX(0)
         multipliers = self.formulation.multipliers
         labels = [q.name for q in self.outputs]
@@ -286,10 +286,10 @@ class Report:
 
 
 def _energies(body: tuple[ca.SX, Vec, Mat], twist: Twist, pose: Pose, gravity: ca.SX) -> tuple[ca.SX, ca.SX]:
-    mass, centre, inertia = body
-    velocity = twist.at(centre)
+    mass, center, inertia = body
+    velocity = twist.at(center)
     moving = 0.5 * (mass * dot(velocity, velocity) + dot(twist.angular, times(inertia, twist.angular)))
-    return moving, mass * gravity * pose.of(centre)[2]
+    return moving, mass * gravity * pose.of(center)[2]
 
 
 def _blade_forces(edge: KnifeEdge, across: ca.SX, normal: ca.SX | None = None) -> dict[Quantity, ca.SX]:

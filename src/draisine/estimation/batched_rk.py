@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from draisine.codegen.jit.kernel import Kernel
 from draisine.simulation.methods.dop853 import DOP853
 from draisine.simulation.methods.heun import Heun
-from draisine.simulation.methods.method import Method
 from draisine.simulation.methods.rk4 import RK4
+from draisine.simulation.methods.selection import Method
 
 Reals = NDArray[np.float64]
 Explicit = DOP853 | RK4 | Heun

@@ -18,8 +18,8 @@ from draisine.errors import ArgumentError, UnknownNameError
 from draisine.estimation.experiment_data import Recording
 from draisine.estimation.losses import Loss
 from draisine.estimation.problem import Posed
-from draisine.estimation.solve import Outcome, Shooting, solve
-from draisine.expr.expression import closest
+from draisine.estimation.solve import MultipleShooting, Outcome, solve
+from draisine.expr.expression import did_you_mean
 from draisine.results.base import Result
 
 Reals = NDArray[np.float64]
@@ -34,7 +34,7 @@ class Bootstrap(Result):
 
     def _of(self, name: str) -> Reals:
         if name not in self.names:
-            raise UnknownNameError(f"{name!r} was not looked for{closest(name, self.names)}")
+            raise UnknownNameError(f"{name!r} was not looked for{did_you_mean(name, self.names)}")
         return np.asarray(self.estimates[:, self.names.index(name)])
 
     def interval(self, name: str, level: float = 0.95) -> tuple[float, float]:
@@ -49,13 +49,13 @@ class Bootstrap(Result):
         return dict(zip(self.names, self.estimates.T, strict=True))
 
     def __str__(self) -> str:
-        told = ", ".join(f"{name} ± {self.deviation(name):.3g}" for name in self.names)
-        return f"{len(self.estimates)} estimates from data drawn anew: {told}"
+        reported = ", ".join(f"{name} ± {self.deviation(name):.3g}" for name in self.names)
+        return f"{len(self.estimates)} estimates from data drawn anew: {reported}"
 
 
 def bootstrap(
     posed: Posed,
-    method: Shooting,
+    method: MultipleShooting,
     best: Outcome,
     sigmas: Reals,
     loss: Loss | None,

@@ -24,12 +24,12 @@ from draisine.codegen.jit.kernel import Kernel, compile
 from draisine.errors import ArgumentError
 from draisine.estimation.experiment_data import Recording
 from draisine.estimation.window_layout import edges_of
-from draisine.numerics.collocation import gauss_nodes, lagrange_integrals, radau_nodes, runge_kutta_matrix
-from draisine.numerics.newton_batch import BatchNewton, Places, square_steps
-from draisine.program.dae_residual import Implicit
+from draisine.numerics.newton_batch import BatchNewton, Indices, square_steps
+from draisine.numerics.runge_kutta import gauss_nodes, lagrange_integrals, radau_nodes, runge_kutta_matrix
+from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations
 from draisine.program.program import Program
-from draisine.program.variational import Direction, slopes
+from draisine.program.variational import Direction, jacobian
 
 Reals = NDArray[np.float64]
 
@@ -76,7 +76,7 @@ class Elements:
 
     def check(self, equations: Equations) -> None:
         """Algebraic unknowns need a scheme whose last node is the end, and whose first is not the beginning."""
-        if isinstance(equations.dynamics, Implicit) and self.scheme != "radau":
+        if isinstance(equations.dynamics, DaeResidual) and self.scheme != "radau":
             raise ArgumentError(
                 f"{equations.name} is given as 0 = F(t, x, ẋ): of the schemes of collocation {self.scheme!r} does not serve; use "
                 "Collocation('radau', …)"
@@ -87,8 +87,8 @@ class Elements:
 def _residual(equations: Equations, directions: tuple[Direction, ...]) -> Kernel:
     """(t, x, u, p) → f and its derivatives by x and the directions; (t, x, ẋ, u, p) → F and those by x, ẋ and the directions."""
     dynamics = equations.dynamics
-    if not isinstance(dynamics, Implicit):
-        return compile(slopes(dynamics, directions))
+    if not isinstance(dynamics, DaeResidual):
+        return compile(jacobian(dynamics, directions))
     program = dynamics.residual
     symbols = {slot.name: symbol for slot, symbol in zip(program.inputs, program.symbols(), strict=True)}
     (residual,) = program.function.call(list(symbols.values()))
@@ -109,7 +109,7 @@ class Solving:
     def _at(self, t: Reals, x: Reals, k: Reals, u: Reals) -> tuple[Reals, Reals, Reals, Reals]:
         """F and its derivatives by x, ẋ and directions at points."""
         n, kernel = x.shape[1], _residual(self.equations, self.directions)
-        if isinstance(self.equations.dynamics, Implicit):
+        if isinstance(self.equations.dynamics, DaeResidual):
             value, by = kernel.map(t[:, None], x, k, u, self.p)
             table = np.asarray(by).reshape(len(t), n, -1)
             return value, table[:, :, :n], table[:, :, n : 2 * n], table[:, :, 2 * n :]
@@ -129,7 +129,7 @@ class Solving:
         by_x, system = np.empty((count, s, n, n)), np.empty((count, s * n, s * n))
         by = np.empty((count, s * n, len(self.directions)))
 
-        def evaluate(flat: Reals, places: Places) -> tuple[Reals, Reals]:
+        def evaluate(flat: Reals, places: Indices) -> tuple[Reals, Reals]:
             k = flat[places].reshape(-1, s, n)
             points = x[places, None] + lengths[places, None, None] * np.einsum("jl,eln->ejn", a, k)
             given = np.repeat(inputs[places], s, axis=0)
@@ -139,7 +139,7 @@ class Solving:
             system[places] = self._system(lengths[places], by_state, by_k, len(places))
             return value.reshape(-1, s * n), system[places]
 
-        def step_size(step: Reals, _: Reals, places: Places) -> Reals:
+        def step_size(step: Reals, _: Reals, places: Indices) -> Reals:
             """The change of states, relative to their size or one."""
             change = np.abs(np.einsum("jl,eln->ejn", a, step.reshape(-1, s, n))).max(axis=1)
             return np.asarray((lengths[places, None] * change / np.maximum(np.abs(x[places]), 1.0)).max(axis=1))

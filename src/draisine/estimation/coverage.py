@@ -48,12 +48,12 @@ class Coverage(Result):
         return float(low) / self.sets, float(high) / self.sets
 
     def _table(self) -> Mapping[str, Any]:
-        told = {"share": list(self.shares.values()), "bias": list(self.bias.values())}
-        return {"parameter": list(self.names), "truth": self.truth, **told}
+        reported = {"share": list(self.shares.values()), "bias": list(self.bias.values())}
+        return {"parameter": list(self.names), "truth": self.truth, **reported}
 
     def plot(self, **options: Any) -> Any:
-        """How often intervals hold the truth; see `draisine.view.plots.fits`."""
-        return figure("plots.fits.coverage_figure", list(self.shares.items()), self.level, self.limits(), **options)
+        """How often intervals hold the truth; see `draisine.view.plots.estimation`."""
+        return figure("plots.estimation.coverage_figure", list(self.shares.items()), self.level, self.limits(), **options)
 
     def __str__(self) -> str:
         width = max(len(n) for n in self.names)

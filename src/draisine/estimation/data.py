@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.errors import DataError, UnitError
-from draisine.expr.expression import closest
+from draisine.expr.expression import did_you_mean
 from draisine.expr.units import Unit, parse_unit
 from draisine.results.trajectory import Trajectory
 
@@ -71,7 +71,7 @@ class Experiment:
     def column(self, name: str) -> Reals:
         """A column by name, or a complaint that names the closest one."""
         if name not in self.columns:
-            raise DataError(f"{self.name}: the data have no column {name!r}{closest(name, list(self.columns))}")
+            raise DataError(f"{self.name}: the data have no column {name!r}{did_you_mean(name, list(self.columns))}")
         _unit(self.units.get(name, ""), name, self.name)  # one that nobody knows matters where the column does
         return self.columns[name]
 
@@ -130,8 +130,8 @@ def _lines_of(data: Any) -> list[int]:
     if not isinstance(data, str | os.PathLike) or Path(data).suffix.lower() not in TEXTS:
         return []
     with Path(data).open(encoding="utf-8-sig") as lines:
-        told = [number for number, line in enumerate(lines, 1) if line.partition("#")[0].strip()]
-    return told[1:]  # behind the header
+        reported = [number for number, line in enumerate(lines, 1) if line.partition("#")[0].strip()]
+    return reported[1:]  # behind the header
 
 
 def _has_time(data: Mapping[Any, Any]) -> bool:
@@ -222,8 +222,8 @@ def _read_text(path: Path) -> Any:
     with path.open(encoding="utf-8-sig") as lines:
         header = next((line for line in lines if line.strip() and not line.startswith("#")), "")
     for title in table.columns if re.search("[;\t]", header) else ():
-        told = table[title].dropna().astype(str)
-        if table[title].dtype.kind not in "fiub" and told.str.fullmatch(_DECIMAL_COMMA).all():
+        reported = table[title].dropna().astype(str)
+        if table[title].dtype.kind not in "fiub" and reported.str.fullmatch(_DECIMAL_COMMA).all():
             table[title] = pandas.to_numeric(table[title].astype(str).str.replace(",", ".", regex=False), errors="coerce")
     return table
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.errors import ArgumentError, UnknownNameError
-from draisine.estimation.identifiability import Telling
+from draisine.estimation.identifiability import Identifiability
 from draisine.results.base import Result
 
 Reals = NDArray[np.float64]
@@ -38,7 +38,7 @@ class Variance:
 
 
 @dataclass(frozen=True)
-class Determinant:
+class DOptimal:
     """The volume of the region in which all parameters lie (D-optimal)."""
 
     def value(self, names: Sequence[str], covariance: Reals) -> float:
@@ -46,7 +46,7 @@ class Determinant:
 
 
 @dataclass(frozen=True)
-class WorstCombination:
+class EOptimal:
     """The largest variance of any combination of relative changes (E-optimal)."""
 
     def value(self, names: Sequence[str], covariance: Reals) -> float:
@@ -54,7 +54,7 @@ class WorstCombination:
 
 
 @dataclass(frozen=True)
-class Instants:
+class SamplingTimes:
     """As many samples, at instants that are chosen as well, from `first` to the end of the run; several may fall together."""
 
     count: int
@@ -80,16 +80,16 @@ class Design(Result):
     criterion: Criterion
     chosen: tuple[dict[str, float], ...]
     instants: tuple[Reals, ...]
-    telling: Telling
+    identifiability: Identifiability
     units: tuple[str, ...]
-    middle: Telling | None  # None where a run from the middle of the ranges does not reach its samples
+    middle: Identifiability | None  # None where a run from the middle of the ranges does not reach its samples
     value: float
     trials: int
 
     @cached_property
     def deviations(self) -> dict[str, float]:
         """Predicted standard deviations by name; infinite where nothing is told."""
-        return dict(zip(self.telling.names, np.sqrt(np.diag(self.telling.covariance)).tolist(), strict=True))
+        return dict(zip(self.identifiability.names, np.sqrt(np.diag(self.identifiability.covariance)).tolist(), strict=True))
 
     def deviation(self, name: str) -> float:
         """The standard deviation to expect of an unknown."""
@@ -103,35 +103,35 @@ class Design(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON takes it; None where nothing is told."""
-        told = {n: d if np.isfinite(d) else None for n, d in self.deviations.items()}
+        reported = {n: d if np.isfinite(d) else None for n, d in self.deviations.items()}
         return {
             "model": self.model,
             "criterion": str(self.criterion),
             "chosen": [dict(c) for c in self.chosen],
             "instants": [t.tolist() for t in self.instants],
-            "standard deviations": told,
-            "not told": [str(c) for c in self.telling.untold],
+            "standard deviations": reported,
+            "not told": [str(c) for c in self.identifiability.unidentifiable],
         }
 
     def summary(self) -> str:
         """What to do and what to expect."""
         lines = [f"{self.model}: {self.criterion} over {self.trials} designs"]
         for k, (chosen, instants) in enumerate(zip(self.chosen, self.instants, strict=True)):
-            told = ", ".join(f"{n} = {v:.6g}" for n, v in chosen.items()) or "nothing to choose"
+            reported = ", ".join(f"{n} = {v:.6g}" for n, v in chosen.items()) or "nothing to choose"
             when = f"{len(instants)} samples from {instants[0]:g} s to {instants[-1]:g} s"
-            lines.append(f"  experiment {k + 1}: {told}; {when if len(instants) > 1 else f'one sample at {instants[0]:g} s'}")
+            lines.append(f"  experiment {k + 1}: {reported}; {when if len(instants) > 1 else f'one sample at {instants[0]:g} s'}")
         lines.append("  predicted standard deviations")
         for (name, deviation), unit in zip(self.deviations.items(), self.units, strict=True):
             before = "" if self.middle is None else f" (middle of the ranges: {_deviation(self.middle, name):.3g})"
             lines.append(f"    {name}: {deviation:.3g} {unit}".rstrip() + before)
-        if self.telling.without_effect:
-            lines.append(f"  no effect on what is measured: {', '.join(self.telling.without_effect)}")
-        lines += [f"  cannot be told: {c}" for c in self.telling.untold]
+        if self.identifiability.without_effect:
+            lines.append(f"  no effect on what is measured: {', '.join(self.identifiability.without_effect)}")
+        lines += [f"  cannot be told: {c}" for c in self.identifiability.unidentifiable]
         return "\n".join(lines)
 
     __repr__ = summary
 
 
-def _deviation(telling: Telling, name: str) -> float:
-    place = telling.names.index(name)
-    return float(np.sqrt(telling.covariance[place, place]))
+def _deviation(identifiability: Identifiability, name: str) -> float:
+    place = identifiability.names.index(name)
+    return float(np.sqrt(identifiability.covariance[place, place]))

@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 
 from draisine.errors import DataError
 from draisine.estimation.fit import Fit, Trial
-from draisine.estimation.identifiability import Telling
+from draisine.estimation.identifiability import Identifiability
 from draisine.estimation.losses import Loss
+from draisine.estimation.measurement import deviations, roughness
 from draisine.estimation.multistart import MultiStart, best_of_several
-from draisine.estimation.noise import deviations, roughness
 from draisine.estimation.problem import Posed, pose
 from draisine.estimation.single_shooting import SingleShooting
-from draisine.estimation.solve import Outcome, Progress, Shooting, look, solve
+from draisine.estimation.solve import MultipleShooting, Outcome, Progress, look, solve
 from draisine.expr.expression import Expr
 from draisine.model.items import System
 from draisine.model.model import Model
@@ -41,7 +41,7 @@ def estimate(
     relations: Mapping[str, str | Expr] | None = None,
     priors: Mapping[str, tuple[float, float]] | None = None,
     loss: Loss | None = None,
-    method: Shooting | None = None,
+    method: MultipleShooting | None = None,
     starts: MultiStart | None = None,
     on: Any = None,
     progress: Progress | None = None,
@@ -93,9 +93,9 @@ def identifiability(
     unknown: Sequence[str] | Mapping[str, tuple[float, float]],
     measured: Mapping[str, Any] | Sequence[str],
     *,
-    method: Shooting | None = None,
+    method: MultipleShooting | None = None,
     **given: Any,
-) -> Telling:
+) -> Identifiability:
     """What such data can tell about the unknowns, at the guess: before anything is fitted, or measured at all.
 
     Arguments are those of `estimate`. Where noise is given and shooting is single, only times, inputs and which samples are
@@ -105,17 +105,17 @@ def identifiability(
     >>> x, a, b = sp.symbols("x a b")
     >>> decay = dr.first_order("decay", {x: -a * b * x}, parameters={a: 1.0, b: 2.0}, start={x: 1.0})
     >>> t = np.linspace(0.0, 2.0, 21)
-    >>> told = dr.identifiability(decay, {"time": t, "x": 0 * t}, ["a", "b"], {"x": ("x", 0.01)})
-    >>> print(told.untold[0])
+    >>> reported = dr.identifiability(decay, {"time": t, "x": 0 * t}, ["a", "b"], {"x": ("x", 0.01)})
+    >>> print(reported.unidentifiable[0])
     b +100 %, a -100 %: not at all
     """
     posed = pose(model, data, unknown, measured, **given)
-    return Telling(posed.names, look(posed, method or SingleShooting(), _first_noise(posed)).root, posed.sizes)
+    return Identifiability(posed.names, look(posed, method or SingleShooting(), _first_noise(posed)).root, posed.sizes)
 
 
 def fitted(
     posed: Posed,
-    method: Shooting,
+    method: MultipleShooting,
     loss: Loss | None = None,
     starts: MultiStart | None = None,
     progress: Progress | None = None,
@@ -125,7 +125,7 @@ def fitted(
     sigmas = _first_noise(posed)
     _noise_needed(posed)
     seen = look(posed, method, sigmas)
-    before = Telling(posed.names, seen.root, posed.sizes)
+    before = Identifiability(posed.names, seen.root, posed.sizes)
     if before.without_effect:
         raise DataError(
             f"{', '.join(before.without_effect)}: what is measured ({', '.join(posed.quantities)}) does not depend on it here; "
@@ -156,7 +156,7 @@ def _noise_needed(posed: Posed) -> None:
 
 
 def _with_noise(
-    posed: Posed, method: Shooting, sigmas: Reals, loss: Loss | None, best: Outcome, progress: Progress | None
+    posed: Posed, method: MultipleShooting, sigmas: Reals, loss: Loss | None, best: Outcome, progress: Progress | None
 ) -> tuple[Outcome, Reals]:
     """Estimate noise that was not given from residuals, and fit again, until both agree."""
     unsaid = np.array([c.sigma is None for c in posed.recordings[0].channels])

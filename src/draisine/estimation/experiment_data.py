@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.estimation.data import Experiment
-from draisine.estimation.interpolation import Between, coefficients, places
+from draisine.estimation.inputs import Between, coefficients, places
 from draisine.program.equations import Equations
-from draisine.program.piecewise_inputs import driven
+from draisine.program.piecewise_inputs import with_piecewise_inputs
 from draisine.simulation.sampled_control import Recorded
 
 Reals = NDArray[np.float64]
@@ -60,7 +60,7 @@ class Recording:
     experiment: Experiment
     recorded: Mapping[str, Drive]
     constants: Mapping[str, float]
-    wishes: Mapping[str, Any]
+    targets: Mapping[str, Any]
 
     @property
     def controls(self) -> tuple[str, ...]:
@@ -68,7 +68,7 @@ class Recording:
 
     def moved_by(self, equations: Equations) -> Equations:
         """Equations of any choice of velocities, taking what `rows` gives for inputs."""
-        return driven(equations, self.controls, self.degree) if self.recorded else equations
+        return with_piecewise_inputs(equations, self.controls, self.degree) if self.recorded else equations
 
     @property
     def degree(self) -> int:
@@ -107,8 +107,8 @@ class Recording:
         """Inputs of the driven equations from every knot on."""
         held = [self.constants.get(q.name, 0.0) for q in self.equations.inputs if q.name not in self.recorded]
         looks = self.knots[:, None] + self.lengths[:, None] * places(self.degree)
-        told = [coefficients(self.driving(name, looks.ravel()).reshape(looks.shape)) for name in self.controls]
-        return np.column_stack([np.tile(held, (len(looks), 1)), *told, self.knots, self.lengths])
+        reported = [coefficients(self.driving(name, looks.ravel()).reshape(looks.shape)) for name in self.controls]
+        return np.column_stack([np.tile(held, (len(looks), 1)), *reported, self.knots, self.lengths])
 
     @cached_property
     def control(self) -> Recorded | None:

@@ -18,9 +18,9 @@ from draisine.dynamics.derive import derive
 from draisine.dynamics.input_laws import with_laws
 from draisine.errors import ArgumentError, SolverError
 from draisine.estimation.data import Experiment
-from draisine.estimation.design_criteria import Criterion, Design, Determinant, Instants, Variance
+from draisine.estimation.design_criteria import Criterion, Design, DOptimal, SamplingTimes, Variance
 from draisine.estimation.experiment_data import Recording
-from draisine.estimation.identifiability import Telling
+from draisine.estimation.identifiability import Identifiability
 from draisine.estimation.problem import Posed, pose
 from draisine.estimation.single_shooting import SingleShooting, predict
 from draisine.expr.expression import Expr
@@ -48,7 +48,7 @@ def design_experiment(
     choose: Mapping[str, tuple[float, float]] | None = None,
     *,
     until: float,
-    samples: int | ArrayLike | Instants = 50,
+    samples: int | ArrayLike | SamplingTimes = 50,
     about: str | None = None,
     criterion: Criterion | None = None,
     start: Mapping[str, float] | None = None,
@@ -82,7 +82,7 @@ def design_experiment(
     """
     asked = _Asked(unknown, choose or {}, until, samples, priors or {}, experiments)
     posed = _pose(model, measured, asked, start or {}, parameters or {}, inputs or {})
-    wanted = criterion or (Variance(about) if about is not None else Determinant())
+    wanted = criterion or (Variance(about) if about is not None else DOptimal())
     aim = getattr(wanted, "of", None)
     if aim is not None and aim not in posed.names:
         raise ArgumentError(f"{aim!r} shall be told best, but is not among the unknowns {', '.join(posed.names)}")
@@ -96,7 +96,7 @@ class _Posed:
 
     base: Posed
     ranges: tuple[tuple[str, float, float], ...]
-    instants: Instants | None
+    instants: SamplingTimes | None
     times: Reals
     until: float
     priors: Mapping[str, float]
@@ -154,7 +154,7 @@ class _Asked:
 
     @property
     def times(self) -> Reals:
-        if isinstance(self.samples, Instants):
+        if isinstance(self.samples, SamplingTimes):
             if not self.samples.first < self.until:
                 raise ArgumentError(
                     f"samples: the first instant, {self.samples.first:g} s, must come before until = {self.until:g} s"
@@ -192,7 +192,7 @@ def _pose(
         parameters={**parameters, **middle["p"]},
     )
     ranges = tuple((n, float(low), float(high)) for n, (low, high) in asked.choose.items())
-    instants = asked.samples if isinstance(asked.samples, Instants) else None
+    instants = asked.samples if isinstance(asked.samples, SamplingTimes) else None
     sigmas = np.array([float(c.sigma or 1.0) for c in posed.recordings[0].channels])
     return _Posed(posed, ranges, instants, asked.times, float(asked.until), asked.priors, asked.experiments, sigmas)
 
@@ -232,7 +232,7 @@ class _Search:
         self._trials, self._seed, self._progress = trials, seed, progress
         self._done, self._trouble = 0, ""
 
-    def telling(self, z: Reals) -> Telling | None:
+    def identifiability(self, z: Reals) -> Identifiability | None:
         """What experiments tell; None if a run does not reach its samples."""
         q = self._posed
         count, each = len(q.base.unknowns), len(q.base.starts)
@@ -250,14 +250,14 @@ class _Search:
         for name, size in q.priors.items():  # starts are told with their experiment: one row for each
             rows = np.diag([1.0 / size if n.split(" of ")[0] == name else 0.0 for n in names])
             blocks.append(rows[np.diag(rows) > 0.0])
-        return Telling(names, np.vstack(blocks), q.base.sizes)
+        return Identifiability(names, np.vstack(blocks), q.base.sizes)
 
     def _rows(self, k: int, chosen: Mapping[str, float], instants: Reals) -> Reals | None:
         """Derivatives of an experiment's samples in units of their noise, (samples, unknowns)."""
         q, base = self._posed, self._posed.base
         times, counts = np.unique(instants, return_counts=True)
         p, recording = base.fixed.copy(), base.recordings[k]
-        wishes, constants = dict(recording.wishes), dict(recording.constants)
+        targets, constants = dict(recording.targets), dict(recording.constants)
         parameters, inputs = [x.name for x in base.equations.parameters], [x.name for x in base.equations.inputs]
         for name, value in chosen.items():
             if name in parameters:
@@ -265,9 +265,9 @@ class _Search:
             elif name in inputs:
                 constants[name] = value
             else:
-                wishes[name] = value
+                targets[name] = value
         one: Recording = replace(
-            recording, times=times, values=np.zeros((len(times), len(q.sigmas))), wishes=wishes, constants=constants
+            recording, times=times, values=np.zeros((len(times), len(q.sigmas))), targets=targets, constants=constants
         )
         alone = replace(base, recordings=(one,), fixed=p)
         (found,) = predict(alone, alone.guess, self._method)
@@ -279,12 +279,12 @@ class _Search:
         return np.asarray(weighted.reshape(-1, weighted.shape[2]))
 
     def value(self, z: Reals) -> float:
-        telling = self.telling(np.clip(z, 0.0, 1.0))
-        if telling is None:
+        identifiability = self.identifiability(np.clip(z, 0.0, 1.0))
+        if identifiability is None:
             return USELESS
-        kept = [telling.names.index(n) for n in self._posed.names]
-        sizes = telling.sizes[kept]
-        covariance = telling.covariance[np.ix_(kept, kept)] / np.outer(sizes, sizes)
+        kept = [identifiability.names.index(n) for n in self._posed.names]
+        sizes = identifiability.sizes[kept]
+        covariance = identifiability.covariance[np.ix_(kept, kept)] / np.outer(sizes, sizes)
         if not np.isfinite(covariance).all():
             return USELESS
         return self._criterion.value(self._posed.names, covariance)
@@ -297,12 +297,12 @@ class _Search:
         q = self._posed
         size = q.each * q.experiments
         begun = self._spread(size)
-        values = [self._told(k / (2 * len(begun)), self._counted(z)) for k, z in enumerate(begun)]
+        values = [self._reported(k / (2 * len(begun)), self._counted(z)) for k, z in enumerate(begun)]
         best = begun[int(np.argmin(values))]
         if min(values) < USELESS and size:
             best = self._improved([begun[i] for i in np.argsort(values)[:LOCAL] if values[i] < USELESS])
-        telling = self.telling(best)
-        if telling is None:
+        identifiability = self.identifiability(best)
+        if identifiability is None:
             raise SolverError(f"{q.base.equations.name}: no design reaches its last sample; {self._trouble}")
         settings = [q.settings(best[k * q.each : (k + 1) * q.each]) for k in range(q.experiments)]
         return Design(
@@ -310,14 +310,14 @@ class _Search:
             self._criterion,
             tuple(chosen for chosen, _ in settings),
             tuple(instants for _, instants in settings),
-            telling,
+            identifiability,
             q.base.units,
-            self.telling(np.full(size, 0.5)) if size else None,
+            self.identifiability(np.full(size, 0.5)) if size else None,
             self.value(best),
             self._done,
         )
 
-    def _told(self, fraction: float, value: float) -> float:
+    def _reported(self, fraction: float, value: float) -> float:
         if self._progress is not None:
             self._progress(min(fraction, 1.0))
         return value
@@ -338,5 +338,5 @@ class _Search:
         found = []
         for k, z in enumerate(begun):
             result = minimize(self._counted, z, method="L-BFGS-B", jac="3-point", bounds=[(0.0, 1.0)] * len(z))
-            found.append((self._told(0.5 + 0.5 * (k + 1) / len(begun), float(result.fun)), np.clip(result.x, 0.0, 1.0)))
+            found.append((self._reported(0.5 + 0.5 * (k + 1) / len(begun), float(result.fun)), np.clip(result.x, 0.0, 1.0)))
         return min(found, key=lambda pair: pair[0])[1]

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.program.equations import Equations
+from draisine.simulation.compiled_equations import best_choice_for
 from draisine.simulation.initial.consistent_start import consistent_start
 from draisine.simulation.initial.problem import StartProblem
 from draisine.simulation.initial.result import Start
-from draisine.simulation.velocity_choices import best_for
 
 Reals = NDArray[np.float64]
 
@@ -24,9 +24,9 @@ def start_problem(equations: Equations) -> StartProblem:
     return StartProblem(equations)
 
 
-def begun(problem: StartProblem, wishes: Mapping[str, Any], u: Reals, p: Reals) -> tuple[Start, Equations, Reals]:
+def begun(problem: StartProblem, targets: Mapping[str, Any], u: Reals, p: Reals) -> tuple[Start, Equations, Reals]:
     """The start that wishes lead to, the equations with the fitting choice of velocities, and their state."""
     e = problem.equations
-    begin = consistent_start(problem, wishes, p, inputs=u)
+    begin = consistent_start(problem, targets, p, inputs=u)
     extra = begin.x[len(begin.x) - len(e.extra_states) :]
-    return begin, *best_for(e, begin.q, begin.v, extra, (0.0, u, p))
+    return begin, *best_choice_for(e, begin.q, begin.v, extra, (0.0, u, p))

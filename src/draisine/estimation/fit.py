@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 
 from draisine.errors import ArgumentError, UnknownNameError
 from draisine.estimation.bootstrap import Bootstrap, bootstrap
-from draisine.estimation.identifiability import Telling
+from draisine.estimation.identifiability import Identifiability
 from draisine.estimation.losses import Loss
-from draisine.estimation.noise import Whiteness, whiteness
+from draisine.estimation.measurement import Whiteness, whiteness
 from draisine.estimation.problem import Posed
 from draisine.estimation.profiles import Profile, profile
-from draisine.estimation.solve import Outcome, Shooting
-from draisine.expr.expression import closest
+from draisine.estimation.solve import MultipleShooting, Outcome
+from draisine.expr.expression import did_you_mean
 from draisine.results.base import Result, figure
 
 Reals = NDArray[np.float64]
@@ -46,11 +46,11 @@ class Fit(Result):
     """
 
     posed: Posed
-    method: Shooting
+    method: MultipleShooting
     outcome: Outcome
     sigmas: Reals
     loss: Loss | None
-    before: Telling
+    before: Identifiability
     trials: tuple[Trial, ...] = ()
 
     # ------------------------------------------------------------ values
@@ -70,7 +70,7 @@ class Fit(Result):
 
     def _index(self, name: str) -> int:
         if name not in self.names:
-            raise UnknownNameError(f"{name!r} was not looked for{closest(name, self.names)}")
+            raise UnknownNameError(f"{name!r} was not looked for{did_you_mean(name, self.names)}")
         return self.names.index(name)
 
     def __getitem__(self, name: str) -> float:
@@ -79,17 +79,17 @@ class Fit(Result):
     # ------------------------------------------------------------ uncertainty
 
     @cached_property
-    def telling(self) -> Telling:
+    def identifiability(self) -> Identifiability:
         """Which unknowns and combinations of them the data tell, at the estimate."""
         sizes = np.where(self.outcome.unknowns != 0.0, np.abs(self.outcome.unknowns), self.posed.sizes)
         first = len(self.posed.unknowns)  # a start may be zero and well told
         sizes[first:] = np.maximum(sizes[first:], self.posed.sizes[first:])
-        return Telling(self.names, self.outcome.root, sizes)
+        return Identifiability(self.names, self.outcome.root, sizes)
 
     @cached_property
     def covariance(self) -> Reals:
-        """Of the unknowns, by linearisation at the estimate."""
-        return self.telling.covariance * self.outcome.widening
+        """Of the unknowns, by linearization at the estimate."""
+        return self.identifiability.covariance * self.outcome.widening
 
     @cached_property
     def deviations(self) -> dict[str, float]:
@@ -115,12 +115,12 @@ class Fit(Result):
         return float(norm.ppf(share) if self.noise_given else t.ppf(share, max(self.outcome.freedom, 1)))
 
     def interval(self, name: str, level: float = 0.95) -> tuple[float, float]:
-        """A confidence interval by linearisation."""
+        """A confidence interval by linearization."""
         half = self.quantile(level) * self.deviations[self.names[self._index(name)]]
         return self[name] - half, self[name] + half
 
     def profile(self, name: str, level: float = 0.95) -> Profile:
-        """The likelihood along one unknown, all others fitted anew: an interval that needs no linearisation."""
+        """The likelihood along one unknown, all others fitted anew: an interval that needs no linearization."""
         self._index(name)
         return profile(
             self.posed, self.method, self.outcome, self.sigmas, self.loss, name, self.deviations[name], self.quantile(level)
@@ -197,16 +197,16 @@ class Fit(Result):
                 f"the model does not fit: residuals are {ratio:.3g} times the noise given (χ² = {self.chi_square:.4g} with "
                 f"{self.freedom} degrees of freedom); intervals are too narrow"
             )
-        coloured = {w.channel: w for w in self.whiteness if not w.white}
+        colored = {w.channel: w for w in self.whiteness if not w.white}
         driven = any(r.noisy for r in self.posed.recordings)
-        if coloured and not driven:
-            told = ", ".join(f"{c} ({w.correlations[0]:+.2f} from sample to sample)" for c, w in coloured.items())
-            found.append(f"residuals are not white: {told}; something is missing in the model, or the noise is not white")
+        if colored and not driven:
+            reported = ", ".join(f"{c} ({w.correlations[0]:+.2f} from sample to sample)" for c, w in colored.items())
+            found.append(f"residuals are not white: {reported}; something is missing in the model, or the noise is not white")
         low, high = self.posed.sides
         for name, value, a, b, size in zip(self.names, self.outcome.unknowns, low, high, self.posed.sizes, strict=True):
             if min(value - a, b - value) <= 1e-6 * size:
                 found.append(f"{name} lies at a side of its range ({value:.6g}); its interval is not to be trusted")
-        found += [f"the data do not tell {c}" for c in self.telling.untold]
+        found += [f"the data do not tell {c}" for c in self.identifiability.unidentifiable]
         if self.outliers:
             some = "; ".join(f"{column} at {t:.6g} s" for _, column, t in self.outliers[:4])
             cure = "" if self.loss is not None else "; a robust loss (loss=Huber()) would give them less weight"
@@ -256,7 +256,7 @@ class Fit(Result):
             "correlation": [[number(c) for c in row] for row in self.correlation],
             "rounds": self.outcome.rounds,
             "outliers": [list(o) for o in self.outliers],
-            "untold": [str(c) for c in self.telling.untold],
+            "untold": [str(c) for c in self.identifiability.unidentifiable],
             "warnings": list(self.warnings),
         }
 
@@ -267,15 +267,15 @@ class Fit(Result):
         return {"unknown": list(self.names), "unit": list(self.posed.units), **values, "low": low, "high": high}
 
     def plot(self, **options: Any) -> Any:
-        """Measured and predicted channels over time, residuals beside them; see `draisine.view.plots.fits`."""
+        """Measured and predicted channels over time, residuals beside them; see `draisine.view.plots.estimation`."""
         panels = [
             (r.name, channel.column, channel.unit, r.times, r.values[:, i], predicted[:, i], residuals[:, i])
             for r, predicted, residuals in zip(self.posed.recordings, self.outcome.predicted, self.residuals, strict=True)
             for i, channel in enumerate(r.channels)
         ]
-        return figure("plots.fits.measured_and_predicted", panels, **options)
+        return figure("plots.estimation.measured_and_predicted", panels, **options)
 
     def plot_intervals(self, truth: dict[str, float] | None = None, **options: Any) -> Any:
-        """95 % intervals of the unknowns, relative to their values; see `draisine.view.plots.fits`."""
+        """95 % intervals of the unknowns, relative to their values; see `draisine.view.plots.estimation`."""
         rows = [(name, self[name], *self.interval(name)) for name in self.names]
-        return figure("plots.fits.intervals", rows, truth or {}, **options)
+        return figure("plots.estimation.intervals", rows, truth or {}, **options)

@@ -35,12 +35,16 @@ class Combination:
     def __str__(self) -> str:
         largest = max(self.shares.values(), key=abs)
         parts = sorted(self.shares.items(), key=lambda item: -abs(item[1]))
-        told = ", ".join(f"{name} {100 * share / largest:+.3g} %" for name, share in parts if abs(share / largest) >= SHOWN)
-        return f"{told}: to within a factor of {self.deviation:.2g}" if np.isfinite(self.deviation) else f"{told}: not at all"
+        reported = ", ".join(f"{name} {100 * share / largest:+.3g} %" for name, share in parts if abs(share / largest) >= SHOWN)
+        return (
+            f"{reported}: to within a factor of {self.deviation:.2g}"
+            if np.isfinite(self.deviation)
+            else f"{reported}: not at all"
+        )
 
 
 @dataclass(frozen=True, eq=False)
-class Telling(Result):
+class Identifiability(Result):
     """What data tell about unknowns, at given values of these.
 
     - `deviations`: relative standard deviation of every unknown, whatever the others are; infinite where nothing is told.
@@ -83,9 +87,9 @@ class Telling(Result):
     def covariance(self) -> Reals:
         """Of the unknowns; infinite on the diagonal where a combination that includes one is not told at all."""
         values, axes = self._scaled
-        told = values > LOST * max(float(values.max(initial=0.0)), 1e-300)
-        inverse = (axes[told].T / values[told] ** 2) @ axes[told]
-        lost = (np.abs(axes[~told]) > 1e-6).any(axis=0) if (~told).any() else np.zeros(len(self.names), dtype=bool)
+        reported = values > LOST * max(float(values.max(initial=0.0)), 1e-300)
+        inverse = (axes[reported].T / values[reported] ** 2) @ axes[reported]
+        lost = (np.abs(axes[~reported]) > 1e-6).any(axis=0) if (~reported).any() else np.zeros(len(self.names), dtype=bool)
         covariance = inverse * np.outer(self.sizes, self.sizes)
         covariance[lost, lost] = np.inf
         return np.asarray(covariance)
@@ -101,7 +105,7 @@ class Telling(Result):
         return tuple(found)
 
     @property
-    def untold(self) -> tuple[Combination, ...]:
+    def unidentifiable(self) -> tuple[Combination, ...]:
         return tuple(c for c in self.combinations if c.deviation > VAGUE)
 
     @property
@@ -110,8 +114,8 @@ class Telling(Result):
         return tuple(n for n, d in self.deviations.items() if d <= WELL)
 
     def _table(self) -> Mapping[str, Any]:
-        told = {"deviation": list(self.deviations.values()), "alone": list(self.alone.values())}
-        return {"unknown": list(self.names), **told}
+        reported = {"deviation": list(self.deviations.values()), "alone": list(self.alone.values())}
+        return {"unknown": list(self.names), **reported}
 
     def __str__(self) -> str:
         width = max(len(n) for n in self.names)
@@ -120,9 +124,9 @@ class Telling(Result):
             lines.append(f"  {name:<{width}}  {_share(self.deviations[name]):>23}   {_share(self.alone[name])}")
         if self.without_effect:
             lines.append(f"no effect on what is measured: {', '.join(self.without_effect)}")
-        if self.untold:
+        if self.unidentifiable:
             lines.append("combinations that cannot be told:")
-            lines += [f"  {c}" for c in self.untold]
+            lines += [f"  {c}" for c in self.unidentifiable]
         return "\n".join(lines)
 
 

@@ -10,14 +10,13 @@ from numpy.typing import NDArray
 
 from draisine.errors import ArgumentError, SolverError
 from draisine.estimation.collocation import Elements
-from draisine.estimation.experiment_data import Recording
-from draisine.estimation.experiment_start import begun, start_problem
+from draisine.estimation.experiment_data import Recording, begun, start_problem
 from draisine.estimation.problem import Posed
 from draisine.estimation.tangent_coordinates import spread_of, steady_choice, tangent_at
 from draisine.estimation.window_chain import Chain, white
 from draisine.estimation.window_layout import Layout
 from draisine.estimation.windows import Passage, Windows
-from draisine.simulation.methods.method import Method
+from draisine.simulation.methods.selection import Method
 
 Reals = NDArray[np.float64]
 
@@ -54,7 +53,7 @@ def chains_of(posed: Posed, cut: Cut, theta: Reals, sigmas: Reals) -> tuple[Chai
     made = []
     for recording in posed.recordings:
         u = recording.given(np.zeros(1))[0]
-        _, fitting, x0 = begun(start_problem(posed.equations), recording.wishes, u, p)
+        _, fitting, x0 = begun(start_problem(posed.equations), recording.targets, u, p)
         steady = steady_choice(fitting)
         tangent = tangent_at(steady, x0, u, p, posed.quantities, posed.varied, cut.states, recording.controls)
         windows = Windows(recording, Layout.of(recording, *cut.mesh(recording)), tangent, cut.stepping, posed.varied)

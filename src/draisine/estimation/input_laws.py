@@ -9,7 +9,7 @@ from draisine.control.design.closed_loop import with_expressions
 from draisine.dynamics.derive import derive
 from draisine.errors import ArgumentError, DataError, UnitError
 from draisine.estimation.data import Experiment
-from draisine.expr.expression import Expr, closest
+from draisine.expr.expression import Expr, did_you_mean
 from draisine.expr.tree import names as names_in
 from draisine.expr.units import quantity, quantity_in
 from draisine.model.items import System
@@ -33,7 +33,7 @@ def with_laws_of(
     rest: dict[str, Any] = {}
     for name, what in inputs.items():
         if name not in units:
-            raise ArgumentError(f"inputs: {plain.name} has no input {name!r}{closest(name, list(units))}")
+            raise ArgumentError(f"inputs: {plain.name} has no input {name!r}{did_you_mean(name, list(units))}")
         if isinstance(what, str) and not any(what in e.columns for e in experiments):
             what = _said(name, what, units[name], plain, experiments)
         if isinstance(what, Expr):
@@ -60,7 +60,7 @@ def _said(name: str, text: str, unit: str, equations: Equations, experiments: Se
     if text.isidentifier() and text not in known:
         raise DataError(
             f"inputs: {name!r} is said to be {text!r}, which is no column of the data and no quantity of {equations.name}"
-            f"{closest(text, columns)}"
+            f"{did_you_mean(text, columns)}"
         )
     law = amount_in(text, None, f"law of input {name!r}")
     for used in sorted(set(names_in(law)) - known):

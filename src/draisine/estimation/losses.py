@@ -8,7 +8,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.simulation.methods.explicit_tableau import positive
+from draisine.simulation.methods.tableau import positive
 
 Reals = NDArray[np.float64]
 

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from draisine.codegen.jit.kernel import Kernel, compile
 from draisine.program.equations import Equations, Quantity
-from draisine.program.linear_solve import Solved
+from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import Program
-from draisine.program.variational import Direction, slopes
+from draisine.program.variational import Direction, jacobian
 
 Reals = NDArray[np.float64]
 
@@ -28,7 +28,7 @@ class Observer:
     """(t, x, u, p) → the named quantities y, ∂y/∂x and ∂y/∂θ, over many instants."""
 
     def __init__(self, equations: Equations, names: tuple[str, ...], directions: tuple[Direction, ...]) -> None:
-        self._kernel: Kernel = compile(slopes(_selected(equations, names), directions))
+        self._kernel: Kernel = compile(jacobian(_selected(equations, names), directions))
         self._count, self._states = len(names), len(equations.states)
 
     def __call__(self, t: Reals, x: Reals, u: Reals, p: Reals) -> tuple[Reals, Reals, Reals]:
@@ -44,10 +44,10 @@ def observer(equations: Equations, names: tuple[str, ...], directions: tuple[Dir
     return Observer(equations, names, directions)
 
 
-def _selected(equations: Equations, names: tuple[str, ...]) -> Program | Solved:
+def _selected(equations: Equations, names: tuple[str, ...]) -> Program | LinearSolveProgram:
     """The report, with nothing but the quantities asked for."""
     report = equations.report
-    inner = report.after if isinstance(report, Solved) else report
+    inner = report.after if isinstance(report, LinearSolveProgram) else report
     symbols = dict(zip((slot.name for slot in inner.inputs), inner.symbols(), strict=True))
     results = inner.function.call(list(symbols.values()))
     place: dict[str, ca.SX] = {}
@@ -57,7 +57,7 @@ def _selected(equations: Equations, names: tuple[str, ...]) -> Program | Solved:
     place |= {q.name: symbols["x"][i] for i, q in enumerate(equations.coordinates)}
     if equations.outputs:  # outputs come before what else has their name
         slot = inner.output("outputs")
-        told = results[[s.name for s in inner.outputs].index("outputs")]
-        place |= {label: told[i] for i, label in enumerate(slot.labels)}
+        reported = results[[s.name for s in inner.outputs].index("outputs")]
+        place |= {label: reported[i] for i, label in enumerate(slot.labels)}
     made = Program.build(f"{equations.name}_observed", symbols, {"y": ca.densify(ca.vertcat(*[place[n] for n in names]))})
-    return replace(report, name=made.name, after=made) if isinstance(report, Solved) else made
+    return replace(report, name=made.name, after=made) if isinstance(report, LinearSolveProgram) else made

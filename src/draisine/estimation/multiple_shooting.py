@@ -23,11 +23,11 @@ from draisine.estimation.window_chain import Chain, Noise, Shot, shoot, shot_of,
 from draisine.estimation.window_layout import windows_of
 from draisine.estimation.windows import Passage
 from draisine.numerics.trust_region import LevenbergMarquardt, Trial
-from draisine.program.dae_residual import Implicit
+from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations
 from draisine.simulation.methods.dop853 import DOP853
-from draisine.simulation.methods.method import Method
 from draisine.simulation.methods.radau import Radau
+from draisine.simulation.methods.selection import Method
 
 Reals = NDArray[np.float64]
 
@@ -61,7 +61,7 @@ class MultipleShooting:
 
     def cut(self, equations: Equations) -> Cut:
         """Windows of this length."""
-        chosen = self.integration or (STIFF if isinstance(equations.dynamics, Implicit) else FINE)
+        chosen = self.integration or (STIFF if isinstance(equations.dynamics, DaeResidual) else FINE)
         return Cut(
             lambda recording: (windows_of(recording, self.window), np.zeros(0)),
             chosen,
@@ -143,18 +143,18 @@ def _begun(posed: Posed, theta: Reals, chains: Sequence[Chain], sigmas: Reals, t
         if found is None:
             raise SolverError(f"{chain.windows.recording.name}: a window does not reach its end; shorten the windows")
         passages.append(found)
-    gaps = (tolerance * _told_alone(chain, found, sigmas) for chain, found in zip(chains, passages, strict=True))
+    gaps = (tolerance * _reported_alone(chain, found, sigmas) for chain, found in zip(chains, passages, strict=True))
     return shot_of(posed, theta, chains, passages, Noise(sigmas, tuple(gaps)), loss)
 
 
 def _tightened(posed: Posed, shot: Shot, tolerance: float) -> Shot:
     """The same with another tolerance of gaps; nothing is run again."""
     pairs = zip(shot.chains, shot.passages, strict=True)
-    gaps = tuple(tolerance * _told_alone(chain, found, shot.noise.sigmas) for chain, found in pairs)
+    gaps = tuple(tolerance * _reported_alone(chain, found, shot.noise.sigmas) for chain, found in pairs)
     return shot_of(posed, shot.theta, shot.chains, shot.passages, Noise(shot.noise.sigmas, gaps), shot.loss)
 
 
-def _told_alone(chain: Chain, passages: Sequence[Passage], sigmas: Reals) -> Reals:
+def _reported_alone(chain: Chain, passages: Sequence[Passage], sigmas: Reals) -> Reals:
     """How well the data of the best window tell each deviation of its start, at most the spread."""
     d = len(chain.spread)
     effects = [np.linalg.norm(white(passage, chain.windows, sigmas)[1][:, :d], axis=0) for passage in passages]

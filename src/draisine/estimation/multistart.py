@@ -13,7 +13,7 @@ from draisine.errors import ArgumentError, ModelError, SolverError
 from draisine.estimation.fit import Trial
 from draisine.estimation.losses import Loss
 from draisine.estimation.problem import Posed
-from draisine.estimation.solve import Outcome, Progress, Shooting, solve
+from draisine.estimation.solve import MultipleShooting, Outcome, Progress, solve
 from draisine.numerics.parallel import Job
 
 Reals = NDArray[np.float64]
@@ -53,7 +53,7 @@ class _Fits:
     """Fits by number. Travels to other processes, which send back where they ended."""
 
     posed: Posed
-    method: Shooting
+    method: MultipleShooting
     sigmas: Reals
     loss: Loss | None
     starts: tuple[Reals, ...]
@@ -73,9 +73,9 @@ class _Fits:
 
     def trial(self, number: int) -> Trial | str:
         """Where a fit ended: what travels back from other processes."""
-        return self.told(number, self.attempt(number))
+        return self.reported(number, self.attempt(number))
 
-    def told(self, number: int, found: Outcome | str) -> Trial | str:
+    def reported(self, number: int, found: Outcome | str) -> Trial | str:
         if isinstance(found, str):
             return found
         return Trial(tuple(self.starts[number].tolist()), tuple(found.unknowns.tolist()), found.squares)
@@ -88,12 +88,12 @@ class _Fits:
             return
         for number in range(len(self.starts)):
             found = self.attempt(number)
-            yield number, self.told(number, found), None if isinstance(found, str) else found
+            yield number, self.reported(number, found), None if isinstance(found, str) else found
 
 
 def best_of_several(
     posed: Posed,
-    method: Shooting,
+    method: MultipleShooting,
     sigmas: Reals,
     loss: Loss | None,
     starts: MultiStart,
@@ -105,17 +105,17 @@ def best_of_several(
     From other processes only the ends of fits come back: the best of these is made again from its start.
     """
     fits = _Fits(posed, method, sigmas, loss, tuple(starts.begins(posed)))
-    told: dict[int, Trial | str] = {}
+    reported: dict[int, Trial | str] = {}
     best: tuple[float, int] | None = None
     kept: Outcome | None = None
     for number, trial, found in fits.trials(on):
-        told[number] = trial
+        reported[number] = trial
         if isinstance(trial, Trial):
             if best is None or (trial.squares, number) < best:
                 best, kept = (trial.squares, number), found
             if progress is not None:
-                progress(f"start {len(told)} of {starts.count}: sum of squares {trial.squares:.6g}, best {best[0]:.6g}")
+                progress(f"start {len(reported)} of {starts.count}: sum of squares {trial.squares:.6g}, best {best[0]:.6g}")
     if best is None:
-        first = next(reason for _, reason in sorted(told.items()) if isinstance(reason, str))
+        first = next(reason for _, reason in sorted(reported.items()) if isinstance(reason, str))
         raise SolverError(f"starts: none of {starts.count} reaches the data; the first: {first}")
-    return kept or fits.outcome(best[1]), tuple(trial for _, trial in sorted(told.items()) if isinstance(trial, Trial))
+    return kept or fits.outcome(best[1]), tuple(trial for _, trial in sorted(reported.items()) if isinstance(trial, Trial))

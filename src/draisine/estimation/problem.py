@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from draisine.errors import ArgumentError, DataError, UnitError
 from draisine.estimation.data import Experiment, experiments_of
 from draisine.estimation.experiment_data import Channel, Drive, Recording
-from draisine.estimation.input_laws import with_laws_of
-from draisine.estimation.interpolation import Linear, Smooth
+from draisine.estimation.inputs import CubicInput, Linear, with_laws_of
 from draisine.estimation.measurement import measurable
-from draisine.expr.expression import SX_FUNCTIONS, Expr, closest, evaluate, parse
+from draisine.expr.expression import Expr, did_you_mean, evaluate, parse
+from draisine.expr.safe_functions import SX_FUNCTIONS
 from draisine.expr.units import fits, quantity_in
 from draisine.model.items import System
 from draisine.model.model import Model
@@ -69,7 +69,7 @@ class Posed:
     @cached_property
     def start_guesses(self) -> Reals:
         """Unknown starts, (experiments, names)."""
-        return np.array([[_value(r.wishes[n]) for n in self.starts] for r in self.recordings]).reshape(len(self.recordings), -1)
+        return np.array([[_value(r.targets[n]) for n in self.starts] for r in self.recordings]).reshape(len(self.recordings), -1)
 
     @property
     def guess(self) -> Reals:
@@ -132,12 +132,12 @@ class Posed:
                 on_the_way.pop()
                 return values[name]
             if name not in names:
-                raise ArgumentError(f"relations: {self.equations.name} has no parameter {name!r}{closest(name, names)}")
+                raise ArgumentError(f"relations: {self.equations.name} has no parameter {name!r}{did_you_mean(name, names)}")
             return ca.SX(float(self.fixed[names.index(name)]))
 
-        told = ca.vertcat(*[value(n) for n in names])
-        entries = ca.vertcat(*[told[d.place] for d in self.varied])
-        return ca.Function("relations", [theta], [told, ca.densify(ca.jacobian(entries, theta))])
+        reported = ca.vertcat(*[value(n) for n in names])
+        entries = ca.vertcat(*[reported[d.place] for d in self.varied])
+        return ca.Function("relations", [theta], [reported, ca.densify(ca.jacobian(entries, theta))])
 
     def parameters(self, theta: Reals) -> tuple[Reals, Reals]:
         """All parameters, and the derivatives of the varied ones by the unknowns."""
@@ -156,8 +156,8 @@ def prior_rows(posed: Posed, unknowns: Reals) -> tuple[Reals, Reals]:
     return np.array(rows).reshape(-1, len(posed.names)), np.array(side)
 
 
-def _value(wish: Any) -> float:
-    return float(getattr(wish, "value", wish))
+def _value(target: Any) -> float:
+    return float(getattr(target, "value", target))
 
 
 def pose(
@@ -185,9 +185,9 @@ def pose(
         _place(name, names, "relations", equations.name)
     if isinstance(unknown, str):
         raise ArgumentError(f"unknown: give a list of names, e.g. ['{unknown}']")
-    told = {n.removeprefix(START): v for n, v in (guess or {}).items() if n.startswith(START)}
-    wishes = [{**w, **told} for w in _wishes(start, experiments)]
-    recordings = tuple(recording_of(equations, e, measured, driving, w) for e, w in zip(experiments, wishes, strict=True))
+    reported = {n.removeprefix(START): v for n, v in (guess or {}).items() if n.startswith(START)}
+    targets = [{**w, **reported} for w in _targets(start, experiments)]
+    recordings = tuple(recording_of(equations, e, measured, driving, w) for e, w in zip(experiments, targets, strict=True))
     made, starts = _unknowns(equations, unknown, guess or {}, fixed, related, recordings)
     known = _priors(priors or {}, made, tuple(starts))
     posed = Posed(equations, made, tuple(starts), recordings, fixed, related, known, tuple(starts.values()))
@@ -204,11 +204,11 @@ def _finite(value: Any, what: str) -> float:
 
 def _place(name: str, names: Sequence[str], where: str, model: str) -> int:
     if name not in names:
-        raise ArgumentError(f"{where}: {model} has no parameter {name!r}{closest(name, names)}")
+        raise ArgumentError(f"{where}: {model} has no parameter {name!r}{did_you_mean(name, names)}")
     return list(names).index(name)
 
 
-def _wishes(start: Any, experiments: Sequence[Experiment]) -> list[dict[str, Any]]:
+def _targets(start: Any, experiments: Sequence[Experiment]) -> list[dict[str, Any]]:
     if start is not None and not isinstance(start, Mapping):
         given = list(start)
         if len(given) != len(experiments):
@@ -226,7 +226,7 @@ def _unknowns(
     sides = dict(unknown) if isinstance(unknown, Mapping) else dict.fromkeys(unknown, None)
     for name in guess:
         if name not in sides:
-            raise ArgumentError(f"guess: {name!r} is not among the unknowns{closest(name, list(sides))}")
+            raise ArgumentError(f"guess: {name!r} is not among the unknowns{did_you_mean(name, list(sides))}")
     found: list[Unknown] = []
     starts: dict[str, tuple[float, float]] = {}
     for name, pair in sides.items():
@@ -235,7 +235,7 @@ def _unknowns(
             starts[name.removeprefix(START)] = low, high
             _refuse_start(name, low, high, recordings)
             continue
-        _place(name, [*names, *(f"{START}{w}" for w in recordings[0].wishes)], "unknown", equations.name)
+        _place(name, [*names, *(f"{START}{w}" for w in recordings[0].targets)], "unknown", equations.name)
         if name in related:
             raise ArgumentError(f"unknown: {name!r} follows from a relation ({related[name]}); it cannot be found as well")
         value = float(guess.get(name, fixed[names.index(name)]))
@@ -263,15 +263,15 @@ def _sides(name: str, pair: Any) -> tuple[float, float]:
 
 def _refuse_start(name: str, low: float, high: float, recordings: Sequence[Recording]) -> None:
     """A start that is looked for needs a first guess in every experiment, between its sides."""
-    wish = name.removeprefix(START)
+    target = name.removeprefix(START)
     for r in recordings:
-        if wish not in r.wishes:
+        if target not in r.targets:
             raise ArgumentError(
-                f"unknown {name!r}: the start of {r.name} does not mention {wish!r}; give a first guess, start={{{wish!r}: …}}"
+                f"unknown {name!r}: the start of {r.name} does not mention {target!r}; give a first guess, start={{{target!r}: …}}"
             )
-        if not low <= _value(r.wishes[wish]) <= high:
+        if not low <= _value(r.targets[target]) <= high:
             raise ArgumentError(
-                f"unknown {name!r}: {r.name} starts with {_value(r.wishes[wish]):g}, outside of {low:g} … {high:g}; start "
+                f"unknown {name!r}: {r.name} starts with {_value(r.targets[target]):g}, outside of {low:g} … {high:g}; start "
                 "between them"
             )
 
@@ -282,7 +282,7 @@ def _priors(
     known = [*(u.name for u in unknowns), *(f"{START}{s}" for s in starts)]
     for name, (mean, deviation) in priors.items():
         if name not in known:
-            raise ArgumentError(f"priors: {name!r} is not among the unknowns{closest(name, known)}")
+            raise ArgumentError(f"priors: {name!r} is not among the unknowns{did_you_mean(name, known)}")
         if not (np.isfinite(mean) and deviation > 0.0):
             raise ArgumentError(
                 f"priors: of {name!r} a mean and a positive standard deviation are wanted, got ({mean:g}, {deviation:g})"
@@ -295,18 +295,18 @@ def recording_of(
     experiment: Experiment,
     measured: Mapping[str, Any] | Sequence[str],
     inputs: Mapping[str, Any],
-    wishes: Mapping[str, Any],
+    targets: Mapping[str, Any],
 ) -> Recording:
     """An experiment in the model's words: what its columns measure, and what they drive."""
-    told = dict(measured) if isinstance(measured, Mapping) else {name: name for name in measured}
-    if not told:
+    reported = dict(measured) if isinstance(measured, Mapping) else {name: name for name in measured}
+    if not reported:
         raise DataError("measured: name at least one column and what it measures, e.g. {'gyro_x': 'roll_rate'}")
     known = measurable(equations)
     channels = []
-    for column, what in told.items():
+    for column, what in reported.items():
         quantity, sigma = what if isinstance(what, tuple) else (what, None)
         if quantity not in known:
-            raise ArgumentError(f"measured: {equations.name} has no quantity {quantity!r}{closest(quantity, list(known))}")
+            raise ArgumentError(f"measured: {equations.name} has no quantity {quantity!r}{did_you_mean(quantity, list(known))}")
         values = experiment.column(column)
         unit = known[quantity].unit
         _fitting(experiment, column, quantity, unit)
@@ -325,7 +325,7 @@ def recording_of(
         experiment,
         recorded,
         constants,
-        dict(wishes),
+        dict(targets),
     )
 
 
@@ -362,7 +362,7 @@ def _inputs(equations: Equations, experiment: Experiment, inputs: Mapping[str, A
             what = Linear(*what)
         elif isinstance(what, str):
             what = Linear(what)
-        if not isinstance(what, Linear | Smooth):
+        if not isinstance(what, Linear | CubicInput):
             constants[name] = _finite(what, f"inputs: {name!r}")
             continue
         values = experiment.column(what.column)

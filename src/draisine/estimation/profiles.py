@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from draisine.errors import ArgumentError
 from draisine.estimation.losses import Loss
 from draisine.estimation.problem import Posed
-from draisine.estimation.solve import Outcome, Shooting, fixed_at, solve
+from draisine.estimation.solve import MultipleShooting, Outcome, fixed_at, solve
 from draisine.results.base import Result, figure
 
 Reals = NDArray[np.float64]
@@ -27,7 +27,7 @@ LOOSE = 0.05  # of the quantile: a search that has come so near may end for lack
 class Profile(Result):
     """Values of an unknown and the root of the growth of the sum of squares there, signed; `low` and `high` bound the interval.
 
-    A straight line says that linearisation serves; a bend shows by how much it does not.
+    A straight line says that linearization serves; a bend shows by how much it does not.
     """
 
     name: str
@@ -44,8 +44,8 @@ class Profile(Result):
         return {self.name: self.values, "root": self.roots}
 
     def plot(self, **options: Any) -> Any:
-        """The root of the growth of the sum of squares along one unknown; see `draisine.view.plots.fits`."""
-        return figure("plots.fits.likelihood_profile", self.name, self.values, self.roots, self.low, self.high, **options)
+        """The root of the growth of the sum of squares along one unknown; see `draisine.view.plots.estimation`."""
+        return figure("plots.estimation.likelihood_profile", self.name, self.values, self.roots, self.low, self.high, **options)
 
     def __str__(self) -> str:
         return f"{self.name}: from {self.low:.6g} to {self.high:.6g} by the profile of its likelihood"
@@ -53,7 +53,7 @@ class Profile(Result):
 
 def profile(
     posed: Posed,
-    method: Shooting,
+    method: MultipleShooting,
     best: Outcome,
     sigmas: Reals,
     loss: Loss | None,
@@ -75,7 +75,7 @@ def profile(
 
 def _side(
     posed: Posed,
-    method: Shooting,
+    method: MultipleShooting,
     best: Outcome,
     sigmas: Reals,
     loss: Loss | None,
@@ -86,10 +86,10 @@ def _side(
 ) -> float:
     """Secant steps on the signed root, which is nearly linear. Brent's method would need a far end of a bracket: a fit at values
     where the model may not run."""
-    centre = float(best.unknowns[at])
+    center = float(best.unknowns[at])
     low, high = posed.sides[0][at], posed.sides[1][at]
-    near, near_root = centre, 0.0
-    value, held = centre + quantile * step, best
+    near, near_root = center, 0.0
+    value, held = center + quantile * step, best
     for _ in range(ROUNDS):
         value = float(np.clip(value, low, high))
         held = solve(fixed_at(posed, posed.names[at], value, NARROW * abs(step)), method, sigmas, loss, _moved(held, at, value))
@@ -104,7 +104,7 @@ def _side(
         following = there + (quantile - root) * (there - near) / (root - near_root)
         near, near_root = there, root
         # no further than thrice the way so far: a flat profile must not lead out of the model's world
-        value = centre + float(np.clip((following - centre) / step, 0.1, 3.0 * max(abs((there - centre) / step), 1.0))) * step
+        value = center + float(np.clip((following - center) / step, 0.1, 3.0 * max(abs((there - center) / step), 1.0))) * step
     # a likelihood that has not fallen so far has no side there
     return there if root > quantile * (1.0 - LOOSE) else float("inf") * float(np.sign(step))
 

@@ -9,15 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.errors import ArgumentError, SolverError, StartError
-from draisine.estimation.experiment_start import begun, start_problem
+from draisine.estimation.experiment_data import begun, start_problem
 from draisine.estimation.measurement import observer
 from draisine.estimation.problem import Posed
-from draisine.program.dae_residual import Implicit
+from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations
 from draisine.program.variational import Direction
 from draisine.results.status import Ending
-from draisine.simulation.methods.method import Method
-from draisine.simulation.sensitivity import VariedEquations, VariedRun, initial_slopes, integrate_varied, sizes_of
+from draisine.simulation.methods.selection import Method
+from draisine.simulation.sensitivity import VariedEquations, VariedRun, initial_jacobian, integrate_varied, sizes_of
 
 Reals = NDArray[np.float64]
 
@@ -50,7 +50,7 @@ class _Begin:
     given: bytes
     equations: Equations
     x: Reals
-    slopes: Reals
+    jacobian: Reals
 
 
 class Predictor:
@@ -69,10 +69,10 @@ class Predictor:
         for k in range(len(posed.recordings)):
             mine = slice(count + k * each, count + (k + 1) * each)
             values, carried, trouble = self._run(k, dict(zip(posed.starts, unknowns[mine].tolist(), strict=True)), p)
-            slopes = np.zeros((*values.shape, len(unknowns)))
-            slopes[..., :count] = carried[..., :varied] @ by
-            slopes[..., mine] = carried[..., varied:]
-            found.append(Predicted(values, slopes, trouble))
+            jacobian = np.zeros((*values.shape, len(unknowns)))
+            jacobian[..., :count] = carried[..., :varied] @ by
+            jacobian[..., mine] = carried[..., varied:]
+            found.append(Predicted(values, jacobian, trouble))
         return found
 
     def _start(self, key: int, starts: dict[str, float], p: Reals) -> _Begin:
@@ -80,40 +80,40 @@ class Predictor:
         given = np.concatenate([p[_settling(e)], list(starts.values())]).tobytes()
         if key in self._begun and self._begun[key].given == given:
             return self._begun[key]
-        wishes = {**recording.wishes, **starts}
+        targets = {**recording.targets, **starts}
         problem = start_problem(e)
-        begin, fitting, x0 = begun(problem, wishes, recording.given(np.zeros(1))[0], p)
-        slopes = initial_slopes(problem, wishes, begin, fitting, self._directions)
-        self._begun[key] = _Begin(given, fitting, x0, slopes)
+        begin, fitting, x0 = begun(problem, targets, recording.given(np.zeros(1))[0], p)
+        jacobian = initial_jacobian(problem, targets, begin, fitting, self._directions)
+        self._begun[key] = _Begin(given, fitting, x0, jacobian)
         return self._begun[key]
 
     def _run(self, key: int, starts: dict[str, float], p: Reals) -> tuple[Reals, Reals, str]:
         """Values and derivatives by varied parameters and unknown starts; NaN from where the run ended."""
         recording = self.posed.recordings[key]
         shape = (len(recording.times), len(recording.channels))
-        values, slopes = np.full(shape, np.nan), np.full((*shape, len(self._directions)), np.nan)
+        values, jacobian = np.full(shape, np.nan), np.full((*shape, len(self._directions)), np.nan)
         try:
             begin = self._start(key, starts, p)
         except StartError as problem:
-            return values, slopes, str(problem)
+            return values, jacobian, str(problem)
         run = integrate_varied(
             recording.moved_by(begin.equations),
             begin.x,
-            begin.slopes,
+            begin.jacobian,
             float(recording.times[-1]),
             self._directions,
-            sizes=sizes_of(self._directions, recording.given(np.zeros(1))[0], p, {**recording.wishes, **starts}),
+            sizes=sizes_of(self._directions, recording.given(np.zeros(1))[0], p, {**recording.targets, **starts}),
             parameters=p,
             inputs=recording.constant_inputs(),
             method=self._method.integration,
             samples=recording.times,
             control=recording.control,
         )
-        told = _told(run, self.posed.quantities, p)
-        reached = min(len(told[0]), shape[0])
-        values[:reached], slopes[:reached] = told[0][:reached], told[1][:reached]
+        reported = _reported(run, self.posed.quantities, p)
+        reached = min(len(reported[0]), shape[0])
+        values[:reached], jacobian[:reached] = reported[0][:reached], reported[1][:reached]
         status = run.run.status
-        return values, slopes, "" if status.kind == Ending.FINISHED else str(status)
+        return values, jacobian, "" if status.kind == Ending.FINISHED else str(status)
 
 
 def predict(posed: Posed, unknowns: Reals, method: SingleShooting) -> list[Predicted]:
@@ -126,15 +126,15 @@ def _settling(equations: Equations) -> list[int]:
     """Places of the parameters on which a consistent start may depend: those in constraints and outputs, and all lengths."""
     motion = equations.motion
     place = [slot.name for slot in motion.inputs].index("p")
-    rates = isinstance(equations.dynamics, Implicit)  # whose starts are settled by the equations themselves
+    rates = isinstance(equations.dynamics, DaeResidual)  # whose starts are settled by the equations themselves
     met = {i for i, q in enumerate(equations.parameters) if rates or q.unit == "m"}
     for slot, _ in enumerate(motion.outputs):
         met |= set(motion.function.jac_sparsity(slot, place).get_col())
     return sorted(met)
 
 
-def _told(run: VariedRun, names: tuple[str, ...], p: Reals) -> tuple[Reals, Reals]:
-    values, slopes = [], []
+def _reported(run: VariedRun, names: tuple[str, ...], p: Reals) -> tuple[Reals, Reals]:
+    values, jacobian = [], []
     for segment, s in zip(run.run.segments, run.derivatives(), strict=True):
         if not len(segment.times):
             continue
@@ -148,8 +148,8 @@ def _told(run: VariedRun, names: tuple[str, ...], p: Reals) -> tuple[Reals, Real
         given = [j for j, d in enumerate(run.directions) if d.slot != "x"]
         change[:, :, given] += by_given
         values.append(y)
-        slopes.append(change)
-    return np.concatenate(values), np.concatenate(slopes)
+        jacobian.append(change)
+    return np.concatenate(values), np.concatenate(jacobian)
 
 
 def refuse_noisy_inputs(posed: Posed) -> None:

@@ -16,7 +16,7 @@ from draisine.estimation.single_shooting import Predicted, Predictor, SingleShoo
 from draisine.estimation.window_chain import Shot
 
 Reals = NDArray[np.float64]
-Shooting = SingleShooting | MultipleShooting | Collocating
+MultipleShooting = SingleShooting | MultipleShooting | Collocating
 Progress = Callable[[str], None]
 
 ACCURACY = 1e-11  # of SciPy's steps
@@ -43,7 +43,7 @@ class Outcome:
 
 def solve(
     posed: Posed,
-    method: Shooting,
+    method: MultipleShooting,
     sigmas: Reals,
     loss: Loss | None = None,
     begin: Outcome | Reals | None = None,
@@ -58,7 +58,7 @@ def solve(
     return _of_shot(posed, fit_windows(posed, cut_of(method, posed.equations), unknowns, sigmas, loss, shot, progress), loss)
 
 
-def look(posed: Posed, method: Shooting, sigmas: Reals, unknowns: Reals | None = None) -> Outcome:
+def look(posed: Posed, method: MultipleShooting, sigmas: Reals, unknowns: Reals | None = None) -> Outcome:
     """What the data would tell at the guess, before anything is fitted."""
     at = posed.guess if unknowns is None else unknowns
     if isinstance(method, SingleShooting):
@@ -95,19 +95,19 @@ class _Residuals:
     def values(self, unknowns: Reals) -> Reals:
         return self.at(unknowns)[1]
 
-    def slopes(self, unknowns: Reals) -> Reals:
+    def jacobian(self, unknowns: Reals) -> Reals:
         return self.at(unknowns)[2]
 
 
 def _rows(posed: Posed, found: Sequence[Predicted], unknowns: Reals, sigmas: Reals) -> tuple[Reals, Reals]:
     """White residuals of measurements, then of what is known before, and their derivatives."""
-    sides, slopes = [], []
+    sides, jacobian = [], []
     for recording, one in zip(posed.recordings, found, strict=True):
         present = np.isfinite(recording.values)
         sides.append(((one.values - recording.values) / sigmas)[present])
-        slopes.append((one.by / sigmas[:, None])[present])
+        jacobian.append((one.by / sigmas[:, None])[present])
     matrix, side = prior_rows(posed, unknowns)
-    return np.concatenate([*sides, side]), np.vstack([*slopes, matrix])
+    return np.concatenate([*sides, side]), np.vstack([*jacobian, matrix])
 
 
 def _single(
@@ -131,7 +131,7 @@ def _single(
     found = least_squares(
         residuals.values,
         inside,
-        residuals.slopes,
+        residuals.jacobian,
         bounds=(low, high),
         x_scale=posed.sizes,
         loss="linear" if loss is None else robust,
@@ -140,8 +140,8 @@ def _single(
         gtol=ACCURACY,
     )
     at = np.asarray(found.x)
-    told = _of_predicted(posed, residuals.at(at)[0], at, sigmas, loss, residuals.rounds, 2.0 * float(found.cost))
-    return replace(told, settled=found.status > 0)
+    reported = _of_predicted(posed, residuals.at(at)[0], at, sigmas, loss, residuals.rounds, 2.0 * float(found.cost))
+    return replace(reported, settled=found.status > 0)
 
 
 def _of_predicted(

@@ -28,15 +28,15 @@ from typing import Any, TypeVar
 from draisine.errors import ArgumentError, DataError, UnitError
 from draisine.estimation.estimate import estimate
 from draisine.estimation.fit import Fit
-from draisine.estimation.interpolation import Smooth
+from draisine.estimation.inputs import CubicInput
 from draisine.estimation.losses import Cauchy, Huber, Loss, SoftL1
 from draisine.estimation.multiple_shooting import MultipleShooting
 from draisine.estimation.multistart import MultiStart
 from draisine.estimation.single_shooting import SingleShooting
-from draisine.estimation.solve import Progress, Shooting
-from draisine.expr.expression import closest
+from draisine.estimation.solve import MultipleShooting, Progress
+from draisine.expr.expression import did_you_mean
 from draisine.expr.units import Measured, quantity
-from draisine.model.toml_files import content_of, placed, read_text
+from draisine.model.toml_files import parse_toml, read_text, with_line
 
 LOSSES: Mapping[str, type[Huber] | type[SoftL1] | type[Cauchy]] = {"huber": Huber, "soft_l1": SoftL1, "cauchy": Cauchy}
 TABLES = ("unknown", "measured", "inputs", "start", "guess", "parameters", "relations", "priors")
@@ -53,14 +53,21 @@ class EstimationStudy:
     unknown: Mapping[str, Any]
     measured: Mapping[str, Any]
     given: Mapping[str, Any] = field(default_factory=dict)
-    method: Shooting = field(default_factory=SingleShooting)
+    method: MultipleShooting = field(default_factory=SingleShooting)
     loss: Loss | None = None
     starts: MultiStart | None = None
 
     def fit(self, model: Any, data: Any, *, progress: Progress | None = None, **changed: Any) -> Fit:
         """The estimation with a model and data; what is `changed` replaces what the file says, e.g. loss=None."""
-        told = {**self.given, "method": self.method, "loss": self.loss, "starts": self.starts, "progress": progress, **changed}
-        return estimate(model, data, dict(self.unknown), dict(self.measured), **told)
+        reported = {
+            **self.given,
+            "method": self.method,
+            "loss": self.loss,
+            "starts": self.starts,
+            "progress": progress,
+            **changed,
+        }
+        return estimate(model, data, dict(self.unknown), dict(self.measured), **reported)
 
 
 def read_study(path: str | Path) -> EstimationStudy:
@@ -100,18 +107,18 @@ def _whole(name: str, value: Any) -> int:
 def from_file(path: str | Path, made: Callable[[dict[str, Any]], Made]) -> Made:
     """What is made of the content of a TOML file; complaints name the file and the line."""
     text = read_text(path, DataError)
-    content = content_of(text, str(path), DataError)
+    content = parse_toml(text, str(path), DataError)
     try:
         return made(content)
     except (ArgumentError, DataError, UnitError) as problem:
-        raise DataError(placed(str(path), text, str(problem))) from None
+        raise DataError(with_line(str(path), text, str(problem))) from None
 
 
 def check_words(said: Mapping[str, Any], what: str, words: Sequence[str], tables: Sequence[str], needed: Sequence[str]) -> None:
     """Refuse a file with words that are not known, or without a model and the tables that are needed."""
     for word, value in said.items():
         if word not in words:
-            raise DataError(f"nothing is called {word!r} in {what}{closest(word, words)}")
+            raise DataError(f"nothing is called {word!r} in {what}{did_you_mean(word, words)}")
         if word in tables and not isinstance(value, dict):
             raise DataError(f"{word} must be a table, got {value!r}; write it under [{word}]")
     for word in ("model", *needed):
@@ -131,7 +138,7 @@ class _Intervals:
     degree: int = 3
 
 
-def method_of(window: Any, intervals: Any, where: str) -> Shooting:
+def method_of(window: Any, intervals: Any, where: str) -> MultipleShooting:
     """The method that a window or a number of intervals means."""
     if window is not None and intervals is not None:
         raise DataError(f"{where}: window (multiple shooting) and intervals (collocation) are two methods; give one of them")
@@ -149,7 +156,7 @@ def input_of(value: Any) -> Any:
     words = [word for word in value[1:] if word != "smooth"]
     if len(words) > 1 or not value:
         raise DataError(f"{value!r}: write [column, noise], or [column, noise, 'smooth']")
-    return Smooth(str(value[0]), *words) if "smooth" in value[1:] else tuple(value)
+    return CubicInput(str(value[0]), *words) if "smooth" in value[1:] else tuple(value)
 
 
 def _plain(value: Any) -> Any:

@@ -21,11 +21,11 @@ from numpy.typing import NDArray
 
 from draisine.errors import ArgumentError
 from draisine.estimation.measurement import observer
-from draisine.numerics.newton_batch import BatchNewton, Places, square_steps
-from draisine.program.dae_residual import Implicit
+from draisine.numerics.newton_batch import BatchNewton, Indices, square_steps
+from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations
 from draisine.program.variational import Direction
-from draisine.stability.batch_evaluation import OverPoints, as_written
+from draisine.stability.batch_evaluation import BatchProgram, program_without_cse
 from draisine.stability.deviations import Deviations, Naming, deviations_of
 
 Reals = NDArray[np.float64]
@@ -45,21 +45,21 @@ class ConsistentDeviations(Deviations):
     """Deviations between consistent states of 0 = F(t, x, ẋ): all unknowns are coordinates."""
 
     def __init__(self, equations: Equations, asked: Sequence[str] = ()) -> None:
-        self.equations, self.asked = equations, tuple(asked)
+        self.equations, self.preferred = equations, tuple(asked)
         symbols = dict(zip((slot.name for slot in equations.dynamics.inputs), _symbols(equations), strict=True))
         self._t, self._x, self._u, self._p = (symbols[name] for name in ("t", "x", "u", "p"))
         self.candidates = self._candidates()
 
 
 def _symbols(equations: Equations) -> list[ca.SX]:
-    assert isinstance(equations.dynamics, Implicit)
+    assert isinstance(equations.dynamics, DaeResidual)
     return list(equations.dynamics.residual.symbols())
 
 
 @lru_cache(maxsize=32)
 def named_deviations(equations: Equations, asked: tuple[str, ...]) -> Deviations:
     """Deviations of equations of any kind that keep their constraints, hidden ones too."""
-    if isinstance(equations.dynamics, Implicit):
+    if isinstance(equations.dynamics, DaeResidual):
         return ConsistentDeviations(equations, asked)
     return deviations_of(equations, asked)
 
@@ -84,8 +84,8 @@ class Tangent:
         return [first + self.naming.names.index(n) for n in self.names]
 
     @cached_property
-    def _program(self) -> OverPoints:
-        return _told(self.equations, self.asked, self.naming, self.varied)
+    def _program(self) -> BatchProgram:
+        return _reported(self.equations, self.asked, self.naming, self.varied)
 
     def _at(self, t: Reals, x: Reals, u: Reals, p: Reals) -> tuple[Reals, Reals, Reals]:
         """g, ∂g/∂x and ∂g/∂p at points."""
@@ -121,7 +121,7 @@ class Tangent:
         if not np.isfinite(target).all():
             return None
 
-        def evaluate(own: Reals, places: Places) -> tuple[Reals, Reals]:
+        def evaluate(own: Reals, places: Indices) -> tuple[Reals, Reals]:
             g, by_state, _ = self._at(t, np.hstack([own, x[:, self.own :]]), u, p)
             return (g - target)[places], by_state[places]
 
@@ -131,7 +131,7 @@ class Tangent:
 
 
 @lru_cache(maxsize=32)
-def _told(equations: Equations, asked: tuple[str, ...], naming: Naming, varied: tuple[Direction, ...]) -> OverPoints:
+def _reported(equations: Equations, asked: tuple[str, ...], naming: Naming, varied: tuple[Direction, ...]) -> BatchProgram:
     """(t, x, u, p) → g, ∂g/∂x, ∂g/∂p of the varied ones."""
     d = named_deviations(equations, asked)
     zeta = ca.vertcat(*d.candidates.values())
@@ -140,7 +140,7 @@ def _told(equations: Equations, asked: tuple[str, ...], naming: Naming, varied: 
     by = ca.vertcat(*[d._p[v.place] for v in varied]) if varied else ca.SX(0, 1)
     inputs = {"t": d._t, "x": d._x, "u": d._u, "p": d._p}
     results = {"g": g, "by_state": ca.jacobian(g, own), "by_parameter": ca.jacobian(g, by)}
-    return OverPoints(as_written(f"{equations.name}_tangent", inputs, results))
+    return BatchProgram(program_without_cse(f"{equations.name}_tangent", inputs, results))
 
 
 def tangent_at(
@@ -158,7 +158,7 @@ def tangent_at(
     if isinstance(deviations, ConsistentDeviations):
         naming = deviations.choose(deviations.named(0.0, x[None], u[None], p[None]))
         return Tangent(equations, naming, asked, naming.names, varied)
-    naming = deviations.choose(deviations.slopes(0.0, x[None], u[None], p[None]))
+    naming = deviations.choose(deviations.derivatives(0.0, x[None], u[None], p[None]))
     everything = Tangent(equations, naming, asked, naming.names, varied)
     pushed = np.array([float(q.name in moving) for q in equations.inputs])
     kept = _matter(everything, x, u, p, quantities, pushed)
@@ -177,9 +177,9 @@ def _matter(tangent: Tangent, x: Reals, u: Reals, p: Reals, quantities: tuple[st
     looks = tangent.settled(t, many, inputs, p, base + NEARBY * random.normal(size=base.shape) * np.maximum(np.abs(base), 1.0))
     if looks is None:
         return set(names)
-    slopes = deviations_of(e, tangent.asked).slopes(0.0, looks, inputs, np.tile(p, (LOOKS, 1)))
-    span = tangent.naming.span(slopes)
-    a, _ = tangent.naming.matrices(slopes)
+    jacobian = deviations_of(e, tangent.asked).derivatives(0.0, looks, inputs, np.tile(p, (LOOKS, 1)))
+    span = tangent.naming.span(jacobian)
+    a, _ = tangent.naming.matrices(jacobian)
     _, by_state, _ = observer(e, quantities, ())(t, looks, inputs, p)
     c = by_state[:, :, : tangent.own] @ span
     seen: NDArray[np.bool_] = np.asarray(_nonzero(c).any(axis=0))

@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.estimation.block_elimination import Eliminated, Rows, eliminate
 from draisine.estimation.experiment_data import Samples
 from draisine.estimation.losses import Loss, cost_of, weighed
 from draisine.estimation.problem import Posed, prior_rows
+from draisine.estimation.window_chain import Eliminated, Rows, eliminate
 from draisine.estimation.windows import Passage, Windows
 
 Reals = NDArray[np.float64]
@@ -186,7 +186,7 @@ def _rows(chain: Chain, i: int, passage: Passage, zeta: Reals, sigmas: Reals, ga
     present = np.isfinite(data).ravel()
     n, ends = int(present.sum()), 0 if last else d
     scale = np.concatenate([np.broadcast_to(sigmas, data.shape).ravel()[present], gap[:ends]])[:, None]
-    slopes = np.vstack([passage.by.reshape(-1, passage.by.shape[2])[present], passage.end_by[:ends]]) / scale
+    jacobian = np.vstack([passage.by.reshape(-1, passage.by.shape[2])[present], passage.end_by[:ends]]) / scale
     pushed = np.vstack([passage.pushed[:-d][present], passage.pushed[-d:][:ends]]) / scale
     missed = (passage.values - data).ravel()[present], (passage.end - zeta[i + 1] if not last else np.zeros(0))
     side = np.concatenate(missed) / scale[:, 0]
@@ -196,10 +196,10 @@ def _rows(chain: Chain, i: int, passage: Passage, zeta: Reals, sigmas: Reals, ga
     mine = acting[:own_samples]
     rows = Rows(
         _with_samples(
-            np.hstack([slopes[:, d - own : d], pushed[:, :own_samples]]), n, np.diag(1.0 / chain.recorded.sigmas[mine])
+            np.hstack([jacobian[:, d - own : d], pushed[:, :own_samples]]), n, np.diag(1.0 / chain.recorded.sigmas[mine])
         ),
         _with_samples(after, n, np.zeros((len(mine), 0))),
-        _with_samples(slopes[:, d:] @ by, n, np.zeros((len(mine), 0))),
+        _with_samples(jacobian[:, d:] @ by, n, np.zeros((len(mine), 0))),
         np.concatenate([side[:n], ((chain.samples - chain.recorded.values) / chain.recorded.sigmas)[mine], side[n:]]),
         own + at_start,
     )

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 from draisine.errors import DataError
 from draisine.estimation.experiment_data import Recording
-from draisine.estimation.interpolation import Between, coefficients, places
+from draisine.estimation.inputs import Between, coefficients, places
 
 Reals = NDArray[np.float64]
-Places = NDArray[np.intp]
+Indices = NDArray[np.intp]
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +34,7 @@ class Layout:
     edges: Reals
     breaks: Reals
     sample_times: Reals
-    sample_inputs: Places  # to which noisy input a sample belongs
+    sample_inputs: Indices  # to which noisy input a sample belongs
     between: tuple[Between, ...]  # of noisy inputs
     degree: int
 
@@ -50,7 +50,7 @@ class Layout:
         return len(self.edges) - 1
 
     @cached_property
-    def indices(self) -> list[Places]:
+    def indices(self) -> list[Indices]:
         """Measurements in every window; an instant on an edge belongs to the window that begins there."""
         window = np.clip(np.searchsorted(self.edges, self.times, side="right") - 1, 0, self.count - 1)
         return [np.flatnonzero(window == i) for i in range(self.count)]
@@ -72,7 +72,7 @@ class Layout:
     # ------------------------------------------------------------ samples of noisy inputs
 
     @cached_property
-    def at_start(self) -> list[Places]:
+    def at_start(self) -> list[Indices]:
         """Samples of inputs that count at the beginning of every window but the first."""
         found = [np.zeros(0, dtype=np.intp)]
         for edge in self.edges[1:-1]:
@@ -85,21 +85,21 @@ class Layout:
         return found
 
     @cached_property
-    def inside(self) -> list[Places]:
+    def inside(self) -> list[Indices]:
         """Samples of inputs that belong to one window alone."""
         at_edges = np.concatenate(self.at_start)
         rest = np.setdiff1d(np.flatnonzero(self.sample_times <= self.edges[-1]), at_edges)
         window = np.clip(np.searchsorted(self.edges, self.sample_times[rest], side="right") - 1, 0, self.count - 1)
         return [rest[window == i] for i in range(self.count)]
 
-    def acting(self, i: int) -> tuple[Places, int, int]:
+    def acting(self, i: int) -> tuple[Indices, int, int]:
         """Samples that act in window i: of its start, its own, of the next start; and how many of the first two kinds."""
         own = np.concatenate([self.at_start[i], self.inside[i]])
         after = self.at_start[i + 1] if i + 1 < self.count else np.zeros(0, dtype=np.intp)
         return np.concatenate([own, after]), len(self.at_start[i]), len(own)
 
     @cached_property
-    def acting_knots(self) -> list[Places]:
+    def acting_knots(self) -> list[Indices]:
         """Knots at which intervals of a window begin."""
         return [np.flatnonzero((self.knots >= a) & (self.knots < b)) for a, b in zip(self.edges, self.edges[1:], strict=False)]
 
@@ -120,8 +120,8 @@ class Layout:
         found = []
         for i, knots in enumerate(self.acting_knots):
             looks = self.knots[knots, None] + self.lengths[knots, None] * places(self.degree)
-            told = self._counting(i, looks.ravel()).reshape(*looks.shape, -1)
-            found.append(coefficients(told.transpose(0, 2, 1)).transpose(0, 2, 1))
+            reported = self._counting(i, looks.ravel()).reshape(*looks.shape, -1)
+            found.append(coefficients(reported.transpose(0, 2, 1)).transpose(0, 2, 1))
         return found
 
     @cached_property

@@ -23,11 +23,11 @@ from draisine.estimation.experiment_data import Recording
 from draisine.estimation.measurement import observer
 from draisine.estimation.tangent_coordinates import Tangent
 from draisine.estimation.window_layout import Layout
-from draisine.program.dae_residual import Implicit
+from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations
 from draisine.program.variational import Direction, split
 from draisine.results.status import Ending
-from draisine.simulation.methods.method import Method
+from draisine.simulation.methods.selection import Method
 from draisine.simulation.sensitivity import integrate_varied, toleranced, varied
 
 Reals = NDArray[np.float64]
@@ -108,11 +108,11 @@ class Windows:
         begun[:, :, :known] = spans[:, :, :known]
         if isinstance(self.stepping, Elements):
             runs = self._collocated(which, x.copy(), begun, self.stepping, p)
-        elif len(which) > 1 and marches(self.stepping) and not isinstance(self.equations.dynamics, Implicit):
+        elif len(which) > 1 and marches(self.stepping) and not isinstance(self.equations.dynamics, DaeResidual):
             runs = self._marched(which, x, begun, p)
         else:
             runs = self._one_by_one(which, x, begun, p)
-        return None if runs is None else self._told(which, *runs, p)
+        return None if runs is None else self._reported(which, *runs, p)
 
     def passage(self, i: int, x: Reals, p: Reals) -> Passage | None:
         """Run window i from the state x; None where it does not come to its end."""
@@ -144,7 +144,7 @@ class Windows:
 
     def _one_by_one(self, which: Sequence[int], x: Reals, begun: Reals, p: Reals) -> tuple[Reals, Reals] | None:
         assert not isinstance(self.stepping, Elements)
-        states, slopes = [], []
+        states, jacobian = [], []
         for i, state, slope in zip(which, x, begun, strict=True):
             grid = self.layout.grids[i]
             run = integrate_varied(
@@ -164,8 +164,8 @@ class Windows:
             if run.run.status.kind != Ending.FINISHED or not np.isfinite(run.run.final_state).all():
                 return None
             states.append(run.plain().states)
-            slopes.append(run.derivatives()[0])
-        return np.concatenate(states), np.concatenate(slopes)
+            jacobian.append(run.derivatives()[0])
+        return np.concatenate(states), np.concatenate(jacobian)
 
     def _collocated(
         self, which: Sequence[int], x: Reals, begun: Reals, elements: Elements, p: Reals
@@ -192,7 +192,7 @@ class Windows:
 
     # ------------------------------------------------------------ what they tell
 
-    def _told(self, which: Sequence[int], states: Reals, carried: Reals, p: Reals) -> list[Passage]:
+    def _reported(self, which: Sequence[int], states: Reals, carried: Reals, p: Reals) -> list[Passage]:
         """What is measured and where windows end, with derivatives; all windows at once."""
         names, tangent = tuple(c.quantity for c in self.recording.channels), self.tangent
         own, own_and_varied = len(tangent.names), len(tangent.names) + len(self.varied)
@@ -208,8 +208,8 @@ class Windows:
         ends = np.cumsum([len(g) for g in grids])
         asked = np.arange(len(samples)) if noisy else ends - 1  # where ζ is asked for
         zeta, rows, by_parameter = tangent.rows(samples[asked], states[asked], given[asked], p)
-        told = rows @ carried[asked]
-        told[:, :, own:own_and_varied] += by_parameter[:, :, : len(self.varied)]
+        reported = rows @ carried[asked]
+        reported[:, :, own:own_and_varied] += by_parameter[:, :, : len(self.varied)]
         seen = by_state @ tangent.spans(samples, states, given, p)[:, :, :own] if noisy else by_state
         found = []
         for k, (i, end) in enumerate(zip(which, ends, strict=True)):
@@ -218,7 +218,7 @@ class Windows:
             at = np.searchsorted(grids[k], self.recording.times[index])
             pushed = np.zeros((y[here][at].size + own, 0))
             if noisy:
-                pushed = self._pushed(i, told[here], seen[here][at], by_given[here, :, len(self.varied) :][at], at)
+                pushed = self._pushed(i, reported[here], seen[here][at], by_given[here, :, len(self.varied) :][at], at)
             final = int(end) - 1 if noisy else k
             found.append(
                 Passage(
@@ -226,17 +226,17 @@ class Windows:
                     y[here][at],
                     by[here][at][:, :, :own_and_varied],
                     zeta[final],
-                    told[final][:, :own_and_varied],
+                    reported[final][:, :own_and_varied],
                     pushed,
                 )
             )
         return found
 
-    def _pushed(self, i: int, told: Reals, seen: Reals, through: Reals, at: NDArray[np.intp]) -> Reals:
+    def _pushed(self, i: int, reported: Reals, seen: Reals, through: Reals, at: NDArray[np.intp]) -> Reals:
         """Values at `at`, then ζ at the end, by the samples of noisy inputs that act in window i."""
         layout, d, m = self.layout, len(self.tangent.names), len(self.recording.noisy)
         grid, knots, weights = layout.grids[i], layout.knots[layout.acting_knots[i]], layout.weights[i]
-        back = np.linalg.solve(told[:, :, :d], told[:, :, -weights.shape[1] * m :])  # (instants, ζ, coefficients)
+        back = np.linalg.solve(reported[:, :, :d], reported[:, :, -weights.shape[1] * m :])  # (instants, ζ, coefficients)
         asked = np.append(at, len(grid) - 1)
         begin = np.searchsorted(grid, knots)
         stop = np.append(begin[1:], len(grid) - 1)
@@ -248,15 +248,15 @@ class Windows:
         for a in range(m):
             flat = done[..., a].transpose(0, 2, 1, 3).reshape(len(asked) * d, -1)
             by_start[:, :, which == a] = (flat @ weights[:, :, which == a].reshape(flat.shape[1], -1)).reshape(len(asked), d, -1)
-        values = (seen @ told[at][:, :, :d]) @ by_start[:-1]
+        values = (seen @ reported[at][:, :, :d]) @ by_start[:-1]
         if through.any():
             values += through[:, :, which] * layout.nearby[i][:, None, :]
-        return np.concatenate([values.reshape(-1, len(which)), told[-1][:, :d] @ by_start[-1]])
+        return np.concatenate([values.reshape(-1, len(which)), reported[-1][:, :d] @ by_start[-1]])
 
 
 @lru_cache(maxsize=32)
 def _rates(equations: Equations, directions: tuple[Direction, ...]) -> Kernel:
     """(t, x and its derivatives, u, p) → their rates."""
     dynamics = varied(equations, directions).dynamics
-    assert not isinstance(dynamics, Implicit)
+    assert not isinstance(dynamics, DaeResidual)
     return compile(dynamics)

@@ -43,11 +43,56 @@ from draisine.expr.tree import (
 
 # fmt: off
 __all__ = [
-    "FLOAT_FUNCTIONS", "FUNCTIONS", "MAX_DEPTH", "MAX_LENGTH", "MAX_SIZE", "OPERATORS", "SX_FUNCTIONS",
-    "Call", "Expr", "ExprLike", "Name", "Number",
-    "abs", "acos", "as_expr", "asin", "atan", "atan2", "calls", "ceil", "clip", "closest", "cos", "cosh", "evaluate",
-    "evaluate_number", "exp", "floor", "ge", "gt", "hypot", "is_name", "le", "log", "lt", "max", "min", "names", "parse", "pi",
-    "sign", "sin", "sinh", "sqrt", "substitute", "tan", "tanh", "unknown_function", "walk", "where",
+    "FLOAT_FUNCTIONS",
+    "FUNCTIONS",
+    "MAX_DEPTH",
+    "MAX_LENGTH",
+    "MAX_SIZE",
+    "OPERATORS",
+    "SX_FUNCTIONS",
+    "Call",
+    "Expr",
+    "ExprLike",
+    "Name",
+    "Number",
+    "abs",
+    "acos",
+    "as_expr",
+    "asin",
+    "atan",
+    "atan2",
+    "calls",
+    "ceil",
+    "clip",
+    "cos",
+    "cosh",
+    "did_you_mean",
+    "evaluate",
+    "evaluate_number",
+    "exp",
+    "floor",
+    "ge",
+    "gt",
+    "hypot",
+    "is_name",
+    "le",
+    "log",
+    "lt",
+    "max",
+    "min",
+    "names",
+    "parse",
+    "pi",
+    "sign",
+    "sin",
+    "sinh",
+    "sqrt",
+    "substitute",
+    "tan",
+    "tanh",
+    "unknown_function",
+    "walk",
+    "where",
 ]
 # fmt: on
 
@@ -142,7 +187,7 @@ def evaluate_number(
 
     def lookup(name: str) -> float:
         if name not in values:
-            raise ExpressionError(f"expression '{short(str(expr))}': unknown name {name!r}{closest(name, values)}")
+            raise ExpressionError(f"expression '{short(str(expr))}': unknown name {name!r}{did_you_mean(name, values)}")
         return float(values[name])
 
     result = float(evaluate(expr, lookup, {**FLOAT_FUNCTIONS, **(functions or {})}))
@@ -154,10 +199,10 @@ def evaluate_number(
     return result
 
 
-def closest(name: str, known: Collection[str]) -> str:
+def did_you_mean(name: str, known: Collection[str]) -> str:
     """An ending for complaints about an unknown name: the nearest known one, or all of a few.
 
-    >>> closest("masss", ["mass", "inertia"])
+    >>> did_you_mean("masss", ["mass", "inertia"])
     "; did you mean 'mass'?"
     """
     import difflib
@@ -171,7 +216,7 @@ def closest(name: str, known: Collection[str]) -> str:
 
 def unknown_function(function: str, known: Collection[str], expr: Expr) -> ExpressionError:
     """The complaint about a function nobody defines."""
-    near = closest(function, [k for k in known if k not in OPERATORS])
+    near = did_you_mean(function, [k for k in known if k not in OPERATORS])
     return ExpressionError(f"expression '{short(str(expr))}': unknown function {function!r}{near}")
 
 
@@ -281,12 +326,12 @@ def _sx_functions() -> Mapping[str, Callable[..., Any]]:
 # -------------------------------------------------------------------- the functions, for use in Python
 
 
-def _function(name: str, about: str) -> Callable[..., Expr]:
+def _function(name: str, description: str) -> Callable[..., Expr]:
     def function(*arguments: ExprLike) -> Expr:
         return Call(name, tuple(as_expr(a) for a in arguments))
 
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"{about}; an expression of expressions, numbers or texts."
+    function.__doc__ = f"{description}; an expression of expressions, numbers or texts."
     return function
 
 

@@ -21,7 +21,7 @@ from functools import cache, lru_cache
 from typing import NoReturn
 
 from draisine.errors import UnitError
-from draisine.expr.expression import closest
+from draisine.expr.expression import did_you_mean
 
 MAX_LENGTH = 100  # characters of a unit
 MAX_POWER = 12
@@ -260,7 +260,7 @@ class _UnitParser:
         known = _symbols()
         if text not in known:
             common = [*_PREFIXED, *_OTHERS, "kg", "mm", "cm", "km", "ms", "kN", "kW"]
-            raise UnitError(f"{self.text!r} is not a unit: {text!r} is unknown{closest(text, common)}")
+            raise UnitError(f"{self.text!r} is not a unit: {text!r} is unknown{did_you_mean(text, common)}")
         return known[text][0]
 
 

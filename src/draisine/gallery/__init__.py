@@ -24,7 +24,7 @@ from draisine.errors import UnknownNameError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from draisine.gallery.outcome import Entry, Live, Study
+    from draisine.gallery.registry import Entry, Live, Study
     from draisine.model.model import Model
     from draisine.optimal.solution import Solution
     from draisine.program.equations import Equations
@@ -177,7 +177,7 @@ _STUDIES = {
     "basins": "basins",
 }
 
-# study → function of the same file that solves its manoeuvre
+# study → function of the same file that solves its maneuver
 _SOLUTIONS = {
     "trolley_parks": "parked_plainly",
     "brachistochrone": "quickest",
@@ -216,7 +216,7 @@ def study(name: str) -> Callable[[], Study]:
 
 def entry(name: str) -> Entry:
     """Level and film of a study, as its file declares them."""
-    from draisine.gallery.outcome import ENTRIES
+    from draisine.gallery.registry import ENTRIES
 
     study(name)
     return ENTRIES[name]
@@ -224,26 +224,26 @@ def entry(name: str) -> Entry:
 
 def live(name: str) -> Live:
     """How the studio begins with a model, as its file declares it; at rest where nothing is declared, or the model is another."""
-    from draisine.gallery.outcome import LIVE, Live
+    from draisine.gallery.registry import LIVE, Live
 
     if name in _MODELS:
         _function(name, _MODELS, "model")
     return LIVE.get(name, Live())
 
 
-def manoeuvres() -> list[str]:
+def maneuvers() -> list[str]:
     """Names of the studies that have one."""
     return list(_SOLUTIONS)
 
 
 def solution(name: str) -> Solution:
-    """The solution of a study's manoeuvre."""
+    """The solution of a study's maneuver."""
     if name not in _SOLUTIONS:
-        from draisine.expr.expression import closest
+        from draisine.expr.expression import did_you_mean
 
         study(name)  # who misspells is told
         raise UnknownNameError(
-            f"the study {name!r} has no manoeuvre{closest(name, _SOLUTIONS)}; these have: {', '.join(_SOLUTIONS)}"
+            f"the study {name!r} has no maneuver{did_you_mean(name, _SOLUTIONS)}; these have: {', '.join(_SOLUTIONS)}"
         )
     found: Solution = getattr(import_module(f"draisine.gallery.entries.{_STUDIES[name]}"), _SOLUTIONS[name])()
     return found
@@ -256,9 +256,9 @@ def _function(name: str, table: dict[str, str], kind: str) -> Any:
 
 
 def _instead(name: str, known: Collection[str]) -> str:
-    from draisine.expr.expression import closest
+    from draisine.expr.expression import did_you_mean
 
-    return closest(name, known) or f"; it has {', '.join(known)}"
+    return did_you_mean(name, known) or f"; it has {', '.join(known)}"
 
 
 def _about(file: str, function: str) -> str:

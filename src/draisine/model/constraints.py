@@ -12,8 +12,8 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
 from draisine.errors import ModelError
-from draisine.expr.expression import Call, Expr, Name, Number, closest, walk
-from draisine.model.items import Tie
+from draisine.expr.expression import Call, Expr, Name, Number, did_you_mean, walk
+from draisine.model.items import ResidualConstraint
 from draisine.model.quantities import named
 
 AXES = "xyz"
@@ -25,59 +25,59 @@ PAIRS = frozenset(
 )
 
 
-def closed_point(name: str, a: str, b: str, axes: str = AXES) -> Tie:
+def closed_point(name: str, a: str, b: str, axes: str = AXES) -> ResidualConstraint:
     """Two points coincide, along the axes of the first."""
     if not axes or len(set(axes)) < len(axes) or not set(axes) <= set(AXES):
-        raise ModelError(f"tie {name!r}: axes must be different ones of x, y, z, such as 'xyz' or 'xy'; got {axes!r}")
-    return Tie(name, _apart(name, a, b, axes))
+        raise ModelError(f"constraint {name!r}: axes must be different ones of x, y, z, such as 'xyz' or 'xy'; got {axes!r}")
+    return ResidualConstraint(name, _apart(name, a, b, axes))
 
 
-def closed_hinge(name: str, a: str, b: str, axis: str) -> Tie:
+def closed_hinge(name: str, a: str, b: str, axis: str) -> ResidualConstraint:
     """Two points coincide and one axis of both frames is shared."""
     k = _axis(name, axis)
     i, j = AXES[(k + 1) % 3], AXES[(k + 2) % 3]
     turns = ((f"{name}_turn_{i}", -_cosine(j, axis, a, b)), (f"{name}_turn_{j}", _cosine(i, axis, a, b)))
-    return Tie(name, (*_apart(name, a, b, AXES), *turns), plain=tuple(label for label, _ in turns))
+    return ResidualConstraint(name, (*_apart(name, a, b, AXES), *turns), plain=tuple(label for label, _ in turns))
 
 
-def closed_slider(name: str, a: str, b: str, axis: str) -> Tie:
+def closed_slider(name: str, a: str, b: str, axis: str) -> ResidualConstraint:
     """The second point stays on an axis of the first frame, and the frames do not turn against each other."""
     k = _axis(name, axis)
     sideways = AXES[(k + 1) % 3] + AXES[(k + 2) % 3]
     turns = tuple((f"{name}_turn_{AXES[i]}", _turned(i, a, b)) for i in range(3))
-    return Tie(name, (*_apart(name, a, b, sideways), *turns), plain=tuple(label for label, _ in turns))
+    return ResidualConstraint(name, (*_apart(name, a, b, sideways), *turns), plain=tuple(label for label, _ in turns))
 
 
-def stretched(name: str, points: Sequence[str], length: Expr) -> Tie:
+def stretched(name: str, points: Sequence[str], length: Expr) -> ResidualConstraint:
     """The way along the points has a fixed length: a rod between two, a cable over more."""
-    places = [named(point, f"tie {name!r}") for point in points]
+    places = [named(point, f"constraint {name!r}") for point in points]
     ways = [Call("distance", pair) for pair in pairwise(places)]
     way: Expr = ways[0]
     for further in ways[1:]:
         way = way + further
-    return Tie(name, ((name, way - length),))
+    return ResidualConstraint(name, ((name, way - length),))
 
 
-def geared(name: str, first: Expr, second: Expr, ratio: Expr, phase: Expr, unit: str) -> Tie:
+def geared(name: str, first: Expr, second: Expr, ratio: Expr, phase: Expr, unit: str) -> ResidualConstraint:
     """second = ratio·first + phase."""
-    return Tie(name, ((name, _less(second - ratio * first, phase)),), unit=unit)
+    return ResidualConstraint(name, ((name, _less(second - ratio * first, phase)),), unit=unit)
 
 
-def racked(name: str, turn: Expr, slide: Expr, radius: Expr, offset: Expr) -> Tie:
+def racked(name: str, turn: Expr, slide: Expr, radius: Expr, offset: Expr) -> ResidualConstraint:
     """slide = turn·radius + offset."""
-    return Tie(name, ((name, _less(slide - turn * radius, offset)),))
+    return ResidualConstraint(name, ((name, _less(slide - turn * radius, offset)),))
 
 
-def prescribed(name: str, measure: Expr, law: Expr, level: str, unit: str) -> Tie:
+def prescribed(name: str, measure: Expr, law: Expr, level: str, unit: str) -> ResidualConstraint:
     """measure = law(t)."""
-    return Tie(name, ((name, measure - law),), _level(name, level), unit)
+    return ResidualConstraint(name, ((name, measure - law),), _level(name, level), unit)
 
 
-def constrained(name: str, residuals: Mapping[str, Expr], level: str, unit: str) -> Tie:
+def constrained(name: str, residuals: Mapping[str, Expr], level: str, unit: str) -> ResidualConstraint:
     """Whatever the user writes."""
     if not residuals:
-        raise ModelError(f"tie {name!r} holds nothing; give an expression that shall stay zero")
-    return Tie(name, tuple(residuals.items()), _level(name, level), unit)
+        raise ModelError(f"constraint {name!r} holds nothing; give an expression that shall stay zero")
+    return ResidualConstraint(name, tuple(residuals.items()), _level(name, level), unit)
 
 
 # -------------------------------------------------------------------- reading residuals again
@@ -94,15 +94,15 @@ def pairs(expr: Expr) -> list[tuple[str, str]]:
     return found
 
 
-def stretch_of(tie: Tie) -> tuple[tuple[str, ...], Expr] | None:
+def stretch_of(constraint: ResidualConstraint) -> tuple[tuple[str, ...], Expr] | None:
     """Points and length of a rod or cable; None for any other tie."""
-    residual = tie.residuals[0][1] if tie.residuals else NOTHING
-    if len(tie.residuals) > 1 or not (isinstance(residual, Call) and residual.function == "sub"):
+    residual = constraint.residuals[0][1] if constraint.residuals else NOTHING
+    if len(constraint.residuals) > 1 or not (isinstance(residual, Call) and residual.function == "sub"):
         return None
     ways = pairs(residual.arguments[0])
     points = (ways[0][0], *(b for _, b in ways)) if ways else ()
     length = residual.arguments[1]
-    return (points, length) if ways and stretched(tie.name, points, length).residuals == tie.residuals else None
+    return (points, length) if ways and stretched(constraint.name, points, length).residuals == constraint.residuals else None
 
 
 # -------------------------------------------------------------------- pieces
@@ -111,12 +111,12 @@ NOTHING = Number(0.0)
 
 
 def _apart(name: str, a: str, b: str, axes: str) -> tuple[tuple[str, Expr], ...]:
-    both = named(a, f"tie {name!r}"), named(b, f"tie {name!r}")
+    both = named(a, f"constraint {name!r}"), named(b, f"constraint {name!r}")
     return tuple((f"{name}_{axis}", Call(f"offset_{axis}", both)) for axis in axes)
 
 
 def _cosine(of_a: str, of_b: str, a: str, b: str) -> Expr:
-    return Call(f"cosine_{of_a}{of_b}", (named(a, "axes of a tie"), named(b, "axes of a tie")))
+    return Call(f"cosine_{of_a}{of_b}", (named(a, "axes of a constraint"), named(b, "axes of a constraint")))
 
 
 def _turned(about: int, a: str, b: str) -> Expr:
@@ -133,11 +133,13 @@ def _less(residual: Expr, constant: Expr) -> Expr:
 
 def _axis(name: str, axis: str) -> int:
     if axis not in tuple(AXES):
-        raise ModelError(f"tie {name!r}: its axis must be 'x', 'y' or 'z', got {axis!r}")
+        raise ModelError(f"constraint {name!r}: its axis must be 'x', 'y' or 'z', got {axis!r}")
     return AXES.index(axis)
 
 
 def _level(name: str, level: str) -> str:
     if level not in LEVELS:
-        raise ModelError(f"tie {name!r}: its level must be 'position' or 'velocity', got {level!r}{closest(level, LEVELS)}")
+        raise ModelError(
+            f"constraint {name!r}: its level must be 'position' or 'velocity', got {level!r}{did_you_mean(level, LEVELS)}"
+        )
     return level

@@ -1,7 +1,7 @@
 """How a wheel holds on to the ground: ideal rolling, or a law for the force along the ground.
 
 Slip is the velocity of the wheel's matter at the contact against the ground's. Creep is slip divided by the rolling speed V,
-which is regularised as √(V² + speed²). The force on the wheel is against the slip; N is the normal force, a multiplier of the
+which is regularized as √(V² + speed²). The force on the wheel is against the slip; N is the normal force, a multiplier of the
 contact. With `friction` a law is bounded by friction·N, by Shen, Hedrick and Elkins' cubic (source D, chapter 5).
 
     >>> str(Coulomb(0.8).friction)
@@ -71,7 +71,7 @@ class Creep(TangentialLaw):
 
 
 @dataclass(frozen=True)
-class LinearTyre(TangentialLaw):
+class LinearTire(TangentialLaw):
     """Force proportional to a slip that lags behind creep by a relaxation length σ: σ ṡ + |V| s = slip, force −stiffness·s.
 
     `cornering` is the stiffness across, per radian of slip angle; `longitudinal` along the track, by default the same.
@@ -127,7 +127,7 @@ class ShenHedrickElkins(TangentialLaw):
 LAWS: dict[str, type[TangentialLaw]] = {
     "rolling": Rolling,
     "creep": Creep,
-    "tyre": LinearTyre,
+    "tire": LinearTire,
     "coulomb": Coulomb,
     "shen_hedrick_elkins": ShenHedrickElkins,
 }

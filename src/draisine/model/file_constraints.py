@@ -10,7 +10,7 @@ from draisine.expr.expression import FUNCTIONS, OPERATORS, Call, Expr, Number, c
 from draisine.model.constraints import LEVELS, pairs, stretch_of
 from draisine.model.file_entries import Entry
 from draisine.model.file_joints import plain
-from draisine.model.items import System, Tie
+from draisine.model.items import ResidualConstraint, System
 from draisine.model.joints import AXES
 from draisine.model.model import Model
 from draisine.model.vocabulary import TIME
@@ -18,57 +18,57 @@ from draisine.model.vocabulary import TIME
 # -------------------------------------------------------------------- reading
 
 
-def read_tie(model: Model, name: str, entry: Entry) -> Tie:
+def read_constraint(model: Model, name: str, entry: Entry) -> ResidualConstraint:
     """Add the tie that a table describes."""
     if not entry.has("kind"):
         raise ModelError(f"{entry.where}: 'kind' is missing; give one of {', '.join(_KINDS)}")
     return _KINDS[entry.text("kind", None, _KINDS)](model, name, entry)
 
 
-def _point(model: Model, name: str, entry: Entry) -> Tie:
+def _point(model: Model, name: str, entry: Entry) -> ResidualConstraint:
     entry.only("kind", "a", "b", "axes")
     return model.close_point(name, *_both(entry), entry.text("axes", "xyz"))
 
 
-def _hinge(model: Model, name: str, entry: Entry) -> Tie:
+def _hinge(model: Model, name: str, entry: Entry) -> ResidualConstraint:
     entry.only("kind", "a", "b", "axis")
     return model.close_hinge(name, *_both(entry), entry.text("axis", "z", AXES))
 
 
-def _slider(model: Model, name: str, entry: Entry) -> Tie:
+def _slider(model: Model, name: str, entry: Entry) -> ResidualConstraint:
     entry.only("kind", "a", "b", "axis")
     return model.close_slider(name, *_both(entry), entry.text("axis", "x", AXES))
 
 
-def _rod(model: Model, name: str, entry: Entry) -> Tie:
+def _rod(model: Model, name: str, entry: Entry) -> ResidualConstraint:
     entry.only("kind", "a", "b", "length")
     return model.rod(name, *_both(entry), entry.amount("length"))
 
 
-def _cable(model: Model, name: str, entry: Entry) -> Tie:
+def _cable(model: Model, name: str, entry: Entry) -> ResidualConstraint:
     entry.only("kind", "points", "length")
     return model.cable(name, entry.texts("points"), entry.amount("length"))
 
 
-def _gear(model: Model, name: str, entry: Entry) -> Tie:
+def _gear(model: Model, name: str, entry: Entry) -> ResidualConstraint:
     entry.only("kind", "first", "second", "ratio", "phase", "unit")
     sides = entry.expression("first"), entry.expression("second")
     return model.gear(name, *sides, entry.amount("ratio"), entry.amount("phase", 0), _unit(entry))
 
 
-def _rack(model: Model, name: str, entry: Entry) -> Tie:
+def _rack(model: Model, name: str, entry: Entry) -> ResidualConstraint:
     entry.only("kind", "turn", "slide", "radius", "offset")
     sides = entry.expression("turn"), entry.expression("slide")
     return model.rack(name, *sides, entry.amount("radius"), entry.amount("offset", 0))
 
 
-def _prescribe(model: Model, name: str, entry: Entry) -> Tie:
+def _prescribe(model: Model, name: str, entry: Entry) -> ResidualConstraint:
     entry.only("kind", "measure", "law", "level", "unit")
     level = entry.text("level", "position", LEVELS)
     return model.prescribe(name, entry.expression("measure"), entry.amount("law"), level, _unit(entry))
 
 
-def _constrain(model: Model, name: str, entry: Entry) -> Tie:
+def _constrain(model: Model, name: str, entry: Entry) -> ResidualConstraint:
     entry.only("kind", "residual", "residuals", "level", "unit")
     level, unit = entry.text("level", "position", LEVELS), entry.text("unit", "")
     if entry.has("residual") == entry.has("residuals"):
@@ -79,7 +79,7 @@ def _constrain(model: Model, name: str, entry: Entry) -> Tie:
     return model.constrain(name, {label: several.expression(label) for label in several.table}, level, unit)
 
 
-_KINDS: dict[str, Callable[[Model, str, Entry], Tie]] = {
+_KINDS: dict[str, Callable[[Model, str, Entry], ResidualConstraint]] = {
     "close_point": _point,
     "close_hinge": _hinge,
     "close_slider": _slider,
@@ -103,23 +103,23 @@ def _unit(entry: Entry) -> str | None:
 # -------------------------------------------------------------------- writing
 
 
-def tie_table(tie: Tie, system: System) -> dict[str, Any]:
+def constraint_table(constraint: ResidualConstraint, system: System) -> dict[str, Any]:
     """The table of a tie: the first named kind that reads back as the same tie, otherwise its residuals."""
     constants = {item.name for group in (system.parameters, system.tables) for item in group}
-    for table in _candidates(tie, constants):
+    for table in _candidates(constraint, constants):
         try:
-            again = read_tie(Model("scratch"), tie.name, Entry("candidate", table))
+            again = read_constraint(Model("scratch"), constraint.name, Entry("candidate", table))
         except ModelError:
             continue  # this kind cannot say it
-        if again == tie:
+        if again == constraint:
             return table
-    return _residuals_table(tie)
+    return _residuals_table(constraint)
 
 
-def _candidates(tie: Tie, constants: Collection[str]) -> Iterator[dict[str, Any]]:
+def _candidates(constraint: ResidualConstraint, constants: Collection[str]) -> Iterator[dict[str, Any]]:
     """`constants` are names of parameters and of tabulated functions."""
-    related = pairs(tie.residuals[0][1])
-    stretch = stretch_of(tie)
+    related = pairs(constraint.residuals[0][1])
+    stretch = stretch_of(constraint)
     if stretch is not None and _depends_on(stretch[1], constants):
         points, length = list(stretch[0]), plain(stretch[1])
         if len(points) == 2:
@@ -128,13 +128,13 @@ def _candidates(tie: Tie, constants: Collection[str]) -> Iterator[dict[str, Any]
     if related:
         ends = {"a": related[0][0], "b": related[0][1]}
         yield {"kind": "close_point", **ends}
-        yield {"kind": "close_point", **ends, "axes": "".join(name[-1] for name, _ in tie.residuals)}
+        yield {"kind": "close_point", **ends, "axes": "".join(name[-1] for name, _ in constraint.residuals)}
         yield from ({"kind": kind, **ends, "axis": axis} for kind in ("close_hinge", "close_slider") for axis in AXES)
-    if len(tie.residuals) == 1:
-        yield from _by_difference(tie, tie.residuals[0][1], constants)
+    if len(constraint.residuals) == 1:
+        yield from _by_difference(constraint, constraint.residuals[0][1], constants)
 
 
-def _by_difference(tie: Tie, residual: Expr, constants: Collection[str]) -> Iterator[dict[str, Any]]:
+def _by_difference(constraint: ResidualConstraint, residual: Expr, constants: Collection[str]) -> Iterator[dict[str, Any]]:
     """What holds the difference of two quantities at zero, or at a constant."""
     left, right = _difference(residual)
     given = {*constants, TIME}
@@ -145,13 +145,13 @@ def _by_difference(tie: Tie, residual: Expr, constants: Collection[str]) -> Iter
             more = {} if further == Number(0.0) else {"phase": plain(further)}
             if _depends_on(first, constants) and not _depends_on(second, given):
                 sides = {"first": plain(second), "second": plain(one)}
-                yield {"kind": "gear", **sides, "ratio": plain(first), **more, "unit": tie.unit}
+                yield {"kind": "gear", **sides, "ratio": plain(first), **more, "unit": constraint.unit}
             more = {} if further == Number(0.0) else {"offset": plain(further)}
             if _depends_on(second, constants) and not _depends_on(first, given):
                 yield {"kind": "rack", "turn": plain(first), "slide": plain(one), "radius": plain(second), **more}
     if _depends_on(right, given):
         law = {"kind": "prescribe", "measure": plain(left), "law": plain(right)}
-        yield {**law, **({} if tie.level == "position" else {"level": tie.level}), "unit": tie.unit}
+        yield {**law, **({} if constraint.level == "position" else {"level": constraint.level}), "unit": constraint.unit}
 
 
 def _depends_on(expr: Expr, known: Collection[str]) -> bool:
@@ -165,8 +165,8 @@ def _difference(expr: Expr) -> tuple[Expr, Expr]:
     return expr, Number(0.0)
 
 
-def _residuals_table(tie: Tie) -> dict[str, Any]:
-    held: dict[str, Any] = {"residuals": {name: plain(residual) for name, residual in tie.residuals}}
-    if len(tie.residuals) == 1 and tie.residuals[0][0] == tie.name:
-        held = {"residual": plain(tie.residuals[0][1])}
-    return {"kind": "constrain", **held, "level": tie.level, **({"unit": tie.unit} if tie.unit else {})}
+def _residuals_table(constraint: ResidualConstraint) -> dict[str, Any]:
+    held: dict[str, Any] = {"residuals": {name: plain(residual) for name, residual in constraint.residuals}}
+    if len(constraint.residuals) == 1 and constraint.residuals[0][0] == constraint.name:
+        held = {"residual": plain(constraint.residuals[0][1])}
+    return {"kind": "constrain", **held, "level": constraint.level, **({"unit": constraint.unit} if constraint.unit else {})}

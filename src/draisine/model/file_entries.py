@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from draisine.errors import ModelError
-from draisine.expr.expression import Expr, Number, closest
+from draisine.expr.expression import Expr, Number, did_you_mean
 from draisine.model.quantities import amount_in
 
 Amount = str | int | float
@@ -40,7 +40,7 @@ class Entry:
         """Refuse keys that are not known."""
         for key in self.table:
             if key not in known:
-                raise ModelError(f"{self.where}: unknown key {key!r}{closest(key, known)}")
+                raise ModelError(f"{self.where}: unknown key {key!r}{did_you_mean(key, known)}")
         return self
 
     def has(self, key: str) -> bool:
@@ -51,7 +51,7 @@ class Entry:
         if not isinstance(value, str):
             self._refuse(key, value, "a text")
         if choices and value not in choices:
-            raise ModelError(f"{self.where}: {key} {value!r} is unknown{closest(value, choices)}")
+            raise ModelError(f"{self.where}: {key} {value!r} is unknown{did_you_mean(value, choices)}")
         return value
 
     def texts(self, key: str, default: list[str] | None = None, count: int | None = None) -> list[str]:

@@ -14,7 +14,7 @@ from draisine.model.model import Model
 from draisine.model.quantities import amount_in
 
 _ENDS = ("kind", "parent", "child")
-_PLACE = ("at", "turned")
+_PLACE = ("at", "orientation")
 _ORIGIN = (0, 0, 0)
 
 
@@ -114,13 +114,13 @@ def _both(entry: Entry) -> tuple[str, str]:
 
 
 def place_of(entry: Entry) -> tuple[tuple[Amount, ...], list[tuple[str, Amount]]]:
-    turned = []
-    for item in entry.items("turned", []):
+    orientation = []
+    for item in entry.items("orientation", []):
         turn = Entry.of(f"a turn of {entry.where}", item).only(*joints.AXES)
         if len(turn.table) != 1:
             raise ModelError(f"{turn.where}: give one axis with its angle, such as {{ y = 'tilt' }}")
-        turned += [(axis, turn.amount(axis)) for axis in turn.table]
-    return entry.vector("at", _ORIGIN), turned
+        orientation += [(axis, turn.amount(axis)) for axis in turn.table]
+    return entry.vector("at", _ORIGIN), orientation
 
 
 def turns_table(turns: Iterable[Rotate]) -> list[dict[str, Amount]]:
@@ -258,7 +258,7 @@ def _ends(joint: Joint) -> dict[str, Any]:
 
 
 def _place_table(joint: Joint) -> tuple[dict[str, Any], tuple[Displacement, ...]]:
-    """The constant displacements before the motion as `at` and `turned`, and the rest of the chain."""
+    """The constant displacements before the motion as `at` and `orientation`, and the rest of the chain."""
     own = {c.name for c in joint.coordinates}
     table: dict[str, Any] = {}
     chain = joint.chain
@@ -269,7 +269,7 @@ def _place_table(joint: Joint) -> tuple[dict[str, Any], tuple[Displacement, ...]
     while chain and isinstance(chain[0], Rotate) and not own & names(chain[0].angle):
         turns.append(chain[0])
         chain = chain[1:]
-    return (table | {"turned": turns_table(turns)} if turns else table), chain
+    return (table | {"orientation": turns_table(turns)} if turns else table), chain
 
 
 def _chain_table(joint: Joint) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from draisine.errors import ModelError, UnitError
 from draisine.expr.tables import Table
 from draisine.expr.units import parse_unit, si_text, unit_of
 from draisine.model.contact_laws import LAWS, ROLLING, TangentialLaw
-from draisine.model.file_constraints import read_tie
+from draisine.model.file_constraints import read_constraint
 from draisine.model.file_entries import Entry
 from draisine.model.file_joints import place_of, read_joint
 from draisine.model.model import Model
@@ -29,7 +29,7 @@ def model_of(content: dict[str, Any], folder: str = "") -> Model:
     version = content.get("draisine", FORMAT)
     if version != FORMAT:
         raise ModelError(f"file format {version!r} is not known here; this version reads format {FORMAT}")
-    model = Model(top.text("name"), top.text("about", ""))
+    model = Model(top.text("name"), top.text("description", ""))
     sections: _Sections = {**_SECTIONS, "bodies": ("body", partial(_add_body, folder))}
     for key, (word, add) in sections.items():
         for name, table in (top.entry(key).table if top.has(key) else {}).items():
@@ -47,7 +47,7 @@ def model_of(content: dict[str, Any], folder: str = "") -> Model:
 
 
 def _add_parameter(model: Model, name: str, value: Any, where: str) -> None:
-    entry = Entry.of(where, value if isinstance(value, dict) else {"value": value}).only("value", "unit", "about")
+    entry = Entry.of(where, value if isinstance(value, dict) else {"value": value}).only("value", "unit", "description")
     given, unit = entry.amount("value"), entry.text("unit", "")
     own = unit_of(given) if isinstance(given, str) else None
     try:
@@ -58,12 +58,12 @@ def _add_parameter(model: Model, name: str, value: Any, where: str) -> None:
     value = entry.as_number(given, "value", unit or si)
     if own is None and si != unit:  # a bare number counts in the parameter's unit
         value = wanted.to_si(Fraction(value))
-    model.parameter(name, value, si, entry.text("about", ""))
+    model.parameter(name, value, si, entry.text("description", ""))
 
 
 def _add_input(model: Model, name: str, value: Any, where: str) -> None:
-    entry = Entry.of(where, value).only("unit", "about")
-    model.input(name, entry.text("unit", ""), entry.text("about", ""))
+    entry = Entry.of(where, value).only("unit", "description")
+    model.input(name, entry.text("unit", ""), entry.text("description", ""))
 
 
 def _add_table(model: Model, name: str, value: Any, where: str) -> None:
@@ -73,7 +73,7 @@ def _add_table(model: Model, name: str, value: Any, where: str) -> None:
 
 
 def _add_body(folder: str, model: Model, name: str, value: Any, where: str) -> None:
-    entry = Entry.of(where, value).only("mass", "centre", "inertia", "about", "shapes")
+    entry = Entry.of(where, value).only("mass", "center_of_mass", "inertia", "description", "shapes")
     inertia: Any = None
     if isinstance(entry.table.get("inertia"), dict):
         tensor = entry.entry("inertia").only("xx", "yy", "zz", "xy", "yz", "zx")
@@ -81,13 +81,15 @@ def _add_body(folder: str, model: Model, name: str, value: Any, where: str) -> N
     elif entry.has("inertia"):
         inertia = entry.vector("inertia")
     shapes = shapes_of(entry.items("shapes", []), where, folder)
-    model.body(name, entry.amount("mass"), entry.vector("centre", (0, 0, 0)), inertia, entry.text("about", ""), shapes)
+    model.body(
+        name, entry.amount("mass"), entry.vector("center_of_mass", (0, 0, 0)), inertia, entry.text("description", ""), shapes
+    )
 
 
 def _add_point(model: Model, name: str, value: Any, where: str) -> None:
-    entry = Entry.of(where, value).only("body", "at", "turned")
-    at, turned = place_of(entry)
-    model.frame(name, entry.text("body"), at, turned)
+    entry = Entry.of(where, value).only("body", "at", "orientation")
+    at, orientation = place_of(entry)
+    model.frame(name, entry.text("body"), at, orientation)
 
 
 def _add_joint(model: Model, name: str, value: Any, where: str) -> None:
@@ -95,13 +97,13 @@ def _add_joint(model: Model, name: str, value: Any, where: str) -> None:
 
 
 def _add_wheel(model: Model, name: str, value: Any, where: str) -> None:
-    entry = Entry.of(where, value).only("body", "radius", "tube", "centre", "axis", "contact")
+    entry = Entry.of(where, value).only("body", "radius", "tube", "center", "axis", "contact")
     model.wheel(
         name,
         entry.text("body"),
         entry.amount("radius"),
         entry.amount("tube", 0),
-        entry.vector("centre", (0, 0, 0)),
+        entry.vector("center", (0, 0, 0)),
         entry.text("axis", "y"),
         law_of(entry.entry("contact")) if entry.has("contact") else ROLLING,
     )
@@ -151,13 +153,13 @@ def _add_edge(model: Model, name: str, value: Any, where: str) -> None:
     )
 
 
-def _add_tie(model: Model, name: str, value: Any, where: str) -> None:
-    read_tie(model, name, Entry.of(where, value))
+def _add_constraint(model: Model, name: str, value: Any, where: str) -> None:
+    read_constraint(model, name, Entry.of(where, value))
 
 
 def _add_effort(model: Model, name: str, value: Any, where: str) -> None:
     entry = Entry.of(where, value).only("measure", "amount")
-    model.effort(entry.expression("measure"), entry.amount("amount"), name)
+    model.generalized_force(entry.expression("measure"), entry.amount("amount"), name)
 
 
 def _add_wrench(model: Model, name: str, value: Any, where: str) -> None:
@@ -182,20 +184,20 @@ def _add_spring(model: Model, name: str, value: Any, where: str) -> None:
 
 
 def _add_output(model: Model, name: str, value: Any, where: str) -> None:
-    entry = Entry.of(where, value if isinstance(value, dict) else {"expression": value}).only("expression", "unit", "about")
-    model.output(name, entry.expression("expression"), entry.text("unit", ""), entry.text("about", ""))
+    entry = Entry.of(where, value if isinstance(value, dict) else {"expression": value}).only("expression", "unit", "description")
+    model.output(name, entry.expression("expression"), entry.text("unit", ""), entry.text("description", ""))
 
 
 def _add_watch(model: Model, name: str, value: Any, where: str) -> None:
-    entry = Entry.of(where, value).only("expression", "action", "direction", "about")
+    entry = Entry.of(where, value).only("expression", "action", "direction", "description")
     direction = entry.number("direction", "", 0)
     if direction not in (-1, 0, 1):
         raise ModelError(f"{where}: direction must be 1 (rising), -1 (falling) or 0 (both), got {direction:g}")
     action = entry.text("action", "stop", ("stop", "record"))
-    model.watch(name, entry.expression("expression"), action, int(direction), entry.text("about", ""))
+    model.event(name, entry.expression("expression"), action, int(direction), entry.text("description", ""))
 
 
-_TOP = ("draisine", "name", "about", "gravity", "ground", "independent")
+_TOP = ("draisine", "name", "description", "gravity", "ground", "independent")
 _SECTIONS: _Sections = {
     "parameters": ("parameter", _add_parameter),
     "inputs": ("input", _add_input),
@@ -207,12 +209,12 @@ _SECTIONS: _Sections = {
     "edges": ("knife edge", _add_edge),
     "surface_contacts": ("contact", _add_surface_contact),
     "surface_parameters": ("surface parameter", _add_surface_parameter),
-    "ties": ("tie", _add_tie),
-    "efforts": ("effort", _add_effort),
+    "constraints": ("constraint", _add_constraint),
+    "generalized_forces": ("effort", _add_effort),
     "wrenches": ("wrench", _add_wrench),
     "potentials": ("potential", _add_potential),
     "springs": ("spring", _add_spring),
     "outputs": ("output", _add_output),
-    "watches": ("watch", _add_watch),
+    "events": ("watch", _add_watch),
 }
 WORDS = {key: word for key, (word, _) in _SECTIONS.items()}  # what complaints call an item of a section

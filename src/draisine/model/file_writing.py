@@ -8,19 +8,19 @@ from typing import Any
 from draisine.expr.expression import Number
 from draisine.expr.tables import Table
 from draisine.model.contact_laws import LAWS, Rolling, TangentialLaw
-from draisine.model.file_constraints import tie_table
+from draisine.model.file_constraints import constraint_table
 from draisine.model.file_joints import joint_table, plain, turns_table
 from draisine.model.file_reading import FORMAT
 from draisine.model.items import Body, Input, Output, Parameter, Point, SurfaceContact, System, Vector, Wheel, Wrench
 from draisine.model.shapes import shape_table
-from draisine.model.toml_writer import flattened, lines, section
+from draisine.model.toml_files import flattened, lines, section
 
 _ZERO = Number(0.0)
 
 
 def text_of(system: System, target: Path | None = None) -> str:
     """The text of a model file; `target` is its folder, to which the names of mesh files are relative."""
-    top = {"draisine": FORMAT, "name": system.name, **_given(about=system.about), "gravity": plain(system.gravity)}
+    top = {"draisine": FORMAT, "name": system.name, **_given(description=system.description), "gravity": plain(system.gravity)}
     ground = _given(slope=plain(system.ground.slope), bank=plain(system.ground.bank), height=plain(system.ground.height))
     if any(v != _ZERO for v in system.ground.velocity):
         ground["velocity"] = [plain(v) for v in system.ground.velocity]
@@ -35,9 +35,9 @@ def text_of(system: System, target: Path | None = None) -> str:
             found += section(f"{header}.{name}", table)
     for header, tables in _short_sections(system, "outputs"):
         found += section(header, tables)
-    for watch in system.watches:
-        rest = _given(direction=watch.direction, about=watch.about)
-        found += section(f"watches.{watch.name}", {"expression": plain(watch.expression), "action": watch.action, **rest})
+    for watch in system.events:
+        rest = _given(direction=watch.direction, description=watch.description)
+        found += section(f"events.{watch.name}", {"expression": plain(watch.expression), "action": watch.action, **rest})
     return "\n".join(found) + "\n"
 
 
@@ -54,7 +54,7 @@ def _short_sections(system: System, *headers: str) -> list[tuple[str, dict[str, 
 
 
 def _line(item: Parameter | Input | Output) -> dict[str, Any]:
-    described = _given(unit=item.unit, about=item.about)
+    described = _given(unit=item.unit, description=item.description)
     if isinstance(item, Parameter):
         return {"value": item.default, **described}
     return {"expression": plain(item.expression), **described} if isinstance(item, Output) else described
@@ -77,8 +77,11 @@ def _long_sections(system: System, target: Path | None) -> list[tuple[str, dict[
             "surface_parameters",
             {c.name: {"unit": c.unit, "default": c.default, "span": [c.low, c.high]} for c in system.surface_parameters},
         ),
-        ("ties", {tie.name: tie_table(tie, system) for tie in system.ties}),
-        ("efforts", {e.name: {"measure": plain(e.measure), "amount": plain(e.amount)} for e in system.efforts}),
+        ("constraints", {constraint.name: constraint_table(constraint, system) for constraint in system.constraints}),
+        (
+            "generalized_forces",
+            {e.name: {"measure": plain(e.measure), "amount": plain(e.amount)} for e in system.generalized_forces},
+        ),
         ("wrenches", {w.name: _wrench(w) for w in system.wrenches}),
         ("potentials", {p.name: {"energy": plain(p.energy)} for p in system.potentials}),
     ]
@@ -102,21 +105,21 @@ def _body(body: Body, target: Path | None) -> dict[str, Any]:
     entries = {key: getattr(body.inertia, key) for key in ("xx", "yy", "zz", "xy", "yz", "zx")}
     inertia = {key: plain(value) for key, value in entries.items() if value != _ZERO}
     return {
-        **_given(about=body.about),
+        **_given(description=body.description),
         "mass": plain(body.mass),
-        **_unless_zero("centre", body.centre),
+        **_unless_zero("center_of_mass", body.center_of_mass),
         **_given(inertia=inertia),
         **_given(shapes=[shape_table(s, target) for s in body.shapes]),
     }
 
 
 def _point(point: Point) -> dict[str, Any]:
-    return {"body": point.body, "at": _vector(point.at), **_given(turned=turns_table(point.turned))}
+    return {"body": point.body, "at": _vector(point.at), **_given(orientation=turns_table(point.orientation))}
 
 
 def _wheel(wheel: Wheel) -> dict[str, Any]:
     table = {"body": wheel.body, "radius": plain(wheel.radius), **_given(tube=plain(wheel.tube))}
-    table |= {**_unless_zero("centre", wheel.centre), "axis": wheel.axis}
+    table |= {**_unless_zero("center", wheel.center), "axis": wheel.axis}
     return table if isinstance(wheel.contact, Rolling) else {**table, "contact": _law(wheel.contact)}
 
 

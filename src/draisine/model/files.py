@@ -4,11 +4,11 @@
     name = "pendulum"
 
     [parameters]
-    length = { value = 2, unit = "m", about = "pivot to bob" }
+    length = { value = 2, unit = "m", description = "pivot to bob" }
 
     [bodies.bob]
     mass = "1200 g"
-    centre = [0, 0, "-length"]
+    center = [0, 0, "-length"]
 
     [joints.swing]
     kind = "revolute"
@@ -27,10 +27,10 @@ from pathlib import Path
 
 from draisine.errors import ArgumentError, ModelError
 from draisine.model.file_reading import WORDS, model_of
-from draisine.model.file_writing import text_of
+from draisine.model.files import text_of
 from draisine.model.items import System
 from draisine.model.model import Model
-from draisine.model.toml_files import content_of, placed, read_text
+from draisine.model.toml_files import parse_toml, read_text, with_line
 
 
 def read_model(path: str | Path) -> Model:
@@ -51,11 +51,11 @@ def from_toml(text: str, source: str = "model text", folder: str | Path = ".") -
     >>> print(m.freeze().bodies[0].mass)
     2000
     """
-    content = content_of(text, source, ModelError)
+    content = parse_toml(text, source, ModelError)
     try:
         return model_of(content, str(folder))
     except ModelError as problem:
-        raise ModelError(placed(source, text, str(problem), WORDS)) from None
+        raise ModelError(with_line(source, text, str(problem), WORDS)) from None
 
 
 def to_toml(model: Model | System) -> str:

@@ -1,7 +1,7 @@
 """The nouns of a description: frozen records with names, and nothing derived.
 
 Every amount is an expression of parameters (`Expr`); `Model` makes these records and `System` holds them.
-Vectors are given in the axes of the body they belong to; inertia is about the centre of mass.
+Vectors are given in the axes of the body they belong to; inertia is about the center of mass.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Parameter:
     name: str
     default: float
     unit: str = ""
-    about: str = ""
+    description: str = ""
 
 
 @dataclass(frozen=True)
@@ -37,12 +37,12 @@ class Input:
 
     name: str
     unit: str = ""
-    about: str = ""
+    description: str = ""
 
 
 @dataclass(frozen=True)
 class Inertia:
-    """Moments and products of inertia about the centre of mass, as entries of the tensor: xy = −∫ x y dm."""
+    """Moments and products of inertia about the center of mass, as entries of the tensor: xy = −∫ x y dm."""
 
     xx: Expr
     yy: Expr
@@ -54,13 +54,13 @@ class Inertia:
 
 @dataclass(frozen=True)
 class Body:
-    """A rigid body: mass, centre of mass and inertia in its own axes."""
+    """A rigid body: mass, center of mass and inertia in its own axes."""
 
     name: str
     mass: Expr
-    centre: Vector
+    center_of_mass: Vector
     inertia: Inertia
-    about: str = ""
+    description: str = ""
     shapes: tuple[BodyShape, ...] = ()  # how it looks; made up where nothing is said
 
 
@@ -79,7 +79,7 @@ class Point:
     name: str
     body: str
     at: Vector
-    turned: tuple[Rotate, ...] = ()
+    orientation: tuple[Rotate, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -186,12 +186,12 @@ class Joint:
 class Wheel:
     """A circle (or, with a tube, a torus) of a body that touches the ground: it rolls without slip, or slips by a law.
 
-    `radius` is that of the circle of tube centres; a knife-edge disc has `tube` = 0.
+    `radius` is that of the circle of tube centers; a knife-edge disc has `tube` = 0.
     """
 
     name: str
     body: str
-    centre: Vector
+    center: Vector
     axis: str
     radius: Expr
     tube: Expr = NOTHING
@@ -205,7 +205,7 @@ class Wheel:
 
     @property
     def lags(self) -> tuple[Coordinate, ...]:
-        """Slips along and across that a tyre with a relaxation length remembers; they have rates, but no velocities."""
+        """Slips along and across that a tire with a relaxation length remembers; they have rates, but no velocities."""
         return _lags(self.name, self.contact)
 
 
@@ -251,7 +251,7 @@ def _lags(name: str, law: TangentialLaw | None) -> tuple[Coordinate, ...]:
 
 
 @dataclass(frozen=True)
-class Tie:
+class ResidualConstraint:
     """A constraint between bodies beyond the tree's joints: residuals that stay zero, each with its own name.
 
     `level` is "position" for f(q, t) = 0 (it may move in time) and "velocity" for g(q, t)·v + g₀(q, t) = 0. Closed loops,
@@ -296,7 +296,7 @@ class Ground:
 
 
 @dataclass(frozen=True)
-class Effort:
+class GeneralizedForce:
     """A force conjugate to a measure: power = amount · d(measure)/dt. A joint torque has measure = its coordinate."""
 
     name: str
@@ -330,18 +330,18 @@ class Output:
     name: str
     expression: Expr
     unit: str = ""
-    about: str = ""
+    description: str = ""
 
 
 @dataclass(frozen=True)
-class Watch:
+class ModelEvent:
     """An event of the model itself, such as falling over."""
 
     name: str
     expression: Expr
     action: str = "stop"
     direction: int = 0
-    about: str = ""
+    description: str = ""
 
 
 @dataclass(frozen=True)
@@ -349,7 +349,7 @@ class System:
     """A finished description. Equal systems have equal equations; `Model.freeze()` makes it and checks it."""
 
     name: str
-    about: str
+    description: str
     gravity: Expr
     ground: Ground
     parameters: tuple[Parameter, ...]
@@ -359,13 +359,13 @@ class System:
     joints: tuple[Joint, ...]
     wheels: tuple[Wheel, ...]
     edges: tuple[KnifeEdge, ...]
-    efforts: tuple[Effort, ...]
+    generalized_forces: tuple[GeneralizedForce, ...]
     wrenches: tuple[Wrench, ...]
     potentials: tuple[Potential, ...]
     tables: tuple[Table, ...]
     outputs: tuple[Output, ...]
-    watches: tuple[Watch, ...]
-    ties: tuple[Tie, ...] = ()
+    events: tuple[ModelEvent, ...]
+    constraints: tuple[ResidualConstraint, ...] = ()
     surface_contacts: tuple[SurfaceContact, ...] = ()
     surface_parameters: tuple[Coordinate, ...] = ()  # coordinates of no body: places along profiles, held by ties
     independent: tuple[str, ...] = ()  # the user's choice of independent velocities, or empty for ours
@@ -384,7 +384,7 @@ class System:
 
     @property
     def coordinates(self) -> tuple[Coordinate, ...]:
-        """Those of the joints; after them surface parameters, and what tyres remember."""
+        """Those of the joints; after them surface parameters, and what tires remember."""
         lags = [lag for wheel in self.wheels for lag in wheel.lags] + [lag for c in self.surface_contacts for lag in c.lags]
         return (*(c for joint in self.joints for c in joint.coordinates), *self.massless, *lags)
 

@@ -73,13 +73,13 @@ class Joining(Register):
         child: Body | str,
         axis: str = "z",
         at: Sequence[Amount] = (0, 0, 0),
-        turned: Turns = (),
+        orientation: Turns = (),
         rate: str | None = None,
         default: float = 0.0,
         span: tuple[float, float] | None = None,
     ) -> Joint:
         """A hinge about an axis; its coordinate bears the joint's name."""
-        return self._placed(name, parent, child, at, turned, joints.revolute(joints.angle(name, rate, default, span), axis))
+        return self._placed(name, parent, child, at, orientation, joints.revolute(joints.angle(name, rate, default, span), axis))
 
     def prismatic(
         self,
@@ -88,13 +88,15 @@ class Joining(Register):
         child: Body | str,
         axis: str = "x",
         at: Sequence[Amount] = (0, 0, 0),
-        turned: Turns = (),
+        orientation: Turns = (),
         rate: str | None = None,
         default: float = 0.0,
         span: tuple[float, float] | None = None,
     ) -> Joint:
         """A slider along an axis; its coordinate bears the joint's name."""
-        return self._placed(name, parent, child, at, turned, joints.prismatic(joints.length(name, rate, default, span), axis))
+        return self._placed(
+            name, parent, child, at, orientation, joints.prismatic(joints.length(name, rate, default, span), axis)
+        )
 
     def cylindrical(
         self,
@@ -103,11 +105,11 @@ class Joining(Register):
         child: Body | str,
         axis: str = "z",
         at: Sequence[Amount] = (0, 0, 0),
-        turned: Turns = (),
+        orientation: Turns = (),
     ) -> Joint:
         """Turn about and slide along one axis: coordinates <name>_turn, <name>_slide."""
         chain = joints.cylindrical(joints.angle(f"{name}_turn"), joints.length(f"{name}_slide"), axis)
-        return self._placed(name, parent, child, at, turned, chain)
+        return self._placed(name, parent, child, at, orientation, chain)
 
     def screw(
         self,
@@ -117,11 +119,11 @@ class Joining(Register):
         lead: Amount,
         axis: str = "z",
         at: Sequence[Amount] = (0, 0, 0),
-        turned: Turns = (),
+        orientation: Turns = (),
     ) -> Joint:
         """Turn about an axis and advance along it by `lead` per full turn."""
         pitch = amount_in(lead, "m", f"lead of screw {name!r}")
-        return self._placed(name, parent, child, at, turned, joints.screw(joints.angle(name), axis, pitch))
+        return self._placed(name, parent, child, at, orientation, joints.screw(joints.angle(name), axis, pitch))
 
     def universal(
         self,
@@ -130,40 +132,42 @@ class Joining(Register):
         child: Body | str,
         axes: str = "xy",
         at: Sequence[Amount] = (0, 0, 0),
-        turned: Turns = (),
+        orientation: Turns = (),
     ) -> Joint:
         """Two crossing hinges: coordinates <name>_1, <name>_2."""
         if len(axes) != 2 or axes[0] == axes[1] or not set(axes) <= set("xyz"):
             raise ModelError(f"universal joint {name!r}: axes must be two different ones of x, y, z, such as 'xy'; got {axes!r}")
         chain = joints.universal(joints.angle(f"{name}_1"), joints.angle(f"{name}_2", span=(-1.2, 1.2)), axes)
-        return self._placed(name, parent, child, at, turned, chain)
+        return self._placed(name, parent, child, at, orientation, chain)
 
     def spherical(
-        self, name: str, parent: Body | str, child: Body | str, at: Sequence[Amount] = (0, 0, 0), turned: Turns = ()
+        self, name: str, parent: Body | str, child: Body | str, at: Sequence[Amount] = (0, 0, 0), orientation: Turns = ()
     ) -> Joint:
         """A ball joint by unit quaternion; velocities are the child's relative rates <name>_wx, _wy, _wz in its own axes."""
-        return self._placed(name, parent, child, at, turned, joints.spherical(name))
+        return self._placed(name, parent, child, at, orientation, joints.spherical(name))
 
     def fixed(
-        self, name: str, parent: Body | str, child: Body | str, at: Sequence[Amount] = (0, 0, 0), turned: Turns = ()
+        self, name: str, parent: Body | str, child: Body | str, at: Sequence[Amount] = (0, 0, 0), orientation: Turns = ()
     ) -> Joint:
         """A rigid connection."""
-        return self._placed(name, parent, child, at, turned, ((), ()))
+        return self._placed(name, parent, child, at, orientation, ((), ()))
 
     def _placed(
-        self, name: str, parent: Body | str, child: Body | str, at: Sequence[Amount], turned: Turns, motion: joints.Chain
+        self, name: str, parent: Body | str, child: Body | str, at: Sequence[Amount], orientation: Turns, motion: joints.Chain
     ) -> Joint:
         chain: list[Displacement] = []
         place = vector_of(at, "m", f"place of joint {name!r}")
         if any(c != Number(0.0) for c in place):
             chain.append(Translate(place))
-        chain += turns_of(turned, f"turn of joint {name!r}")
+        chain += turns_of(orientation, f"turn of joint {name!r}")
         return self.joint(name, parent, child, (*chain, *motion[0]), motion[1])
 
 
-def turns_of(turned: Turns, where: str) -> tuple[Rotate, ...]:
+def turns_of(orientation: Turns, where: str) -> tuple[Rotate, ...]:
     """Constant turns, one after the other, from pairs of an axis and an angle."""
-    for turn in turned:
+    for turn in orientation:
         if isinstance(turn, str) or not hasattr(turn, "__len__") or len(turn) != 2:
-            raise ModelError(f"{where}: give a list of pairs such as [('y', 0.3)], each an axis and an angle; got {turned!r}")
-    return tuple(Rotate(axis, amount_in(angle, "rad", where)) for axis, angle in turned)
+            raise ModelError(
+                f"{where}: give a list of pairs such as [('y', 0.3)], each an axis and an angle; got {orientation!r}"
+            )
+    return tuple(Rotate(axis, amount_in(angle, "rad", where)) for axis, angle in orientation)

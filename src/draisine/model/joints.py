@@ -1,6 +1,6 @@
 """Named joints as chains of elementary displacements.
 
-Each function gives the chain and its coordinates; `Model` puts the fixed placement (`at`, `turned`) before it. A joint
+Each function gives the chain and its coordinates; `Model` puts the fixed placement (`at`, `orientation`) before it. A joint
 with one coordinate names it after itself; others add a suffix.
 """
 

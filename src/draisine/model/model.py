@@ -3,7 +3,7 @@
     >>> from draisine.model import Model
     >>> m = Model("pendulum")
     >>> length = m.parameter("length", 2.0, "m")
-    >>> bob = m.body("bob", mass=1.0, centre=(0, 0, -length))
+    >>> bob = m.body("bob", mass=1.0, center_of_mass=(0, 0, -length))
     >>> _ = m.revolute("swing", "ground", bob, axis="y")
     >>> m.freeze().coordinates[0].name
     'swing'
@@ -28,24 +28,24 @@ from draisine.model.contact_laws import ROLLING, TangentialLaw
 from draisine.model.items import (
     Body,
     Coordinate,
-    Effort,
+    GeneralizedForce,
     Ground,
     Inertia,
     Input,
     KnifeEdge,
+    ModelEvent,
     Output,
     Parameter,
     Point,
     Potential,
     SurfaceContact,
     System,
-    Watch,
     Wheel,
     Wrench,
 )
 from draisine.model.joint_builders import Joining, Turns, turns_of
+from draisine.model.joints import referred_to
 from draisine.model.quantities import Amount, amount_in, expression_of, named
-from draisine.model.reference_body import referred_to
 from draisine.model.registry import KINDS, name_of, vector_of
 from draisine.model.shapes import Given, shapes_of
 from draisine.model.validate import check_name, check_system
@@ -57,7 +57,7 @@ class Model(Joining, Tying):
     constraints by those of `Tying`."""
 
     name: str
-    about: str = ""
+    description: str = ""
 
     def __post_init__(self) -> None:
         check_name("model", self.name)
@@ -69,7 +69,7 @@ class Model(Joining, Tying):
 
     # ------------------------------------------------------------ parameters, inputs, surroundings
 
-    def parameter(self, name: str, default: float | str, unit: str = "", about: str = "") -> Expr:
+    def parameter(self, name: str, default: float | str, unit: str = "", description: str = "") -> Expr:
         """A named constant with a default value, in the unit given or in one of its own ("18 deg"); it is kept in SI.
 
         A text with a unit says by itself what the parameter is: `parameter("arm", "50 cm")` is a length.
@@ -85,12 +85,12 @@ class Model(Joining, Tying):
         value = amount_in(default, unit, f"parameter {name!r}")
         if not isinstance(value, Number):
             raise ModelError(f"parameter {name!r}: its default must be a number, got {default!r}")
-        self._add("parameters", Parameter(name, value.value, unit, about))
+        self._add("parameters", Parameter(name, value.value, unit, description))
         return named(name, "parameter")
 
-    def input(self, name: str, unit: str = "", about: str = "") -> Expr:
+    def input(self, name: str, unit: str = "", description: str = "") -> Expr:
         """A quantity given from outside at run time; zero unless somebody gives it."""
-        self._add("inputs", Input(name, unit, about))
+        self._add("inputs", Input(name, unit, description))
         return named(name, "input")
 
     def table(self, name: str, knots: Sequence[Any], values: Any, kind: Kind = "spline", outside: Outside = "slope") -> Table:
@@ -128,12 +128,12 @@ class Model(Joining, Tying):
         self,
         name: str,
         mass: Amount,
-        centre: Sequence[Amount] = (0, 0, 0),
+        center_of_mass: Sequence[Amount] = (0, 0, 0),
         inertia: Inertia | Mapping[str, Amount] | Sequence[Amount] | None = None,
-        about: str = "",
+        description: str = "",
         shapes: Sequence[Given] = (),
     ) -> Body:
-        """A rigid body. `inertia` about its centre of mass: a mapping xx, yy, zz, xy, yz, zx, or (xx, yy, zz).
+        """A rigid body. `inertia` about its center of mass: a mapping xx, yy, zz, xy, yz, zx, or (xx, yy, zz).
 
         A link that only carries others may have `mass=0`.
 
@@ -146,9 +146,9 @@ class Model(Joining, Tying):
             Body(
                 name,
                 amount_in(mass, "kg", f"mass of {where}"),
-                vector_of(centre, "m", f"centre of {where}"),
+                vector_of(center_of_mass, "m", f"center_of_mass of {where}"),
                 tensor,
-                about,
+                description,
                 shapes_of(shapes, where),
             ),
         )
@@ -157,9 +157,9 @@ class Model(Joining, Tying):
         """A named point of a body, in the body's axes."""
         return self.frame(name, body, at)
 
-    def frame(self, name: str, body: Body | str, at: Sequence[Amount] = (0, 0, 0), turned: Turns = ()) -> Point:
+    def frame(self, name: str, body: Body | str, at: Sequence[Amount] = (0, 0, 0), orientation: Turns = ()) -> Point:
         """A named frame of a body: a point with its own axes, turned from the body's, for measures and wrenches."""
-        turns = turns_of(turned, f"turn of frame {name!r}")
+        turns = turns_of(orientation, f"turn of frame {name!r}")
         return self._add("points", Point(name, name_of(body), vector_of(at, "m", f"point {name!r}"), turns))
 
     # ------------------------------------------------------------ contacts
@@ -170,13 +170,13 @@ class Model(Joining, Tying):
         body: Body | str,
         radius: Amount,
         tube: Amount = 0.0,
-        centre: Sequence[Amount] = (0, 0, 0),
+        center: Sequence[Amount] = (0, 0, 0),
         axis: str = "y",
         contact: TangentialLaw = ROLLING,
     ) -> Wheel:
         """A wheel of the body touches the ground: a knife-edge disc, or a torus of the given tube radius.
 
-        It rolls without slip, or by the law given as `contact`: `Creep`, `LinearTyre`, `Coulomb`, `ShenHedrickElkins`.
+        It rolls without slip, or by the law given as `contact`: `Creep`, `LinearTire`, `Coulomb`, `ShenHedrickElkins`.
         """
         where = f"wheel {name!r}"
         if not isinstance(contact, TangentialLaw):
@@ -186,7 +186,7 @@ class Model(Joining, Tying):
             Wheel(
                 name,
                 name_of(body),
-                vector_of(centre, "m", f"centre of {where}"),
+                vector_of(center, "m", f"center of {where}"),
                 axis,
                 amount_in(radius, "m", f"radius of {where}"),
                 amount_in(tube, "m", f"tube of {where}"),
@@ -261,12 +261,14 @@ class Model(Joining, Tying):
 
     # ------------------------------------------------------------ forces
 
-    def effort(self, measure: Amount, amount: Amount, name: str | None = None) -> Effort:
+    def generalized_force(self, measure: Amount, amount: Amount, name: str | None = None) -> GeneralizedForce:
         """A force or torque conjugate to a measure: `effort("steer", torque)` turns the hinge `steer`."""
         what = expression_of(measure)
-        label = name or self._fresh("efforts", f"effort_on_{_label(what)}")
+        label = name or self._fresh("generalized_forces", f"force_on_{_label(what)}")
         unit, _, _ = _CONJUGATE.get(self._known_unit(what), (None, None, None))
-        return self._add("efforts", Effort(label, what, amount_in(amount, unit, f"amount of effort {label!r}")))
+        return self._add(
+            "generalized_forces", GeneralizedForce(label, what, amount_in(amount, unit, f"amount of generalized force {label!r}"))
+        )
 
     def spring(
         self, measure: Amount, stiffness: Amount, rest: Amount = 0.0, damping: Amount = 0.0, name: str | None = None
@@ -281,7 +283,7 @@ class Model(Joining, Tying):
         viscous = amount_in(damping, per_rate, f"damping of spring {label!r}")
         self._add("potentials", Potential(label, Number(0.5) * elastic * stretch**2))
         if viscous != Number(0.0):
-            self.effort(what, -viscous * Call("rate", (what,)), name=f"{label}_damper")
+            self.generalized_force(what, -viscous * Call("rate", (what,)), name=f"{label}_damper")
 
     def wrench(
         self,
@@ -304,16 +306,16 @@ class Model(Joining, Tying):
 
     # ------------------------------------------------------------ what to look at
 
-    def output(self, name: str, expression: Amount, unit: str = "", about: str = "") -> Expr:
+    def output(self, name: str, expression: Amount, unit: str = "", description: str = "") -> Expr:
         """A named quantity of states, inputs, parameters and measures (`lean(frame)`, `velocity_x(hub)`, …)."""
-        self._add("outputs", Output(name, expression_of(expression), unit, about))
+        self._add("outputs", Output(name, expression_of(expression), unit, description))
         return named(name, "output")
 
-    def watch(self, name: str, expression: Amount, action: str = "stop", direction: int = 0, about: str = "") -> Watch:
+    def event(self, name: str, expression: Amount, action: str = "stop", direction: int = 0, description: str = "") -> ModelEvent:
         """An event that belongs to the model: the expression passes zero, and the run stops or records it."""
         if action not in ("stop", "record"):
-            raise ModelError(f"watch {name!r}: action must be 'stop' or 'record', got {action!r}")
-        return self._add("watches", Watch(name, expression_of(expression), action, direction, about))
+            raise ModelError(f"event {name!r}: action must be 'stop' or 'record', got {action!r}")
+        return self._add("events", ModelEvent(name, expression_of(expression), action, direction, description))
 
     def independent(self, *velocities: str) -> None:
         """Choose the independent velocities by name; without this they are chosen by structure and conditioning."""
@@ -325,7 +327,7 @@ class Model(Joining, Tying):
         """Check the whole description and give it as an immutable `System`."""
         system = System(
             name=self.name,
-            about=self.about,
+            description=self.description,
             gravity=self._gravity,
             ground=self._ground,
             independent=self._independent,
@@ -341,7 +343,7 @@ class Model(Joining, Tying):
     @staticmethod
     def of(system: System) -> Model:
         """An editable copy of a frozen description."""
-        model = Model(system.name, system.about)
+        model = Model(system.name, system.description)
         for kind in KINDS:
             model._items[kind] = {item.name: item for item in getattr(system, kind)}
         model._gravity, model._ground, model._independent = system.gravity, system.ground, system.independent

@@ -134,7 +134,7 @@ class RigidInertia(NamedTuple):
             return f"{principal}; none can be negative: check signs and products of inertia"
         return (
             f"{principal} break the triangle inequality (the last exceeds the sum of the others); no rigid body has them: "
-            "check the entries, and that they are about the centre of mass" + _in_a_plane([value[where] for where in self.needs])
+            "check the entries, and that they are about the center of mass" + _in_a_plane([value[where] for where in self.needs])
         )
 
 
@@ -167,10 +167,12 @@ def rules(system: System) -> Iterator[Rule]:
         for name, amount in wheel.contact.amounts().items():
             yield Least(f"{name} of the contact of wheel {wheel.name!r}", amount, "", zero=name not in _NOT_ZERO)
     constants = {parameter.name for parameter in system.parameters}
-    for tie in system.ties:
-        stretch = stretch_of(tie)
+    for constraint in system.constraints:
+        stretch = stretch_of(constraint)
         if stretch is not None and names(stretch[1]) <= constants:
-            yield Least(f"length of tie {tie.name!r}", stretch[1], "m", otherwise="; close_point holds points together")
+            yield Least(
+                f"length of constraint {constraint.name!r}", stretch[1], "m", otherwise="; close_point holds points together"
+            )
 
 
 # -------------------------------------------------------------------------------------------------------- one and many
@@ -178,11 +180,11 @@ def rules(system: System) -> Iterator[Rule]:
 
 def check_numbers(system: System, parameters: Mapping[str, float] | None = None) -> None:
     """Check that masses, inertias and radii make sense, at the defaults of the parameters or at other values."""
-    NumberRules.of(system, dict(parameters or {}))
+    ParameterRules.of(system, dict(parameters or {}))
 
 
 @dataclass(frozen=True, eq=False)
-class NumberRules:
+class ParameterRules:
     """What some parameters of a description can do wrong; the others are known to be right."""
 
     values: Mapping[str, float]  # of all parameters; those of `varied` are given later
@@ -193,12 +195,12 @@ class NumberRules:
     tables: tuple[Table, ...] = field(default=(), repr=False)
 
     @staticmethod
-    def of(system: System, given: Mapping[str, float], varied: frozenset[str] = frozenset()) -> NumberRules:
+    def of(system: System, given: Mapping[str, float], varied: frozenset[str] = frozenset()) -> ParameterRules:
         """Raises a `ModelError` where a rule is broken already that the varied parameters cannot mend."""
         known = {parameter.name: parameter.default for parameter in system.parameters}
         everything = dict(amounts(system))
         made = tuple(rules(system))
-        whole = NumberRules(known | dict(given), varied, frozenset(known) - set(given), made, everything, system.tables)
+        whole = ParameterRules(known | dict(given), varied, frozenset(known) - set(given), made, everything, system.tables)
         settled = {where: whole._number(where) for where, expr in everything.items() if not names(expr) & varied}
         arrays = {where: np.array([number]) for where, number in settled.items()}
         for rule in made:
@@ -207,7 +209,7 @@ class NumberRules:
         left = tuple(rule for rule in made if not arrays.keys() >= set(rule.needs))
         needed = {where for rule in left for where in rule.needs}
         kept = {where: expr for where, expr in everything.items() if where in needed or where not in settled}
-        return NumberRules(whole.values, varied, whole.defaults - varied, left, kept, system.tables)
+        return ParameterRules(whole.values, varied, whole.defaults - varied, left, kept, system.tables)
 
     def judge(self, columns: Mapping[str, Reals]) -> NDArray[np.intp]:
         """Of each lane the number of the first of `reasons` why its values of the varied parameters make no sense, or −1."""
@@ -232,7 +234,7 @@ class NumberRules:
 
     def complaint(self, reason: int, at: Mapping[str, float]) -> str:
         """What is wrong at these values of the varied parameters, with the numbers."""
-        here = NumberRules({**self.values, **at}, self.varied, self.defaults, self.rules, self.amounts, self.tables)
+        here = ParameterRules({**self.values, **at}, self.varied, self.defaults, self.rules, self.amounts, self.tables)
         try:
             value = {where: here._number(where) for where in self.amounts}
         except ModelError as problem:

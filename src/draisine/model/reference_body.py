@@ -26,10 +26,10 @@ def referred_to(system: System, body: str) -> System:
             f"{system.name!r} cannot be referred to {body!r}: its reference body {base.child!r} does not move freely"
         )
     chain, coordinates = joints.free(body)
-    turned = {base.name: Joint(f"{body}_motion", GROUND, body, chain, coordinates)}
+    orientation = {base.name: Joint(f"{body}_motion", GROUND, body, chain, coordinates)}
     for joint in path[:-1]:
-        turned[joint.name] = replace(joint, parent=joint.child, child=joint.parent, chain=_inverse(joint.chain, joint.name))
-    return replace(system, joints=tuple(turned.get(j.name, j) for j in system.joints), independent=())
+        orientation[joint.name] = replace(joint, parent=joint.child, child=joint.parent, chain=_inverse(joint.chain, joint.name))
+    return replace(system, joints=tuple(orientation.get(j.name, j) for j in system.joints), independent=())
 
 
 def _inverse(chain: Iterable[Displacement], joint: str) -> tuple[Displacement, ...]:

@@ -19,15 +19,15 @@ KINDS = {
     "joints": "a joint",
     "wheels": "a wheel",
     "edges": "a knife edge",
-    "ties": "a tie",
+    "constraints": "a constraint",
     "surface_contacts": "a contact of surfaces",
     "surface_parameters": "a surface parameter",
-    "efforts": "an effort",
+    "generalized_forces": "a generalized force",
     "wrenches": "a wrench",
     "potentials": "a potential",
     "tables": "a table",
     "outputs": "an output",
-    "watches": "a watch",
+    "events": "an event",
 }
 
 

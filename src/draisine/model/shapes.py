@@ -5,11 +5,11 @@ A shape has no mass and changes no equation. In Python and in model files it is 
     [bodies.frame]
     mass = 12
     shapes = [
-        { kind = "box", size = [0.6, 0.05, "height"], at = [0.3, 0, 0.5], colour = "#0072B2" },
+        { kind = "box", size = [0.6, 0.05, "height"], at = [0.3, 0, 0.5], color = "#0072B2" },
         { kind = "mesh", file = "frame.stl", scale = 0.001 },
     ]
 
-Lengths are amounts, in the axes of the body: numbers in metres, texts with a unit, expressions of parameters. Files of meshes are
+Lengths are amounts, in the axes of the body: numbers in meters, texts with a unit, expressions of parameters. Files of meshes are
 named relative to the model file and lie in its folder or below.
 """
 
@@ -33,14 +33,14 @@ MESHES = (".stl", ".obj", ".glb", ".gltf")
 LARGEST = 64 * 2**20  # bytes of a mesh file
 _ONE = Number(1.0)
 _ORIGIN: Vector = (Number(0.0), Number(0.0), Number(0.0))
-_COLOUR = re.compile(r"#[0-9a-fA-F]{6}")
+_COLOR = re.compile(r"#[0-9a-fA-F]{6}")
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Placed:
     at: Vector = _ORIGIN
-    turned: Turns = ()
-    colour: str = ""  # "" is the colour of the body
+    orientation: Turns = ()
+    color: str = ""  # "" is the color of the body
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,7 +74,7 @@ class Tube(_Placed):
 
 @dataclass(frozen=True, kw_only=True)
 class Wheel(_Placed):
-    """A wheel with tyre, rim and spokes; `radius` reaches to the middle of the tyre, whose own radius is `tube`."""
+    """A wheel with tire, rim and spokes; `radius` reaches to the middle of the tire, whose own radius is `tube`."""
 
     radius: Expr
     tube: Expr
@@ -82,7 +82,7 @@ class Wheel(_Placed):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Turned(_Placed):
+class Revolved(_Placed):
     """A solid of revolution: `profile` has places along the axis, and the radius at each."""
 
     profile: tuple[tuple[Expr, Expr], ...]
@@ -111,14 +111,14 @@ class MeshFile(_Placed):
         return Path(self.folder) / self.file
 
 
-BodyShape = Box | Sphere | Cylinder | Tube | Wheel | Turned | Prism | MeshFile
+BodyShape = Box | Sphere | Cylinder | Tube | Wheel | Revolved | Prism | MeshFile
 SHAPES: dict[str, type[Any]] = {
     "box": Box,
     "sphere": Sphere,
     "cylinder": Cylinder,
     "tube": Tube,
     "wheel": Wheel,
-    "turned": Turned,
+    "orientation": Revolved,
     "prism": Prism,
     "mesh": MeshFile,
 }
@@ -191,10 +191,10 @@ def _turns(entry: Entry, key: str) -> Turns:
     return tuple(found)
 
 
-def _colour(entry: Entry, key: str) -> str:
+def _color(entry: Entry, key: str) -> str:
     text = entry.text(key)
-    if text and not _COLOUR.fullmatch(text):
-        raise ModelError(f"{entry.where}: the colour {text!r} is none; write it as #rrggbb, such as '#0072B2'")
+    if text and not _COLOR.fullmatch(text):
+        raise ModelError(f"{entry.where}: the color {text!r} is none; write it as #rrggbb, such as '#0072B2'")
     return text
 
 
@@ -205,9 +205,9 @@ _READERS: dict[str, Callable[[Entry, str], Any]] = {
     "scale": lambda entry, key: amount_in(entry.amount(key), None, f"{key} of {entry.where}"),
     "path": lambda entry, key: _rows(entry, key, 3, 2),
     "profile": lambda entry, key: _rows(entry, key, 2, 2),
-    "turned": _turns,
+    "orientation": _turns,
     "axis": lambda entry, key: entry.text(key, None, ("x", "y", "z")),
-    "colour": _colour,
+    "color": _color,
     "file": lambda entry, key: entry.text(key),
 }
 
@@ -241,7 +241,7 @@ def shape_table(shape: BodyShape, target: Path | None = None) -> dict[str, Any]:
     for f in fields(shape):
         value = getattr(shape, f.name)
         if f.name in _READERS and (f.default is MISSING or value != f.default):
-            table[f.name] = [{axis: _plain(angle)} for axis, angle in value] if f.name == "turned" else _plain(value)
+            table[f.name] = [{axis: _plain(angle)} for axis, angle in value] if f.name == "orientation" else _plain(value)
     if isinstance(shape, MeshFile) and target is not None:
         path, home = shape.place.resolve(), target.resolve()
         if not path.is_relative_to(home):
@@ -279,9 +279,9 @@ def check_shapes(shapes: Sequence[BodyShape], where: str, parameters: Mapping[st
     """Shapes know parameters alone, and their sizes are positive."""
     for k, shape in enumerate(shapes):
         for name, expr in amounts_in(shape):
-            told = f"{name} of shape {k + 1} of {where}"
+            reported = f"{name} of shape {k + 1} of {where}"
             unknown = sorted(names(expr) - set(parameters) - {"pi"})
             if unknown:
-                raise ModelError(f"{told}: {unknown[0]!r} is no parameter; how a body looks may depend on parameters alone")
+                raise ModelError(f"{reported}: {unknown[0]!r} is no parameter; how a body looks may depend on parameters alone")
             if name in ("radius", "length", "tube", "scale", "size") and not evaluate_number(expr, parameters) > 0:
-                raise ModelError(f"{told} is {evaluate_number(expr, parameters):g}; it must be positive")
+                raise ModelError(f"{reported} is {evaluate_number(expr, parameters):g}; it must be positive")

@@ -39,7 +39,7 @@ def read_text(path: str | Path, error: type[DraisineError]) -> str:
         raise error(f"{path}, line {line}: not a text in UTF-8; save it in that encoding") from None
 
 
-def content_of(text: str, source: str, error: type[DraisineError]) -> dict[str, Any]:
+def parse_toml(text: str, source: str, error: type[DraisineError]) -> dict[str, Any]:
     """What a TOML text holds; complaints begin with `source`."""
     if len(text) > MAX_BYTES:
         raise error(f"{source}: larger than {MAX_BYTES // 1_000_000} MB, which no such text needs")
@@ -52,7 +52,7 @@ def content_of(text: str, source: str, error: type[DraisineError]) -> dict[str, 
         raise error(f"{source}: not valid TOML: {reason}") from None
 
 
-def json_of(text: str, source: str, error: type[DraisineError]) -> Any:
+def parse_json(text: str, source: str, error: type[DraisineError]) -> Any:
     """What a JSON text holds."""
     try:
         return json.loads(text)

@@ -9,11 +9,11 @@ import re
 from collections.abc import Iterable, Mapping
 
 from draisine.errors import ModelError, UnitError
-from draisine.expr.expression import FUNCTIONS, OPERATORS, Call, Expr, closest, names, walk
+from draisine.expr.expression import FUNCTIONS, OPERATORS, Call, Expr, did_you_mean, names, walk
 from draisine.expr.units import parse_unit, si_text
 from draisine.model.constraints import LEVELS, PAIRS, pairs
 from draisine.model.contact_laws import Rolling
-from draisine.model.items import GROUND, Ball, Float, Glide, Joint, Rotate, System, Tie, Translate, Wheel
+from draisine.model.items import GROUND, Ball, Float, Glide, Joint, ResidualConstraint, Rotate, System, Translate, Wheel
 from draisine.model.plausibility import check_numbers
 from draisine.model.shapes import check_shapes
 from draisine.model.vocabulary import TIME, check_expressions
@@ -37,7 +37,7 @@ def check_system(system: System) -> None:
     for joint in system.joints:
         _check_joint(joint)
     _check_contacts(system)
-    _check_ties(system)
+    _check_constraints(system)
     _check_forces(system)
     check_expressions(system)
     check_numbers(system)
@@ -66,14 +66,18 @@ def _check_names(system: System) -> None:
     functions = [(name, "a function of the language") for name in sorted(FUNCTIONS | OPERATORS)]
     functions += [(table.name, "a table") for table in system.tables]
     joints = [(j.name, "a joint") for j in system.joints]
-    forces = [(f.name, "an effort") for f in system.efforts], [(f.name, "a wrench") for f in system.wrenches]
+    forces = [(f.name, "a generalized force") for f in system.generalized_forces], [(f.name, "a wrench") for f in system.wrenches]
     potentials = [(p.name, "a potential") for p in system.potentials]
     # rows of contacts and ties, by which multipliers are called
     rows = [(row, f"a constraint of wheel {w.name!r}") for w in system.wheels for row in wheel_rows(system, w)]
     rows += [(f"{e.name}_{row}", f"a constraint of knife edge {e.name!r}") for e in system.edges for row in ("across", "normal")]
     own = ("normal", "touch_x", "touch_y", "tangent_1", "tangent_2", "along", "across")
     rows += [(f"{c.name}_{row}", f"a constraint of contact {c.name!r}") for c in system.surface_contacts for row in own]
-    rows += [(name, f"a residual of tie {tie.name!r}") for tie in system.ties for name, _ in tie.residuals]
+    rows += [
+        (name, f"a residual of constraint {constraint.name!r}")
+        for constraint in system.constraints
+        for name, _ in constraint.residuals
+    ]
     for name, what in values:
         check_name(what, name)
     for group in (values, places, contacts, functions, joints, *forces, potentials, rows):
@@ -104,7 +108,7 @@ def _check_units(system: System) -> None:
     items = [("parameter", item) for item in system.parameters]
     items += [("input", item) for item in system.inputs]  # type: ignore[misc]
     items += [("output", item) for item in system.outputs]  # type: ignore[misc]
-    items += [("tie", item) for item in system.ties]  # type: ignore[misc]
+    items += [("constraint", item) for item in system.constraints]  # type: ignore[misc]
     for kind, item in items:
         try:
             unit = parse_unit(item.unit)
@@ -132,7 +136,7 @@ def _check_tree(system: System) -> None:
                 hint = (
                     "; the ground is a parent only"
                     if name == GROUND
-                    else closest(name, [*bodies, GROUND] if role == "parent" else list(bodies))
+                    else did_you_mean(name, [*bodies, GROUND] if role == "parent" else list(bodies))
                 )
                 raise ModelError(f"joint {joint.name!r}: its {role} {name!r} is no body of model {system.name!r}{hint}")
         if joint.child in holder:
@@ -217,13 +221,13 @@ def _check_contacts(system: System) -> None:
     bodies = [body.name for body in system.bodies]
     owners = [(f"point {p.name!r}", p.body) for p in system.points]
     for point in system.points:
-        for turn in point.turned:
+        for turn in point.orientation:
             _check_axis(turn.axis, f"frame {point.name!r}: a turn's axis")
     owners += [(f"wheel {w.name!r}", w.body) for w in system.wheels]
     owners += [(f"knife edge {e.name!r}", e.body) for e in system.edges]
     for where, body in owners:
         if body not in bodies and not (body == GROUND and where.startswith("point")):
-            raise ModelError(f"{where}: its body {body!r} is no body of model {system.name!r}{closest(body, bodies)}")
+            raise ModelError(f"{where}: its body {body!r} is no body of model {system.name!r}{did_you_mean(body, bodies)}")
     for wheel in system.wheels:
         _check_axis(wheel.axis, f"wheel {wheel.name!r}: its axis")
     for edge in system.edges:
@@ -243,7 +247,7 @@ def _check_surface_contacts(system: System) -> None:
         for place in (contact.first, contact.second, contact.matter):
             if place not in places:
                 raise ModelError(
-                    f"{where}: {place!r} is neither a point nor a body of model {system.name!r}{closest(place, places)}"
+                    f"{where}: {place!r} is neither a point nor a body of model {system.name!r}{did_you_mean(place, places)}"
                 )
         _check_axis(contact.along, f"{where}: the axis that goes ahead")
         for parameters, surface in (
@@ -252,39 +256,41 @@ def _check_surface_contacts(system: System) -> None:
         ):
             for name in parameters:
                 if name not in known:
-                    hint = f"{closest(name, known)}; declare it by surface_parameter({name!r})"
+                    hint = f"{did_you_mean(name, known)}; declare it by surface_parameter({name!r})"
                     raise ModelError(f"{where}: {name!r} is no surface parameter{hint}")
                 if not any(name in names(component) for component in surface):
                     raise ModelError(f"{where}: its surface does not use its parameter {name!r}")
 
 
-def _check_ties(system: System) -> None:
-    for tie in system.ties:
-        if tie.level not in LEVELS:
+def _check_constraints(system: System) -> None:
+    for constraint in system.constraints:
+        if constraint.level not in LEVELS:
             raise ModelError(
-                f"tie {tie.name!r}: its level must be 'position' or 'velocity', got {tie.level!r}{closest(tie.level, LEVELS)}"
+                f"constraint {constraint.name!r}: its level must be 'position' or 'velocity', got {constraint.level!r}{did_you_mean(constraint.level, LEVELS)}"
             )
-        if not tie.residuals:
-            raise ModelError(f"tie {tie.name!r} holds nothing; give an expression that shall stay zero")
-        for _, residual in tie.residuals:
-            _check_places(system, tie, residual)
+        if not constraint.residuals:
+            raise ModelError(f"constraint {constraint.name!r} holds nothing; give an expression that shall stay zero")
+        for _, residual in constraint.residuals:
+            _check_places(system, constraint, residual)
 
 
-def _check_places(system: System, tie: Tie, residual: Expr) -> None:
+def _check_places(system: System, constraint: ResidualConstraint, residual: Expr) -> None:
     """The places that a residual relates exist, and something can move them against each other."""
     holder = {GROUND: GROUND, **{b.name: b.name for b in system.bodies}, **{p.name: p.body for p in system.points}}
     related = pairs(residual)
     for place in (place for pair in related for place in pair):
         if place not in holder:
-            hint = closest(place, list(holder))
-            raise ModelError(f"tie {tie.name!r}: {place!r} is neither a point nor a body of model {system.name!r}{hint}")
+            hint = did_you_mean(place, list(holder))
+            raise ModelError(
+                f"constraint {constraint.name!r}: {place!r} is neither a point nor a body of model {system.name!r}{hint}"
+            )
     held = {name for a, b in related for name in (a, b)}
     if related and len({holder[place] for place in held}) == 1 and not _has_more(system, residual, held):
         a, b = related[0]
         body = holder[a]
         which = f"both belong to {'the ground' if body == GROUND else f'body {body!r}'}"
         raise ModelError(
-            f"tie {tie.name!r}: {a!r} and {b!r} {which} and cannot move against each other; take a point of another body"
+            f"constraint {constraint.name!r}: {a!r} and {b!r} {which} and cannot move against each other; take a point of another body"
         )
 
 
@@ -301,16 +307,16 @@ def _check_forces(system: System) -> None:
         if wrench.point not in places:
             raise ModelError(
                 f"wrench {wrench.name!r}: {wrench.point!r} is neither a point nor a body of model {system.name!r}"
-                f"{closest(wrench.point, places)}"
+                f"{did_you_mean(wrench.point, places)}"
             )
         if wrench.axes not in ("world", "body"):
             raise ModelError(f"wrench {wrench.name!r}: axes must be 'world' or 'body', got {wrench.axes!r}")
-    for watch in system.watches:
+    for watch in system.events:
         if watch.action not in ("stop", "record"):
-            raise ModelError(f"watch {watch.name!r}: action must be 'stop' or 'record', got {watch.action!r}")
+            raise ModelError(f"event {watch.name!r}: action must be 'stop' or 'record', got {watch.action!r}")
         if watch.direction not in (-1, 0, 1):
             raise ModelError(
-                f"watch {watch.name!r}: direction must be 1 (rising), -1 (falling) or 0 (both), got {watch.direction!r}"
+                f"event {watch.name!r}: direction must be 1 (rising), -1 (falling) or 0 (both), got {watch.direction!r}"
             )
 
 
@@ -318,7 +324,9 @@ def _check_independent(system: System) -> None:
     known = [v.name for v in system.velocities]
     for name in system.independent:
         if name not in known:
-            raise ModelError(f"independent velocities of model {system.name!r}: {name!r} is no velocity{closest(name, known)}")
+            raise ModelError(
+                f"independent velocities of model {system.name!r}: {name!r} is no velocity{did_you_mean(name, known)}"
+            )
     if len(set(system.independent)) < len(system.independent):
         raise ModelError(
             f"independent velocities of model {system.name!r}: each may be named once, got {', '.join(system.independent)}"

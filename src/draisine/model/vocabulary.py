@@ -13,7 +13,7 @@ from graphlib import CycleError, TopologicalSorter
 from typing import NamedTuple
 
 from draisine.errors import ModelError
-from draisine.expr.expression import FUNCTIONS, OPERATORS, Call, Expr, Name, closest, names
+from draisine.expr.expression import FUNCTIONS, OPERATORS, Call, Expr, Name, did_you_mean, names
 from draisine.model.constraints import stretch_of
 from draisine.model.items import GROUND, Rotate, System, Translate, Vector
 
@@ -39,7 +39,7 @@ class _Vocabulary(NamedTuple):
                 if special and not measures:
                     raise ModelError(
                         f"{where}: expression '{expr}' calls {part.function!r}, which is no function or table here"
-                        f"{closest(part.function, self.functions - OPERATORS)}"
+                        f"{did_you_mean(part.function, self.functions - OPERATORS)}"
                     )
                 pending += [(argument, measured or special) for argument in part.arguments]
 
@@ -52,7 +52,7 @@ class _Vocabulary(NamedTuple):
         known = [n for n, k in self.values.items() if k in allowed]
         if name in self.places:
             raise ModelError(f"{where}: {name!r} has no value of its own; ask for a measure of it, such as 'lean({name})'")
-        raise ModelError(f"{where}: nothing is called {name!r}{closest(name, [*known, *(self.places if measured else ())])}")
+        raise ModelError(f"{where}: nothing is called {name!r}{did_you_mean(name, [*known, *(self.places if measured else ())])}")
 
 
 def _listed(kinds: frozenset[str]) -> str:
@@ -88,7 +88,7 @@ def _vocabulary(system: System) -> _Vocabulary:
     values |= {item.name: "a parameter" for item in system.parameters}
     values |= {item.name: "an input" for item in system.inputs}
     values |= {item.name: "an output" for item in system.outputs}
-    values |= {f"{name}_multiplier": "a multiplier" for tie in system.ties for name, _ in tie.residuals}
+    values |= {f"{name}_multiplier": "a multiplier" for constraint in system.constraints for name, _ in constraint.residuals}
     groups = (system.bodies, system.points, system.wheels, system.edges, system.joints, system.surface_contacts)
     places = (GROUND, *(item.name for group in groups for item in group))
     return _Vocabulary(values, places, FUNCTIONS | OPERATORS | {table.name for table in system.tables})
@@ -102,14 +102,14 @@ def amounts(system: System) -> Iterator[tuple[str, Expr]]:
     for body in system.bodies:
         where = f"body {body.name!r}"
         yield f"mass of {where}", body.mass
-        yield from _components(f"centre of {where}", body.centre)
+        yield from _components(f"center of {where}", body.center_of_mass)
         for entry in ("xx", "yy", "zz", "xy", "yz", "zx"):
             yield f"inertia {entry} of {where}", getattr(body.inertia, entry)
     for point in system.points:
         yield from _components(f"point {point.name!r}", point.at)
-        yield from ((f"turn about {turn.axis} of frame {point.name!r}", turn.angle) for turn in point.turned)
+        yield from ((f"turn about {turn.axis} of frame {point.name!r}", turn.angle) for turn in point.orientation)
     for wheel in system.wheels:
-        yield from _components(f"centre of wheel {wheel.name!r}", wheel.centre)
+        yield from _components(f"center of wheel {wheel.name!r}", wheel.center)
         yield f"radius of wheel {wheel.name!r}", wheel.radius
         yield f"tube of wheel {wheel.name!r}", wheel.tube
         for name, amount in wheel.contact.amounts().items():
@@ -120,10 +120,10 @@ def amounts(system: System) -> Iterator[tuple[str, Expr]]:
     for edge in system.edges:
         yield from _components(f"knife edge {edge.name!r}", edge.at)
     constants = {parameter.name for parameter in system.parameters}
-    for tie in system.ties:
-        stretch = stretch_of(tie)
+    for constraint in system.constraints:
+        stretch = stretch_of(constraint)
         if stretch is not None and names(stretch[1]) <= constants:  # else a distance that follows a law in time
-            yield f"length of tie {tie.name!r}", stretch[1]
+            yield f"length of constraint {constraint.name!r}", stretch[1]
 
 
 def _components(where: str, vector: Vector) -> Iterator[tuple[str, Expr]]:
@@ -149,13 +149,13 @@ def check_expressions(system: System) -> None:
         for what in ("surface", "second_surface", "velocity"):
             for where, component in _components(f"{what} of contact {contact.name!r}", getattr(contact, what)):
                 words.check(component, where, _PARAMETERS | {"a coordinate"})
-    for tie in system.ties:
-        for name, residual in tie.residuals:
-            what = f"tie {name!r}" if name == tie.name else f"residual {name!r} of tie {tie.name!r}"
-            words.check(residual, what, _POSITION if tie.level == "position" else _MOTION, measures=True)
-    for effort in system.efforts:
-        words.check(effort.measure, f"measure of effort {effort.name!r}", _POSITION, measures=True)
-        words.check(effort.amount, f"amount of effort {effort.name!r}", _REACTIONS, measures=True)
+    for constraint in system.constraints:
+        for name, residual in constraint.residuals:
+            what = f"constraint {name!r}" if name == constraint.name else f"residual {name!r} of constraint {constraint.name!r}"
+            words.check(residual, what, _POSITION if constraint.level == "position" else _MOTION, measures=True)
+    for effort in system.generalized_forces:
+        words.check(effort.measure, f"measure of generalized force {effort.name!r}", _POSITION, measures=True)
+        words.check(effort.amount, f"amount of generalized force {effort.name!r}", _REACTIONS, measures=True)
     for wrench in system.wrenches:
         for what, vector in (("force", wrench.force), ("torque", wrench.torque)):
             for where, component in _components(f"{what} of wrench {wrench.name!r}", vector):
@@ -164,8 +164,8 @@ def check_expressions(system: System) -> None:
         words.check(potential.energy, f"potential {potential.name!r}", _POSITION, measures=True)
     for output in system.outputs:
         words.check(output.expression, f"output {output.name!r}", _EVERYTHING, measures=True)
-    for watch in system.watches:
-        words.check(watch.expression, f"watch {watch.name!r}", _EVERYTHING, measures=True)
+    for watch in system.events:
+        words.check(watch.expression, f"event {watch.name!r}", _EVERYTHING, measures=True)
     _check_outputs_are_not_circular(system)
 
 

@@ -1,6 +1,6 @@
 """Continuation: steps along a curve with control of their length, and curves of solutions of F(y) = 0.
 
-`Walker` is the one loop: a step is tried, shortened while it fails, and lengthened after it went well. What a step is (predictor
+`CurveTracer` is the one loop: a step is tried, shortened while it fails, and lengthened after it went well. What a step is (predictor
 and corrector) the caller says; `ImplicitCurve` has those of pseudo-arclength continuation.
 
 H. B. Keller, Numerical solution of bifurcation and nonlinear eigenvalue problems, in: Applications of Bifurcation Theory (1977)
@@ -41,7 +41,7 @@ class StepLengths:
     most: float
 
 
-class Walker(Generic[P]):
+class CurveTracer(Generic[P]):
     """Points of a curve, one after the other.
 
     `advance` of (point, length) gives the next point or rejects the step; `growth` of a new point is the factor of the next

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from draisine.numerics.newton import DECREASE
 
 Array = NDArray[np.float64]
-Places = NDArray[np.int64]
+Indices = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 
-Evaluate = Callable[[Array, Places], "tuple[Array, Array]"]
+Evaluate = Callable[[Array, Indices], "tuple[Array, Array]"]
 Steps = Callable[[Array, Array, Array], Array]  # F (samples, rows), J (samples, rows, unknowns), damping (samples) → steps
 
 MANY_ROWS = 40  # beyond, normal equations instead of singular values: many small decompositions are slow
@@ -50,7 +50,7 @@ class BatchNewton:
     damped: bool = False
 
     def solve(
-        self, evaluate: Evaluate, x: Array, steps: Steps, step_size: Callable[[Array, Array, Places], Array] | None = None
+        self, evaluate: Evaluate, x: Array, steps: Steps, step_size: Callable[[Array, Array, Indices], Array] | None = None
     ) -> BatchSolution:
         """Roots near x (samples, unknowns).
 
@@ -67,7 +67,7 @@ class _Batch:
     """The iteration: of all samples what is found, of those that are still `going` F and J at their unknowns."""
 
     def __init__(
-        self, settings: BatchNewton, evaluate: Evaluate, x: Array, measure: Callable[[Array, Array, Places], Array]
+        self, settings: BatchNewton, evaluate: Evaluate, x: Array, measure: Callable[[Array, Array, Indices], Array]
     ) -> None:
         count = len(x)
         self.settings, self.evaluate, self.measure = settings, evaluate, measure
@@ -133,7 +133,7 @@ class _Batch:
         self.f, self.j, self.size = f, j, np.where(worse, self.size, size)
 
 
-def _relative(change: Array, x: Array, places: Places) -> Array:
+def _relative(change: Array, x: Array, places: Indices) -> Array:
     return np.asarray(np.abs(change).max(axis=1, initial=0.0) / np.maximum(1.0, np.abs(x).max(axis=1, initial=0.0)))
 
 

@@ -1,6 +1,6 @@
 """Roots of functions of one variable: Brent's method where there is a sign change, bisection where there is only a yes or no.
 
-The compiled loop locates events by Chandrupatla's method in restricted Python (`simulation/stepper/event_location.py`).
+The compiled loop locates events by Chandrupatla's method in restricted Python (`simulation/stepper/events_and_samples.py`).
 """
 
 from __future__ import annotations

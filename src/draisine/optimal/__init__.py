@@ -1,1 +1,1 @@
-"""Optimal control: the manoeuvre is stated in the words of the model, and the control is found."""
+"""Optimal control: the maneuver is stated in the words of the model, and the control is found."""

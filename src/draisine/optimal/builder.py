@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from draisine.optimal.nlp import Large, Share
+from draisine.optimal.nlp import Share, SparseNLP
 from draisine.optimal.node_functions import Cluster
 
 Reals = NDArray[np.float64]
-Places = NDArray[np.int64]
+Indices = NDArray[np.int64]
 
 
 @dataclass
@@ -23,10 +23,10 @@ class Builder:
     _count: int = 0
     _rows: list[tuple[list[str], Reals, Reals, Reals]] = field(default_factory=list)
     _height: int = 1  # row 0 is the objective
-    _linear: list[tuple[Places, Places, Reals]] = field(default_factory=list)
-    _clusters: list[tuple[Cluster, list[tuple[Places, Places, Reals]]]] = field(default_factory=list)
+    _linear: list[tuple[Indices, Indices, Reals]] = field(default_factory=list)
+    _clusters: list[tuple[Cluster, list[tuple[Indices, Indices, Reals]]]] = field(default_factory=list)
 
-    def unknowns(self, names: Sequence[str], guess: Reals, low: ArrayLike, high: ArrayLike, scale: ArrayLike) -> Places:
+    def unknowns(self, names: Sequence[str], guess: Reals, low: ArrayLike, high: ArrayLike, scale: ArrayLike) -> Indices:
         """A table of unknowns, one column per name; sides and scales broadcast. Gives their places."""
         guess = np.asarray(guess, dtype=float)
         sides = _spread(low, guess.shape), _spread(high, guess.shape), _spread(scale, guess.shape)
@@ -36,7 +36,7 @@ class Builder:
         self._count += guess.size
         return places
 
-    def rows(self, names: Sequence[str], copies: int, low: ArrayLike, high: ArrayLike, scale: ArrayLike) -> Places:
+    def rows(self, names: Sequence[str], copies: int, low: ArrayLike, high: ArrayLike, scale: ArrayLike) -> Indices:
         """A table of rows, one column per name."""
         shape = (copies, len(names))
         self._rows.append(([*names] * copies, _spread(low, shape), _spread(high, shape), _spread(scale, shape)))
@@ -61,17 +61,17 @@ class Builder:
         )
         self._clusters[which][1].append((r.ravel(), (n * width + k).ravel(), c.ravel()))
 
-    def large(self) -> tuple[Large, Reals]:
+    def large(self) -> tuple[SparseNLP, Reals]:
         """The problem and the guess."""
         from scipy.sparse import csr_array
 
-        def matrix(parts: Sequence[tuple[Places, Places, Reals]], width: int) -> csr_array:
+        def matrix(parts: Sequence[tuple[Indices, Indices, Reals]], width: int) -> csr_array:
             r, c, k = (np.concatenate(column) for column in zip(*parts, strict=True)) if parts else ((), (), ())
             return csr_array((np.asarray(k, dtype=float), (np.asarray(r, int), np.asarray(c, int))), shape=(self._height, width))
 
         names, guess, low, high, scale = zip(*self._unknowns, strict=True)
         rows = list(zip(*self._rows, strict=True)) if self._rows else [()] * 4
-        large = Large(
+        large = SparseNLP(
             linear=matrix(self._linear, self._count),
             constant=np.zeros(self._height),
             shares=tuple(

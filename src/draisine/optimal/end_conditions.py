@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from draisine.control.plant import stacked
 from draisine.numerics.newton import Newton
 from draisine.numerics.rank import independent_rows
-from draisine.optimal.vocabulary import Condition, Vocabulary
+from draisine.optimal.symbolic_model import Condition, Vocabulary
 
 Reals = NDArray[np.float64]
 Point = tuple[float, Reals, Reals, Reals, Reals]  # t, y, z, inputs, parameters

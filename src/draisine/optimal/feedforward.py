@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.errors import ArgumentError, DataError, UnknownNameError
-from draisine.expr.expression import Expr, Name, Number, clip, closest, lt, where
-from draisine.numerics.collocation import monomial_coefficients
+from draisine.expr.expression import Expr, Name, Number, clip, did_you_mean, lt, where
+from draisine.numerics.runge_kutta import monomial_coefficients
 from draisine.results.files import replacing
 from draisine.simulation.sampled_control import Sampled
 
@@ -56,7 +56,7 @@ class Feedforward(Mapping[str, Expr]):
 
     def __getitem__(self, name: str) -> Expr:
         if name not in self.inputs:
-            raise UnknownNameError(f"the table has no input {name!r}{closest(name, self.inputs)}")
+            raise UnknownNameError(f"the table has no input {name!r}{did_you_mean(name, self.inputs)}")
         breaks, parts = self._merged(self.inputs.index(name))
         if len(parts) > MOST_PIECES:
             raise ArgumentError(
@@ -80,7 +80,7 @@ class Feedforward(Mapping[str, Expr]):
         return len(self.inputs)
 
     def _merged(self, place: int) -> tuple[list[float], list[Reals]]:
-        """Pieces of one input; neighbours that hold one value, as far as a solver tells, are one piece."""
+        """Pieces of one input; neighbors that hold one value, as far as a solver tells, are one piece."""
         parts = self.coefficients[:, :, place]
         size = max(float(np.abs(parts).max(initial=0.0)), 1e-300)
         begins: list[float] = []
@@ -140,9 +140,9 @@ class Feedforward(Mapping[str, Expr]):
         back = np.flatnonzero(np.diff(table[:, 0]) <= 0)
         if back.size:
             raise DataError(f"{source}, line {back[0] + 3}: the times must increase from row to row; sort the rows")
-        slopes = np.diff(table[:, 1:], axis=0) / np.diff(table[:, 0])[:, None]
+        jacobian = np.diff(table[:, 1:], axis=0) / np.diff(table[:, 0])[:, None]
         units = {name.strip(): unit.rstrip("] ") for name, _, unit in named}
-        return Feedforward(tuple(units), units, table[:, 0], np.stack([table[:-1, 1:], slopes], axis=1))
+        return Feedforward(tuple(units), units, table[:, 0], np.stack([table[:-1, 1:], jacobian], axis=1))
 
 
 def feedforward(phases: Sequence[PhaseSolution]) -> Feedforward:
@@ -151,7 +151,7 @@ def feedforward(phases: Sequence[PhaseSolution]) -> Feedforward:
     if any(p.phase.controls != names for p in phases):
         raise ArgumentError("the phases have different controls; take solution.phases one by one")
     if not names:
-        raise ArgumentError(f"{phases[0].phase.equations.name}: the manoeuvre has no controls")
+        raise ArgumentError(f"{phases[0].phase.equations.name}: the maneuver has no controls")
     breaks, parts = [np.array([phases[0].begin])], []
     most = max(len(p.grid.control_local) for p in phases)
     for p in phases:

@@ -1,6 +1,6 @@
 """Solutions in files: a NetCDF file that is the trajectory's own, with what was found at the nodes in groups beside it.
 
-`draisine.load` gives the motion back; with the manoeuvre, whose words are not in the file, `manoeuvre.load(path)` gives the whole
+`draisine.load` gives the motion back; with the maneuver, whose words are not in the file, `maneuver.load(path)` gives the whole
 solution: the equations are looked up again, and the stored answer is simulated again. Nothing in a file can run.
 """
 
@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.errors import ArgumentError
+from draisine.numerics.direct_methods import Collocation
 from draisine.optimal.adjoint.method import Adjoint
-from draisine.optimal.collocation import Collocation
-from draisine.optimal.shooting import Shooting
+from draisine.optimal.shooting import MultipleShooting
 from draisine.results.files import replacing
 from draisine.results.formats import netcdf
 from draisine.results.metadata import encode
@@ -30,9 +30,9 @@ Reals = NDArray[np.float64]
 
 GROUP = "optimal"
 ARRAYS = ("unknowns", "row_multipliers", "bound_multipliers")
-SCHEMES: dict[str, type[Collocation | Shooting | Adjoint]] = {
+SCHEMES: dict[str, type[Collocation | MultipleShooting | Adjoint]] = {
     "collocation": Collocation,
-    "shooting": Shooting,
+    "shooting": MultipleShooting,
     "adjoint": Adjoint,
 }
 
@@ -47,7 +47,7 @@ def save(solution: Solution, path: str | os.PathLike[str]) -> None:
             f"solutions are kept in NetCDF files (.nc), got {target.name!r}; solution.trajectory.save(…) has others"
         )
     answer = solution.answer
-    told = {
+    reported = {
         "digest": digest(solution.phases),
         "outcome": str(answer.outcome),
         "said": answer.said,
@@ -56,25 +56,25 @@ def save(solution: Solution, path: str | os.PathLike[str]) -> None:
         "violation": answer.violation,
         "stationarity": answer.stationarity,
         "rounds": solution.rounds,
-        "fighting": list(solution.fighting),
+        "fighting": list(solution.conflicts),
         "schemes": [_scheme(p.scheme) for p in solution.phases],
     }
     arrays = dict(zip(ARRAYS, (answer.w, answer.row_multipliers, answer.bound_multipliers), strict=True))
     with replacing(target) as draft:
         netcdf.write(solution.trajectory, draft)
-        groups = {GROUP: xarray.Dataset({n: (n + "_places", a) for n, a in arrays.items()} | {"told": ((), encode(told))})}
+        groups = {GROUP: xarray.Dataset({n: (n + "_places", a) for n, a in arrays.items()} | {"told": ((), encode(reported))})}
         groups |= {f"phase_{k + 1}": _phase(p) for k, p in enumerate(solution.phases)}
         for name, dataset in groups.items():
             dataset.to_netcdf(draft, mode="a", group=name, engine=netcdf.engine("saving .nc"), format="NETCDF4")
 
 
 def digest(phases: tuple[PhaseSolution, ...]) -> str:
-    """Of all programs of a manoeuvre: it changes with equations, conditions and costs."""
-    told = hashlib.sha256()
+    """Of all programs of a maneuver: it changes with equations, conditions and costs."""
+    reported = hashlib.sha256()
     for p in phases:
         boundary = p.phase.boundary
-        told.update(p.phase.node.value.digest.encode() + (b"" if boundary is None else boundary.value.digest.encode()))
-    return told.hexdigest()
+        reported.update(p.phase.node.value.digest.encode() + (b"" if boundary is None else boundary.value.digest.encode()))
+    return reported.hexdigest()
 
 
 def _scheme(scheme: object) -> dict[str, Any]:

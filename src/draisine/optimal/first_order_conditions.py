@@ -11,12 +11,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.optimal.collocation import Collocation
+from draisine.numerics.direct_methods import Collocation
 from draisine.optimal.ipopt import Answer
-from draisine.optimal.nlp import Large
+from draisine.optimal.nlp import SparseNLP
 from draisine.optimal.node_functions import CompiledCluster
 from draisine.optimal.phase import Phase
-from draisine.optimal.shooting import Shooting
+from draisine.optimal.shooting import MultipleShooting
 from draisine.optimal.transcription import Placed, Transcribed
 
 Reals = NDArray[np.float64]
@@ -46,7 +46,7 @@ class Necessary:
     watched_places: Reals  # in [0, 1]
 
 
-def kkt(large: Large, answer: Answer) -> Kkt:
+def kkt(large: SparseNLP, answer: Answer) -> Kkt:
     """Of a point with its multipliers, in scaled unknowns and rows."""
     w, rows = answer.w, large.values(answer.w)[1]
     over = np.maximum(np.maximum(large.row_low - rows, rows - large.row_high), 0.0) / large.row_scale
@@ -63,9 +63,9 @@ def kkt(large: Large, answer: Answer) -> Kkt:
     )
 
 
-def lagrangian_gradient(large: Large, answer: Answer) -> Reals:
+def lagrangian_gradient(large: SparseNLP, answer: Answer) -> Reals:
     """∂(objective + multipliersᵀ rows)/∂w, without the bounds' part."""
-    gradient, entries = large.slopes(answer.w)
+    gradient, entries = large.jacobian(answer.w)
     row, column = large.slope_places
     return gradient + np.bincount(column, weights=entries * answer.row_multipliers[row], minlength=len(answer.w))
 
@@ -85,7 +85,9 @@ def _worst(*parts: tuple[Reals, tuple[str, ...]]) -> tuple[float, str]:
     return best
 
 
-def necessary(phase: Phase, scheme: Collocation | Shooting, placed: Placed, made: Transcribed, answer: Answer) -> Necessary:
+def necessary(
+    phase: Phase, scheme: Collocation | MultipleShooting, placed: Placed, made: Transcribed, answer: Answer
+) -> Necessary:
     """Pontryagin's conditions at the points of one phase."""
     w, grid, large = answer.w, scheme.grid, made.large
     duration = w[placed.length]
@@ -100,19 +102,21 @@ def necessary(phase: Phase, scheme: Collocation | Shooting, placed: Placed, made
     return Necessary(hamiltonian, pull, large.values(w)[1][rows], prices, places)
 
 
-def _hamiltonian(phase: Phase, scheme: Collocation | Shooting, placed: Placed, made: Transcribed, answer: Answer) -> Reals:
+def _hamiltonian(
+    phase: Phase, scheme: Collocation | MultipleShooting, placed: Placed, made: Transcribed, answer: Answer
+) -> Reals:
     """Integrand + costateᵀ rates, where the costates are."""
     w, grid, nx = answer.w, scheme.grid, len(phase.kept)
     shared = w[np.concatenate([[placed.begin, placed.length], made.parameters])]
     costless = phase.integrand is None
     if placed.cluster is not None:
-        told = placed.cluster.values(w[placed.cluster.where])
+        reported = placed.cluster.values(w[placed.cluster.where])
         (share,) = [s for s in made.large.shares if s.cluster is placed.cluster]
         pull = (share.matrix.T @ np.concatenate([[1.0], answer.row_multipliers])).reshape(len(grid.nodes), -1)
         costates, tau = pull[:, :nx] / grid.weights[:, None], grid.nodes
     else:
         local = np.hstack([w[placed.points[1:]], w[placed.controls], np.tile(shared, (len(grid.nodes), 1))])
         costates, tau = -answer.row_multipliers[placed.defects - 1], grid.breaks[1:]
-        told = CompiledCluster(phase.motion, np.zeros(local.shape, dtype=np.int64), phase.node_numbers(tau)).values(local)
-    total = (costates * told[:, :nx]).sum(axis=1) + (0.0 if costless else told[:, -1])
+        reported = CompiledCluster(phase.motion, np.zeros(local.shape, dtype=np.int64), phase.node_numbers(tau)).values(local)
+    total = (costates * reported[:, :nx]).sum(axis=1) + (0.0 if costless else reported[:, -1])
     return np.asarray(total / w[placed.length])

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from draisine.control.plant import stacked
 from draisine.errors import ArgumentError
-from draisine.expr.expression import closest
-from draisine.numerics.newton_batch import BatchNewton, LeastNormSteps, Places
-from draisine.optimal.collocation import Grid
+from draisine.expr.expression import did_you_mean
+from draisine.numerics.direct_methods import Grid
+from draisine.numerics.newton_batch import BatchNewton, Indices, LeastNormSteps
 from draisine.optimal.phase import Phase, Values, algebraic_guess
 from draisine.optimal.solution import PhaseSolution, Solution
 from draisine.results.trajectory import Trajectory
@@ -45,7 +45,7 @@ class Held:
 
 
 @dataclass(frozen=True)
-class Shaken:
+class PerturbedGuess:
     """Another guess with random waves on states and controls, `amplitude` times their sizes; other seeds give other ones.
 
     Where the straight way is singular (a board that moves only when it steers and twists at once), and to look for other minima.
@@ -56,7 +56,7 @@ class Shaken:
     amplitude: float = 0.3
 
 
-OneGuess: TypeAlias = "Straight | Held | Trajectory | PhaseSolution | Shaken"
+OneGuess: TypeAlias = "Straight | Held | Trajectory | PhaseSolution | PerturbedGuess"
 Guess: TypeAlias = "OneGuess | Solution | Sequence[OneGuess]"
 
 
@@ -69,7 +69,7 @@ def guesses(given: Guess | None, phases: Sequence[Phase], grids: Sequence[Grid])
     elif isinstance(given, list | tuple):
         each = given
     else:
-        if len(phases) > 1 and not isinstance(given, Straight | Held | Shaken):
+        if len(phases) > 1 and not isinstance(given, Straight | Held | PerturbedGuess):
             raise ArgumentError(f"guess: there are {len(phases)} phases; give one guess for each, as a list")
         each = [given] * len(phases)  # type: ignore[list-item]
     if len(each) != len(phases):
@@ -84,7 +84,7 @@ def guesses(given: Guess | None, phases: Sequence[Phase], grids: Sequence[Grid])
 def _values(given: OneGuess, phase: Phase, grid: Grid, begin: float) -> Values:
     if isinstance(given, PhaseSolution):
         return _earlier(given, phase, grid, begin)
-    if isinstance(given, Shaken):
+    if isinstance(given, PerturbedGuess):
         return _shaken(given, _values(given.of, phase, grid, begin), phase, grid)
     if isinstance(given, Trajectory):
         duration = float(np.clip(given.time[-1] - given.time[0], *phase.times))
@@ -98,10 +98,10 @@ def _values(given: OneGuess, phase: Phase, grid: Grid, begin: float) -> Values:
     states = admissible(phase, begin + duration * grid.points, states)
     at = states[grid.node_point]
     algebraic = _algebraic(phase, begin + duration * grid.nodes, at, controls[grid.node_control])
-    return Values(begin, duration, states[:, phase.kept_places], algebraic, controls)
+    return Values(begin, duration, states[:, phase.kept_indices], algebraic, controls)
 
 
-def _shaken(given: Shaken, v: Values, phase: Phase, grid: Grid) -> Values:
+def _shaken(given: PerturbedGuess, v: Values, phase: Phase, grid: Grid) -> Values:
     rng = np.random.default_rng(given.seed)
 
     def waves(values: Reals, names: Sequence[str], tau: Reals) -> Reals:
@@ -137,7 +137,7 @@ def _earlier(given: PhaseSolution, phase: Phase, grid: Grid, begin: float) -> Va
     else:
         algebraic = _algebraic(phase, begin + given.duration * grid.nodes, states[grid.node_point], controls[grid.node_control])
     duration = float(np.clip(given.duration, *phase.times))
-    return Values(begin, duration, states[:, phase.kept_places], algebraic, controls)
+    return Values(begin, duration, states[:, phase.kept_indices], algebraic, controls)
 
 
 def admissible(phase: Phase, t: Reals, y: Reals) -> Reals:
@@ -150,10 +150,10 @@ def admissible(phase: Phase, t: Reals, y: Reals) -> Reals:
     inputs = [v.plant.t, v.y, v.plant.p]
     function = ca.Function("constraints", inputs, [ca.densify(rows)]).map(len(t))
 
-    def evaluate(moved: Reals, places: Places) -> tuple[Reals, Reals]:
-        told = np.asarray(function(t[None], moved.T, np.tile(phase.p[:, None], (1, len(t)))).full())
-        told = told.reshape(residuals.numel(), len(t), -1).transpose(1, 0, 2)[places]
-        return told[:, :, 0], told[:, :, 1:]
+    def evaluate(moved: Reals, places: Indices) -> tuple[Reals, Reals]:
+        reported = np.asarray(function(t[None], moved.T, np.tile(phase.p[:, None], (1, len(t)))).full())
+        reported = reported.reshape(residuals.numel(), len(t), -1).transpose(1, 0, 2)[places]
+        return reported[:, :, 0], reported[:, :, 1:]
 
     found = ONTO.solve(evaluate, y, LeastNormSteps(1e-8))
     return found.x if np.isfinite(found.residual).all() else y
@@ -163,19 +163,19 @@ def moving(phase: Phase, t: Reals, y: Reals) -> Reals:
     """The same coordinates with velocities that make them change as they do, as nearly as they can; of least change."""
     v, e = phase.vocabulary, phase.equations
     first, second = len(e.coordinates), len(e.coordinates) + len(e.independent)
-    places = [i for i in phase.kept_places if i < first]
+    places = [i for i in phase.kept_indices if i < first]
     rates = stacked([v.rates[i] for i in places])
     if phase.implicit or not places or second == first or ca.depends_on(rates, ca.vertcat(v.z, v.plant.inputs)):
         return y
     rows = ca.horzcat(rates, ca.jacobian(rates, v.y[first:second]))
     function = ca.Function("moving", [v.plant.t, v.y, v.plant.p], [ca.densify(rows)]).map(len(t))
-    told = np.asarray(function(t[None], y.T, np.tile(phase.p[:, None], (1, len(t)))).full())
-    told = told.reshape(len(places), len(t), -1).transpose(1, 0, 2)
-    missing = np.gradient(y[:, places], t, axis=0)[..., None] - told[:, :, :1]
-    if not np.isfinite(told).all():
+    reported = np.asarray(function(t[None], y.T, np.tile(phase.p[:, None], (1, len(t)))).full())
+    reported = reported.reshape(len(places), len(t), -1).transpose(1, 0, 2)
+    missing = np.gradient(y[:, places], t, axis=0)[..., None] - reported[:, :, :1]
+    if not np.isfinite(reported).all():
         return y
     moved = y.copy()
-    moved[:, first:second] += (np.linalg.pinv(told[:, :, 1:], rcond=1e-3) @ missing)[..., 0]
+    moved[:, first:second] += (np.linalg.pinv(reported[:, :, 1:], rcond=1e-3) @ missing)[..., 0]
     return moved
 
 
@@ -189,7 +189,7 @@ def channel_of(run: Trajectory, name: str) -> Reals:
     for word in (name, f"coordinates.{name}", f"velocities.{name}", f"inputs.{name}"):
         if word in run:
             return run[word]
-    raise ArgumentError(f"the run of {run.model!r} has no {name!r}{closest(name, run.names())}")
+    raise ArgumentError(f"the run of {run.model!r} has no {name!r}{did_you_mean(name, run.names())}")
 
 
 def _channel(run: Trajectory, name: str, tau: Reals) -> Reals:
@@ -206,7 +206,7 @@ def _inputs(run: Trajectory, phase: Phase, tau: Reals) -> Reals:
 def _constant(given: Mapping[str, float], phase: Phase) -> Reals:
     for name in given:
         if name not in phase.controls:
-            raise ArgumentError(f"guess: {name!r} is not among the controls{closest(name, phase.controls)}")
+            raise ArgumentError(f"guess: {name!r} is not among the controls{did_you_mean(name, phase.controls)}")
     sides = [phase.limits.get(name, (-np.inf, np.inf)) for name in phase.controls]
     return np.array([np.clip(given.get(n, 0.0), *pair) for n, pair in zip(phase.controls, sides, strict=True)])
 

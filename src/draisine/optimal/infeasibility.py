@@ -11,8 +11,8 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.optimal.ipopt import Ipopt, solve_large
-from draisine.optimal.nlp import Large, Share
+from draisine.optimal.ipopt import Ipopt, solve_sparse_nlp
+from draisine.optimal.nlp import Share, SparseNLP
 
 Reals = NDArray[np.float64]
 
@@ -22,13 +22,13 @@ PRESSING = 1e-3  # of the largest multiplier
 NAMED = 5
 
 
-def fighting(large: Large, guess: Reals, solver: Ipopt) -> tuple[str, ...]:
+def conflicts(large: SparseNLP, guess: Reals, solver: Ipopt) -> tuple[str, ...]:
     """Names of the conditions that cannot be met, then of the sides that stand in the way."""
     soft = np.array([i for i, name in enumerate(large.row_names) if not name.startswith(HARD)], dtype=np.int64)
     if not len(soft):
         return ()
     relaxed = _relaxed(large, soft)
-    answer = solve_large(relaxed, np.concatenate([guess, np.full(2 * len(soft), 0.01)]), replace(solver, iterations=500))
+    answer = solve_sparse_nlp(relaxed, np.concatenate([guess, np.full(2 * len(soft), 0.01)]), replace(solver, iterations=500))
     n = large.unknowns
     over, under = answer.w[n : n + len(soft)], answer.w[n + len(soft) :]
     broken: dict[str, float] = {}
@@ -48,7 +48,7 @@ def fighting(large: Large, guess: Reals, solver: Ipopt) -> tuple[str, ...]:
     return (*first[:NAMED], *second[:NAMED]) if broken else ()
 
 
-def _relaxed(large: Large, soft: NDArray[np.int64]) -> Large:
+def _relaxed(large: SparseNLP, soft: NDArray[np.int64]) -> SparseNLP:
     """rows + over − under between the same bounds; the objective is the scaled sum of both."""
     from scipy.sparse import csr_array, diags_array, hstack
 

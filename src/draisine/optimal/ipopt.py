@@ -16,7 +16,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.optimal.nlp import Large
+from draisine.optimal.nlp import SparseNLP
 
 Reals = NDArray[np.float64]
 Progress = Callable[[int, float, float], None]
@@ -107,8 +107,8 @@ def interruptible(stop: Callable[[], None]) -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
-def solve_large(
-    large: Large, guess: Reals, solver: Ipopt, progress: Progress | None = None, earlier: Answer | None = None
+def solve_sparse_nlp(
+    large: SparseNLP, guess: Reals, solver: Ipopt, progress: Progress | None = None, earlier: Answer | None = None
 ) -> Answer:
     """The nearest minimum. `earlier` gives multipliers to begin with."""
     began = time.perf_counter()
@@ -121,10 +121,10 @@ def solve_large(
 class Search:
     """IPOPT made ready for one large problem, whose bounds may change from call to call; with `warm` it begins near the guess."""
 
-    def __init__(self, large: Large, solver: Ipopt, warm: bool = False, progress: Progress | None = None) -> None:
+    def __init__(self, large: SparseNLP, solver: Ipopt, warm: bool = False, progress: Progress | None = None) -> None:
         self._large = large
         self._calls = _Calls(large, progress)
-        self._made = ca.nlpsol("manoeuvre", "ipopt", self._calls.problem, self._calls.options(solver, warm))
+        self._made = ca.nlpsol("maneuver", "ipopt", self._calls.problem, self._calls.options(solver, warm))
 
     def __call__(self, guess: Reals, earlier: Answer | None = None) -> Answer:
         """The nearest minimum. `earlier` gives multipliers to begin with."""
@@ -168,7 +168,7 @@ class Search:
 class _Calls:
     """The functions that IPOPT calls, in scaled unknowns and rows."""
 
-    def __init__(self, large: Large, progress: Progress | None) -> None:
+    def __init__(self, large: SparseNLP, progress: Progress | None) -> None:
         self._large, self._progress = large, watching(progress)
         self.begin()
         n, m = large.unknowns, large.rows
@@ -185,11 +185,11 @@ class _Calls:
             "nlp_grad_f", self._in, [("f", dense(1, 1)), ("grad_f_x", dense(n, 1))], self._timed(self._gradients)
         )
         self._jacobian = _Call(
-            "nlp_jac_g", self._in, [("g", dense(m, 1)), ("jac_g_x", self._slope_pattern)], self._timed(self._slopes)
+            "nlp_jac_g", self._in, [("g", dense(m, 1)), ("jac_g_x", self._slope_pattern)], self._timed(self._jacobian_entries)
         )
         weights = [("lam_f", dense(1, 1)), ("lam_g", dense(m, 1))]
         self._hessian = _Call(
-            "nlp_hess_l", [*self._in, *weights], [("triu_hess_gamma_x_x", self._bend_pattern)], self._timed(self._bends)
+            "nlp_hess_l", [*self._in, *weights], [("triu_hess_gamma_x_x", self._bend_pattern)], self._timed(self._hessian_entries)
         )
         outs = [("x", dense(n, 1)), ("f", dense(1, 1)), ("g", dense(m, 1))]
         outs += [("lam_x", dense(n, 1)), ("lam_g", dense(m, 1)), ("lam_p", dense(0, 1))]
@@ -206,7 +206,7 @@ class _Calls:
     def options(self, solver: Ipopt, warm: bool) -> dict[str, Any]:
         own: dict[str, Any] = {"tol": solver.tolerance, "max_iter": solver.iterations, "print_level": 0, "sb": "yes"}
         # MUMPS' own choice permutes columns, delays many pivots in these matrices and miscounts their signs: up to a hundred
-        # times slower, with needless regularisation
+        # times slower, with needless regularization
         own |= {"mumps_permuting_scaling": 0, "mumps_scaling": 7}
         if warm:
             own |= {
@@ -248,18 +248,18 @@ class _Calls:
         """Gradient and Jacobian together: IPOPT asks for both at one point."""
         key = x.tobytes()
         if self._last is None or self._last[0] != key:
-            gradient, entries = self._large.slopes(x * self._large.scale)
+            gradient, entries = self._large.jacobian(x * self._large.scale)
             self._last = key, (gradient * self._large.scale, entries * self._slope_scale)
         return self._last[1]
 
     def _gradients(self, x: Reals, p: Reals) -> list[Any]:
         return [0.0, self._first(x)[0]]
 
-    def _slopes(self, x: Reals, p: Reals) -> list[Any]:
+    def _jacobian_entries(self, x: Reals, p: Reals) -> list[Any]:
         return [0.0, self._first(x)[1]]
 
-    def _bends(self, x: Reals, p: Reals, factor: Reals, multipliers: Reals) -> list[Any]:
-        entries = self._large.bends(x * self._large.scale, float(factor[0]), multipliers / self._large.row_scale)
+    def _hessian_entries(self, x: Reals, p: Reals, factor: Reals, multipliers: Reals) -> list[Any]:
+        entries = self._large.hessian(x * self._large.scale, float(factor[0]), multipliers / self._large.row_scale)
         return [entries * self._bend_scale]
 
     # ---------------------------------------------------------------- watching

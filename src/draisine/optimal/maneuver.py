@@ -1,15 +1,15 @@
-"""A manoeuvre in the words of the model: where it starts and ends, what must hold on the way, and what is to be small.
+"""A maneuver in the words of the model: where it starts and ends, what must hold on the way, and what is to be small.
 
     >>> import sympy as sp
     >>> import draisine as dr
     >>> x, v, force = sp.symbols("x v force")
     >>> mass = dr.first_order("mass", {x: v, v: force}, inputs=[force])
-    >>> there = manoeuvre(mass).start(x=0, v=0).finish(x=1, v=0).bounds(force=(-1, 1)).minimise("time")
+    >>> there = maneuver(mass).start(x=0, v=0).finish(x=1, v=0).bounds(force=(-1, 1)).minimize("time")
     >>> found = there.solve(Collocation(intervals=20))
     >>> round(found.duration, 4)
     2.0
 
-A `Manoeuvre` never changes; each word gives a new one.
+A `OptimalControlProblem` never changes; each word gives a new one.
 """
 
 from __future__ import annotations
@@ -24,25 +24,25 @@ from draisine.errors import ArgumentError
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.model.quantities import Amount
+from draisine.numerics.direct_methods import Collocation
 from draisine.optimal.adjoint.method import Adjoint
 from draisine.optimal.adjoint.solve import solve_by_adjoint
-from draisine.optimal.collocation import Collocation
 from draisine.optimal.restore import load
-from draisine.optimal.shooting import Shooting
+from draisine.optimal.shooting import MultipleShooting
 from draisine.optimal.solve import solve
 from draisine.program.equations import Equations
-from draisine.simulation.initial.targets import Near
+from draisine.simulation.initial.problem import InitialGuess
 
 if TYPE_CHECKING:
     from draisine.optimal.guess import Guess
     from draisine.optimal.ipopt import Ipopt, Progress
-    from draisine.optimal.refinement import Refinement
     from draisine.optimal.solution import Solution
+    from draisine.optimal.transcription import Refinement
 
 Range = tuple[float | None, float | None]
-Transcription = Collocation | Shooting
+Transcription = Collocation | MultipleShooting
 
-SHORTEST, LONGEST = 1e-2, 1e2  # s, of a manoeuvre whose duration nobody limits
+SHORTEST, LONGEST = 1e-2, 1e2  # s, of a maneuver whose duration nobody limits
 
 
 @dataclass(frozen=True)
@@ -71,11 +71,11 @@ class Periodic:
 
 
 @dataclass(frozen=True, eq=False)
-class Manoeuvre:
-    """A problem of optimal control; see `manoeuvre`."""
+class OptimalControlProblem:
+    """A problem of optimal control; see `maneuver`."""
 
     model: Model | System | Equations
-    wishes: Mapping[str, float | Near] = field(default_factory=dict)
+    targets: Mapping[str, float | InitialGuess] = field(default_factory=dict)
     start_free: tuple[str, ...] = ()
     ends: tuple[tuple[str, Amount | Range], ...] = ()  # name → value, range, or a text that is a condition
     end_rates: tuple[tuple[str, float], ...] = ()
@@ -88,19 +88,19 @@ class Manoeuvre:
     held_inputs: Mapping[str, float] = field(default_factory=dict)
     chosen_controls: tuple[str, ...] = ()
     period: Periodic | None = None
-    before: Manoeuvre | None = None
+    before: OptimalControlProblem | None = None
     joint: Joint = field(default_factory=Joint)
 
     # ---------------------------------------------------------------- words
 
-    def start(self, *, free: Sequence[str] = (), **wishes: float | Near) -> Manoeuvre:
+    def start(self, *, free: Sequence[str] = (), **targets: float | InitialGuess) -> OptimalControlProblem:
         """Where it begins: wishes as in `simulate`; the whole state is the consistent start that they lead to.
 
         `free` names quantities (states or outputs) that the optimiser may choose instead.
         """
-        return replace(self, wishes={**self.wishes, **wishes}, start_free=(*self.start_free, *_names(free)))
+        return replace(self, targets={**self.targets, **targets}, start_free=(*self.start_free, *_names(free)))
 
-    def finish(self, *conditions: str, rates: float | None = None, **values: float | Range) -> Manoeuvre:
+    def finish(self, *conditions: str, rates: float | None = None, **values: float | Range) -> OptimalControlProblem:
         """Where it ends: values or ranges (low, high) of named quantities, or conditions as text, "speed >= 7".
 
         With `rates` the time derivatives of the quantities named in the same call have that value as well.
@@ -112,28 +112,28 @@ class Manoeuvre:
         new_rates = () if rates is None else tuple((name, float(rates)) for name in values)
         return replace(self, ends=(*self.ends, *named, *texts), end_rates=(*self.end_rates, *new_rates))
 
-    def bounds(self, **ranges: Range) -> Manoeuvre:
+    def bounds(self, **ranges: Range) -> OptimalControlProblem:
         """Between which values inputs, states and outputs (forces too) stay all the way; None leaves a side open."""
         for name, pair in ranges.items():
             _check_range(f"bounds({name}=…)", pair)
         return replace(self, limits=(*self.limits, *ranges.items()))
 
-    def along(self, *conditions: str, **named: str) -> Manoeuvre:
+    def along(self, *conditions: str, **named: str) -> OptimalControlProblem:
         """Conditions that hold all the way: texts "left <= right", "left = right" in any names of the model."""
         return replace(self, path=(*self.path, *((text, text) for text in conditions), *named.items()))
 
-    def minimise(
+    def minimize(
         self, what: str | None = None, *, integral: Amount | None = None, final: Amount | None = None, time: float = 0.0
-    ) -> Manoeuvre:
+    ) -> OptimalControlProblem:
         """What is to be small: "time", or the integral of an expression, an expression at the end, and time by its weight."""
         if what is not None and what != "time":
-            raise ArgumentError(f"minimise({what!r}): say minimise('time'), or minimise(integral=…, final=…, time=weight)")
+            raise ArgumentError(f"minimize({what!r}): say minimize('time'), or minimize(integral=…, final=…, time=weight)")
         weight = float(time) + (1.0 if what == "time" else 0.0)
         if integral is None and final is None and weight == 0.0:
-            raise ArgumentError("minimise(): say what; minimise('time'), or minimise(integral=…, final=…, time=weight)")
+            raise ArgumentError("minimize(): say what; minimize('time'), or minimize(integral=…, final=…, time=weight)")
         return replace(self, cost=Cost(integral, final, weight))
 
-    def duration(self, least: float, most: float | None = None) -> Manoeuvre:
+    def duration(self, least: float, most: float | None = None) -> OptimalControlProblem:
         """How long it takes: one number, or the shortest and the longest."""
         low, high = float(least), float(least if most is None else most)
         if not (0.0 < low <= high < math.inf):
@@ -142,35 +142,35 @@ class Manoeuvre:
             )
         return replace(self, times=(low, high))
 
-    def optimise(self, **ranges: tuple[float, float]) -> Manoeuvre:
+    def optimize(self, **ranges: tuple[float, float]) -> OptimalControlProblem:
         """Parameters of the model that are chosen together with the controls, between these values."""
         for name, pair in ranges.items():
-            low, high = _check_range(f"optimise({name}=…)", pair)
+            low, high = _check_range(f"optimize({name}=…)", pair)
             if not (math.isfinite(low) and math.isfinite(high)):
-                raise ArgumentError(f"optimise({name}={pair!r}): both sides must be numbers")
+                raise ArgumentError(f"optimize({name}={pair!r}): both sides must be numbers")
         added = tuple((name, (float(a), float(b))) for name, (a, b) in ranges.items())
         return replace(self, unknown_parameters=(*self.unknown_parameters, *added))
 
-    def parameters(self, **values: float) -> Manoeuvre:
+    def parameters(self, **values: float) -> OptimalControlProblem:
         """Parameters that differ from their defaults."""
         return replace(self, known_parameters={**self.known_parameters, **values})
 
-    def inputs(self, **values: float) -> Manoeuvre:
+    def inputs(self, **values: float) -> OptimalControlProblem:
         """Inputs that are held at a value."""
         return replace(self, held_inputs={**self.held_inputs, **values})
 
-    def controls(self, *names: str) -> Manoeuvre:
+    def controls(self, *names: str) -> OptimalControlProblem:
         """The inputs to be found. Without this word: those that bounds, cost or conditions name, or else all."""
         return replace(self, chosen_controls=(*self.chosen_controls, *names))
 
-    def periodic(self, *names: str, displaced: Sequence[str] = ()) -> Manoeuvre:
+    def periodic(self, *names: str, displaced: Sequence[str] = ()) -> OptimalControlProblem:
         """The named quantities are the same at both ends, and free there; without names, all but the `displaced` ones."""
         return replace(self, period=Periodic(names, _names(displaced)))
 
     def then(
-        self, second: Manoeuvre, *, joined: Sequence[str] | None = None, jump: Mapping[str, Amount] | None = None
-    ) -> Manoeuvre:
-        """This manoeuvre followed by another; their costs add up. States that both have are continuous, or those `joined`; `jump`
+        self, second: OptimalControlProblem, *, joined: Sequence[str] | None = None, jump: Mapping[str, Amount] | None = None
+    ) -> OptimalControlProblem:
+        """This maneuver followed by another; their costs add up. States that both have are continuous, or those `joined`; `jump`
         gives states of the second by expressions of what the first ends with."""
         chain = second.phases
         first = replace(chain[0], before=self, joint=Joint(None if joined is None else _names(joined), dict(jump or {})))
@@ -179,7 +179,7 @@ class Manoeuvre:
         return first
 
     @property
-    def phases(self) -> tuple[Manoeuvre, ...]:
+    def phases(self) -> tuple[OptimalControlProblem, ...]:
         """All phases in order, the last of them this one."""
         return (*(self.before.phases if self.before is not None else ()), self)
 
@@ -211,14 +211,14 @@ class Manoeuvre:
         return solve(self, method or Collocation(), guess=guess, solver=solver, refine=refine, progress=progress)
 
     def load(self, path: str | os.PathLike[str]) -> Solution:
-        """The solution of this manoeuvre that `solution.save(path)` wrote; it is simulated again, not searched for."""
+        """The solution of this maneuver that `solution.save(path)` wrote; it is simulated again, not searched for."""
         return load(self, path)
 
 
-def manoeuvre(model: Model | System | Equations) -> Manoeuvre:
-    """Begin to state a manoeuvre of a model or of equations: `.start(…)`, `.finish(…)`, `.bounds(…)`, `.along(…)`,
-    `.minimise(…)`, `.duration(…)`, `.optimise(…)`, `.periodic(…)`, `.then(…)`, and `.solve()`."""
-    return Manoeuvre(model)
+def maneuver(model: Model | System | Equations) -> OptimalControlProblem:
+    """Begin to state a maneuver of a model or of equations: `.start(…)`, `.finish(…)`, `.bounds(…)`, `.along(…)`,
+    `.minimize(…)`, `.duration(…)`, `.optimize(…)`, `.periodic(…)`, `.then(…)`, and `.solve()`."""
+    return OptimalControlProblem(model)
 
 
 def _names(given: Sequence[str]) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""Nonlinear model-predictive control: a manoeuvre of fixed length is solved again from every measured state, many times a second.
+"""Nonlinear model-predictive control: a maneuver of fixed length is solved again from every measured state, many times a second.
 
 What does not change between two instants is made once: equations, derivatives as machine code, the pattern of the large problem
 and IPOPT itself. Only the bounds that say where the motion begins, and when, are set anew, and the search starts from the plan
@@ -18,22 +18,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.errors import ArgumentError
-from draisine.expr.expression import closest
+from draisine.expr.expression import did_you_mean
 from draisine.expr.tables import Table
-from draisine.optimal.collocation import Collocation
+from draisine.numerics.direct_methods import Collocation
 from draisine.optimal.guess import guesses
 from draisine.optimal.ipopt import Answer, Ipopt, Outcome, Search
-from draisine.optimal.maneuver import Manoeuvre
+from draisine.optimal.maneuver import OptimalControlProblem
 from draisine.optimal.phase import Phase
-from draisine.optimal.problem_symbols import posed
+from draisine.optimal.phase_builder import posed
 from draisine.optimal.solution import Solution
+from draisine.optimal.symbolic_model import Vocabulary
 from draisine.optimal.transcription import Transcribed, transcribe
-from draisine.optimal.vocabulary import Vocabulary
 from draisine.simulation.sampled_control import Sampled, State
 
 Reals = NDArray[np.float64]
-Places = NDArray[np.int64]
-Subject: TypeAlias = "Manoeuvre | Solution"
+Indices = NDArray[np.int64]
+Subject: TypeAlias = "Maneuver | Solution"
 
 TOLERANCE = 1e-5  # of the searches: a plan is thrown away after one period
 
@@ -66,7 +66,7 @@ class Pace:
         )
 
 
-class Predictive:
+class PredictiveController:
     """Answers a state with the control to be held for one period; `sampled` goes into `simulate(…, control=…)`.
 
     It remembers its last plan: one object controls one run at a time, and begins anew when time turns back.
@@ -145,7 +145,7 @@ class Predictive:
 _NEAR: Mapping[str, float | int | str] = {"mu_init": 1e-5, "mu_strategy": "monotone"}
 
 
-def _shifted(values: Reals, tables: list[tuple[Places, int]]) -> Reals:
+def _shifted(values: Reals, tables: list[tuple[Indices, int]]) -> Reals:
     moved = values.copy()
     for places, rows in tables:
         if len(places) > rows:
@@ -165,15 +165,15 @@ def predictive(
     rate: float,
     horizon: float,
     weights: Mapping[str, float] | None = None,
-    effort: Mapping[str, float] | None = None,
+    input_weights: Mapping[str, float] | None = None,
     degree: int = 2,
     iterations: int = 30,
-) -> Predictive:
+) -> PredictiveController:
     """A controller that plans `horizon` seconds ahead, `rate` times per second.
 
-    - `subject`: a manoeuvre, whose cost, bounds and conditions hold over each horizon (its duration is the horizon; what shall
+    - `subject`: a maneuver, whose cost, bounds and conditions hold over each horizon (its duration is the horizon; what shall
       be reached in the end belongs into the cost, since conditions may be out of reach after a disturbance); or a solution,
-      whose motion is then followed within the bounds of its manoeuvre by `weights` of named deviations and `effort` of inputs.
+      whose motion is then followed within the bounds of its maneuver by `weights` of named deviations and `input_weights` of inputs.
     - `degree`: collocation points (Radau) per period; `iterations`: the most that one search may take.
 
         controller = dr.predictive(stated, rate=20, horizon=1.0)
@@ -185,41 +185,41 @@ def predictive(
         raise ArgumentError(
             f"predictive: a horizon of {horizon:g} s must be two periods of {1 / rate:g} s or more, a whole number of them"
         )
-    scheme = Collocation("radau", degree, periods, held=True)
+    scheme = Collocation("radau", degree, periods, constant_controls=True)
     if isinstance(subject, Solution):
-        phase = _following(subject, scheme, horizon, weights or {}, effort or {})
+        phase = _following(subject, scheme, horizon, weights or {}, input_weights or {})
     else:
-        if weights or effort:
+        if weights or input_weights:
             raise ArgumentError(
-                "predictive: weights and effort belong to a solution that is followed; a manoeuvre has its own cost"
+                "predictive: weights and input_weights belong to a solution that is followed; a maneuver has its own cost"
             )
         phase = _posed(subject, scheme, horizon)
-    return Predictive(phase, scheme, float(rate), iterations)
+    return PredictiveController(phase, scheme, float(rate), iterations)
 
 
-def _posed(stated: Manoeuvre, scheme: Collocation, horizon: float) -> Phase:
+def _posed(stated: OptimalControlProblem, scheme: Collocation, horizon: float) -> Phase:
     if len(stated.phases) != 1:
-        raise ArgumentError(f"predictive: the manoeuvre has {len(stated.phases)} phases; give one")
+        raise ArgumentError(f"predictive: the maneuver has {len(stated.phases)} phases; give one")
     (phase,) = posed(stated.duration(horizon), [scheme])[1]
     if not phase.start_fixed or phase.unknown_parameters:
-        raise ArgumentError("predictive: the start is what is measured; leave out free=…, periodic(…) and optimise(…)")
+        raise ArgumentError("predictive: the start is what is measured; leave out free=…, periodic(…) and optimize(…)")
     return phase
 
 
 def _following(
-    solution: Solution, scheme: Collocation, horizon: float, weights: Mapping[str, float], effort: Mapping[str, float]
+    solution: Solution, scheme: Collocation, horizon: float, weights: Mapping[str, float], input_weights: Mapping[str, float]
 ) -> Phase:
     """A phase whose cost is the distance from a solution's motion."""
-    given, run = solution.manoeuvre, solution.trajectory
+    given, run = solution.maneuver, solution.trajectory
     if not weights:
         raise ArgumentError("predictive: give weights={name: w} for what shall follow the solution")
     words = " + ".join(f"{float(w)!r}*({name})**2" for name, w in weights.items())
-    plain = replace(given, ends=(), end_rates=(), period=None).minimise(integral=words)
+    plain = replace(given, ends=(), end_rates=(), period=None).minimize(integral=words)
     phase = _posed(plain.controls(*solution.only.phase.controls), scheme, horizon)
     v, table = phase.vocabulary, solution.feedforward
-    for name in effort:
+    for name in input_weights:
         if name not in phase.controls:
-            raise ArgumentError(f"{run.model}: {name!r} is not among the controls{closest(name, phase.controls)}")
+            raise ArgumentError(f"{run.model}: {name!r} is not among the controls{did_you_mean(name, phase.controls)}")
     kept = np.append(np.diff(run.time) > 0, True)
     times = run.time[kept]
     apart = [
@@ -228,8 +228,8 @@ def _following(
     ]
     inputs = table.at(times)
     changed = [
-        r * (v.named(name, "effort") - _along(v, f"feed_{k}", times, inputs[:, table.inputs.index(name)])) ** 2
-        for k, (name, r) in enumerate(effort.items())
+        r * (v.named(name, "input_weights") - _along(v, f"feed_{k}", times, inputs[:, table.inputs.index(name)])) ** 2
+        for k, (name, r) in enumerate(input_weights.items())
     ]
     held = sum(apart[1:], apart[0])
     return replace(phase, integrand=sum(changed, held), final=horizon * held)

@@ -4,7 +4,7 @@
 >>> import draisine as dr
 >>> place, push = sp.symbols("place push")
 >>> hills = dr.first_order("hills", {place: push}, inputs=[push])
->>> down = dr.manoeuvre(hills).start(place=0).bounds(push=(-2, 2)).duration(1).minimise(final="cos(3*place) + 0.1*place")
+>>> down = dr.maneuver(hills).start(place=0).bounds(push=(-2, 2)).duration(1).minimize(final="cos(3*place) + 0.1*place")
 >>> found = multistart(down, [dr.Held(inputs={"push": p}) for p in (-1.0, 1.0)], method=dr.Adjoint(pieces=2))
 >>> [round(a.objective, 3) for a in found.minima]
 [-1.105, -0.896]
@@ -20,16 +20,15 @@ import numpy as np
 
 from draisine.errors import ArgumentError
 from draisine.numerics.parallel import Job
-from draisine.optimal.guess import Held, OneGuess, Shaken, Straight
+from draisine.optimal.guess import Held, OneGuess, PerturbedGuess, Straight
 from draisine.optimal.ipopt import Outcome
-from draisine.optimal.restore import restored
-from draisine.optimal.stored_solution import Kept
+from draisine.optimal.restore import Kept, restored
 from draisine.results.base import Result
 
 if TYPE_CHECKING:
     from draisine.optimal.adjoint.method import Adjoint
     from draisine.optimal.ipopt import Ipopt
-    from draisine.optimal.maneuver import Manoeuvre, Transcription
+    from draisine.optimal.maneuver import OptimalControlProblem, Transcription
     from draisine.optimal.solution import Solution
     from draisine.results.trajectory import Trajectory
 
@@ -56,7 +55,7 @@ class Attempt:
 
 
 @dataclass(frozen=True, eq=False)
-class Searches(Result):
+class MultistartResult(Result):
     """All attempts, the solved ones first and the lowest cost before all."""
 
     attempts: tuple[Attempt, ...]
@@ -100,7 +99,7 @@ class Searches(Result):
 
 
 @dataclass(frozen=True)
-class Starts:
+class RandomGuesses:
     """`count` guesses: `first` as it is, then shaken by `amplitude`, with durations up to half as long again or shorter."""
 
     count: int = 8
@@ -116,13 +115,13 @@ class Starts:
             of, factor = self.first, LONGER ** rng.uniform(-1.0, 1.0)
             if isinstance(of, Straight | Held) and duration is not None:
                 of = type(of)(duration=duration * factor, inputs=of.inputs)
-            made.append(Shaken(of, int(rng.integers(2**31)), self.amplitude))
+            made.append(PerturbedGuess(of, int(rng.integers(2**31)), self.amplitude))
         return made
 
 
 def multistart(
-    manoeuvre: Manoeuvre,
-    starts: int | Starts | Sequence[OneGuess] = 8,
+    maneuver: OptimalControlProblem,
+    starts: int | RandomGuesses | Sequence[OneGuess] = 8,
     *,
     method: Transcription | Adjoint | None = None,
     solver: Ipopt | None = None,
@@ -130,8 +129,8 @@ def multistart(
     apart: float = 1e-4,
     on: Any = None,
     progress: Watch | None = None,
-) -> Searches:
-    """Solve a manoeuvre from several starts, keep the best and list the other local minima.
+) -> MultistartResult:
+    """Solve a maneuver from several starts, keep the best and list the other local minima.
 
     - `starts`: how many (the straight guess and random ones around it, the same for the same `seed`), `Starts(…)`, or guesses.
     - `method`, `solver`: as in `solve`.
@@ -139,12 +138,12 @@ def multistart(
     - `on`: who searches, as in `ensemble`: a `distributed.Client`, or an executor of processes; left out, this process does.
     - `progress`: called with (how many are done, of how many, the attempt). An interruption keeps what there is.
     """
-    if len(manoeuvre.phases) > 1:
+    if len(maneuver.phases) > 1:
         raise ArgumentError(
-            f"multistart: the manoeuvre has {len(manoeuvre.phases)} phases; start each of them from guesses of its own"
+            f"multistart: the maneuver has {len(maneuver.phases)} phases; start each of them from guesses of its own"
         )
-    guesses = _guesses(manoeuvre, starts, seed)
-    search = _Search(manoeuvre, tuple(guesses), method, solver)
+    guesses = _guesses(maneuver, starts, seed)
+    search = _Search(maneuver, tuple(guesses), method, solver)
     attempts: list[Attempt] = []
     try:
         for number, solution in search.here() if on is None else search.elsewhere(on):
@@ -157,14 +156,14 @@ def multistart(
         if not attempts:
             raise
     ranked = sorted(attempts, key=lambda a: (not a.solved, a.objective if a.solved else a.solution.answer.violation, a.number))
-    return Searches(tuple(ranked), apart)
+    return MultistartResult(tuple(ranked), apart)
 
 
 @dataclass(frozen=True, eq=False)
 class _Search:
     """Searches by number. Travels to other processes, which send back what is needed to have the solution here."""
 
-    manoeuvre: Manoeuvre
+    maneuver: OptimalControlProblem
     guesses: tuple[OneGuess, ...]
     method: Transcription | Adjoint | None
     solver: Ipopt | None
@@ -175,23 +174,23 @@ class _Search:
 
     def elsewhere(self, on: Any) -> Iterator[tuple[int, Solution]]:
         for number, kept in Job.of(self).run(range(len(self.guesses)), on):
-            yield number, restored(kept, self.manoeuvre)
+            yield number, restored(kept, self.maneuver)
 
     def begin(self) -> Callable[[int], Kept]:
         return lambda number: Kept.of(self._solved(number))
 
     def _solved(self, number: int) -> Solution:
-        return self.manoeuvre.solve(self.method, guess=self.guesses[number], solver=self.solver)
+        return self.maneuver.solve(self.method, guess=self.guesses[number], solver=self.solver)
 
 
-def _guesses(manoeuvre: Manoeuvre, starts: int | Starts | Sequence[OneGuess], seed: int) -> list[OneGuess]:
+def _guesses(maneuver: OptimalControlProblem, starts: int | RandomGuesses | Sequence[OneGuess], seed: int) -> list[OneGuess]:
     if isinstance(starts, int):
-        starts = Starts(starts, seed=seed)
-    if isinstance(starts, Starts):
+        starts = RandomGuesses(starts, seed=seed)
+    if isinstance(starts, RandomGuesses):
         if starts.count < 1:
             raise ArgumentError(f"multistart: at least one start is needed, got {starts.count!r}")
         own = starts.first.duration if isinstance(starts.first, Straight | Held) else None
-        low, high = manoeuvre.times
+        low, high = maneuver.times
         return starts.guesses(own if own is not None else float(np.sqrt(low * high)))
     if not starts:
         raise ArgumentError("multistart: give at least one guess")

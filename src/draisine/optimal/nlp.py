@@ -1,4 +1,4 @@
-"""The large problem: minimise r₀ with the other rows of r(w) = L w + c + Σ M φ(w[where]) between bounds.
+"""The large problem: minimize r₀ with the other rows of r(w) = L w + c + Σ M φ(w[where]) between bounds.
 
 Transcriptions differ in L and M alone, which are constant. So are the places of all derivatives: entries of the clusters'
 Jacobians and Hessians are added up by sparse matrices made once.
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from draisine.optimal.node_functions import Cluster
 
 Reals = NDArray[np.float64]
-Places = NDArray[np.int64]
+Indices = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,7 +29,7 @@ class Share:
 
 
 @dataclass(frozen=True, eq=False)
-class Large:
+class SparseNLP:
     """The problem in numbers. Row 0 is the objective; `row_names` name the others, several rows may share one."""
 
     linear: Any  # scipy csr_array (1 + rows, unknowns)
@@ -64,46 +64,46 @@ class Large:
     # ---------------------------------------------------------------- first derivatives
 
     @cached_property
-    def _slopes(self) -> _Slopes:
-        return _Slopes(self)
+    def _jacobian_entries(self) -> _Jacobian:
+        return _Jacobian(self)
 
-    def slopes(self, w: Reals) -> tuple[Reals, Reals]:
+    def jacobian(self, w: Reals) -> tuple[Reals, Reals]:
         """Gradient of the objective, and the entries of the rows' Jacobian in the places of `slope_places`."""
-        entries = self._slopes.constant.copy()
-        for share, adder in zip(self.shares, self._slopes.adders, strict=True):
-            entries += adder @ share.cluster.slopes(w[share.cluster.where]).ravel()
+        entries = self._jacobian_entries.constant.copy()
+        for share, adder in zip(self.shares, self._jacobian_entries.adders, strict=True):
+            entries += adder @ share.cluster.jacobian(w[share.cluster.where]).ravel()
         gradient = np.zeros(self.unknowns)
-        gradient[self._slopes.columns[self._slopes.first]] = entries[self._slopes.first]
-        return gradient, entries[~self._slopes.first]
+        gradient[self._jacobian_entries.columns[self._jacobian_entries.first]] = entries[self._jacobian_entries.first]
+        return gradient, entries[~self._jacobian_entries.first]
 
     @property
-    def slope_places(self) -> tuple[Places, Places]:
+    def slope_places(self) -> tuple[Indices, Indices]:
         """Rows and columns, sorted by columns, then rows."""
-        s = self._slopes
+        s = self._jacobian_entries
         return s.rows[~s.first] - 1, s.columns[~s.first]
 
     # ---------------------------------------------------------------- second derivatives
 
     @cached_property
-    def _bends(self) -> _Bends:
-        return _Bends(self)
+    def _hessian_entries(self) -> _Hessian:
+        return _Hessian(self)
 
-    def bends(self, w: Reals, factor: float, multipliers: Reals) -> Reals:
+    def hessian(self, w: Reals, factor: float, multipliers: Reals) -> Reals:
         """Entries of the Hessian's upper triangle of factor × objective + multipliersᵀ rows."""
         weights = np.concatenate([[factor], multipliers])
-        entries = np.zeros(len(self._bends.rows))
-        for share, adder in zip(self.shares, self._bends.adders, strict=True):
+        entries = np.zeros(len(self._hessian_entries.rows))
+        for share, adder in zip(self.shares, self._hessian_entries.adders, strict=True):
             mu = (share.matrix.T @ weights).reshape(len(share.cluster.where), share.cluster.width)
-            entries += adder @ share.cluster.bends(w[share.cluster.where], np.ascontiguousarray(mu)).ravel()
+            entries += adder @ share.cluster.hessian(w[share.cluster.where], np.ascontiguousarray(mu)).ravel()
         return entries
 
     @property
-    def bend_places(self) -> tuple[Places, Places]:
-        return self._bends.rows, self._bends.columns
+    def bend_places(self) -> tuple[Indices, Indices]:
+        return self._hessian_entries.rows, self._hessian_entries.columns
 
 
-class _Slopes:
-    def __init__(self, large: Large) -> None:
+class _Jacobian:
+    def __init__(self, large: SparseNLP) -> None:
         fixed = large.linear.tocoo()
         parts = [(fixed.row.astype(np.int64), fixed.col.astype(np.int64))]
         sources = []
@@ -122,8 +122,8 @@ class _Slopes:
         ]
 
 
-class _Bends:
-    def __init__(self, large: Large) -> None:
+class _Hessian:
+    def __init__(self, large: SparseNLP) -> None:
         parts, weights, counts = [], [], []
         for share in large.shares:
             where, (one, other) = share.cluster.where, share.cluster.bend_places
@@ -139,7 +139,7 @@ class _Bends:
         ]
 
 
-def _expanded(share: Share) -> tuple[Places, Places, Reals, Places]:
+def _expanded(share: Share) -> tuple[Indices, Indices, Reals, Indices]:
     """M times the cluster's Jacobian, entry by entry: row, column, coefficient, and which entry of the Jacobian it takes."""
     cluster, matrix = share.cluster, share.matrix.tocoo()
     results, arguments = cluster.slope_places
@@ -155,7 +155,7 @@ def _expanded(share: Share) -> tuple[Places, Places, Reals, Places]:
     return matrix.row[which].astype(np.int64), columns, matrix.data[which], source
 
 
-def _merged(parts: Sequence[tuple[Places, Places]], height: int) -> tuple[Places, list[Places]]:
+def _merged(parts: Sequence[tuple[Indices, Indices]], height: int) -> tuple[Indices, list[Indices]]:
     """Distinct places as column × height + row, sorted, and where among them each part's entries go."""
     keys = [c * height + r for r, c in parts]
     distinct, inverse = np.unique(np.concatenate(keys) if keys else np.zeros(0, dtype=np.int64), return_inverse=True)
@@ -163,7 +163,7 @@ def _merged(parts: Sequence[tuple[Places, Places]], height: int) -> tuple[Places
     return distinct, list(np.split(inverse, cuts)) if keys else []
 
 
-def _adder(place: Places, source: Places, weights: Reals, rows: int, columns: int) -> Any:
+def _adder(place: Indices, source: Indices, weights: Reals, rows: int, columns: int) -> Any:
     from scipy.sparse import csr_array
 
     return csr_array((weights, (place, source)), shape=(rows, columns))

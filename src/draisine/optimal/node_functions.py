@@ -20,12 +20,11 @@ from numpy.typing import NDArray
 
 from draisine.codegen.jit.kernel import Kernel, compile, compile_all
 from draisine.numerics.parallel import split_rows
-from draisine.program.casadi_tape import CasadiCode
-from draisine.program.lazy_program import Recipe
-from draisine.program.program import Program, Slot
+from draisine.program.casadi_functions import CasadiCode
+from draisine.program.program import LazyProgram, Program, Slot
 
 Reals = NDArray[np.float64]
-Places = NDArray[np.int64]
+Indices = NDArray[np.int64]
 
 PER_THREAD = 500_000  # operations, at least, of a thread: a tenth of a millisecond, beside which its start does not matter
 MOST_THREADS = 2
@@ -35,18 +34,18 @@ TOGETHER = 8  # places that a thread takes at least: as many as lanes, or a mult
 class Cluster(Protocol):
     """What the large problem asks of a cluster; `where` (copies, arguments) says which unknowns are its arguments."""
 
-    where: Places
+    where: Indices
 
     @property
     def width(self) -> int:
         """Number of results."""
 
     @property
-    def slope_places(self) -> tuple[Places, Places]:
+    def slope_places(self) -> tuple[Indices, Indices]:
         """Result and argument of each entry of the Jacobian."""
 
     @property
-    def bend_places(self) -> tuple[Places, Places]:
+    def bend_places(self) -> tuple[Indices, Indices]:
         """The two arguments, in order, of each entry of the Hessian's upper triangle."""
 
     def compile(self) -> None:
@@ -55,10 +54,10 @@ class Cluster(Protocol):
     def values(self, w: Reals) -> Reals:
         """(copies, width) at arguments (copies, arguments)."""
 
-    def slopes(self, w: Reals) -> Reals:
+    def jacobian(self, w: Reals) -> Reals:
         """(copies, entries)."""
 
-    def bends(self, w: Reals, mu: Reals) -> Reals:
+    def hessian(self, w: Reals, mu: Reals) -> Reals:
         """(copies, entries) of the Hessian of μᵀφ; μ (copies, width)."""
 
 
@@ -97,15 +96,15 @@ class Formula:
         return ca.triu(pattern + pattern.T)
 
     @cached_property
-    def slope_places(self) -> tuple[Places, Places]:
+    def slope_places(self) -> tuple[Indices, Indices]:
         return _places(self._slope_pattern)
 
     @cached_property
-    def bend_places(self) -> tuple[Places, Places]:
+    def bend_places(self) -> tuple[Indices, Indices]:
         return _places(self._bend_pattern)
 
     @cached_property
-    def slope(self) -> Recipe:
+    def slope(self) -> LazyProgram:
         """(w, d) → the entries of ∂φ/∂w."""
 
         def derive() -> tuple[list[ca.SX], ca.SX]:
@@ -116,7 +115,7 @@ class Formula:
         return self._recipe("slope", self.value.inputs, self._slope_pattern.nnz(), derive)
 
     @cached_property
-    def bend(self) -> Recipe:
+    def bend(self) -> LazyProgram:
         """(w, d, mu) → the entries of the Hessian of μᵀφ, upper triangle."""
 
         def derive() -> tuple[list[ca.SX], ca.SX]:
@@ -127,7 +126,9 @@ class Formula:
 
         return self._recipe("bend", (*self.value.inputs, Slot("mu", (self.width, 1))), self._bend_pattern.nnz(), derive)
 
-    def _recipe(self, what: str, inputs: tuple[Slot, ...], count: int, derive: Callable[[], tuple[list[ca.SX], ca.SX]]) -> Recipe:
+    def _recipe(
+        self, what: str, inputs: tuple[Slot, ...], count: int, derive: Callable[[], tuple[list[ca.SX], ca.SX]]
+    ) -> LazyProgram:
         name, outputs = f"{self.value.name}_{what}", (Slot(what, (count, 1)),)
 
         def make() -> Program:
@@ -137,7 +138,7 @@ class Formula:
             return Program(name, inputs, outputs, CasadiCode(function))
 
         digest = hashlib.sha256(f"optimal {what} 2; {self.value.digest}".encode()).hexdigest()
-        return Recipe(name, inputs, outputs, digest, make)
+        return LazyProgram(name, inputs, outputs, digest, make)
 
     @staticmethod
     def build(name: str, w: ca.SX, d: ca.SX, phi: ca.SX) -> Formula:
@@ -154,40 +155,40 @@ class _Cluster:
         return self.formula.width
 
     @property
-    def slope_places(self) -> tuple[Places, Places]:
+    def slope_places(self) -> tuple[Indices, Indices]:
         return self.formula.slope_places
 
     @property
-    def bend_places(self) -> tuple[Places, Places]:
+    def bend_places(self) -> tuple[Indices, Indices]:
         return self.formula.bend_places
 
 
 class CompiledCluster(_Cluster):
     """A formula at many places, by machine code: several places at a time on vectors, and on two threads where that pays.
 
-    What is found at a place does not depend on its neighbours nor on the threads, bit by bit.
+    What is found at a place does not depend on its neighbors nor on the threads, bit by bit.
     """
 
-    def __init__(self, formula: Formula, where: Places, d: Reals) -> None:
+    def __init__(self, formula: Formula, where: Indices, d: Reals) -> None:
         self.formula, self.where = formula, np.asarray(where, dtype=np.int64)
         self._d = np.ascontiguousarray(d)  # (copies, numbers)
 
     @cached_property
     def _value(self) -> Kernel:
-        return compile(self.formula.value, side_by_side=True)
+        return compile(self.formula.value, vectorized=True)
 
     @cached_property
     def _slope(self) -> Kernel:
-        return compile(self.formula.slope, side_by_side=True)
+        return compile(self.formula.slope, vectorized=True)
 
     @cached_property
     def _bend(self) -> Kernel:
-        return compile(self.formula.bend, side_by_side=True)
+        return compile(self.formula.bend, vectorized=True)
 
     def compile(self) -> None:
         """Have all machine code ready."""
         missing = [name for name in ("bend", "slope", "value") if f"_{name}" not in self.__dict__]
-        made = compile_all(*[getattr(self.formula, name) for name in missing], side_by_side=True)
+        made = compile_all(*[getattr(self.formula, name) for name in missing], vectorized=True)
         self.__dict__ |= {f"_{name}": kernel for name, kernel in zip(missing, made, strict=True)}
 
     def adopt(self, other: CompiledCluster) -> None:
@@ -201,10 +202,10 @@ class CompiledCluster(_Cluster):
     def values(self, w: Reals) -> Reals:
         return self._over(self._value, 1, w, self._d)
 
-    def slopes(self, w: Reals) -> Reals:
+    def jacobian(self, w: Reals) -> Reals:
         return self._over(self._slope, 8, w, self._d)
 
-    def bends(self, w: Reals, mu: Reals) -> Reals:
+    def hessian(self, w: Reals, mu: Reals) -> Reals:
         return self._over(self._bend, 25, w, self._d, mu)
 
     def _over(self, kernel: Kernel, factor: int, *arguments: Reals) -> Reals:
@@ -219,7 +220,7 @@ class CompiledCluster(_Cluster):
 class SingleCluster(_Cluster):
     """A formula at one place (conditions at the ends), by CasADi's interpreter: compiling would take longer."""
 
-    def __init__(self, formula: Formula, where: Places, d: Reals) -> None:
+    def __init__(self, formula: Formula, where: Indices, d: Reals) -> None:
         self.formula, self.where = formula, np.asarray(where, dtype=np.int64).reshape(1, -1)
         self._d = d
 
@@ -229,11 +230,11 @@ class SingleCluster(_Cluster):
 
     @cached_property
     def _slope(self) -> _Interpreted:
-        return _Interpreted(self.formula.slope.made())
+        return _Interpreted(self.formula.slope.build())
 
     @cached_property
     def _bend(self) -> _Interpreted:
-        return _Interpreted(self.formula.bend.made())
+        return _Interpreted(self.formula.bend.build())
 
     def compile(self) -> None:
         _ = self._value, self._slope, self._bend
@@ -241,10 +242,10 @@ class SingleCluster(_Cluster):
     def values(self, w: Reals) -> Reals:
         return self._value(w, self._d)
 
-    def slopes(self, w: Reals) -> Reals:
+    def jacobian(self, w: Reals) -> Reals:
         return self._slope(w, self._d)
 
-    def bends(self, w: Reals, mu: Reals) -> Reals:
+    def hessian(self, w: Reals, mu: Reals) -> Reals:
         return self._bend(w, self._d, mu)
 
 
@@ -272,6 +273,6 @@ def _column(matrix: ca.SX) -> ca.SX:
     return ca.vec(ca.densify(ca.SX(matrix.nz[:]))) if matrix.nnz() else ca.SX(0, 1)
 
 
-def _places(pattern: ca.Sparsity) -> tuple[Places, Places]:
+def _places(pattern: ca.Sparsity) -> tuple[Indices, Indices]:
     rows, columns = pattern.get_triplet()
     return np.array(rows, dtype=np.int64), np.array(columns, dtype=np.int64)

@@ -4,9 +4,9 @@
 >>> import draisine as dr
 >>> x, v, force = sp.symbols("x v force")
 >>> mass = dr.first_order("mass", {x: v, v: force}, inputs=[force])
->>> there = dr.manoeuvre(mass).start(x=0, v=0).finish(x=1, v=0).bounds(force=(-1, 1)).minimise("time")
->>> told = optimality(there.solve(dr.Collocation(intervals=20, held=True)))
->>> told.switching[0].crossings.round(4).tolist(), round(told.hamiltonian[0].mean, 6)
+>>> there = dr.maneuver(mass).start(x=0, v=0).finish(x=1, v=0).bounds(force=(-1, 1)).minimize("time")
+>>> reported = optimality(there.solve(dr.Collocation(intervals=20, held=True)))
+>>> reported.switching[0].crossings.round(4).tolist(), round(reported.hamiltonian[0].mean, 6)
 ([1.0], -1.0)
 """
 
@@ -66,7 +66,7 @@ class Switching:
         return float(np.mean((self.control < self.low + near) | (self.control > self.high - near)))
 
     @property
-    def agreeing(self) -> float:
+    def agreement(self) -> float:
         """Share of the points with a clear sign of ∂H/∂u at which the control is at the bound that it asks for."""
         clear = np.abs(self.values) > max(CLEAR * np.abs(self.values).max(initial=0.0), ROUNDING / (self.high - self.low))
         near = AT_BOUND * (self.high - self.low)
@@ -83,9 +83,7 @@ class Switching:
         return float(np.abs(self.switches[:, None] - self.crossings).min(axis=1).max())
 
     def __str__(self) -> str:
-        text = (
-            f"{self.name}: at a bound {self.bounded:.0%} of the way, where ∂H/∂u asks for it at {self.agreeing:.0%} of the points"
-        )
+        text = f"{self.name}: at a bound {self.bounded:.0%} of the way, where ∂H/∂u asks for it at {self.agreement:.0%} of the points"
         if len(self.switches) or len(self.crossings):
             text += f"; switches at {_list(self.switches)}, ∂H/∂u is zero at {_list(self.crossings)}"
         if len(self.switches) and len(self.crossings):
@@ -178,7 +176,7 @@ class Optimality(Result):
                     "phase": s.phase,
                     "input": s.name,
                     "at_bounds": s.bounded,
-                    "agreeing": s.agreeing,
+                    "agreeing": s.agreement,
                     "switches": s.switches.tolist(),
                     "crossings": s.crossings.tolist(),
                 }
@@ -229,7 +227,7 @@ def _hamiltonian(number: int, found: PhaseSolution) -> Hamiltonian:
 
 def _depends_on_time(phase: Phase) -> bool:
     v = phase.vocabulary
-    kept = [v.rates[i] for i in phase.kept_places]
+    kept = [v.rates[i] for i in phase.kept_indices]
     values = stacked(
         [*kept, v.algebraic, *(c.value for c in phase.path), *([] if phase.integrand is None else [phase.integrand])]
     )
@@ -268,9 +266,9 @@ def _zeros(times: Reals, values: Reals) -> Reals:
 def _active(number: int, found: PhaseSolution) -> list[Active]:
     """Bounds of states that are reached, and path conditions that are reached and have a price."""
     assert found.necessary is not None
-    phase, told, made = found.phase, found.necessary, []
+    phase, reported, made = found.phase, found.necessary, []
     rows = [
-        (c.name, told.watched[:, i], np.abs(told.prices[:, i]), told.watched_places, c.low, c.high)
+        (c.name, reported.watched[:, i], np.abs(reported.prices[:, i]), reported.watched_places, c.low, c.high)
         for i, c in enumerate(phase.path)
         if not c.equation
     ]

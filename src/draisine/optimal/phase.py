@@ -1,4 +1,4 @@
-"""One phase of a manoeuvre in symbols: which states it needs, and what holds at its nodes and at its ends."""
+"""One phase of a maneuver in symbols: which states it needs, and what holds at its nodes and at its ends."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 
 from draisine.control.plant import stacked
 from draisine.optimal.node_functions import Formula
-from draisine.optimal.vocabulary import Condition, Vocabulary
-from draisine.program.dae_residual import Implicit
+from draisine.optimal.symbolic_model import Condition, Vocabulary
+from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations
-from draisine.program.linear_solve import Solved
+from draisine.program.linear_solve import LinearSolveProgram
 
 Reals = NDArray[np.float64]
 
@@ -57,7 +57,7 @@ class Phase:
         return self.vocabulary.controls
 
     @cached_property
-    def kept_places(self) -> list[int]:
+    def kept_indices(self) -> list[int]:
         """Among the states y."""
         place = {name: i for i, name in enumerate(self.vocabulary.state_names)}
         return [place[name] for name in self.kept]
@@ -68,7 +68,7 @@ class Phase:
 
     @cached_property
     def y(self) -> ca.SX:
-        return stacked([self.vocabulary.y[i] for i in self.kept_places])
+        return stacked([self.vocabulary.y[i] for i in self.kept_indices])
 
     @cached_property
     def _begin(self) -> ca.SX:
@@ -113,7 +113,7 @@ class Phase:
         return self._formula("path", stacked([c.value for c in self.path]))
 
     def _at_nodes(self, name: str, with_path: bool) -> Formula:
-        rates = stacked([self.vocabulary.rates[i] for i in self.kept_places])
+        rates = stacked([self.vocabulary.rates[i] for i in self.kept_indices])
         between = [self.vocabulary.algebraic, *(c.value for c in self.path)] if with_path else []
         integrand = [] if self.integrand is None else [self._length * self.integrand]
         return self._formula(name, ca.vertcat(self._length * rates, *between, *integrand))
@@ -166,7 +166,7 @@ class Phase:
 
     @property
     def implicit(self) -> bool:
-        return isinstance(self.equations.dynamics, Implicit)
+        return isinstance(self.equations.dynamics, DaeResidual)
 
 
 def evaluator(vocabulary: Vocabulary, value: ca.SX, t: ca.SX) -> ca.Function:
@@ -180,7 +180,7 @@ def needed_states(
 ) -> tuple[str, ...]:
     """States on which anything asked for depends, now or later. `rows` tie states to each other, if any of them is needed."""
     y, names = vocabulary.y, vocabulary.state_names
-    if isinstance(vocabulary.equations.dynamics, Implicit):
+    if isinstance(vocabulary.equations.dynamics, DaeResidual):
         return names  # each unknown has its part in 0 = F
     needed = {names.index(name) for name in named if name in names}
     needed |= _columns(stacked([vocabulary.algebraic, *values]), y)
@@ -223,7 +223,7 @@ def algebraic_guess(v: Vocabulary, t: Reals, x: Reals, inputs: Reals, p: Reals) 
     dynamics = v.equations.dynamics
     if not v.z.numel():
         return np.zeros((len(t), 0))
-    if isinstance(dynamics, Solved):
+    if isinstance(dynamics, LinearSolveProgram):
         found = [np.nan_to_num(dynamics.solution([a], b, c, p)) for a, b, c in zip(t, x, inputs, strict=True)]
         return np.array(found).reshape(len(t), dynamics.size)
     y = x[:, v.state_places]

@@ -12,11 +12,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.numerics.collocation import gauss_nodes, lagrange
-from draisine.optimal.collocation import Collocation
+from draisine.numerics.direct_methods import Collocation
+from draisine.numerics.runge_kutta import gauss_nodes, lagrange
 from draisine.optimal.node_functions import CompiledCluster
 from draisine.optimal.phase import Phase
-from draisine.optimal.shooting import MapCluster, Shooting
+from draisine.optimal.shooting import MapCluster, MultipleShooting
 from draisine.optimal.transcription import Placed
 
 Reals = NDArray[np.float64]
@@ -31,7 +31,7 @@ class Refinement:
     rounds: int = 6
     most: int = 600
 
-    def finer(self, scheme: Collocation | Shooting, errors: Reals) -> Collocation | Shooting | None:
+    def finer(self, scheme: Collocation | MultipleShooting, errors: Reals) -> Collocation | MultipleShooting | None:
         """The next mesh, or None if the errors are small enough or nothing more may be done."""
         bad = errors > self.tolerance
         if not bad.any():
@@ -45,12 +45,14 @@ class Refinement:
         return scheme.on(np.concatenate([*pieces, [1.0]]))
 
 
-def interval_errors(phase: Phase, scheme: Collocation | Shooting, placed: Placed, w: Reals, rates: Reals, shared: Reals) -> Reals:
+def interval_errors(
+    phase: Phase, scheme: Collocation | MultipleShooting, placed: Placed, w: Reals, rates: Reals, shared: Reals
+) -> Reals:
     """Of each interval, the largest over the states."""
     points, controls = w[placed.points], w[placed.controls]
     size = np.maximum(np.abs(points).max(axis=0, initial=0.0), 1e-3)
     grid = scheme.grid
-    if isinstance(scheme, Shooting):
+    if isinstance(scheme, MultipleShooting):
         local = np.hstack([points[:-1], controls, np.tile(shared, (len(points) - 1, 1))])
         two = [
             MapCluster(phase, s, np.zeros(local.shape, dtype=np.int64), grid.breaks).values(local)[:, : len(phase.kept)]
@@ -66,10 +68,10 @@ def interval_errors(phase: Phase, scheme: Collocation | Shooting, placed: Placed
     z = np.einsum("ij,ijn->in", lagrange(grid.node_local, s), w[placed.algebraic][grid.node_of[k]])
     local = np.hstack([y, z, u, np.tile(shared, (len(tau), 1))])
     cluster = CompiledCluster(phase.node, np.zeros(local.shape, dtype=np.int64), phase.node_numbers(tau))
-    told, nx = cluster.values(local), len(phase.kept)
+    reported, nx = cluster.values(local), len(phase.kept)
     if phase.implicit:  # rates are unknowns: put in the polynomial's own, what is missing is seen in 0 = F
         local[:, nx : 2 * nx] = slope / shared[1]
         missing = np.abs(cluster.values(local)[:, nx : nx + phase.algebraic_size]) * shared[1]
     else:
-        missing = np.abs(slope - told[:, :nx]) / size
+        missing = np.abs(slope - reported[:, :nx]) / size
     return np.asarray((missing.reshape(len(h), len(places), -1).mean(axis=1) * h[:, None]).max(axis=1, initial=0.0))

@@ -1,4 +1,4 @@
-"""A solution from a file or another process, made whole again: the manoeuvre is posed and simulated, nothing is searched for."""
+"""A solution from a file or another process, made whole again: the maneuver is posed and simulated, nothing is searched for."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from draisine.optimal.adjoint.method import Adjoint, Descent
 from draisine.optimal.adjoint.solve import restored_by_adjoint
 from draisine.optimal.files import ARRAYS, GROUP, SCHEMES, Reals, digest
 from draisine.optimal.ipopt import Answer, Outcome
+from draisine.optimal.restore import Kept
 from draisine.optimal.solve import restored_by_transcription
-from draisine.optimal.stored_solution import Kept
 from draisine.results.formats import netcdf
 from draisine.results.load import MAX_NUMBERS
 from draisine.results.metadata import decode
 
 if TYPE_CHECKING:
-    from draisine.optimal.maneuver import Manoeuvre
+    from draisine.optimal.maneuver import OptimalControlProblem
     from draisine.optimal.solution import Solution
 
 
-def load(manoeuvre: Manoeuvre, path: str | os.PathLike[str], limit: int = MAX_NUMBERS) -> Solution:
-    """The solution of this manoeuvre that `save` wrote."""
+def load(maneuver: OptimalControlProblem, path: str | os.PathLike[str], limit: int = MAX_NUMBERS) -> Solution:
+    """The solution of this maneuver that `save` wrote."""
     import xarray
 
     source = Path(path)
@@ -37,35 +37,35 @@ def load(manoeuvre: Manoeuvre, path: str | os.PathLike[str], limit: int = MAX_NU
             if sum(sizes) > limit:
                 raise DataError(f"it holds {sum(sizes)} numbers, more than {limit}")
             arrays = [np.array(dataset[n].values, dtype=float).ravel() for n in ARRAYS]
-            told = decode(dataset["told"].values.item())
-        kept = _told(told, arrays)
+            reported = decode(dataset["told"].values.item())
+        kept = _reported(reported, arrays)
     except (DataError, TypeError, ValueError) as problem:
         raise DataError(f"{source}: {problem}") from None
     except (OSError, KeyError) as problem:
-        raise DataError(f"{source}: it holds no solution of a manoeuvre ({str(problem).splitlines()[0][:120]})") from None
-    if len(kept.schemes) != len(manoeuvre.phases):
-        raise DataError(f"{source}: it holds {len(kept.schemes)} phases, the manoeuvre has {len(manoeuvre.phases)}")
-    found = restored(kept, manoeuvre)
-    if told.get("digest") != digest(found.phases):
+        raise DataError(f"{source}: it holds no solution of a maneuver ({str(problem).splitlines()[0][:120]})") from None
+    if len(kept.schemes) != len(maneuver.phases):
+        raise DataError(f"{source}: it holds {len(kept.schemes)} phases, the maneuver has {len(maneuver.phases)}")
+    found = restored(kept, maneuver)
+    if reported.get("digest") != digest(found.phases):
         raise DataError(
-            f"{source}: its model, conditions or costs are not those of this manoeuvre; state the manoeuvre that was solved"
+            f"{source}: its model, conditions or costs are not those of this maneuver; state the maneuver that was solved"
         )
     return found
 
 
-def restored(kept: Kept, manoeuvre: Manoeuvre) -> Solution:
-    """The solution of a manoeuvre from what the solver answered, simulated again."""
+def restored(kept: Kept, maneuver: OptimalControlProblem) -> Solution:
+    """The solution of a maneuver from what the solver answered, simulated again."""
     if isinstance(kept.schemes[0], Adjoint):
-        return restored_by_adjoint(manoeuvre, kept.schemes[0], kept.answer)
+        return restored_by_adjoint(maneuver, kept.schemes[0], kept.answer)
     schemes = [s for s in kept.schemes if not isinstance(s, Adjoint)]
-    return restored_by_transcription(manoeuvre, schemes, kept.answer, kept.fighting, kept.rounds)
+    return restored_by_transcription(maneuver, schemes, kept.answer, kept.conflicts, kept.rounds)
 
 
-def _told(told: Any, arrays: list[Reals]) -> Kept:
-    if not isinstance(told, dict) or not isinstance(told.get("schemes"), list):
+def _reported(reported: Any, arrays: list[Reals]) -> Kept:
+    if not isinstance(reported, dict) or not isinstance(reported.get("schemes"), list):
         raise DataError("what it tells of its solution is damaged")
     schemes = []
-    for each in told["schemes"]:
+    for each in reported["schemes"]:
         kind = each.get("kind")
         given: dict[str, Any] = {n: tuple(v) if isinstance(v, list) else v for n, v in each.items() if n != "kind"}
         if kind not in SCHEMES:
@@ -73,7 +73,7 @@ def _told(told: Any, arrays: list[Reals]) -> Kept:
         if isinstance(given.get("descent"), dict):
             given["descent"] = Descent(**given["descent"])
         schemes.append(SCHEMES[kind](**given))  # checked by the scheme itself
-    objective, violation, stationarity = (float(told[name]) for name in ("objective", "violation", "stationarity"))
-    words = Outcome(told["outcome"]), str(told["said"]), int(told["iterations"])
+    objective, violation, stationarity = (float(reported[name]) for name in ("objective", "violation", "stationarity"))
+    words = Outcome(reported["outcome"]), str(reported["said"]), int(reported["iterations"])
     answer = Answer(arrays[0], arrays[1], arrays[2], objective, *words, violation, stationarity, {})
-    return Kept(tuple(schemes), answer, tuple(str(f) for f in told["fighting"]), int(told["rounds"]))
+    return Kept(tuple(schemes), answer, tuple(str(f) for f in reported["fighting"]), int(reported["rounds"]))

@@ -15,28 +15,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.errors import ArgumentError, ModelError
+from draisine.numerics.direct_methods import Grid, breaks_of, check_breaks
 from draisine.numerics.runge_kutta import RK4
-from draisine.optimal.collocation import Grid, breaks_of, check_breaks
 
 if TYPE_CHECKING:
     from draisine.optimal.node_functions import CompiledCluster
     from draisine.optimal.phase import Phase
 
 Reals = NDArray[np.float64]
-Places = NDArray[np.int64]
+Indices = NDArray[np.int64]
 
 A, B, C = RK4.a, RK4.b, RK4.c
 
 
 @dataclass(frozen=True)
-class Shooting:
+class MultipleShooting:
     """`steps` of the classical Runge–Kutta method in each of the `intervals` (their number, or the points between them)."""
 
     intervals: int | tuple[float, ...] = 60
     steps: int = 4
 
     def __post_init__(self) -> None:
-        check_breaks("Shooting", self.intervals)
+        check_breaks("MultipleShooting", self.intervals)
         if self.steps < 1:
             raise ArgumentError(f"Shooting: at least one step per interval is needed, got {self.steps!r}")
 
@@ -44,7 +44,7 @@ class Shooting:
     def order(self) -> int:
         return 4
 
-    def on(self, breaks: Reals) -> Shooting:
+    def on(self, breaks: Reals) -> MultipleShooting:
         """The same steps on another mesh."""
         return replace(self, intervals=tuple(float(b) for b in breaks))
 
@@ -79,7 +79,7 @@ class Shooting:
 class MapCluster:
     """From the state, control and shared unknowns of each interval to the state at its end and the integral of the cost."""
 
-    def __init__(self, phase: Phase, scheme: Shooting, where: Places, breaks: Reals) -> None:
+    def __init__(self, phase: Phase, scheme: MultipleShooting, where: Indices, breaks: Reals) -> None:
         from draisine.optimal.node_functions import CompiledCluster
 
         if phase.algebraic_size:
@@ -109,12 +109,12 @@ class MapCluster:
             stage.adopt(self._stages[0])
 
     @cached_property
-    def slope_places(self) -> tuple[Places, Places]:
+    def slope_places(self) -> tuple[Indices, Indices]:
         rows, columns = np.indices((self._width, self._n))
         return rows.ravel(), columns.ravel()
 
     @cached_property
-    def bend_places(self) -> tuple[Places, Places]:
+    def bend_places(self) -> tuple[Indices, Indices]:
         rows, columns = np.triu_indices(self._n)
         return rows.astype(np.int64), columns.astype(np.int64)
 
@@ -140,7 +140,7 @@ class MapCluster:
     def _stage(self, step: int, s: int) -> CompiledCluster:
         return self._stages[step * len(B) + s]
 
-    def _dense_slopes(self, w: Reals, inner: list[Reals]) -> tuple[Reals, list[Reals], list[Reals]]:
+    def _dense_jacobian(self, w: Reals, inner: list[Reals]) -> tuple[Reals, list[Reals], list[Reals]]:
         """∂Φ/∂w (copies, width, n); per stage ∂X/∂w (copies, nx, n) and ∂F/∂W (copies, width, n)."""
         nx, n, h = self._nx, self._n, self._h[:, None, None]
         total = np.zeros((len(w), self._width, n))
@@ -152,7 +152,7 @@ class MapCluster:
                 cluster = self._stage(step, s)
                 slope = np.zeros((len(w), self._width, n))
                 rows, columns = cluster.slope_places
-                slope[:, rows, columns] = cluster.slopes(inner[step * len(B) + s])
+                slope[:, rows, columns] = cluster.jacobian(inner[step * len(B) + s])
                 seed = total[:, :nx] + h * sum((A[s, r] * rates[r][:, :nx] for r in range(s) if A[s, r]), start=np.zeros(1))
                 through = slope[:, :, :nx] @ seed
                 through[:, :, nx:] += slope[:, :, nx:]
@@ -162,14 +162,14 @@ class MapCluster:
             total = total + h * sum((B[s] * k for s, k in enumerate(rates)), start=np.zeros(1))
         return total, seeds, local
 
-    def slopes(self, w: Reals) -> Reals:
+    def jacobian(self, w: Reals) -> Reals:
         _, inner = self._run(w)
-        return self._dense_slopes(w, inner)[0].reshape(len(w), -1)
+        return self._dense_jacobian(w, inner)[0].reshape(len(w), -1)
 
-    def bends(self, w: Reals, mu: Reals) -> Reals:
+    def hessian(self, w: Reals, mu: Reals) -> Reals:
         nx, n, h = self._nx, self._n, self._h[:, None]
         _, inner = self._run(w)
-        _, seeds, local = self._dense_slopes(w, inner)
+        _, seeds, local = self._dense_jacobian(w, inner)
         total = np.zeros((len(w), n, n))
         state = mu.copy()  # multipliers of what a step gives; the integral's stays as it is
         for step in reversed(range(self._steps)):
@@ -193,7 +193,7 @@ class MapCluster:
         nx, n = self._nx, self._n
         cluster = self._stage(step, s)
         rows, columns = cluster.bend_places
-        entries = cluster.bends(at, np.ascontiguousarray(weight))
+        entries = cluster.hessian(at, np.ascontiguousarray(weight))
         hessian = np.zeros((len(at), n, n))
         hessian[:, rows, columns] = entries
         hessian[:, columns, rows] = entries

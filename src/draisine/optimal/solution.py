@@ -12,16 +12,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.errors import ArgumentError, UnknownNameError
-from draisine.expr.expression import closest
+from draisine.expr.expression import did_you_mean
+from draisine.numerics.direct_methods import Collocation, Grid
 from draisine.optimal.adjoint.method import Adjoint
-from draisine.optimal.collocation import Collocation, Grid
 from draisine.optimal.feedforward import Feedforward, feedforward
 from draisine.optimal.files import save
 from draisine.optimal.first_order_conditions import Kkt, Necessary
 from draisine.optimal.ipopt import Answer, Outcome
 from draisine.optimal.optimality import Optimality, optimality
 from draisine.optimal.phase import Phase
-from draisine.optimal.shooting import Shooting
+from draisine.optimal.shooting import MultipleShooting
 from draisine.optimal.verification import Simulated, trajectory
 from draisine.results.base import Result, figure
 from draisine.results.status import Ending, Status
@@ -30,7 +30,7 @@ from draisine.results.trajectory import Trajectory
 if TYPE_CHECKING:
     import pandas
 
-    from draisine.optimal.maneuver import Manoeuvre
+    from draisine.optimal.maneuver import OptimalControlProblem
 
 Reals = NDArray[np.float64]
 
@@ -42,7 +42,7 @@ class PhaseSolution:
     """One phase at its nodes. Rows are points of the grid for states, its control points for inputs."""
 
     phase: Phase
-    scheme: Collocation | Shooting | Adjoint
+    scheme: Collocation | MultipleShooting | Adjoint
     begin: float
     duration: float
     states: Reals  # (points, kept states)
@@ -82,7 +82,7 @@ class PhaseSolution:
     def input(self, name: str) -> Reals:
         """A control at `input_times`."""
         if name not in self.phase.controls:
-            raise UnknownNameError(f"{name!r} is not among the controls{closest(name, self.phase.controls)}")
+            raise UnknownNameError(f"{name!r} is not among the controls{did_you_mean(name, self.phase.controls)}")
         return self.controls[:, self.phase.controls.index(name)]
 
     def _place(self, name: str) -> int:
@@ -91,7 +91,7 @@ class PhaseSolution:
             why = (
                 "was left out, since nothing depends on it; see the trajectory"
                 if left
-                else f"is no state{closest(name, self.phase.kept)}"
+                else f"is no state{did_you_mean(name, self.phase.kept)}"
             )
             raise UnknownNameError(f"{name!r} {why}")
         return self.phase.kept.index(name)
@@ -107,19 +107,19 @@ class PhaseSolution:
 
 @dataclass(frozen=True, eq=False)
 class Solution(Result):
-    """The answer to a manoeuvre.
+    """The answer to a maneuver.
 
     `solution["lean"]` is a column of its `trajectory`, the motion simulated with the found control; `solution.phases` has the
     numbers at the nodes. `discrepancy` is how far the simulation departs from them, relative to the states' sizes.
     """
 
-    manoeuvre: Manoeuvre
+    maneuver: OptimalControlProblem
     phases: tuple[PhaseSolution, ...]
     answer: Answer
-    parameters: Mapping[str, float]  # those that were optimised
+    parameters: Mapping[str, float]  # those that were optimized
     simulated: tuple[Simulated, ...]
     notes: tuple[str, ...]
-    fighting: tuple[str, ...]  # of an infeasible problem: conditions that cannot be met together
+    conflicts: tuple[str, ...]  # of an infeasible problem: conditions that cannot be met together
     seconds: Mapping[str, float]
     rounds: int = 1  # meshes solved on
     kkt: Kkt | None = None
@@ -162,20 +162,20 @@ class Solution(Result):
         return feedforward(self.phases)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write a NetCDF file: `draisine.load` reads the motion, `manoeuvre.load` the whole solution."""
+        """Write a NetCDF file: `draisine.load` reads the motion, `maneuver.load` the whole solution."""
         save(self, path)
 
     def animate(self, **options: Any) -> Any:
         """The simulated motion as a film; see `Trajectory.animate`."""
-        return self.trajectory.animate(**{"model": self.manoeuvre.model, **options})
+        return self.trajectory.animate(**{"model": self.maneuver.model, **options})
 
     def plot(self, *names: str, **options: Any) -> Any:
         """Controls with their switching functions and the Hamiltonian; with names, those channels of the motion against time."""
         if names:
             return self.trajectory.plot(*names, **options)
-        told = self.optimality
+        reported = self.optimality
         units = {q.name: q.unit for p in self.phases for q in p.phase.equations.inputs}
-        return figure("plots.optimal.optimality_figure", told.switching, told.hamiltonian, units=units, **options)
+        return figure("plots.optimal.optimality_figure", reported.switching, reported.hamiltonian, units=units, **options)
 
     def to_pandas(self) -> pandas.DataFrame:
         """The simulated motion; see `Trajectory.to_pandas`."""
@@ -185,10 +185,10 @@ class Solution(Result):
         return self.trajectory._overview()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # conditions and costs are expressions of CasADi's symbols: they are stated again from the manoeuvre
+        # conditions and costs are expressions of CasADi's symbols: they are stated again from the maneuver
         numbers = [{f.name: getattr(p, f.name) for f in fields(p) if f.name != "phase"} for p in self.phases]
-        rest = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in ("manoeuvre", "phases")}
-        return _stated_again, (self.manoeuvre, numbers, rest)
+        rest = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in ("maneuver", "phases")}
+        return _stated_again, (self.maneuver, numbers, rest)
 
     # ---------------------------------------------------------------- the simulated motion
 
@@ -196,7 +196,7 @@ class Solution(Result):
     def _departures(self) -> tuple[float, str, float]:
         worst = (0.0, "", 0.0)
         for phase, simulated in zip(self.phases, self.simulated, strict=True):
-            places = [phase.phase.vocabulary.state_places[i] for i in phase.phase.kept_places]
+            places = [phase.phase.vocabulary.state_places[i] for i in phase.phase.kept_indices]
             found = phase.states[np.searchsorted(phase.grid.points, phase.grid.breaks)]
             gap = np.abs(simulated.breaks[:, places] - found) / np.maximum(np.abs(found).max(axis=0), 1e-3)
             gap = np.where(np.isfinite(gap), gap, np.inf)
@@ -218,8 +218,8 @@ class Solution(Result):
         solved = f"{a.objective:.8g} after {a.iterations} iterations" + (f" on {self.rounds} meshes" if self.rounds > 1 else "")
         if self.solved:
             text = f"{self.outcome}: minimum {solved}, KKT error {self.kkt_error:.1e}"
-        elif self.fighting:
-            text = f"{self.outcome}: these cannot be met together: {'; '.join(self.fighting)}"
+        elif self.conflicts:
+            text = f"{self.outcome}: these cannot be met together: {'; '.join(self.conflicts)}"
         else:
             text = f"{self.outcome}: best so far {solved}, violation {a.violation:.1e} ({a.said})"
         if self.error > COARSE:
@@ -234,14 +234,14 @@ class Solution(Result):
         models = {id(p.phase.equations) for p in self.phases}
         if len(models) > 1:
             raise ArgumentError("the phases are of different models; take solution.trajectories")
-        return self._told(list(self.simulated), [p.phase for p in self.phases])
+        return self._reported(list(self.simulated), [p.phase for p in self.phases])
 
     @cached_property
     def trajectories(self) -> tuple[Trajectory, ...]:
         """One for each phase."""
-        return tuple(self._told([s], [p.phase]) for s, p in zip(self.simulated, self.phases, strict=True))
+        return tuple(self._reported([s], [p.phase]) for s, p in zip(self.simulated, self.phases, strict=True))
 
-    def _told(self, simulated: list[Simulated], phases: list[Phase]) -> Trajectory:
+    def _reported(self, simulated: list[Simulated], phases: list[Phase]) -> Trajectory:
         first = phases[0]
         values = dict(zip((q.name for q in first.equations.parameters), first.p.tolist(), strict=True))
         parameters = values | {n: v for n, v in self.parameters.items() if n in values}
@@ -258,7 +258,7 @@ class Solution(Result):
 
     @property
     def only(self) -> PhaseSolution:
-        """The phase of a manoeuvre that has one."""
+        """The phase of a maneuver that has one."""
         if len(self.phases) != 1:
             raise ArgumentError(f"there are {len(self.phases)} phases; take one of solution.phases")
         return self.phases[0]
@@ -273,10 +273,10 @@ class Solution(Result):
         return f"<Solution of {self}>"
 
 
-def _stated_again(manoeuvre: Manoeuvre, numbers: Sequence[Mapping[str, Any]], rest: Mapping[str, Any]) -> Solution:
+def _stated_again(maneuver: OptimalControlProblem, numbers: Sequence[Mapping[str, Any]], rest: Mapping[str, Any]) -> Solution:
     """A solution from what its pickle holds."""
-    from draisine.optimal.problem_symbols import posed
+    from draisine.optimal.phase_builder import posed
 
-    _, stated = posed(manoeuvre, [each["scheme"] for each in numbers])
+    _, stated = posed(maneuver, [each["scheme"] for each in numbers])
     phases = tuple(PhaseSolution(phase=phase, **each) for phase, each in zip(stated, numbers, strict=True))
-    return Solution(manoeuvre=manoeuvre, phases=phases, **rest)
+    return Solution(maneuver=maneuver, phases=phases, **rest)

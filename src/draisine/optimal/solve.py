@@ -11,21 +11,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.errors import ArgumentError, DataError
-from draisine.optimal.collocation import Collocation
+from draisine.numerics.direct_methods import Collocation
 from draisine.optimal.first_order_conditions import kkt, necessary
-from draisine.optimal.guess import Guess, Shaken, guesses
-from draisine.optimal.infeasibility import fighting
-from draisine.optimal.ipopt import Answer, Ipopt, Outcome, Progress, solve_large
+from draisine.optimal.guess import Guess, PerturbedGuess, guesses
+from draisine.optimal.ipopt import Answer, Ipopt, Outcome, Progress, solve_sparse_nlp
 from draisine.optimal.node_functions import CompiledCluster
-from draisine.optimal.problem_symbols import Poser, parameter_ranges, posed
-from draisine.optimal.refinement import Refinement, interval_errors
-from draisine.optimal.shooting import Shooting
+from draisine.optimal.phase_builder import PhaseBuilder, parameter_ranges, posed
+from draisine.optimal.shooting import MultipleShooting
 from draisine.optimal.solution import PhaseSolution, Solution
-from draisine.optimal.transcription import Placed, Transcribed, transcribe
+from draisine.optimal.solve import conflicts
+from draisine.optimal.transcription import Placed, Refinement, Transcribed, interval_errors, transcribe
 from draisine.optimal.verification import Simulated, simulate_phase
 
 if TYPE_CHECKING:
-    from draisine.optimal.maneuver import Manoeuvre, Transcription
+    from draisine.optimal.maneuver import OptimalControlProblem, Transcription
     from draisine.optimal.phase import Phase
 
 Reals = NDArray[np.float64]
@@ -34,7 +33,7 @@ SHAKES = 2  # further attempts where the default guess leads nowhere
 
 
 def solve(
-    manoeuvre: Manoeuvre,
+    maneuver: OptimalControlProblem,
     method: Transcription | Sequence[Transcription],
     *,
     guess: Guess | None = None,
@@ -42,17 +41,17 @@ def solve(
     refine: Refinement | None = None,
     progress: Progress | None = None,
 ) -> Solution:
-    """See `Manoeuvre.solve`."""
+    """See `Maneuver.solve`."""
     began = time.perf_counter()
     solver = solver or Ipopt()
-    schemes = _each(method, len(manoeuvre.phases))
-    posers, phases = posed(manoeuvre, schemes)
-    task = _Task(manoeuvre, posers, phases)
+    schemes = _each(method, len(maneuver.phases))
+    posers, phases = posed(maneuver, schemes)
+    task = _Task(maneuver, posers, phases)
     seconds = {"pose": time.perf_counter() - began}
     found = task.once(schemes, guess, solver, progress, seconds)
     shaken = 0
     while guess is None and shaken < SHAKES and found.answer.outcome in (Outcome.INFEASIBLE, Outcome.FAILED):
-        other = task.once(schemes, Shaken(seed=shaken), solver, progress, seconds)
+        other = task.once(schemes, PerturbedGuess(seed=shaken), solver, progress, seconds)
         shaken += 1
         if other.answer.outcome in (Outcome.SOLVED, Outcome.ACCEPTABLE):
             found = other
@@ -64,30 +63,30 @@ def solve(
         schemes = [f or s for f, s in zip(finer, found.schemes, strict=True)]
         found = task.once(schemes, found.phases, solver, progress, seconds)
         rounds += 1
-    names = fighting(found.transcribed.large, found.answer.w, solver) if found.answer.outcome is Outcome.INFEASIBLE else ()
+    names = conflicts(found.transcribed.large, found.answer.w, solver) if found.answer.outcome is Outcome.INFEASIBLE else ()
     more = [f"the straight guess led nowhere, Shaken(seed={shaken - 1}) did better"] if shaken and not names else []
     return task.solution(found, names, more, seconds, rounds, began)
 
 
 def restored_by_transcription(
-    manoeuvre: Manoeuvre, schemes: list[Transcription], answer: Answer, fighting: tuple[str, ...], rounds: int
+    maneuver: OptimalControlProblem, schemes: list[Transcription], answer: Answer, conflicts: tuple[str, ...], rounds: int
 ) -> Solution:
-    """The solution that an answer to this manoeuvre was, simulated again; nothing is searched for."""
+    """The solution that an answer to this maneuver was, simulated again; nothing is searched for."""
     began = time.perf_counter()
-    posers, phases = posed(manoeuvre, schemes)
-    task = _Task(manoeuvre, posers, phases)
+    posers, phases = posed(maneuver, schemes)
+    task = _Task(maneuver, posers, phases)
     made = task.transcribed(schemes, None)
     if not _alike(answer, made):
         raise DataError(
             f"{phases[0].equations.name}: the stored answer has {len(answer.bound_multipliers)} unknowns and "
-            f"{len(answer.row_multipliers)} conditions, this manoeuvre {made.large.unknowns} and {made.large.rows}; "
-            "state the manoeuvre that was solved"
+            f"{len(answer.row_multipliers)} conditions, this maneuver {made.large.unknowns} and {made.large.rows}; "
+            "state the maneuver that was solved"
         )
-    return task.solution(task.found(schemes, made, answer), fighting, [], {}, rounds, began)
+    return task.solution(task.found(schemes, made, answer), conflicts, [], {}, rounds, began)
 
 
 def _each(method: Transcription | Sequence[Transcription], count: int) -> list[Transcription]:
-    if isinstance(method, Collocation | Shooting):
+    if isinstance(method, Collocation | MultipleShooting):
         return [method] * count
     if len(method) != count:
         raise ArgumentError(f"method: {len(method)} given for {count} phases; give one for all, or one for each")
@@ -110,8 +109,8 @@ class _Found:
 
 @dataclass(frozen=True, eq=False)
 class _Task:
-    manoeuvre: Manoeuvre
-    posers: list[Poser]
+    maneuver: OptimalControlProblem
+    posers: list[PhaseBuilder]
     posed: tuple[Phase, ...]
 
     def once(
@@ -130,7 +129,7 @@ class _Task:
             share.cluster.compile()
         ready = time.perf_counter()
         earlier = guess.answer if solver.warm and isinstance(guess, Solution) and _alike(guess.answer, made) else None
-        answer = solve_large(made.large, made.guess, solver, progress, earlier)
+        answer = solve_sparse_nlp(made.large, made.guess, solver, progress, earlier)
         for name, spent in (
             ("transcribe", compiling - started + answer.seconds["prepare"]),
             ("compile", ready - compiling),
@@ -143,7 +142,7 @@ class _Task:
     def transcribed(self, schemes: list[Transcription], guess: Guess | None) -> Transcribed:
         values = guesses(guess, self.posed, [s.grid for s in schemes])
         joints = [poser.joints(phase.kept) for poser, phase in zip(self.posers[1:], self.posed[1:], strict=True)]
-        return transcribe(self.posed, schemes, values, parameter_ranges(self.manoeuvre), joints)
+        return transcribe(self.posed, schemes, values, parameter_ranges(self.maneuver), joints)
 
     def found(self, schemes: list[Transcription], made: Transcribed, answer: Answer) -> _Found:
         phases = tuple(
@@ -153,20 +152,20 @@ class _Task:
         return _Found(schemes, made, answer, phases)
 
     def solution(
-        self, found: _Found, fighting: tuple[str, ...], notes: list[str], seconds: dict[str, float], rounds: int, began: float
+        self, found: _Found, conflicts: tuple[str, ...], notes: list[str], seconds: dict[str, float], rounds: int, began: float
     ) -> Solution:
         """The answer put to the test, with all that can be said of it."""
         started = time.perf_counter()
         simulated = self.simulated(found)
         seconds["simulate"] = time.perf_counter() - started
         answer, made = found.answer, found.transcribed
-        told = [note for phase in self.posed for note in phase.notes]
-        told += [note for p in found.phases for note in doubts(p, self._parameters(p.phase, found))] + notes
+        reported = [note for phase in self.posed for note in phase.notes]
+        reported += [note for p in found.phases for note in doubts(p, self._parameters(p.phase, found))] + notes
         parameters = dict(zip(self.posed[0].unknown_parameters, answer.w[made.parameters].tolist(), strict=True))
         conditions = kkt(made.large, answer)
         seconds["total"] = time.perf_counter() - began
         return Solution(
-            self.manoeuvre, found.phases, answer, parameters, simulated, tuple(told), fighting, seconds, rounds, conditions
+            self.maneuver, found.phases, answer, parameters, simulated, tuple(reported), conflicts, seconds, rounds, conditions
         )
 
     def _phase(self, phase: Phase, scheme: Transcription, placed: Placed, made: Transcribed, answer: Answer) -> PhaseSolution:
@@ -204,7 +203,7 @@ class _Task:
         end = 0.0
         for k, (phase, solution, poser) in enumerate(zip(self.posed, found.phases, self.posers, strict=True)):
             v, x = phase.vocabulary, poser.start.copy()
-            places = [v.state_places[i] for i in phase.kept_places]
+            places = [v.state_places[i] for i in phase.kept_indices]
             x[places] = solution.states[0]
             if k:
                 names = [q.name for q in self.posed[k - 1].equations.states]
@@ -232,12 +231,12 @@ def doubts(solution: PhaseSolution, p: Reals) -> list[str]:
     if not phase.dropped:
         return []
     y, u = phase.start.copy(), phase.inputs.copy()
-    y[phase.kept_places] = solution.states[-1]
+    y[phase.kept_indices] = solution.states[-1]
     names = [q.name for q in phase.equations.inputs]
     u[[names.index(name) for name in phase.controls]] = solution.controls[-1]
     z = solution.algebraic[-1] if len(solution.algebraic) else np.zeros(0)
-    told = phase.evaluator({n: e for n, e, _ in phase.dropped})
-    values = told(solution.begin + solution.duration, y, z, u, p).full().ravel()
+    reported = phase.evaluator({n: e for n, e, _ in phase.dropped})
+    values = reported(solution.begin + solution.duration, y, z, u, p).full().ravel()
     return [
         f"finish: {name} was left out as a consequence of the others, but is {value:.3g} instead of {wanted:g}"
         for (name, _, wanted), value in zip(phase.dropped, values, strict=True)

@@ -1,4 +1,4 @@
-"""Manoeuvres in files: the words of a manoeuvre as the tables of a TOML or JSON file.
+"""Maneuvers in files: the words of a maneuver as the tables of a TOML or JSON file.
 
     model = "bicycle"
     duration = [0.3, 5]
@@ -16,7 +16,7 @@
     steer_torque = [-5, 5]
     lean = [-1, 1]
 
-    [minimise]
+    [minimize]
     time = 1
 
     [method]
@@ -39,29 +39,29 @@ from draisine.expr.units import Measured
 from draisine.model.file_entries import Entry
 from draisine.model.items import System
 from draisine.model.model import Model
-from draisine.model.toml_files import content_of, json_of, placed, read_text
-from draisine.optimal.collocation import Collocation
-from draisine.optimal.guess import Guess, Held, Shaken, Straight
+from draisine.model.toml_files import parse_json, parse_toml, read_text, with_line
+from draisine.numerics.direct_methods import Collocation
+from draisine.optimal.guess import Guess, Held, PerturbedGuess, Straight
 from draisine.optimal.ipopt import Ipopt, Progress
-from draisine.optimal.maneuver import Manoeuvre, Transcription
-from draisine.optimal.refinement import Refinement
-from draisine.optimal.shooting import Shooting
+from draisine.optimal.maneuver import OptimalControlProblem, Transcription
+from draisine.optimal.shooting import MultipleShooting
 from draisine.optimal.solution import Solution
+from draisine.optimal.transcription import Refinement
 from draisine.program.equations import Equations
 
 FindModel = Callable[[str], Model | System | Equations]
 
 _PHASE = (
-    "start", "finish", "bounds", "along", "minimise", "duration", "optimise", "parameters", "inputs", "controls", "periodic",
+    "start", "finish", "bounds", "along", "minimize", "duration", "optimize", "parameters", "inputs", "controls", "periodic",
 )  # fmt: skip
 _SEARCH = ("method", "guess", "solver", "refine")
 
 
 @dataclass(frozen=True, eq=False)
 class Statement:
-    """A manoeuvre with the way in which it shall be solved."""
+    """A maneuver with the way in which it shall be solved."""
 
-    manoeuvre: Manoeuvre
+    maneuver: OptimalControlProblem
     method: Transcription
     guess: Guess | None = None
     solver: Ipopt | None = None
@@ -72,37 +72,37 @@ class Statement:
         return replace(self, method=replace(self.method, intervals=intervals))
 
     def solve(self, progress: Progress | None = None) -> Solution:
-        return self.manoeuvre.solve(self.method, guess=self.guess, solver=self.solver, refine=self.refine, progress=progress)
+        return self.maneuver.solve(self.method, guess=self.guess, solver=self.solver, refine=self.refine, progress=progress)
 
 
-def read_statement(path: str | Path, model: FindModel) -> Statement:
-    """The manoeuvre that a file states; `model` finds models by name."""
+def read_study(path: str | Path, model: FindModel) -> Statement:
+    """The maneuver that a file states; `model` finds models by name."""
     source, text = Path(path), read_text(path, DataError)
     if source.suffix.lower() == ".json":
-        content, lines = json_of(text, str(source), DataError), ""
+        content, lines = parse_json(text, str(source), DataError), ""
     else:
-        content, lines = content_of(text, str(source), DataError), text
+        content, lines = parse_toml(text, str(source), DataError), text
     try:
         return statement_of(content, model)
     except (ModelError, ArgumentError, DataError) as problem:
-        raise DataError(placed(str(source), lines, str(problem))) from None
+        raise DataError(with_line(str(source), lines, str(problem))) from None
 
 
 def statement_of(content: Any, model: FindModel) -> Statement:
-    """The manoeuvre that the content of a file states.
+    """The maneuver that the content of a file states.
 
     >>> import draisine as dr
     >>> stated = statement_of({"model": "cart_pole", "start": {"pole": "pi"}, "finish": {"pole": 0}, "bounds": {"push": [-9, 9]},
-    ...                        "minimise": {"time": 1}, "method": {"intervals": 30}}, dr.gallery.model)
-    >>> stated.manoeuvre.limits
+    ...                        "minimize": {"time": 1}, "method": {"intervals": 30}}, dr.gallery.model)
+    >>> stated.maneuver.limits
     (('push', (-9.0, 9.0)),)
     """
-    top = Entry.of("the manoeuvre", content).only("model", "about", "then", *_PHASE, *_SEARCH)
+    top = Entry.of("the maneuver", content).only("model", "description", "then", *_PHASE, *_SEARCH)
     name = top.text("model")
-    whole = _phase(Manoeuvre(model(name)), top)
+    whole = _phase(OptimalControlProblem(model(name)), top)
     for number, table in enumerate(top.items("then", []), 2):
         entry = Entry.of(f"phase {number}", table).only("model", "joined", "jump", *_PHASE)
-        second = _phase(Manoeuvre(model(entry.text("model", name))), entry)
+        second = _phase(OptimalControlProblem(model(entry.text("model", name))), entry)
         joined = tuple(entry.texts("joined")) if entry.has("joined") else None
         jump = {n: entry.entry("jump").amount(n) for n in entry.table.get("jump", {})}
         whole = whole.then(second, joined=joined, jump=jump)
@@ -110,7 +110,7 @@ def statement_of(content: Any, model: FindModel) -> Statement:
     return Statement(whole, _method(top), guess, _solver(top), _refine(top))
 
 
-def _phase(m: Manoeuvre, top: Entry) -> Manoeuvre:
+def _phase(m: OptimalControlProblem, top: Entry) -> OptimalControlProblem:
     if top.has("start"):
         given = top.entry("start")
         free = given.texts("free", [])
@@ -123,16 +123,16 @@ def _phase(m: Manoeuvre, top: Entry) -> Manoeuvre:
     if top.has("along"):
         given = top.entry("along")
         m = m.along(**{n: given.text(n) for n in given.table})
-    if top.has("minimise"):
-        given = top.entry("minimise").only("time", "integral", "final")
+    if top.has("minimize"):
+        given = top.entry("minimize").only("time", "integral", "final")
         integral, final = (given.amount(n) if given.has(n) else None for n in ("integral", "final"))
-        m = m.minimise(time=_number(given, "time") if given.has("time") else 0.0, integral=integral, final=final)
+        m = m.minimize(time=_number(given, "time") if given.has("time") else 0.0, integral=integral, final=final)
     if top.has("duration"):
         both = top.table["duration"]
         m = m.duration(*(_pair(top, "duration") if isinstance(both, list) else (_number(top, "duration"),)))
-    if top.has("optimise"):
-        given = top.entry("optimise")
-        m = m.optimise(**{n: _pair(given, n) for n in given.table})
+    if top.has("optimize"):
+        given = top.entry("optimize")
+        m = m.optimize(**{n: _pair(given, n) for n in given.table})
     if top.has("parameters"):
         m = m.parameters(**_numbers(top.entry("parameters")))
     if top.has("inputs"):
@@ -145,7 +145,7 @@ def _phase(m: Manoeuvre, top: Entry) -> Manoeuvre:
     return m
 
 
-def _finish(m: Manoeuvre, given: Entry) -> Manoeuvre:
+def _finish(m: OptimalControlProblem, given: Entry) -> OptimalControlProblem:
     """`rates` belongs to the quantities of the table; `conditions` are texts."""
     values = {
         n: _pair(given, n) if isinstance(v, list) else _number(given, n)
@@ -162,12 +162,12 @@ def _method(top: Entry) -> Transcription:
     given.only("kind", *(("scheme", "degree", "intervals", "held") if kind == "collocation" else ("intervals", "steps")))
     intervals = _whole(given, "intervals", 60)
     if kind == "shooting":
-        return Shooting(intervals, _whole(given, "steps", 4))
+        return MultipleShooting(intervals, _whole(given, "steps", 4))
     scheme = given.text("scheme", "radau")
     return Collocation(scheme, _whole(given, "degree", 3), intervals, given.flag("held", False))  # type: ignore[arg-type]
 
 
-def _guess(given: Entry) -> Straight | Held | Shaken:
+def _guess(given: Entry) -> Straight | Held | PerturbedGuess:
     kind = given.text("kind", "straight", ("straight", "held", "shaken"))
     given.only("kind", "duration", "inputs", *(("seed", "amplitude") if kind == "shaken" else ()))
     duration = _number(given, "duration") if given.has("duration") else None
@@ -177,7 +177,7 @@ def _guess(given: Entry) -> Straight | Held | Shaken:
     straight = Straight(duration, inputs)
     if kind == "straight":
         return straight
-    return Shaken(straight, _whole(given, "seed", 0), _number(given, "amplitude") if given.has("amplitude") else 0.3)
+    return PerturbedGuess(straight, _whole(given, "seed", 0), _number(given, "amplitude") if given.has("amplitude") else 0.3)
 
 
 def _solver(top: Entry) -> Ipopt | None:

@@ -19,11 +19,11 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.control.design.closed_loop import Named, closed
-from draisine.control.design.feedback import Limits, sides_of
+from draisine.control.design.closed_loop import NamedSymbols, close_loop
+from draisine.control.design.feedback import Limits, limit_pairs
 from draisine.control.plant import Plant
 from draisine.errors import ArgumentError
-from draisine.expr.expression import Expr, Name, closest, evaluate_number, names, parse
+from draisine.expr.expression import Expr, Name, did_you_mean, evaluate_number, names, parse
 from draisine.expr.tables import Table
 from draisine.model.items import System
 from draisine.model.model import Model
@@ -34,13 +34,13 @@ from draisine.optimal.solution import Solution
 from draisine.program.equations import Equations, Quantity
 from draisine.results.trajectory import Trajectory
 from draisine.simulation.sampled_control import Sampled, State
-from draisine.stability.deviations import Deviations, Naming, Slopes, attitude_texts, deviations_of
+from draisine.stability.deviations import Derivatives, Deviations, Naming, attitude_texts, deviations_of
 
 Reals = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class Tracking:
+class TrackingLaw:
     """u = u₀(t) − K(t) (ζ − ζ₀(t)); after the end, its last values. `states` name ζ, `gains` is (times, inputs, states)."""
 
     model: Model | System | Equations
@@ -65,11 +65,11 @@ class Tracking:
 
     def commands(self, plant: Plant, own: Mapping[str, ca.SX]) -> list[ca.SX]:
         """The controls in symbols of the plant; gains and reference are tables of t."""
-        named = Named(plant)
+        named = NamedSymbols(plant)
         apart = []
         for j, name in enumerate(self.states):
-            told = self._table(f"reference_{j}", self.reference[:, j])(plant.t)
-            gap = named.value(self.formulas.get(name, Name(name)), f"deviation of {name!r}") - told
+            reported = self._table(f"reference_{j}", self.reference[:, j])(plant.t)
+            gap = named.value(self.formulas.get(name, Name(name)), f"deviation of {name!r}") - reported
             apart.append(ca.atan2(ca.sin(gap), ca.cos(gap)) if name in self.turning else gap)
         found = []
         for i, name in enumerate(self.controls):
@@ -88,9 +88,9 @@ class Tracking:
         return Table(name, self.times, values, outside="hold")
 
     def on(self, model: Model | System | Equations | None = None, inputs: Mapping[str, Amount] | None = None) -> Equations:
-        """The nonlinear equations with this law compiled in, of the manoeuvre's model or of another one with the same names;
+        """The nonlinear equations with this law compiled in, of the maneuver's model or of another one with the same names;
         `inputs` are laws of inputs that the law does not set."""
-        return closed(self.model if model is None else model, self, inputs)
+        return close_loop(self.model if model is None else model, self, inputs)
 
     # ---------------------------------------------------------------- in the loop, sampled
 
@@ -129,27 +129,27 @@ def tracking(
     solution: Solution,
     *,
     weights: Mapping[str, float],
-    effort: Mapping[str, float],
+    input_weights: Mapping[str, float],
     limits: Limits | None = None,
     beyond: float | None = None,
-) -> Tracking:
+) -> TrackingLaw:
     """The time-varying linear-quadratic regulator about a solution's motion: ∫ Σ w (deviation)² + Σ r (change of input)² least.
 
     - `weights`: w by name of states or outputs of motion; what they depend on is fed back too, the rest is left alone.
-    - `effort`: r by name of the controls, all of them.
-    - `limits`: greatest amounts of inputs, or pairs; leave some room beyond the bounds of the manoeuvre, since a control at its
+    - `input_weights`: r by name of the controls, all of them.
+    - `limits`: greatest amounts of inputs, or pairs; leave some room beyond the bounds of the maneuver, since a control at its
       bound has nothing to answer with on that side.
     - `beyond`: seconds for which the motion is thought to go on after its end (default: its duration again).
 
-        law = dr.tracking(found, weights={"lean": 100, "steer": 10, "heading": 100}, effort={"steer_torque": 1})
+        law = dr.tracking(found, weights={"lean": 100, "steer": 10, "heading": 100}, input_weights={"steer_torque": 1})
         run = dr.simulate(law.on(), found.duration, start={"speed": 8, "lean": 0.05})
     """
     phase, run = solution.phases[0].phase, solution.trajectory
     e, controls = phase.equations, phase.controls
-    _check(e, controls, weights, effort)
+    _check(e, controls, weights, input_weights)
     deviations = deviations_of(e, tuple(weights))
     along = _Along(deviations, run)
-    naming = deviations.choose(along.slopes)
+    naming = deviations.choose(along.jacobian)
     kept = _needed(naming, along.matrices(naming)[0], tuple(weights))
     place = [naming.names.index(name) for name in kept]
     a, b = along.matrices(naming)
@@ -158,18 +158,18 @@ def tracking(
     if not (np.isfinite(a).all() and np.isfinite(b).all()):
         raise ArgumentError(f"{e.name}: {', '.join(kept)} do not tell deviations all along this motion; weigh other quantities")
     q = np.diag([float(weights.get(name, 0.0)) for name in kept])
-    r = np.diag([float(effort[name]) for name in controls])
+    r = np.diag([float(input_weights[name]) for name in controls])
     gains = _riccati(along.times, a, b, q, r, solution.duration if beyond is None else float(beyond))
     turned = {n: parse(text) for n, text in attitude_texts(e).items() if n in kept}
     states = {s.name for s in e.states}
-    told = {s.name for s in e.outputs if s.unit == "rad" and s.name not in states}
-    sides = sides_of(e.name, limits or {}, controls)
-    reference = along.slopes.values[:, [naming.chosen[i] for i in place]]
-    turning = frozenset(name for name in kept if name in told or name in turned)
+    reported = {s.name for s in e.outputs if s.unit == "rad" and s.name not in states}
+    sides = limit_pairs(e.name, limits or {}, controls)
+    reference = along.jacobian.values[:, [naming.chosen[i] for i in place]]
+    turning = frozenset(name for name in kept if name in reported or name in turned)
     for j, name in enumerate(kept):
         if name in turning:
             reference[:, j] = np.unwrap(reference[:, j])
-    return Tracking(solution.manoeuvre.model, kept, along.times, reference, gains, solution.feedforward, turned, turning, sides)
+    return TrackingLaw(solution.maneuver.model, kept, along.times, reference, gains, solution.feedforward, turned, turning, sides)
 
 
 @dataclass(frozen=True, eq=False)
@@ -190,16 +190,16 @@ class _Along:
         return np.asarray(self.run.time[self._rows])
 
     @cached_property
-    def slopes(self) -> Slopes:
+    def jacobian(self) -> Derivatives:
         e, rows = self.deviations.equations, self._rows
         x = np.column_stack([channel_of(self.run, q.name) for q in e.states])[rows]
         u = np.column_stack([channel_of(self.run, q.name) for q in e.inputs])[rows] if e.inputs else np.zeros((len(rows), 0))
         p = np.tile([self.run.parameters[q.name] for q in e.parameters], (len(rows), 1)).reshape(len(rows), -1)
-        return self.deviations.slopes(self.times[:, None], x, u, p)
+        return self.deviations.derivatives(self.times[:, None], x, u, p)
 
     def matrices(self, naming: Naming) -> tuple[Reals, Reals]:
         try:
-            return naming.matrices(self.slopes)
+            return naming.matrices(self.jacobian)
         except np.linalg.LinAlgError:
             name = self.deviations.equations.name
             raise ArgumentError(f"{name}: {', '.join(naming.names)} do not tell deviations all along this motion") from None
@@ -248,16 +248,16 @@ def _riccati(times: Reals, a: Reals, b: Reals, q: Reals, r: Reals, beyond: float
     return gains
 
 
-def _check(e: Equations, controls: Sequence[str], weights: Mapping[str, float], effort: Mapping[str, float]) -> None:
+def _check(e: Equations, controls: Sequence[str], weights: Mapping[str, float], input_weights: Mapping[str, float]) -> None:
     if not weights:
         raise ArgumentError(f"{e.name}: nothing has a weight; give weights={{name: w}} for what shall be held")
-    for what, given in (("weight", weights), ("effort", effort)):
+    for what, given in (("weight", weights), ("input_weights", input_weights)):
         for name, value in given.items():
             if not (np.isfinite(value) and value > 0):
                 raise ArgumentError(f"{e.name}: the {what} of {name!r} is {value!r}; it must be a positive number")
-    for name in effort:
+    for name in input_weights:
         if name not in controls:
-            raise ArgumentError(f"{e.name}: {name!r} is not among the controls of the manoeuvre{closest(name, controls)}")
-    missing = [name for name in controls if name not in effort]
+            raise ArgumentError(f"{e.name}: {name!r} is not among the controls of the maneuver{did_you_mean(name, controls)}")
+    missing = [name for name in controls if name not in input_weights]
     if missing:
-        raise ArgumentError(f"{e.name}: give the effort of {missing[0]!r} too: effort={{…, {missing[0]!r}: r}}")
+        raise ArgumentError(f"{e.name}: give the input_weights of {missing[0]!r} too: input_weights={{…, {missing[0]!r}: r}}")

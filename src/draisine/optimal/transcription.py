@@ -1,4 +1,4 @@
-"""A manoeuvre in symbols becomes a large problem in numbers: unknowns, rows and clusters of every phase, joined."""
+"""A maneuver in symbols becomes a large problem in numbers: unknowns, rows and clusters of every phase, joined."""
 
 from __future__ import annotations
 
@@ -11,16 +11,15 @@ from numpy.typing import NDArray
 
 from draisine.control.plant import stacked
 from draisine.errors import ArgumentError
-from draisine.optimal.builder import Builder
-from draisine.optimal.collocation import Collocation, Grid
-from draisine.optimal.nlp import Large
+from draisine.numerics.direct_methods import Collocation, Grid
+from draisine.optimal.nlp import Builder, SparseNLP
 from draisine.optimal.node_functions import CompiledCluster, Formula, SingleCluster
 from draisine.optimal.phase import Phase, Values
-from draisine.optimal.shooting import MapCluster, Shooting
-from draisine.optimal.vocabulary import Condition
+from draisine.optimal.shooting import MapCluster, MultipleShooting
+from draisine.optimal.symbolic_model import Condition
 
 Reals = NDArray[np.float64]
-Places = NDArray[np.int64]
+Indices = NDArray[np.int64]
 Joints = Mapping[str, ca.SX]
 
 
@@ -30,11 +29,11 @@ class Placed:
 
     begin: int
     length: int
-    points: Places  # (points, states)
-    algebraic: Places  # (nodes, z)
-    controls: Places  # (controls, u)
-    defects: Places  # (rows of the grid, states)
-    watched: Places  # (nodes, or points when shooting; path conditions)
+    points: Indices  # (points, states)
+    algebraic: Indices  # (nodes, z)
+    controls: Indices  # (controls, u)
+    defects: Indices  # (rows of the grid, states)
+    watched: Indices  # (nodes, or points when shooting; path conditions)
     cluster: CompiledCluster | None  # of nodes; none when shooting
 
 
@@ -42,15 +41,15 @@ class Placed:
 class Transcribed:
     """The large problem, its guess, and where everything is."""
 
-    large: Large
+    large: SparseNLP
     guess: Reals
     placed: tuple[Placed, ...]
-    parameters: Places
+    parameters: Indices
 
 
 def transcribe(
     phases: Sequence[Phase],
-    schemes: Sequence[Collocation | Shooting],
+    schemes: Sequence[Collocation | MultipleShooting],
     values: Sequence[Values],
     ranges: Mapping[str, tuple[float, float]],
     joints: Sequence[Joints],
@@ -78,7 +77,7 @@ def _parameter(phases: Sequence[Phase], name: str) -> float:
     raise AssertionError(name)
 
 
-def _phase(b: Builder, phase: Phase, scheme: Collocation | Shooting, v: Values, theta: Places, number: int) -> Placed:
+def _phase(b: Builder, phase: Phase, scheme: Collocation | MultipleShooting, v: Values, theta: Indices, number: int) -> Placed:
     grid, weight = scheme.grid, phase.time_weight
     begin = b.unknowns(["t0"], np.array([v.begin]), *((0.0, 0.0) if number == 0 else (0.0, np.inf)), max(v.duration, 1.0))[0]
     low, high = phase.times
@@ -95,7 +94,7 @@ def _phase(b: Builder, phase: Phase, scheme: Collocation | Shooting, v: Values, 
     row, point, coefficient = grid.linear
     b.linear(defects[row], points[point], coefficient[:, None])
     cluster = None
-    if isinstance(scheme, Shooting):
+    if isinstance(scheme, MultipleShooting):
         watched = _shooting(b, phase, scheme, points, controls, shared, defects)
     else:
         cluster, watched = _nodes(b, phase, grid, points, algebraic, controls, shared, defects)
@@ -103,18 +102,18 @@ def _phase(b: Builder, phase: Phase, scheme: Collocation | Shooting, v: Values, 
     return Placed(int(begin), int(length), points, algebraic, controls, defects, watched, cluster)
 
 
-def _states(b: Builder, phase: Phase, grid: Grid, v: Values) -> tuple[Places, Reals]:
+def _states(b: Builder, phase: Phase, grid: Grid, v: Values) -> tuple[Indices, Reals]:
     sides = np.array([phase.limits.get(name, (-np.inf, np.inf)) for name in phase.kept]).reshape(-1, 2)
     finite = np.where(np.isfinite(sides), np.abs(sides), 0.0).max(axis=1, initial=0.0)
     scale = np.maximum(np.abs(v.states).max(axis=0, initial=0.0), np.minimum(finite, 1e3))
     scale = np.where(scale > 1e-6, scale, 1.0)
     low, high = (np.tile(sides[:, k], (len(grid.points), 1)) for k in (0, 1))
     if phase.start_fixed:
-        low[0] = high[0] = phase.start[phase.kept_places]
+        low[0] = high[0] = phase.start[phase.kept_indices]
     return b.unknowns(phase.kept, v.states, low, high, scale), scale
 
 
-def _controls(b: Builder, phase: Phase, v: Values) -> Places:
+def _controls(b: Builder, phase: Phase, v: Values) -> Indices:
     sides = np.array([phase.limits.get(name, (-np.inf, np.inf)) for name in phase.controls]).reshape(-1, 2)
     finite = np.where(np.isfinite(sides), np.abs(sides), 0.0).max(axis=1, initial=0.0)
     scale = np.maximum(np.abs(v.controls).max(axis=0, initial=0.0), finite)
@@ -122,8 +121,8 @@ def _controls(b: Builder, phase: Phase, v: Values) -> Places:
 
 
 def _nodes(
-    b: Builder, phase: Phase, grid: Grid, points: Places, z: Places, u: Places, shared: Places, defects: Places
-) -> tuple[CompiledCluster, Places]:
+    b: Builder, phase: Phase, grid: Grid, points: Indices, z: Indices, u: Indices, shared: Indices, defects: Indices
+) -> tuple[CompiledCluster, Indices]:
     count, nx, nz, nc = len(grid.nodes), len(phase.kept), phase.algebraic_size, len(phase.path)
     where = np.hstack([points[grid.node_point], z, u[grid.node_control], np.tile(shared, (count, 1))])
     cluster = CompiledCluster(phase.node, where, phase.node_numbers(grid.nodes))
@@ -139,14 +138,16 @@ def _nodes(
     return cluster, watched
 
 
-def _path_rows(b: Builder, c: int, path: Sequence[Condition], count: int, offset: int) -> Places:
+def _path_rows(b: Builder, c: int, path: Sequence[Condition], count: int, offset: int) -> Indices:
     sizes = [max(1.0, *(abs(s) for s in (p.low, p.high) if np.isfinite(s))) for p in path]
     rows = b.rows([p.name for p in path], count, [p.low for p in path], [p.high for p in path], sizes)
     b.share(c, rows, np.arange(count)[:, None], offset + np.arange(len(path)), 1.0)
     return rows
 
 
-def _shooting(b: Builder, phase: Phase, scheme: Shooting, points: Places, u: Places, shared: Places, defects: Places) -> Places:
+def _shooting(
+    b: Builder, phase: Phase, scheme: MultipleShooting, points: Indices, u: Indices, shared: Indices, defects: Indices
+) -> Indices:
     grid, nx, count = scheme.grid, len(phase.kept), len(points) - 1
     where = np.hstack([points[:-1], u, np.tile(shared, (count, 1))])
     c = b.cluster(MapCluster(phase, scheme, where, grid.breaks))
@@ -161,7 +162,9 @@ def _shooting(b: Builder, phase: Phase, scheme: Shooting, points: Places, u: Pla
     return np.zeros((count + 1, 0), dtype=np.int64)
 
 
-def _ends(b: Builder, phase: Phase, scheme: Collocation | Shooting, points: Places, z: Places, u: Places, shared: Places) -> None:
+def _ends(
+    b: Builder, phase: Phase, scheme: Collocation | MultipleShooting, points: Indices, z: Indices, u: Indices, shared: Indices
+) -> None:
     formula, grid = phase.boundary, scheme.grid
     if formula is None:
         return
@@ -190,7 +193,9 @@ def _ends(b: Builder, phase: Phase, scheme: Collocation | Shooting, points: Plac
         b.share(c, 0, 0, len(names), 1.0)
 
 
-def _join(b: Builder, one: Phase, other: Phase, first: Placed, second: Placed, theta: Places, joints: Joints, grid: Grid) -> None:
+def _join(
+    b: Builder, one: Phase, other: Phase, first: Placed, second: Placed, theta: Indices, joints: Joints, grid: Grid
+) -> None:
     """t₀ of a phase is the end of the one before, and so are its states, but for jumps."""
     row = b.rows(["time between phases"], 1, 0.0, 0.0, 1.0)[0, 0]
     b.linear([row, row, row], [second.begin, first.begin, first.length], [1.0, -1.0, -1.0])

@@ -11,19 +11,19 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.numerics.collocation import monomial_coefficients
-from draisine.optimal.collocation import Grid
+from draisine.numerics.direct_methods import Grid
+from draisine.numerics.runge_kutta import monomial_coefficients
 from draisine.optimal.phase import Phase
-from draisine.program.dae_residual import Implicit
+from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations
-from draisine.program.piecewise_inputs import driven
+from draisine.program.piecewise_inputs import with_piecewise_inputs
 from draisine.results.assembly import Piece, assemble
 from draisine.results.status import Ending, Status
 from draisine.results.trajectory import Statistics, Trajectory
+from draisine.simulation.compiled_equations import VelocityChoices, prepare
 from draisine.simulation.methods.dop853 import DOP853
-from draisine.simulation.reported_values import account
 from draisine.simulation.run import Run, Segment, integrate
-from draisine.simulation.velocity_choices import Choices, prepare
+from draisine.simulation.trajectory_from_run import report_segment
 
 Reals = NDArray[np.float64]
 
@@ -49,7 +49,7 @@ def simulate_phase(phase: Phase, grid: Grid, begin: float, duration: float, x: R
     # coefficients in the place within an interval, from values at its control points
     powers = monomial_coefficients(grid.control_local)
     coefficients = np.einsum("cj,kjn->kcn", powers, controls[grid.control_of])
-    method = None if isinstance(phase.equations.dynamics, Implicit) else DOP853(rtol=ACCURACY, atol=ACCURACY)
+    method = None if isinstance(phase.equations.dynamics, DaeResidual) else DOP853(rtol=ACCURACY, atol=ACCURACY)
     edges = begin + duration * grid.breaks
     inside = max(1, round(SAMPLES / (len(edges) - 1)))
     runs: list[Run] = []
@@ -65,7 +65,7 @@ def simulate_phase(phase: Phase, grid: Grid, begin: float, duration: float, x: R
         if run.status.kind is not Ending.FINISHED:
             break
         states = breaks[k + 1] = run.final_state
-    piece = _told(phase, grid, runs, coefficients, edges, p)
+    piece = _reported(phase, grid, runs, coefficients, edges, p)
     count = Statistics(*(sum(getattr(r, n) for r in runs) for n in ("evaluations", "accepted", "rejected")))
     return Simulated(piece, runs[-1].final_state, breaks, runs[-1].status, count)
 
@@ -75,7 +75,7 @@ def _held(phase: Phase) -> Reals:
     return phase.inputs[kept]
 
 
-def _told(phase: Phase, grid: Grid, runs: list[Run], coefficients: Reals, edges: Reals, p: Reals) -> Piece:
+def _reported(phase: Phase, grid: Grid, runs: list[Run], coefficients: Reals, edges: Reals, p: Reals) -> Piece:
     """All that the equations say along the runs."""
     names = [q.name for q in phase.equations.inputs]
     place = [names.index(name) for name in phase.controls]
@@ -91,7 +91,7 @@ def _told(phase: Phase, grid: Grid, runs: list[Run], coefficients: Reals, edges:
         states.append(run.states[first:])
         inputs.append(u)
     t = np.concatenate(times)
-    return account(Segment(phase.equations, t, np.concatenate(states), np.concatenate(inputs), t), p)
+    return report_segment(Segment(phase.equations, t, np.concatenate(states), np.concatenate(inputs), t), p)
 
 
 def trajectory(
@@ -114,7 +114,7 @@ def trajectory(
 
 
 @lru_cache(maxsize=32)
-def _prepared(equations: Equations, controls: tuple[str, ...], degree: int) -> Choices:
+def _prepared(equations: Equations, controls: tuple[str, ...], degree: int) -> VelocityChoices:
     """Compiled, without what would end or divert the run."""
     plain = replace(equations, monitor=None, events=None, event_list=(), alternates=(), with_independent=None, causes=None)
-    return prepare(driven(plain, controls, degree))
+    return prepare(with_piecewise_inputs(plain, controls, degree))

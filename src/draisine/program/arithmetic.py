@@ -57,7 +57,7 @@ def complex_operations() -> Operations:
     real = real_operations()
     over_real_parts = ("SIGN", "FLOOR", "CEIL", "LT", "LE", "EQ", "NE", "NOT", "AND", "OR", "LOW", "GETNONZEROS_PARAM")
     table: dict[str, Callable[..., Any]] = {n: _on_real_parts(real[op.NUMBERS[n]]) for n in over_real_parts}
-    slopes: dict[str, Callable[[Any], Any]] = {
+    jacobian: dict[str, Callable[[Any], Any]] = {
         "SQRT": lambda x: 0.5 / np.sqrt(x),
         "LOG": lambda x: 1.0 / x,
         "LOG1P": lambda x: 1.0 / (1.0 + x),
@@ -68,7 +68,7 @@ def complex_operations() -> Operations:
         "ERF": lambda x: 2.0 / math.sqrt(math.pi) * np.exp(-x * x),
         "ERFINV": lambda x: 0.5 * math.sqrt(math.pi) * np.exp(real[op.ERFINV](x) ** 2),
     }
-    table |= {n: _first_order(real[op.NUMBERS[n]], slope) for n, slope in slopes.items()}
+    table |= {n: _first_order(real[op.NUMBERS[n]], slope) for n, slope in jacobian.items()}
     table |= {"POW": _complex_power, "CONSTPOW": _complex_power, "ATAN2": _complex_angle, "HYPOT": _complex_hypot}
     table |= {"FABS": lambda x: np.where(np.real(x) < 0.0, -x, x)}
     table |= {"COPYSIGN": lambda x, y: np.where(np.signbit(np.real(x)) == np.signbit(np.real(y)), x, -x)}

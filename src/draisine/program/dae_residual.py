@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Implicit:
+class DaeResidual:
     """`residual`: (t, x, xdot, u, p) → residual, with as many entries as unknowns.
 
     `index` says of each unknown how often its equations must be differentiated before they give it (Hairer, Lubich & Roche
@@ -34,7 +34,7 @@ class Implicit:
     >>> t, x, rate, u, p = (ca.SX.sym(n, k) for n, k in (("t", 1), ("x", 2), ("r", 2), ("u", 0), ("p", 0)))
     >>> arguments = {"t": t, "x": (x, ["y", "z"]), "xdot": rate, "u": u, "p": p}
     >>> circle = Program.build("c", arguments, {"residual": ca.vertcat(rate[0] + x[1], x[0] ** 2 + x[1] ** 2 - 1)})
-    >>> Implicit("circle", circle).differential
+    >>> DaeResidual("circle", circle).differential
     (True, False)
     """
 
@@ -79,7 +79,7 @@ class Implicit:
         return self.residual.symbols()
 
     @cached_property
-    def _slopes(self) -> tuple[ca.SX, ca.SX]:
+    def _jacobian(self) -> tuple[ca.SX, ca.SX]:
         """∂F/∂x and ∂F/∂ẋ."""
         import casadi as ca
 
@@ -89,7 +89,7 @@ class Implicit:
     @cached_property
     def differential(self) -> tuple[bool, ...]:
         """Of each unknown, whether its derivative enters."""
-        filled = self._slopes[1].sparsity()
+        filled = self._jacobian[1].sparsity()
         present = set(filled.get_triplet()[1])
         return tuple(i in present for i in range(self.size))
 
@@ -102,7 +102,7 @@ class Implicit:
 
     @cached_property
     def _union(self) -> ca.Sparsity:
-        by_state, by_rate = self._slopes
+        by_state, by_rate = self._jacobian
         return by_state.sparsity() + by_rate.sparsity()
 
     @cached_property
@@ -111,7 +111,7 @@ class Implicit:
         import casadi as ca
 
         slots = {slot.name: (symbol, slot.labels) for slot, symbol in zip(self.inputs, self._symbols, strict=True)}
-        values = [ca.SX(ca.densify(ca.project(m, self._union).nz[:])) for m in self._slopes]
+        values = [ca.SX(ca.densify(ca.project(m, self._union).nz[:])) for m in self._jacobian]
         return Program.build(f"{self.name}_jacobian", slots, {"dx": values[0], "dxdot": values[1]})
 
     def __call__(self, *arguments: ArrayLike) -> NDArray[np.float64]:

@@ -12,10 +12,10 @@ from draisine.program import opcodes as op
 from draisine.program.program import Program
 from draisine.program.tape import Callee, Tape
 
-Places = NDArray[np.int64]
+Indices = NDArray[np.int64]
 
 
-def dependence(program: Program, results: Sequence[str], wrt: str) -> tuple[Places, Places]:
+def dependence(program: Program, results: Sequence[str], wrt: str) -> tuple[Indices, Indices]:
     """Rows and columns, by columns, of the entries in which ∂(results, one below the other)/∂wrt can differ from zero.
 
     >>> import casadi as ca
@@ -56,5 +56,5 @@ def _run(tape: Tape, inputs: Sequence[Sequence[int]], outputs: Sequence[int]) ->
 
 
 def _called(callee: Callee, arguments: Sequence[int]) -> list[int]:
-    given = [arguments[a:b] for a, b in pairwise(callee.begins)]
+    given = [arguments[a:b] for a, b in pairwise(callee.input_offsets)]
     return [one for column in _run(callee.tape, given, callee.gives) for one in column]

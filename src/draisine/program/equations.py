@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.errors import ArgumentError
-from draisine.program.dae_residual import Implicit
-from draisine.program.linear_solve import Solved
+from draisine.program.dae_residual import DaeResidual
+from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import Program
 
 
@@ -26,14 +26,14 @@ class Quantity:
 
     name: str
     unit: str = ""
-    about: str = ""
+    description: str = ""
     default: float = 0.0
 
 
 class Kind(StrEnum):
     """What a constraint residual means."""
 
-    HOLONOMIC = "holonomic"  # a position constraint, its residual in metres or radians
+    HOLONOMIC = "holonomic"  # a position constraint, its residual in meters or radians
     NONHOLONOMIC = "nonholonomic"  # a velocity constraint with no position constraint behind it
     NORM = "norm"  # unit length of a quaternion
     ALGEBRAIC = "algebraic"  # an equation of a differential-algebraic system without rates
@@ -58,7 +58,7 @@ class Event:
     expression: str
     action: str = "record"
     direction: int = 0  # +1 rising, −1 falling, 0 both
-    about: str = ""  # said in the status when a run stops here, e.g. "lean passed 80°"
+    description: str = ""  # said in the status when a run stops here, e.g. "lean passed 80°"
 
 
 def check_events(events: tuple[Event, ...]) -> None:
@@ -81,7 +81,7 @@ class RunLimits:
 class Equations:
     """A named system of equations of motion, as programs of (t, x, u, p).
 
-    - `dynamics`: → `xdot`; the hot path. A `Solved` where accelerations are solved for at run time; an `Implicit` where only
+    - `dynamics`: → `xdot`; the hot path. A `LinearSolveProgram` where accelerations are solved for at run time; an `DaeResidual` where only
       0 = F(t, x, ẋ, u, p) is known, for implicit methods alone. Its unknowns, algebraic ones too, are all coordinates.
     - `report`: → `v` (all velocities), `multipliers`, `outputs`, `energy` (kinetic, potential, work done so far), `residuals`
       (one per entry of `constraints`), `power` (of each input).
@@ -106,10 +106,10 @@ class Equations:
     outputs: tuple[Quantity, ...]
     force_outputs: frozenset[str]
     constraints: tuple[Constraint, ...]
-    dynamics: Program | Solved | Implicit
-    report: Program | Solved
+    dynamics: Program | LinearSolveProgram | DaeResidual
+    report: Program | LinearSolveProgram
     motion: Program
-    project: Program | Solved | None = None
+    project: Program | LinearSolveProgram | None = None
     monitor: Program | None = None
     events: Program | None = None
     event_list: tuple[Event, ...] = ()
@@ -139,9 +139,9 @@ class Equations:
         return (*self.coordinates, *(speeds[name] for name in self.independent), *self.extra_states)
 
     @property
-    def explicit(self) -> Program | Solved:
+    def explicit(self) -> Program | LinearSolveProgram:
         """The dynamics as ẋ = f(t, x, u, p), for those who need it so."""
-        if isinstance(self.dynamics, Implicit):
+        if isinstance(self.dynamics, DaeResidual):
             raise ArgumentError(
                 f"{self.name} is given as 0 = F(t, x, ẋ), and nobody has solved it for ẋ; run it by an implicit method, or "
                 "reduce its index first (reduce_index)"

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from draisine.errors import ArgumentError
 from draisine.program import opcodes as op
 from draisine.program.arithmetic import Operations, complex_operations, operations_for
-from draisine.program.linear_solve import Solved
+from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import Program
 from draisine.program.tape import Callee, Instruction, Numbers
 
@@ -41,13 +41,13 @@ def interpret(program: Program, *arguments: ArrayLike) -> tuple[NDArray[Any], ..
     )
 
 
-def complex_step(program: Program | Solved, of: str, wrt: str, arguments: Sequence[ArrayLike]) -> NDArray[np.float64]:
+def complex_step(program: Program | LinearSolveProgram, of: str, wrt: str, arguments: Sequence[ArrayLike]) -> NDArray[np.float64]:
     """∂of/∂wrt by an imaginary step in each entry of `wrt`: exact to rounding, and independent of CasADi's differentiation."""
-    return complex_slopes(program, arguments, {wrt: np.eye(program.input(wrt).size)})[program.output(of).name]
+    return complex_step_derivatives(program, arguments, {wrt: np.eye(program.input(wrt).size)})[program.output(of).name]
 
 
-def complex_slopes(
-    program: Program | Solved, arguments: Sequence[ArrayLike], along: Mapping[str, ArrayLike]
+def complex_step_derivatives(
+    program: Program | LinearSolveProgram, arguments: Sequence[ArrayLike], along: Mapping[str, ArrayLike]
 ) -> dict[str, NDArray[np.float64]]:
     """Derivatives of all results along directions, by imaginary steps: result → its entries × the directions.
 
@@ -57,7 +57,7 @@ def complex_slopes(
     >>> import casadi as ca
     >>> x = ca.SX.sym("x", 2)
     >>> product = Program.build("product", {"x": x}, {"y": x[0] * x[1]})
-    >>> complex_slopes(product, [[2.0, 3.0]], {"x": [[1.0, 0.0], [0.0, 1.0]]})["y"].tolist()
+    >>> complex_step_derivatives(product, [[2.0, 3.0]], {"x": [[1.0, 0.0], [0.0, 1.0]]})["y"].tolist()
     [[3.0, 2.0]]
     """
     points: list[Any] = [c.astype(complex) for c in _columns(program, arguments)]
@@ -66,7 +66,7 @@ def complex_slopes(
         steps = np.asarray(directions, dtype=float) * 1j * _STEP
         place, count = names.index(program.input(name).name), steps.shape[1]
         points[place] = [entry + step for entry, step in zip(points[place], steps, strict=True)]
-    if isinstance(program, Solved):
+    if isinstance(program, LinearSolveProgram):
         points.append(_complex_solution(program, points, count))
         program = program.after
     results = run_tape(program.tape, points, [slot.size for slot in program.outputs], complex_operations())
@@ -76,7 +76,7 @@ def complex_slopes(
     }
 
 
-def _complex_solution(solved: Solved, points: Sequence[Any], count: int) -> list[Any]:
+def _complex_solution(solved: LinearSolveProgram, points: Sequence[Any], count: int) -> list[Any]:
     """z of K z = r, one array over the directions for each entry."""
     if solved.further is not None:
         raise ArgumentError(f"{solved.name!r} is a derivative already; take the complex step of what it is the derivative of")
@@ -89,10 +89,10 @@ def _complex_solution(solved: Solved, points: Sequence[Any], count: int) -> list
     return z
 
 
-def _complex_round(solved: Solved, points: Sequence[Any], count: int) -> list[Any]:
+def _complex_round(solved: LinearSolveProgram, points: Sequence[Any], count: int) -> list[Any]:
     slots = solved.system.outputs
     entries, side = run_tape(solved.system.tape, points, [slot.size for slot in slots], complex_operations())
-    rows, columns = solved.places.rows, solved.places.columns
+    rows, columns = solved.entry_pattern.rows, solved.entry_pattern.columns
     matrices = np.zeros((count, solved.size, solved.size), dtype=complex)
     for row, column, entry in zip(rows, columns, entries, strict=True):
         matrices[:, row, column] = entry
@@ -100,7 +100,7 @@ def _complex_round(solved: Solved, points: Sequence[Any], count: int) -> list[An
     return list(np.linalg.solve(matrices, sides[:, :, None])[:, :, 0].T)
 
 
-def _columns(program: Program | Solved, arguments: Sequence[ArrayLike]) -> list[NDArray[Any]]:
+def _columns(program: Program | LinearSolveProgram, arguments: Sequence[ArrayLike]) -> list[NDArray[Any]]:
     if len(arguments) != len(program.inputs):
         names = ", ".join(s.name for s in program.inputs)
         raise ArgumentError(f"program {program.name!r} takes {len(program.inputs)} arguments ({names}), got {len(arguments)}")
@@ -139,7 +139,7 @@ def run_tape(
 
 
 def _call(callee: Callee, arguments: Sequence[Any], table: Operations) -> list[Any]:
-    if callee.begins[-1] != len(arguments):
-        raise ArgumentError(f"the call of {callee.name!r} needs {callee.begins[-1]} numbers, got {len(arguments)}")
-    inputs = [arguments[a:b] for a, b in pairwise(callee.begins)]
+    if callee.input_offsets[-1] != len(arguments):
+        raise ArgumentError(f"the call of {callee.name!r} needs {callee.input_offsets[-1]} numbers, got {len(arguments)}")
+    inputs = [arguments[a:b] for a, b in pairwise(callee.input_offsets)]
     return [value for column in run_tape(callee.tape, inputs, callee.gives, table) for value in column]

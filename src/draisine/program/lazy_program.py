@@ -10,7 +10,7 @@ from draisine.program.program import Program, Slot
 
 
 @dataclass(frozen=True, eq=False)
-class Recipe:
+class LazyProgram:
     """What `make` would give, known by the `digest` of what it is made from.
 
     Differentiating a program can take longer than loading the compiled derivative; whoever finds the code in the cache need not

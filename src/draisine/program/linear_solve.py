@@ -1,9 +1,9 @@
 """A program behind a system of equations: K z = r is solved at run time, then z is put to use.
 
 Where no elimination without pivoting is safe (the augmented matrix of a constrained system, a mass matrix that nobody has looked
-at), the solution cannot be written as a straight line. `Solved` keeps the straight lines before and after it, and is called,
+at), the solution cannot be written as a straight line. `LinearSolveProgram` keeps the straight lines before and after it, and is called,
 compiled and stepped like a `Program`. Only the entries of K that can differ from zero are computed; whether a dense elimination
-or a sparse factorisation solves it is decided by their operations.
+or a sparse factorization solves it is decided by their operations.
 
 Where r depends on z itself (forces that depend on multipliers: creep, friction), Newton's method solves it: `start` gives a first
 z, and `system` the matrix and side of the next, (K − ∂r/∂z) z⁺ = r − (∂r/∂z) z.
@@ -22,8 +22,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from draisine.errors import ArgumentError
+from draisine.program.linear_solve import Pattern
 from draisine.program.program import Program, Slot
-from draisine.program.sparsity import Pattern
 
 if TYPE_CHECKING:
     import casadi as ca
@@ -45,7 +45,7 @@ class Solver(StrEnum):
 
 
 @dataclass(frozen=True, eq=False)
-class Solved:
+class LinearSolveProgram:
     """`system`: arguments → entries of the matrix K (n × n) in the places of `pattern` by columns, and side r (n).
     `after`: the same arguments and z = K⁻¹ r → results.
 
@@ -55,7 +55,7 @@ class Solved:
 
     >>> import casadi as ca
     >>> x, z = ca.SX.sym("x", 2), ca.SX.sym("z", 2)
-    >>> half = Solved.build("half", {"x": x}, ca.SX([[0, 2], [1, 0]]), x, z, {"y": 10 * z})
+    >>> half = LinearSolveProgram.build("half", {"x": x}, ca.SX([[0, 2], [1, 0]]), x, z, {"y": 10 * z})
     >>> half([3.0, 4.0])[0].tolist()
     [40.0, 15.0]
     """
@@ -78,7 +78,7 @@ class Solved:
         outputs: Slots,
         solver: Solver = Solver.AUTO,
         start: ca.SX | None = None,
-    ) -> Solved:
+    ) -> LinearSolveProgram:
         """From symbols and expressions: K of the inputs, r of the inputs and z, outputs of the inputs and z. `start` is a first
         z, where r is not linear in it."""
         import casadi as ca
@@ -95,7 +95,9 @@ class Solved:
         taken = {**inputs, "z": z}
         system = Program.build(f"{name}_system", taken if curved else inputs, {"entries": entries, "side": side})
         first = Program.build(f"{name}_start", inputs, {"z": start}) if curved and start is not None else None
-        return Solved(name, system, Program.build(name, taken, outputs), Pattern.of(filled.sparsity()), solver, start=first)
+        return LinearSolveProgram(
+            name, system, Program.build(name, taken, outputs), Pattern.of(filled.sparsity()), solver, start=first
+        )
 
     def __post_init__(self) -> None:
         matrix, side = self.system.outputs
@@ -149,7 +151,7 @@ class Solved:
 
     @cached_property
     def sparse(self) -> bool:
-        """Whether a sparse factorisation solves it."""
+        """Whether a sparse factorization solves it."""
         if self.solver != Solver.AUTO:
             return self.solver == Solver.SPARSE
         if 4 * self.places.nnz() > self.size**2:
@@ -257,7 +259,7 @@ class Solved:
         """Run in CasADi's interpreter, with NumPy's or SciPy's solver."""
         return self.after(*arguments, self.solution(*arguments))
 
-    def jacobian(self, of: str, wrt: str, name: str | None = None) -> Solved:
+    def jacobian(self, of: str, wrt: str, name: str | None = None) -> LinearSolveProgram:
         """∂of/∂wrt, exact: with z fixed, and through the solution by K ∂z = ∂r − ∂(K z), z fixed, on the same factors."""
         import casadi as ca
 
@@ -275,7 +277,7 @@ class Solved:
         solutions = ca.SX.sym("solutions", self.size, 1 + arguments[column].numel())
         total = ca.substitute(direct + through @ solutions[:, 1:], z, solutions[:, 0])
         label = name or f"{self.name}_d{of}_d{wrt}"
-        return Solved(
+        return LinearSolveProgram(
             label,
             self.system,
             Program.build(label, {**slots, "solutions": solutions}, {f"d{of}_d{wrt}": total}),

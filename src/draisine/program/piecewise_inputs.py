@@ -12,9 +12,9 @@ from functools import lru_cache
 
 import casadi as ca
 
-from draisine.program.dae_residual import Implicit
+from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations, Quantity
-from draisine.program.linear_solve import Solved
+from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import Program
 
 
@@ -38,8 +38,8 @@ def driven(equations: Equations, controls: tuple[str, ...], degree: int) -> Equa
 
     put_in = _putter(original, len(inputs))
     dynamics, again = equations.dynamics, equations.with_independent
-    if isinstance(dynamics, Implicit):
-        new: Program | Solved | Implicit = replace(dynamics, residual=put_in(dynamics.residual))
+    if isinstance(dynamics, DaeResidual):
+        new: Program | LinearSolveProgram | DaeResidual = replace(dynamics, residual=put_in(dynamics.residual))
     else:
         new = _into(dynamics, put_in)
     return replace(
@@ -71,7 +71,7 @@ def _putter(original: Callable[[ca.SX, ca.SX], ca.SX], count: int) -> Callable[[
     return put_in
 
 
-def _into(what: Program | Solved, put_in: Callable[[Program], Program]) -> Program | Solved:
+def _into(what: Program | LinearSolveProgram, put_in: Callable[[Program], Program]) -> Program | LinearSolveProgram:
     if isinstance(what, Program):
         return put_in(what)
     start = None if what.start is None else put_in(what.start)

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from draisine.errors import ArgumentError, UnknownNameError
 from draisine.program import opcodes as op
-from draisine.program.casadi_buffer import evaluate
+from draisine.program.casadi_functions import evaluate
 from draisine.program.tape import Code, Tape
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ class Program:
         """
         import casadi as ca
 
-        from draisine.program.casadi_tape import CasadiCode
+        from draisine.program.casadi_functions import CasadiCode
 
         units = units or {}
 

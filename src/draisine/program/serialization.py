@@ -21,17 +21,16 @@ import numpy as np
 
 from draisine.errors import ArgumentError, DataError
 from draisine.program import opcodes as op
-from draisine.program.dae_residual import Implicit
+from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Constraint, Equations, Event, Kind, Quantity, RunLimits
-from draisine.program.linear_solve import Solved, Solver
+from draisine.program.linear_solve import LinearSolveProgram, Pattern, Solver
 from draisine.program.program import Program, Slot
-from draisine.program.sparsity import Pattern
 from draisine.program.tape import Callee, Code, Instruction, Numbers, Tape
 
 if TYPE_CHECKING:
     import casadi as ca
 
-Portable = Program | Solved | Implicit | Equations
+Portable = Program | LinearSolveProgram | DaeResidual | Equations
 
 _HEAD = b"draisine program 2\n"
 _CHECK = 32  # bytes of SHA-256
@@ -116,12 +115,12 @@ class _Writer:
             case Program():
                 slots = [[_slot(s) for s in side] for side in (what.inputs, what.outputs)]
                 return {"kind": "program", "name": what.name, "slots": slots, "code": self.code(what.code), "digest": what.digest}
-            case Solved():
+            case LinearSolveProgram():
                 names = ("system", "after", "further", "start")
                 made = {"kind": "solved", "name": what.name, "solver": str(what.solver), "sparse": what.sparse}
                 pattern = None if what.pattern is None else [what.pattern.size, what.pattern.rows, what.pattern.columns]
                 return {**made, "pattern": pattern, **{name: self.any(getattr(what, name)) for name in names}}
-            case Implicit():
+            case DaeResidual():
                 made = {"kind": "implicit", "name": what.name, "residual": self.any(what.residual), "index": what.index}
                 places = [a.tolist() for a in what.pattern]
                 known = {"jacobian": self.any(what.jacobian), "pattern": places, "differential": what.differential}
@@ -251,16 +250,16 @@ class _Reader:
         vars(program)["digest"] = header["digest"]
         return program
 
-    def solved(self, header: Mapping[str, Any]) -> Solved:
+    def solved(self, header: Mapping[str, Any]) -> LinearSolveProgram:
         places = header["pattern"]
         pattern = None if places is None else Pattern(places[0], tuple(places[1]), tuple(places[2]))
         parts = {name: self.any(header[name]) for name in ("system", "after", "further", "start")}
-        solved = Solved(header["name"], **parts, pattern=pattern, solver=Solver(header["solver"]))
+        solved = LinearSolveProgram(header["name"], **parts, pattern=pattern, solver=Solver(header["solver"]))
         vars(solved)["sparse"] = bool(header["sparse"])  # found out by CasADi
         return solved
 
-    def implicit(self, header: Mapping[str, Any]) -> Implicit:
-        made = Implicit(header["name"], self.any(header["residual"]), tuple(header["index"]), tuple(header["orders"]))
+    def implicit(self, header: Mapping[str, Any]) -> DaeResidual:
+        made = DaeResidual(header["name"], self.any(header["residual"]), tuple(header["index"]), tuple(header["orders"]))
         known = header["known"]  # derivatives, which CasADi makes
         rows, columns = (np.array(a, dtype=np.int64) for a in known["pattern"])
         vars(made).update(

@@ -59,7 +59,7 @@ def series_operations() -> Operations:
     table |= {"INV": lambda a: _quotient(1.0, a), "SQRT": _root, "EXP": _exp, "LOG": _log, "TANH": _tanh}
     table |= {"SIN": lambda a: _circle(a)[0], "COS": lambda a: _circle(a)[1], "TAN": lambda a: _quotient(*_circle(a))}
     table |= {"SINH": lambda a: _hyperbola(a)[0], "COSH": lambda a: _hyperbola(a)[1], "EXPM1": _expm1}
-    table |= {name: _by_slope(real[op.NUMBERS[name]], slope) for name, slope in _slopes().items()}
+    table |= {name: _by_slope(real[op.NUMBERS[name]], slope) for name, slope in _jacobian().items()}
     table |= {
         "POW": _power,
         "CONSTPOW": _power,
@@ -73,7 +73,7 @@ def series_operations() -> Operations:
     return MappingProxyType({op.NUMBERS[name]: function for name, function in table.items()})
 
 
-def _slopes() -> dict[str, Callable[[Any], Any]]:
+def _jacobian() -> dict[str, Callable[[Any], Any]]:
     """Functions whose slope is simpler than they are."""
     square = lambda a: _product(a, a)  # noqa: E731
     return {

@@ -18,8 +18,8 @@ import casadi as ca
 import numpy as np
 
 from draisine.errors import ArgumentError
-from draisine.program.dae_residual import Implicit
-from draisine.program.linear_solve import Solved
+from draisine.program.dae_residual import DaeResidual
+from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import Program, Slot
 
 FEW = 16  # directions beyond which following each is not worth a thought
@@ -49,15 +49,17 @@ class _Seeds:
         Few directions are followed one by one; many share a Jacobian, which takes fewer operations by rows where these are few.
         """
         column = ca.vec(expression)
-        roads: list[ca.SX] = []
+        derivations: list[ca.SX] = []
         for weight in (0.0, 1.0):  # by columns, by rows
-            roads.append(ca.jacobian(column, self.symbols, {"helper_options": {"ad_weight": weight}}) @ self.changes)
+            derivations.append(ca.jacobian(column, self.symbols, {"helper_options": {"ad_weight": weight}}) @ self.changes)
         if 0 < self.changes.shape[1] <= FEW:
-            roads.append(ca.jtimes(column, self.symbols, ca.densify(self.changes)))
-        return min(roads, key=_operations)
+            derivations.append(ca.jtimes(column, self.symbols, ca.densify(self.changes)))
+        return min(derivations, key=_operations)
 
 
-def vary(what: Program | Solved, directions: Sequence[Direction], outputs: Collection[str]) -> Program | Solved:
+def vary(
+    what: Program | LinearSolveProgram, directions: Sequence[Direction], outputs: Collection[str]
+) -> Program | LinearSolveProgram:
     """The same program on states (x, S₁, …, S_k). Of the outputs named, columns all, each becomes (value, its derivatives).
 
     >>> import casadi as ca
@@ -70,7 +72,7 @@ def vary(what: Program | Solved, directions: Sequence[Direction], outputs: Colle
     return _differentiated(what, seeds, f"{what.name}_varied", outputs)
 
 
-def slopes(what: Program | Solved, directions: Sequence[Direction]) -> Program | Solved:
+def jacobian(what: Program | LinearSolveProgram, directions: Sequence[Direction]) -> Program | LinearSolveProgram:
     """(t, x, u, p) → the outputs as they are, and "slopes": ∂(all outputs, one below the other)/∂(x, θ)."""
     symbols = {slot.name: ca.SX.sym(slot.name, slot.size) for slot in what.inputs}
     by = ca.vertcat(symbols["x"], *[symbols[d.slot][d.place] for d in directions if d.slot != "x"])
@@ -86,14 +88,14 @@ def widen(program: Program, states: int) -> Program:
     return Program.build(program.name, seeds.arguments, outs)
 
 
-def vary_implicit(what: Implicit, directions: Sequence[Direction]) -> Implicit:
+def vary_residual(what: DaeResidual, directions: Sequence[Direction]) -> DaeResidual:
     """0 = F(t, x, ẋ, u, p) together with 0 = ∂F/∂x S + ∂F/∂ẋ Ṡ + ∂F/∂θ."""
     seeds = _carried(what.inputs, directions)
     (residual,) = what.residual.function.call(seeds.inner)
     labels = _labels(what.residual.output("residual"), directions)
     results: Any = {"residual": (_stacked(residual, seeds.of(residual)), labels)}
     program = Program.build(f"{what.residual.name}_varied", seeds.arguments, results)
-    return Implicit(f"{what.name}_varied", program, what.index * (1 + len(directions)))
+    return DaeResidual(f"{what.name}_varied", program, what.index * (1 + len(directions)))
 
 
 def state_names(names: Sequence[str], directions: Sequence[Direction]) -> list[str]:
@@ -141,8 +143,8 @@ def _labels(slot: Slot, directions: Sequence[Direction]) -> list[str]:
 
 
 def _differentiated(
-    what: Program | Solved, seeds: _Seeds, name: str, outputs: Collection[str], whole: bool = False
-) -> Program | Solved:
+    what: Program | LinearSolveProgram, seeds: _Seeds, name: str, outputs: Collection[str], whole: bool = False
+) -> Program | LinearSolveProgram:
     if isinstance(what, Program):
         results = what.function.call(seeds.inner)
         return Program.build(name, seeds.arguments, _results(what, results, [seeds.of(r) for r in results], outputs, whole))
@@ -169,7 +171,11 @@ def _differentiated(
 
 
 def _results(
-    what: Program | Solved, values: Sequence[ca.SX], derivatives: Sequence[ca.SX], outputs: Collection[str], whole: bool
+    what: Program | LinearSolveProgram,
+    values: Sequence[ca.SX],
+    derivatives: Sequence[ca.SX],
+    outputs: Collection[str],
+    whole: bool,
 ) -> dict[str, ca.SX]:
     made = {
         slot.name: _stacked(value, slope) if slot.name in outputs else value

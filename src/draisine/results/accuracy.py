@@ -46,7 +46,7 @@ def residual_key(kind: str, level: str) -> str:
 
 
 def worst_residuals(channels: Sequence[Channel], data: Array) -> dict[str, float]:
-    """The largest |residual| over the run for each kind; metres, radians and m/s are never mixed under one key."""
+    """The largest |residual| over the run for each kind; meters, radians and m/s are never mixed under one key."""
     worst: dict[str, float] = {}
     for channel, column in zip(channels, data.T, strict=True):
         key = residual_key(channel.kind, channel.level)

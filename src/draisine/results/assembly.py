@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from draisine.errors import ArgumentError
-from draisine.results.accuracy import NATIVE_LEVEL
 from draisine.results.channel import Channel, Group
 from draisine.results.status import Status
+from draisine.results.summary import NATIVE_LEVEL
 from draisine.results.trajectory import KINETIC, POSE_PARTS, POTENTIAL, TOTAL, WORK, Occurrence, Segment, Statistics, Trajectory
 
 Array = NDArray[np.float64]
@@ -29,7 +29,7 @@ class Named(Protocol):
     @property
     def unit(self) -> str: ...
     @property
-    def about(self) -> str: ...
+    def description(self) -> str: ...
 
 
 class NamedConstraint(Protocol):
@@ -72,7 +72,7 @@ class Piece(NamedTuple):
 
 def block(group: Group, quantities: Sequence[Named], values: ArrayLike) -> Block:
     """Columns of coordinates, velocities, inputs, outputs or multipliers."""
-    return Block(tuple(Channel(q.name, q.unit, group, q.about) for q in quantities), np.asarray(values))
+    return Block(tuple(Channel(q.name, q.unit, group, q.description) for q in quantities), np.asarray(values))
 
 
 def power_block(inputs: Sequence[Named], values: ArrayLike) -> Block:
@@ -88,8 +88,8 @@ def residual_block(constraints: Sequence[NamedConstraint], values: ArrayLike) ->
         kind, level = str(constraint.kind), str(constraint.level)
         own = NATIVE_LEVEL.get(kind, level) == level
         name = f"{constraint.name}_residual" if own else f"{constraint.name}_{level}_residual"
-        about = f"residual of the {kind} constraint {constraint.name} at {level} level"
-        return Channel(name, constraint.unit, Group.RESIDUALS, about, kind, level)
+        description = f"residual of the {kind} constraint {constraint.name} at {level} level"
+        return Channel(name, constraint.unit, Group.RESIDUALS, description, kind, level)
 
     return Block(tuple(channel(constraint) for constraint in constraints), np.asarray(values))
 
@@ -97,13 +97,13 @@ def residual_block(constraints: Sequence[NamedConstraint], values: ArrayLike) ->
 def energy_block(kinetic: ArrayLike, potential: ArrayLike, work: ArrayLike = 0.0) -> Block:
     """Kinetic, potential and total energy, and work done by inputs and dissipative forces since the start."""
     kinetic, potential, work = np.broadcast_arrays(np.asarray(kinetic, dtype=float), potential, work)
-    about = {
+    description = {
         KINETIC: "kinetic energy",
         POTENTIAL: "potential energy",
         TOTAL: "kinetic + potential energy",
         WORK: "work of inputs and dissipative forces since the start",
     }
-    channels = tuple(Channel(name, "J", Group.ENERGY, text) for name, text in about.items())
+    channels = tuple(Channel(name, "J", Group.ENERGY, text) for name, text in description.items())
     return Block(channels, np.column_stack([kinetic, potential, kinetic + potential, work]))
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from draisine.errors import ArgumentError, needed
+from draisine.errors import ArgumentError, require
 
 if TYPE_CHECKING:
     import pandas
@@ -53,7 +53,7 @@ class Result(Uncached):
 
     def to_pandas(self) -> pandas.DataFrame:
         """The table of the result as a DataFrame; units by column, where they are known, in `.attrs["units"]`."""
-        table: pandas.DataFrame = needed("pandas", "to_pandas()").DataFrame(dict(self._table()))
+        table: pandas.DataFrame = require("pandas", "to_pandas()").DataFrame(dict(self._table()))
         units = getattr(self, "units", {})
         table.attrs["units"] = {name: units[name] for name in table.columns if isinstance(units, dict) and name in units}
         return table
@@ -116,5 +116,5 @@ def _write(table: pandas.DataFrame, path: str | os.PathLike[str], suffix: str) -
     elif suffix == ".json":
         plain.to_json(path, orient="records", double_precision=15)
     else:
-        needed("pyarrow", "writing .parquet")
+        require("pyarrow", "writing .parquet")
         plain.to_parquet(path, index=False)

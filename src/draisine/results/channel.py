@@ -41,14 +41,14 @@ class Channel:
     Residuals also carry the `kind` of their constraint ("holonomic", "nonholonomic", "norm") and the `level` of the
     residual ("position", "velocity").
 
-    >>> Channel("speed", "m/s", about="forward speed of the rear wheel").label
+    >>> Channel("speed", "m/s", description="forward speed of the rear wheel").label
     'speed [m/s]'
     """
 
     name: str
     unit: str = ""
     group: Group = Group.OUTPUTS
-    about: str = ""
+    description: str = ""
     kind: str = ""
     level: str = ""
 

@@ -23,7 +23,7 @@ SAME = 1e-6  # eigenvalues this close, of the largest entry, are one
 
 
 @dataclass(frozen=True)
-class Hidden:
+class HiddenMode:
     """An eigenvalue that inputs do not move (or outputs do not show), with a combination of states that goes with it."""
 
     eigenvalue: complex
@@ -57,7 +57,7 @@ class Structure:
     names: tuple[str, ...]  # inputs, or outputs
     states: tuple[str, ...]
     basis: Array  # columns: directions reached, or combinations seen; orthonormal
-    hidden: tuple[Hidden, ...]
+    hidden: tuple[HiddenMode, ...]
 
     @property
     def rank(self) -> int:
@@ -68,12 +68,12 @@ class Structure:
         return self.rank == len(self.states)
 
     @property
-    def constant(self) -> tuple[Hidden, ...]:
+    def constant(self) -> tuple[HiddenMode, ...]:
         """Combinations that stay as they are: kept by constraints and symmetries."""
         return tuple(h for h in self.hidden if h.neutral)
 
     @property
-    def moving(self) -> tuple[Hidden, ...]:
+    def moving(self) -> tuple[HiddenMode, ...]:
         """The others."""
         return tuple(h for h in self.hidden if not h.neutral)
 
@@ -122,27 +122,29 @@ def staircase(a: Array, b: Array) -> tuple[Array, Array]:
     return basis, np.linalg.svd(basis, full_matrices=True)[0][:, basis.shape[1] :] if basis.shape[1] else np.eye(n)
 
 
-def _hidden(a: Array, rest: Array, states: tuple[str, ...]) -> list[Hidden]:
+def _hidden(a: Array, rest: Array, states: tuple[str, ...]) -> list[HiddenMode]:
     """Left eigenvectors of A within the span of `rest`, and what only these drive."""
     if not rest.shape[1]:
         return []
     inner = rest.T @ a.T @ rest  # Aᵀ W = W N
     values = np.linalg.eigvals(inner)
     size = max(float(np.abs(a).max(initial=0.0)), 1e-300)
-    found: list[Hidden] = []
+    found: list[HiddenMode] = []
     waiting = [complex(z) for z in values[np.lexsort((values.imag, -values.real))]]
     while waiting:
         first = waiting.pop(0)
         group = [first, *(z for z in waiting if abs(z - first) <= SAME * size)]
         waiting = [z for z in waiting if abs(z - first) > SAME * size]
-        centre = sum(group) / len(group)
-        exact = complex(_clean(centre.real, size), _clean(centre.imag, size))
+        center = sum(group) / len(group)
+        exact = complex(_clean(center.real, size), _clean(center.imag, size))
         if exact.imag >= 0:
             found += _with_eigenvalue(exact, len(group), inner, rest, states, size)
     return found
 
 
-def _with_eigenvalue(value: complex, count: int, inner: Array, rest: Array, states: tuple[str, ...], size: float) -> list[Hidden]:
+def _with_eigenvalue(
+    value: complex, count: int, inner: Array, rest: Array, states: tuple[str, ...], size: float
+) -> list[HiddenMode]:
     """The combinations that go with one eigenvalue: first those of eigenvectors, then what these drive."""
     shifted = inner - value * np.eye(len(inner)) if value.imag else inner - value.real * np.eye(len(inner))
     own = np.linalg.svd(shifted)
@@ -152,8 +154,8 @@ def _with_eigenvalue(value: complex, count: int, inner: Array, rest: Array, stat
     others = whole - vectors @ (vectors.conj().T @ whole)
     driven = np.linalg.svd(others, full_matrices=False)[0][:, : whole.shape[1] - proper]
     return [
-        *(Hidden(value, c) for c in _combinations(rest @ vectors, states)),
-        *(Hidden(value, c, driven=True) for c in _combinations(rest @ driven, states)),
+        *(HiddenMode(value, c) for c in _combinations(rest @ vectors, states)),
+        *(HiddenMode(value, c, driven=True) for c in _combinations(rest @ driven, states)),
     ]
 
 
@@ -176,7 +178,7 @@ def _combinations(vectors: NDArray[Any], states: tuple[str, ...]) -> list[dict[s
             if k != pivot:
                 rows[k] -= rows[k, j] * rows[pivot]
         done.append(pivot)
-    return sorted((_named(row, states) for row in rows), key=lambda told: states.index(next(iter(told))))
+    return sorted((_named(row, states) for row in rows), key=lambda reported: states.index(next(iter(reported))))
 
 
 def _named(row: Array, states: tuple[str, ...]) -> dict[str, float]:

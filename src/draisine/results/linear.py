@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from draisine.errors import ArgumentError, UnknownNameError, needed
+from draisine.errors import ArgumentError, UnknownNameError, require
 from draisine.results.base import Result, figure
 from draisine.results.controllability import Structure, complex_text, controllable, observable
 
@@ -183,8 +183,8 @@ class LinearModel(Result):
         return {"of": names, **dict(zip((*self.states, *self.inputs), every.T, strict=True))}
 
     def plot(self, **options: Any) -> Any:
-        """Eigenvalues in the complex plane; see `draisine.view.plots.complex_plane`."""
-        return figure("plots.complex_plane.eigenvalue_plane", self.eigenvalues, **options)
+        """Eigenvalues in the complex plane; see `draisine.view.plots.eigenvalues`."""
+        return figure("plots.eigenvalues.eigenvalue_plane", self.eigenvalues, **options)
 
     def bode(self, input: str, outputs: str | Sequence[str], frequencies: ArrayLike | None = None, **options: Any) -> Any:
         """Amplitude and phase of outputs for a sine at an input; see `draisine.view.plots.responses.bode`."""
@@ -217,7 +217,7 @@ class LinearModel(Result):
 
 def python_control(purpose: str) -> Any:
     """The package python-control."""
-    return needed("control", purpose, "'draisine[control]'")
+    return require("control", purpose, "'draisine[control]'")
 
 
 def zero_pole_gain(a: Array, b: Array, c: Array, d: float) -> tuple[NDArray[Any], NDArray[Any], float]:

@@ -83,7 +83,7 @@ def check_format(metadata: Any) -> None:
 def channels_in(metadata: Any) -> tuple[Channel, ...]:
     def channel(entry: Any) -> Channel:
         name = text_at(entry, "name")
-        rest = {key: text_at(entry, key) for key in ("unit", "group", "about", "kind", "level") if key in entry}
+        rest = {key: text_at(entry, key) for key in ("unit", "group", "description", "kind", "level") if key in entry}
         try:
             return Channel(name, **rest)  # type: ignore[arg-type]  # Channel turns the group's name into the group
         except ValueError as error:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.errors import ArgumentError, UnknownNameError, needed
+from draisine.errors import ArgumentError, UnknownNameError, require
 from draisine.results.channel import Channel, Group
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ class Sensitivity:
 
     def to_xarray(self) -> xarray.DataArray:
         """A DataArray over `time`, `channel` and `by`."""
-        module: Any = needed("xarray", "sensitivities as xarray DataArray")
+        module: Any = require("xarray", "sensitivities as xarray DataArray")
         coordinates = {"time": self.time, "channel": list(self._place), "by": list(self.by)}
         found: xarray.DataArray = module.DataArray(self.data, coordinates, ("time", "channel", "by"), name="sensitivity")
         return found

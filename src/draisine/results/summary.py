@@ -14,7 +14,7 @@ _WIDTH = 100
 _MOST_VALUES = 12
 _TIE = "\N{NO-BREAK SPACE}"  # between a number and its unit while lines are broken
 # Forces, energies and contact points can be asked for; these say at a glance what the system does.
-_TELLING = ("speed", "heading", "lean", "steer", "roll_rate", "steer_rate")
+_IDENTIFIABILITY = ("speed", "heading", "lean", "steer", "roll_rate", "steer_rate")
 
 
 def headline(run: Trajectory) -> str:
@@ -44,7 +44,7 @@ def summary(run: Trajectory) -> str:
 
 
 def _final(run: Trajectory) -> str:
-    names = [name for name in _TELLING if name in run] or list(run.names(Group.OUTPUTS))
+    names = [name for name in _IDENTIFIABILITY if name in run] or list(run.names(Group.OUTPUTS))
     names = names or [name for group in STATE_GROUPS for name in run.names(group)]
     values = [f"{name} {run[name][-1]:.6g} {run.channel(name).unit}".rstrip() for name in names]
     return _listed(values)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from draisine.errors import needed
+from draisine.errors import require
 
 if TYPE_CHECKING:
     import pandas
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
 def to_xarray(run: Trajectory) -> xarray.Dataset:
     """A Dataset over `time`, each channel a variable with `units`, `long_name` and `group`."""
-    xarray_module = needed("xarray", "a trajectory as xarray Dataset")
+    xarray_module = require("xarray", "a trajectory as xarray Dataset")
     variables = {}
     for channel, column in zip(run.channels, run.data.T, strict=True):
-        attributes = {"units": channel.unit, "long_name": channel.about or channel.name, "group": str(channel.group)}
+        attributes = {"units": channel.unit, "long_name": channel.description or channel.name, "group": str(channel.group)}
         if channel.kind:
             attributes |= {"kind": channel.kind, "level": channel.level}
         variables[channel.name] = ("time", column, attributes)
@@ -37,7 +37,7 @@ def to_xarray(run: Trajectory) -> xarray.Dataset:
 
 def to_pandas(run: Trajectory) -> pandas.DataFrame:
     """A DataFrame indexed by time, a column per channel; units in `frame.attrs["units"]`."""
-    pandas_module = needed("pandas", "a trajectory as pandas DataFrame")
+    pandas_module = require("pandas", "a trajectory as pandas DataFrame")
     frame: pandas.DataFrame = pandas_module.DataFrame(
         run.data.copy(), index=pandas_module.Index(run.time.copy(), name="time"), columns=list(run.names())
     )

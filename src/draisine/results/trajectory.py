@@ -16,13 +16,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from draisine.errors import ArgumentError, UnknownNameError
-from draisine.results.accuracy import energy_balance, energy_scale, worst_residuals
 from draisine.results.base import Result, figure
 from draisine.results.channel import STATE_GROUPS, Channel, Group, as_group
 from draisine.results.files import FILMS, save
 from draisine.results.sensitivity import Sensitivity
 from draisine.results.status import Status
-from draisine.results.summary import headline, summary
+from draisine.results.summary import energy_balance, energy_scale, headline, summary, worst_residuals
 from draisine.results.tables import to_pandas, to_xarray
 
 if TYPE_CHECKING:
@@ -69,7 +68,7 @@ class Trajectory(Result):
     values at an instant. `run.coordinates`, `run.velocities`, … are the tables of one group, with `run.names("coordinates")`
     for their columns. `run.energy_drift` and `run.constraint_residual` tell how exact the run was.
 
-    `scene` is free, JSON-like data for drawing (shapes, colours); the poses of the bodies are columns, see `pose`.
+    `scene` is free, JSON-like data for drawing (shapes, colors); the poses of the bodies are columns, see `pose`.
     """
 
     model: str
@@ -306,8 +305,8 @@ class Trajectory(Result):
         return to_pandas(self)
 
     def plot(self, *names: str, **options: Any) -> Any:
-        """Named channels against time as a Matplotlib figure; see `draisine.view.plots.figures.plot`."""
-        return figure("plots.figures.plot", self, *names, **options)
+        """Named channels against time as a Matplotlib figure; see `draisine.view.plots.trajectories.channel_figure`."""
+        return figure("plots.trajectories.channel_figure", self, *names, **options)
 
     def animate(self, **options: Any) -> Any:
         """The run as a moving picture; see `draisine.animate`."""

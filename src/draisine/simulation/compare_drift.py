@@ -19,34 +19,34 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.codegen.jit.kernel import Kernel, compile
-from draisine.dynamics.augmented.second_order_system import Baumgarte
-from draisine.dynamics.dae.stabilization.options import (
+from draisine.dynamics.dae.stabilization.stabilized_equations import stabilized_equations
+from draisine.dynamics.options import (
     GGL,
+    Baumgarte,
     Drift,
-    InvariantStabilisation,
+    InvariantStabilization,
     Minimal,
     NoControl,
     Projection,
     Rattle,
+    Reduced,
     Symplectic,
     VelocityProjection,
 )
-from draisine.dynamics.dae.stabilization.stabilized_equations import controlled
-from draisine.dynamics.formulation_choice import Reduced
 from draisine.errors import ArgumentError, ModelError, UnknownNameError
 from draisine.model.items import System
 from draisine.model.model import Model
-from draisine.program.dae_residual import Implicit
+from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations, Kind
 from draisine.program.program import Program
-from draisine.results.accuracy import energy_balance, energy_scale
 from draisine.results.base import Result
+from draisine.results.summary import energy_balance, energy_scale
 from draisine.simulation.methods.dop853 import DOP853
-from draisine.simulation.methods.method import Method
 from draisine.simulation.methods.radau import Radau
 from draisine.simulation.methods.rk4 import RK4
-from draisine.simulation.pipeline import Computed, compute
+from draisine.simulation.methods.selection import Method
 from draisine.simulation.result import Segment
+from draisine.simulation.simulate import Computed, compute
 
 Reals = NDArray[np.float64]
 
@@ -154,7 +154,7 @@ def _controls(step: float, held: tuple[str, ...]) -> list[tuple[str, Drift]]:
         ("coordinate projection", Projection(velocities=False)),
         ("projection", Projection()),
         ("projection, invariants too", Projection(invariants=held)),
-        ("invariant stabilisation", InvariantStabilisation(held)),
+        ("invariant stabilization", InvariantStabilization(held)),
         ("kernel reduction", Reduced()),
         ("minimal coordinates", Minimal()),
         ("GGL", GGL()),
@@ -199,7 +199,7 @@ class _Case:
     @cached_property
     def works(self) -> bool:
         """Whether something does work on the mechanism, by itself or through its parameters."""
-        return bool(controlled(self.model, NoControl()).equations.extra_states)
+        return bool(stabilized_equations(self.model, NoControl()).equations.extra_states)
 
 
 # ---------------------------------------------------------------- judging a run
@@ -226,17 +226,17 @@ def _part(segment: Segment, p: Reals, invariants: tuple[str, ...], balanced: boo
     inputs = segment.inputs if e.inputs else np.zeros(0)
     given = segment.times[:, None], segment.states, inputs, p
     names = [slot.name for slot in e.report.outputs]
-    told = dict(zip(names, judge.report.map(*given), strict=True))
-    residuals = told["residuals"].reshape(count, -1)
-    # corrections of the stabilised form vanish along solutions, but no constraint says that they must
+    reported = dict(zip(names, judge.report.map(*given), strict=True))
+    residuals = reported["residuals"].reshape(count, -1)
+    # corrections of the stabilized form vanish along solutions, but no constraint says that they must
     levels = [c.level if c.kind != Kind.HIDDEN else "" for c in e.constraints]
     by_level = [residuals[:, [found == level for found in levels]] for level in ("position", "velocity", "acceleration")]
     if judge.rates is not None and judge.dynamics is not None:
         slope = judge.dynamics.map(*given)[0].reshape(count, -1)
-        q, v = segment.states[:, : len(e.coordinates)], told["v"].reshape(count, -1)
-        rates = slope[:, : len(e.coordinates)], told["vdot"].reshape(count, -1)
+        q, v = segment.states[:, : len(e.coordinates)], reported["v"].reshape(count, -1)
+        rates = slope[:, : len(e.coordinates)], reported["vdot"].reshape(count, -1)
         by_level[2] = judge.rates.map(given[0], q, v, *rates, inputs, p)[0].reshape(count, -1)
-    energy = told["energy"].reshape(count, 3) if "energy" in told and balanced else np.empty((count, 0))
+    energy = reported["energy"].reshape(count, 3) if "energy" in reported and balanced else np.empty((count, 0))
     watched = judge.invariants.map(*given)[0].reshape(count, -1) if judge.invariants is not None else np.empty((count, 0))
     return by_level[0], by_level[1], by_level[2], energy, watched
 
@@ -252,7 +252,7 @@ class _Judge:
 @lru_cache(maxsize=64)
 def _judge(equations: Equations, invariants: tuple[str, ...]) -> _Judge:
     e = equations
-    posed = isinstance(e.dynamics, Implicit)
+    posed = isinstance(e.dynamics, DaeResidual)
     dynamics = None if posed else compile(e.explicit)
     rates = None if posed or not e.velocities or not e.constraints else compile(_rates(e))
     return _Judge(compile(e.report), dynamics, rates, None if not invariants else compile(_watched(e, invariants)))

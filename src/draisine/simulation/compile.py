@@ -14,11 +14,10 @@ from draisine.errors import ArgumentError
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.program.equations import Equations
-from draisine.program.linear_solve import Solved
+from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import Program
 from draisine.simulation.initial.consistent_start import consistent_start
-from draisine.simulation.initial.problem import StartProblem
-from draisine.simulation.initial.targets import Near
+from draisine.simulation.initial.problem import InitialGuess, StartProblem
 
 if TYPE_CHECKING:
     import sympy
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def compile(
-    what: Program | Solved | sympy.Matrix | sympy.Expr,
+    what: Program | LinearSolveProgram | sympy.Matrix | sympy.Expr,
     arguments: Sequence[Any] | None = None,
     name: str = "kernel",
     *,
@@ -35,7 +34,7 @@ def compile(
 ) -> Kernel:
     """Machine code of a program, or of any SymPy expression or matrix in the given arguments.
 
-    `passes` lower the work; each can be switched off: `passes=Passes(regrouping=False)`.
+    `passes` lower the work; each can be switched off: `passes=Passes(reassociation=False)`.
 
     >>> import sympy as sp
     >>> x, y = sp.symbols("x y")
@@ -43,7 +42,7 @@ def compile(
     >>> f(2.0, 3.0)[0].round(6).tolist()
     [[6.0, 0.909297]]
     """
-    if isinstance(what, Program | Solved):
+    if isinstance(what, Program | LinearSolveProgram):
         from draisine.codegen.jit.kernel import compile as compile_program
 
         return compile_program(what, passes=passes)
@@ -54,7 +53,7 @@ def compile(
     return compile_symbolic(what, arguments, name=name, passes=passes)
 
 
-def operation_counts(model: Model | System | Equations | Program | Solved) -> OperationCounts:
+def operation_counts(model: Model | System | Equations | Program | LinearSolveProgram) -> OperationCounts:
     """How many operations one evaluation of a model's dynamics, or of a program, takes, and what each pass saves of them.
 
     >>> from draisine import gallery
@@ -72,12 +71,12 @@ def operation_counts(model: Model | System | Equations | Program | Solved) -> Op
 
 
 def export(
-    model: Model | System | Equations | Program | Solved,
+    model: Model | System | Equations | Program | LinearSolveProgram,
     lang: str | Sequence[str] = "c",
     what: str | Sequence[str] = ("dynamics",),
     out: str | Path = ".",
     *,
-    start: Mapping[str, float | Near] | None = None,
+    start: Mapping[str, float | InitialGuess] | None = None,
 ) -> list[Path]:
     """Write programs of a model, or one program, as source code of other languages; the paths of the files.
 
@@ -91,12 +90,12 @@ def export(
     from draisine.dynamics.derive import derive
 
     langs = [lang] if isinstance(lang, str) else list(lang)
-    if isinstance(model, Program | Solved):
+    if isinstance(model, Program | LinearSolveProgram):
         return [write(model, one, Path(out)) for one in langs]
     equations = model if isinstance(model, Equations) else derive(model)
-    about = "" if isinstance(model, Equations) else (model.freeze() if isinstance(model, Model) else model).about
+    description = "" if isinstance(model, Equations) else (model.freeze() if isinstance(model, Model) else model).description
 
     def begin() -> np.ndarray:
         return consistent_start(StartProblem(equations), dict(start or {})).x
 
-    return write_system(equations, langs, [what] if isinstance(what, str) else what, Path(out), about, begin)
+    return write_system(equations, langs, [what] if isinstance(what, str) else what, Path(out), description, begin)

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from draisine.errors import StartError
 from draisine.numerics.newton import LeastNorm, Newton
 from draisine.numerics.rank import RTOL
-from draisine.program.dae_residual import Implicit
+from draisine.program.dae_residual import DaeResidual
 
 if TYPE_CHECKING:
     import casadi as ca
@@ -34,7 +34,7 @@ FULFILLED = 1e-6
 class DerivativeArray:
     """The residual and its derivatives by time, as equations for what is not known at a start."""
 
-    form: Implicit
+    form: DaeResidual
 
     @property
     def order(self) -> int:

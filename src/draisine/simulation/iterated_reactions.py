@@ -6,7 +6,7 @@ The accelerations drop out of M v̇ = F + Aᵀλ, A v̇ = b, which leaves the eq
 
 Their matrix is symmetric and positive, so conjugate gradients apply. Reactions are continuous, and so is the matrix: a sample is
 started from the reactions of the samples before it, carried on as a polynomial, and preconditioned by the matrix of an earlier
-sample, which is factorised anew only when the iterations grow. Where a coordinate has no mass, M is replaced by M + γ AᵀA and F
+sample, which is factorized anew only when the iterations grow. Where a coordinate has no mass, M is replaced by M + γ AᵀA and F
 by F + γ Aᵀb, which changes neither v̇ nor λ.
 """
 
@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 from draisine.codegen.jit.kernel import compile
 from draisine.errors import ArgumentError, SolverError
 from draisine.program.equations import Equations
-from draisine.program.linear_solve import Solved
+from draisine.program.linear_solve import LinearSolveProgram
 from draisine.simulation.named_values import numbers
 
 Reals = NDArray[np.float64]
@@ -83,12 +83,14 @@ class _Reactions:
 
     def __init__(self, equations: Equations) -> None:
         solved, self.n, self.m = equations.dynamics, len(equations.velocities), len(equations.multipliers)
-        if not isinstance(solved, Solved) or solved.size != self.n + self.m or not self.m:
+        if not isinstance(solved, LinearSolveProgram) or solved.size != self.n + self.m or not self.m:
             raise ArgumentError(
                 f"{equations.name}: its reactions are not solved for together with accelerations; read them from its report"
             )
         self.solved = solved
-        self._rows, self._columns = (np.array(a, dtype=np.int64) for a in (solved.places.rows, solved.places.columns))
+        self._rows, self._columns = (
+            np.array(a, dtype=np.int64) for a in (solved.entry_pattern.rows, solved.entry_pattern.columns)
+        )
 
     def at(self, entries: Reals, side: Reals) -> tuple[Map, Any, Reals]:
         """The matrix as a map, a way to write it out, and the right side."""

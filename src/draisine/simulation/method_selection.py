@@ -7,13 +7,12 @@ from typing import NamedTuple
 import numpy as np
 
 from draisine.errors import ArgumentError
-from draisine.program.dae_residual import Implicit
+from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations
-from draisine.simulation.methods.auto import Auto
 from draisine.simulation.methods.dop853 import DOP853
-from draisine.simulation.methods.explicit_tableau import SteppingMethod
-from draisine.simulation.methods.method import Method
+from draisine.simulation.methods.selection import Auto, Method
 from draisine.simulation.methods.sundials import CVODE, IDA
+from draisine.simulation.methods.tableau import SteppingMethod
 
 # methods for 0 = F(t, x, ẋ), by index
 FOR_IMPLICIT = {1: "Radau, ESDIRK23, Gauss, IDA or Auto", 2: "Radau, ESDIRK23 or Auto", 3: "Radau or Auto"}
@@ -41,15 +40,15 @@ def choose(method: Method | None, equations: Equations) -> Chosen:
         )
     if method is None or isinstance(method, Auto):
         auto = method if method is not None else Auto()
-        if isinstance(dynamics, Implicit):
+        if isinstance(dynamics, DaeResidual):
             return Chosen(auto.implicit, f"the equations are given as 0 = F(t, x, ẋ), {_makeup(dynamics)}")
         return Chosen(auto.explicit, "the equations give ẋ = f, and did not prove stiff", auto.implicit)
-    if isinstance(dynamics, Implicit):
+    if isinstance(dynamics, DaeResidual):
         _check_fit(method, equations.name, dynamics)
     return Chosen(method, "")
 
 
-def _check_fit(method: SteppingMethod, system: str, dynamics: Implicit) -> None:
+def _check_fit(method: SteppingMethod, system: str, dynamics: DaeResidual) -> None:
     name, index = type(method).__name__, max(dynamics.index, default=1)
     if not method.implicit:
         raise ArgumentError(
@@ -95,7 +94,7 @@ def title(method: SteppingMethod) -> str:
     return f"{words} with a fixed step" if step is not None else words
 
 
-def _makeup(form: Implicit) -> str:
+def _makeup(form: DaeResidual) -> str:
     algebraic = [label for label, d in zip(_labels(form), form.differential, strict=True) if not d]
     index = max(form.index, default=1)
     if not algebraic:
@@ -104,6 +103,6 @@ def _makeup(form: Implicit) -> str:
     return some if index == 1 else f"{some} and an index of {index}"
 
 
-def _labels(form: Implicit) -> tuple[str, ...]:
+def _labels(form: DaeResidual) -> tuple[str, ...]:
     slot = form.residual.input("x")
     return slot.labels or tuple(f"unknown {i + 1}" for i in range(slot.size))

@@ -59,7 +59,7 @@ def numbers(
                 raise unknown_name(what, name, place)
             number = number_in(value, quantities[place[name]].unit, f"{what} {name!r}")
             if number is None:
-                raise ArgumentError(f"{what} {name!r} must be {_told(quantities[place[name]])}, got {value!r}")
+                raise ArgumentError(f"{what} {name!r} must be {_reported(quantities[place[name]])}, got {value!r}")
             values[place[name]] = number
     else:
         array = np.asarray(given, dtype=float).reshape(-1)
@@ -74,5 +74,5 @@ def numbers(
     return values
 
 
-def _told(quantity: Quantity) -> str:
+def _reported(quantity: Quantity) -> str:
     return f"a number in {quantity.unit}" if quantity.unit else "a number"

@@ -8,25 +8,23 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from draisine.codegen.equation_cache import derived
+from draisine.codegen.equation_cache import derive_cached
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.model.quantities import laws_and_constants
 from draisine.program.equations import Equations, Event
+from draisine.simulation.compiled_equations import best_choice_for, prepared, values_of
 from draisine.simulation.initial.consistent_start import consistent_start
-from draisine.simulation.initial.targets import Near, plain
-from draisine.simulation.methods.method import Method
-from draisine.simulation.prepared_equations import prepared, values_of
-from draisine.simulation.reported_values import reporter
+from draisine.simulation.initial.problem import InitialGuess, plain
+from draisine.simulation.methods.selection import Method
 from draisine.simulation.result import Run
 from draisine.simulation.run import integrate
 from draisine.simulation.sampled_control import EveryStage, Sampled
-from draisine.simulation.velocity_choices import best_for
+from draisine.simulation.trajectory_from_run import reporter
 
 if TYPE_CHECKING:
-    from draisine.dynamics.dae.stabilization.options import Drift
-    from draisine.dynamics.dae.stabilization.projections import Held
-    from draisine.dynamics.formulation_choice import Treatment
+    from draisine.dynamics.dae.stabilization.stabilized_equations import StabilizedEquations
+    from draisine.dynamics.options import Drift, FormulationChoice
     from draisine.expr.expression import Expr
     from draisine.program.variational import Direction
     from draisine.simulation.sensitivity import VariedRun
@@ -64,7 +62,7 @@ def compute(
     model: Model | System | Equations,
     until: float,
     *,
-    start: Mapping[str, float | str | Near] | None = None,
+    start: Mapping[str, float | str | InitialGuess] | None = None,
     parameters: Mapping[str, float | str] | None = None,
     inputs: Mapping[str, Law] | None = None,
     control: Sampled | EveryStage | Callable[..., Any] | None = None,
@@ -73,15 +71,15 @@ def compute(
     events: Sequence[Event] = (),
     progress: Callable[[float], None] | None = None,
     drift: Drift | None = None,
-    formulation: Treatment | None = None,
+    formulation: FormulationChoice | None = None,
     sensitivity: Sequence[str] = (),
 ) -> Computed:
     """What `simulate` does before it makes a trajectory of it; without `times` the run keeps its own steps."""
     clock = Clock()
     laws, constants = laws_and_constants(inputs or {}, FUNCTIONS)
-    held: Held | None = None
+    held: StabilizedEquations | None = None
     if drift is not None or formulation is not None:
-        from draisine.simulation.stabilization import held_equations, refuse_sensitivity, scaled, wishes_under
+        from draisine.simulation.stabilization import held_equations, refuse_sensitivity, scaled, targets_under
 
         def pilot(seconds: float, free: Drift) -> int:
             given = {"start": start, "parameters": parameters, "inputs": inputs, "control": control, "method": method}
@@ -97,22 +95,22 @@ def compute(
     starts = prepared(equations).starts
     reporter(equations)
     clock.lap("compile")
-    wishes = plain(equations, start or {})
+    targets = plain(equations, start or {})
     if held is not None:
-        wishes = wishes_under(drift, model, equations, wishes, values, constants)
-    begin = consistent_start(starts, wishes, values, inputs=constants)
+        targets = targets_under(drift, model, equations, targets, values, constants)
+    begin = consistent_start(starts, targets, values, inputs=constants)
     u = np.array([constants.get(i.name, 0.0) for i in equations.inputs])
     extra = begin.x[len(begin.x) - len(equations.extra_states) :]
-    fitting, x0 = best_for(equations, begin.q, begin.v, extra, (0.0, u, p))
+    fitting, x0 = best_choice_for(equations, begin.q, begin.v, extra, (0.0, u, p))
     p = p if held is None else held.with_values(x0, u, p)
     directions: tuple[Direction, ...] = ()
     if sensitivity:
-        from draisine.simulation.sensitivity import directions_of, initial_slopes, integrate_varied, sizes_of
+        from draisine.simulation.sensitivity import directions_of, initial_jacobian, integrate_varied, sizes_of
 
-        directions = directions_of(equations, sensitivity, wishes, tuple(laws))
+        directions = directions_of(equations, sensitivity, targets, tuple(laws))
         if held is not None:
             refuse_sensitivity(drift, held)
-        slopes = initial_slopes(starts, wishes, begin, fitting, directions)
+        jacobian = initial_jacobian(starts, targets, begin, fitting, directions)
     clock.lap("start")
     if control is not None and not isinstance(control, Sampled | EveryStage):
         control = EveryStage(control)
@@ -120,8 +118,8 @@ def compute(
     how |= {"control": control, "progress": progress}
     varied, run = None, _symplectic(drift, equations, x0, until, u, how)
     if directions:
-        sizes = sizes_of(directions, u, p, wishes)
-        varied = integrate_varied(fitting, x0, slopes, until, directions, sizes=sizes, **how)
+        sizes = sizes_of(directions, u, p, targets)
+        varied = integrate_varied(fitting, x0, jacobian, until, directions, sizes=sizes, **how)
         run = varied.plain()
     elif run is None:
         run = integrate(prepared(fitting).choices, x0, until, **how)
@@ -135,7 +133,7 @@ def _symplectic(
     """The run where the drift control is a method of its own; None where it is not."""
     if drift is None:
         return None
-    from draisine.dynamics.dae.stabilization.options import Rattle, Symplectic
+    from draisine.dynamics.options import Rattle, Symplectic
     from draisine.simulation.symplectic import refuse_company, symplectic_run
 
     if not isinstance(drift, Rattle | Symplectic):
@@ -154,7 +152,7 @@ def _check_numbers(model: Model | System | Equations, parameters: Mapping[str, f
 
 def _equations(model: Model | System | Equations, laws: Mapping[str, Expr], events: tuple[Event, ...], driven: bool) -> Equations:
     if not isinstance(model, Equations):
-        return derived(model.freeze() if isinstance(model, Model) else model, laws, events, work=True if driven else None)
+        return derive_cached(model.freeze() if isinstance(model, Model) else model, laws, events, work=True if driven else None)
     if not laws and not events:
         return model
     from draisine.dynamics.input_laws import with_laws

@@ -8,18 +8,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-from draisine.program.dae_residual import Implicit
+from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations
+from draisine.simulation.compiled_equations import VelocityChoices, prepare
 from draisine.simulation.initial.problem import StartProblem
 from draisine.simulation.named_values import numbers
-from draisine.simulation.stepper.stored_loop import stepping_loop
-from draisine.simulation.velocity_choices import Choices, prepare
+from draisine.simulation.stepper.memory import stepping_loop
 
 
 class Prepared(NamedTuple):
     """What runs of one set of equations share: kernels, and the problem of finding a start."""
 
-    choices: Choices
+    choices: VelocityChoices
     starts: StartProblem
 
 
@@ -27,7 +27,7 @@ class Prepared(NamedTuple):
 def prepared(equations: Equations) -> Prepared:
     """Compiled once for all runs of these equations in this process."""
     # compiled at its first use on a machine: that belongs to compiling, not to integrating
-    stepping_loop(implicit=isinstance(equations.dynamics, Implicit))
+    stepping_loop(implicit=isinstance(equations.dynamics, DaeResidual))
     return Prepared(prepare(equations), StartProblem(equations))
 
 

@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.codegen.jit.kernel import Kernel
-from draisine.codegen.restricted.calls import bound_kernel
-from draisine.simulation.methods.explicit_tableau import Scheme
+from draisine.codegen.restricted.record import bound_kernel
 from draisine.simulation.methods.sundials import SCHEME
+from draisine.simulation.methods.tableau import Scheme
 from draisine.simulation.stepper import layout
 from draisine.simulation.stepper.layout import Stepper
 from draisine.simulation.stepper.memory import Memory

@@ -25,23 +25,23 @@ def account(segment: Segment, p: np.ndarray) -> Piece:
     equations = segment.equations
     kernel = reporter(equations)
     names = [slot.name for slot in equations.report.outputs]
-    told = dict(zip(names, kernel.map(segment.times[:, None], segment.states, segment.inputs, p), strict=True))
-    blocks = blocks_of(equations, segment.states[:, : len(equations.coordinates)], told)
+    reported = dict(zip(names, kernel.map(segment.times[:, None], segment.states, segment.inputs, p), strict=True))
+    blocks = blocks_of(equations, segment.states[:, : len(equations.coordinates)], reported)
     return Piece(segment.times, blocks, independent=equations.independent)
 
 
-def blocks_of(equations: Equations, coordinates: np.ndarray, told: Mapping[str, np.ndarray]) -> tuple[Block, ...]:
+def blocks_of(equations: Equations, coordinates: np.ndarray, reported: Mapping[str, np.ndarray]) -> tuple[Block, ...]:
     """Coordinates and what the report tells, samples in rows, as blocks of named columns."""
     count = len(coordinates)
     blocks = [
         block(Group.COORDINATES, equations.coordinates, coordinates),
-        block(Group.VELOCITIES, equations.velocities, told["v"].reshape(count, -1)),
-        block(Group.INPUTS, equations.inputs, told["inputs"].reshape(count, -1)),
-        block(Group.OUTPUTS, equations.outputs, told["outputs"].reshape(count, -1)),
-        block(Group.MULTIPLIERS, equations.multipliers, told["multipliers"].reshape(count, -1)),
-        residual_block(equations.constraints, told["residuals"].reshape(count, -1)),
+        block(Group.VELOCITIES, equations.velocities, reported["v"].reshape(count, -1)),
+        block(Group.INPUTS, equations.inputs, reported["inputs"].reshape(count, -1)),
+        block(Group.OUTPUTS, equations.outputs, reported["outputs"].reshape(count, -1)),
+        block(Group.MULTIPLIERS, equations.multipliers, reported["multipliers"].reshape(count, -1)),
+        residual_block(equations.constraints, reported["residuals"].reshape(count, -1)),
     ]
-    if "energy" in told:  # a first-order system need not have one
-        blocks.append(energy_block(*told["energy"].reshape(count, 3).T))
-        blocks.append(power_block(equations.inputs, told["power"].reshape(count, -1)))
+    if "energy" in reported:  # a first-order system need not have one
+        blocks.append(energy_block(*reported["energy"].reshape(count, 3).T))
+        blocks.append(power_block(equations.inputs, reported["power"].reshape(count, -1)))
     return tuple(blocks)

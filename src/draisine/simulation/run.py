@@ -16,26 +16,34 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from draisine.codegen.restricted.calls import KERNEL
+from draisine.codegen.restricted.record import KERNEL
 from draisine.errors import ArgumentError
 from draisine.program.equations import Equations
 from draisine.results.status import Ending, Status
-from draisine.simulation.method_selection import Chosen, check_tolerance, choose, projection_threshold, title, watches_stiffness
-from draisine.simulation.methods.auto import Auto
-from draisine.simulation.methods.explicit_tableau import SteppingMethod
-from draisine.simulation.methods.method import Method
+from draisine.simulation.compiled_equations import CompiledEquations, VelocityChoices, prepare
+from draisine.simulation.methods.selection import (
+    MOST_UNKNOWNS,
+    Auto,
+    Calm,
+    Changes,
+    Chosen,
+    Method,
+    check_tolerance,
+    choose,
+    fastest_rate,
+    projection_threshold,
+    title,
+    watches_stiffness,
+)
 from draisine.simulation.methods.sundials import CVODE, IDA
+from draisine.simulation.methods.tableau import SteppingMethod
 from draisine.simulation.named_values import numbers
-from draisine.simulation.rattle import RATTLE, RattleStepper
-from draisine.simulation.result import Occurrence, Run, Segment
+from draisine.simulation.result import Occurrence, Run, Segment, Situation, describe, moment, undetermined
 from draisine.simulation.sampled_control import Asker, Control, EveryStage, Recorded, Sampled
 from draisine.simulation.stepper import layout
 from draisine.simulation.stepper.layout import Stepper
-from draisine.simulation.stepper.memory import Kernels, Memory
-from draisine.simulation.stepper.stiffness import MOST_UNKNOWNS, Calm, Changes, fastest_rate
-from draisine.simulation.stepper.stored_loop import stepping_loop
-from draisine.simulation.termination import Situation, describe, moment, undetermined
-from draisine.simulation.velocity_choices import Choices, CompiledEquations, prepare
+from draisine.simulation.stepper.memory import Kernels, Memory, stepping_loop
+from draisine.simulation.symplectic import RATTLE, RattleStepper
 
 __all__ = ["Occurrence", "Run", "Segment", "integrate"]
 
@@ -48,7 +56,7 @@ HOPELESS = 1e4
 
 
 def integrate(
-    equations: Equations | Choices,
+    equations: Equations | VelocityChoices,
     x0: ArrayLike,
     until: float,
     *,
@@ -67,7 +75,7 @@ def integrate(
     the choice of velocities are those of the equations. Without a `method` one is chosen (`Auto`); the run's `method` tells
     which, and why. The run's `status` says how it ended; nothing is raised for what may happen to a motion.
     """
-    choices = equations if isinstance(equations, Choices) else prepare(equations)
+    choices = equations if isinstance(equations, VelocityChoices) else prepare(equations)
     root = choices.root
     chosen = choose(method, root)
     x = np.asarray(x0, dtype=float).reshape(-1)
@@ -113,19 +121,19 @@ class _Driver:
 
     def __init__(
         self,
-        choices: Choices,
+        choices: VelocityChoices,
         x: Reals,
         span: tuple[float, float],
         parameters: Reals,
         inputs: Reals,
         chosen: Chosen,
-        telling: bool,
+        identifiability: bool,
         samples: Reals | None,
         control: Control | None,
         progress: Callable[[float], None] | None,
     ) -> None:
         self._choices, self._control, self._progress = choices, control, progress
-        self._chosen, self._telling = chosen, telling  # whether the status tells what was chosen
+        self._chosen, self._identifiability = chosen, identifiability  # whether the status tells what was chosen
         self._method: SteppingMethod = chosen.method
         self._account = chosen.account
         self._stiff_since: float | None = None
@@ -150,7 +158,7 @@ class _Driver:
         stepper.budget = FIRST_BUDGET
         stepper.suspect = int(watches_stiffness(self._method))
         self._advance = self._advancer()
-        self._told = time.perf_counter()  # when progress was last spoken of
+        self._reported = time.perf_counter()  # when progress was last spoken of
         # Parts of the run: equations and how many samples, steps and events came before them.
         self._parts: list[tuple[CompiledEquations, int, int, int]] = [(self._now, 0, 0, 0)]
         self._borne = (0.0, 0.0)  # the worst condition carried on with, and when
@@ -163,7 +171,7 @@ class _Driver:
         """What makes the steps: the stepping loop, or SUNDIALS with the loop behind it."""
         loop = stepping_loop(self._method.implicit)
         if isinstance(self._method, CVODE | IDA):
-            from draisine.simulation.stepper.sundials import SundialsStepper
+            from draisine.simulation.methods.sundials import SundialsStepper
 
             ask = self._command_here if self._callback is not None else None
             return SundialsStepper(self._memory, self._method, self._now, loop, ask)
@@ -208,8 +216,8 @@ class _Driver:
             reason = self._advance(stepper)
             now = time.perf_counter()
             self._pace(stepper.accepted + stepper.rejected - before, now - began)
-            if self._progress is not None and now - self._told >= CHUNK:
-                self._told = now
+            if self._progress is not None and now - self._reported >= CHUNK:
+                self._reported = now
                 self._progress(self._fraction())
             if reason == layout.FULL:
                 memory.grow()
@@ -349,7 +357,7 @@ class _Driver:
             self._keep_last_state()
         for warning in self._warnings(elapsed):
             status = status.with_warning(warning)
-        if self._telling or self._account != self._chosen.account:
+        if self._identifiability or self._account != self._chosen.account:
             status = replace(status, message=f"{status.message}; {self._account}")
         return Run(
             segments=self._segments(),

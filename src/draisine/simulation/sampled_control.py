@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from draisine.errors import SimulationError
 from draisine.program.equations import Equations
-from draisine.simulation.methods.explicit_tableau import positive
+from draisine.simulation.methods.tableau import positive
 from draisine.simulation.named_values import unknown_name
 
 Reals = NDArray[np.float64]

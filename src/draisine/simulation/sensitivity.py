@@ -2,7 +2,7 @@
 
 The variational equations (`program.variational`) are stepped together with the motion, by the same loop and under the same error
 control: a derivative counts as accurate where, times the size of what is varied, it is as accurate as the state. States are
-projected onto their constraints with their derivatives, by the derivative of the projection, so that the linearised constraints
+projected onto their constraints with their derivatives, by the derivative of the projection, so that the linearized constraints
 hold as well. Where a run changes its independent velocities, derivatives are mapped with them.
 """
 
@@ -19,24 +19,22 @@ from numpy.typing import ArrayLike, NDArray
 
 from draisine.codegen.jit.kernel import Kernel, compile
 from draisine.errors import ArgumentError
-from draisine.program.dae_residual import Implicit
+from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations, Quantity
-from draisine.program.linear_solve import Solved
+from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import Program
-from draisine.program.variational import Direction, slopes, split, state_names, vary, vary_implicit, widen
+from draisine.program.variational import Direction, jacobian, split, state_names, vary, vary_residual, widen
 from draisine.results.sensitivity import Sensitivity, concatenated
-from draisine.simulation.initial.problem import StartProblem
+from draisine.simulation.compiled_equations import VelocityChoices, prepare
+from draisine.simulation.initial.problem import InitialGuess, StartProblem
 from draisine.simulation.initial.result import Start
-from draisine.simulation.initial.sensitivities import start_slopes
-from draisine.simulation.initial.targets import Near
-from draisine.simulation.methods.auto import Auto
-from draisine.simulation.methods.method import Method
+from draisine.simulation.initial.sensitivities import start_jacobian
+from draisine.simulation.methods.selection import Auto, Method
 from draisine.simulation.named_values import unknown_name
-from draisine.simulation.reported_values import blocks_of
 from draisine.simulation.result import Run, Segment
 from draisine.simulation.run import integrate
 from draisine.simulation.sampled_control import Control, Recorded
-from draisine.simulation.velocity_choices import Choices, prepare
+from draisine.simulation.trajectory_from_run import blocks_of
 
 Reals = NDArray[np.float64]
 
@@ -48,7 +46,7 @@ WORTH_COMPILING = 20_000_000  # operations interpreted before derivatives of rep
 
 
 def directions_of(
-    equations: Equations, names: Sequence[str], wishes: Mapping[str, Any] | None = None, laws: Sequence[str] = ()
+    equations: Equations, names: Sequence[str], targets: Mapping[str, Any] | None = None, laws: Sequence[str] = ()
 ) -> tuple[Direction, ...]:
     """What names mean: parameters, constant inputs, or wishes for the start, "start.lean", or "lean" where nothing else is it."""
     if isinstance(names, str):
@@ -56,31 +54,31 @@ def directions_of(
     parameters, inputs = [p.name for p in equations.parameters], [u.name for u in equations.inputs]
     found = []
     for name in names:
-        wish = name.removeprefix(START)
+        target = name.removeprefix(START)
         if name in parameters:
             found.append(Direction(name, "p", parameters.index(name)))
         elif name in inputs:
             if name in laws:
                 raise ArgumentError(f"sensitivity: the input {name!r} follows a law; ask for the parameters of the law instead")
             found.append(Direction(name, "u", inputs.index(name)))
-        elif wish in (wishes or {}):
-            found.append(Direction(wish, "x"))
+        elif target in (targets or {}):
+            found.append(Direction(target, "x"))
         else:
-            known = [*parameters, *inputs, *(f"{START}{w}" for w in wishes or ())]
+            known = [*parameters, *inputs, *(f"{START}{w}" for w in targets or ())]
             raise unknown_name(f"parameter, input or wish for the start of {equations.name}", name, known)
     if len(set(found)) < len(found):
         raise ArgumentError(f"sensitivity: a name occurs twice among {', '.join(names)}")
     return tuple(found)
 
 
-def sizes_of(directions: Sequence[Direction], u: Reals, p: Reals, wishes: Mapping[str, Any] | None = None) -> Reals:
+def sizes_of(directions: Sequence[Direction], u: Reals, p: Reals, targets: Mapping[str, Any] | None = None) -> Reals:
     """The size of what is varied, one where it is zero."""
-    values = {d: u[d.place] if d.slot == "u" else p[d.place] if d.slot == "p" else _wish(wishes, d.name) for d in directions}
+    values = {d: u[d.place] if d.slot == "u" else p[d.place] if d.slot == "p" else _target(targets, d.name) for d in directions}
     return np.array([abs(values[d]) or 1.0 for d in directions], dtype=float)
 
 
-def _wish(wishes: Mapping[str, Any] | None, name: str) -> float:
-    value = (wishes or {}).get(name, 1.0)
+def _target(targets: Mapping[str, Any] | None, name: str) -> float:
+    value = (targets or {}).get(name, 1.0)
     return float(getattr(value, "value", value))
 
 
@@ -104,7 +102,7 @@ class VariedEquations(Equations):
         assert isinstance(new, VariedEquations)
         old, count = self.plain, len(self.plain.states)
         state, (s,) = x[:count], split(x[None], count, len(self.directions))[1]
-        found = _told_slopes(old, s[None], self.directions, np.array([t]), state[None], u[None], p)
+        found = _reported_jacobian(old, s[None], self.directions, np.array([t]), state[None], u[None], p)
         names, q, r = [v.name for v in old.velocities], len(old.coordinates), len(old.independent)
         speeds = found["v"][0][[names.index(name) for name in new.independent]]
         mapped = np.vstack([s[:q], speeds, s[q + r :]])
@@ -116,9 +114,9 @@ def varied(equations: Equations, directions: tuple[Direction, ...]) -> VariedEqu
     """The same equations on states (x, S₁, …, S_k), S_j = ∂x/∂θ_j."""
     e, count = equations, len(equations.states)
     more = count * len(directions)
-    dynamics: Program | Solved | Implicit
-    if isinstance(e.dynamics, Implicit):
-        dynamics = vary_implicit(e.dynamics, directions)
+    dynamics: Program | LinearSolveProgram | DaeResidual
+    if isinstance(e.dynamics, DaeResidual):
+        dynamics = vary_residual(e.dynamics, directions)
     else:
         dynamics = vary(e.dynamics, directions, {"xdot"})
     names = state_names([s.name for s in e.states], directions)[count:]
@@ -144,14 +142,16 @@ def varied(equations: Equations, directions: tuple[Direction, ...]) -> VariedEqu
     return VariedEquations(**(known | changed), base=e, directions=directions)
 
 
-def _wide_solved(what: Solved, more: int) -> Solved:
+def _wide_solved(what: LinearSolveProgram, more: int) -> LinearSolveProgram:
     further, start = (None if program is None else widen(program, more) for program in (what.further, what.start))
     return replace(what, system=widen(what.system, more), after=widen(what.after, more), further=further, start=start)
 
 
-def _watched(projection: Program | Solved, count: int, directions: Sequence[Direction]) -> Program | Solved:
+def _watched(
+    projection: Program | LinearSolveProgram, count: int, directions: Sequence[Direction]
+) -> Program | LinearSolveProgram:
     """The projection, whose error is also that of the derivatives: by how much they are moved, relative to their size."""
-    program = projection.after if isinstance(projection, Solved) else projection
+    program = projection.after if isinstance(projection, LinearSolveProgram) else projection
     arguments = dict(zip((s.name for s in program.inputs), program.symbols(), strict=True))
     x_new, error = program.function.call(list(arguments.values()))
     worst = [error]
@@ -161,11 +161,11 @@ def _watched(projection: Program | Solved, count: int, directions: Sequence[Dire
         size = ca.norm_inf(arguments["x"][rows]) + ca.if_else(value > 0, 1 / value, 1)
         worst.append(ca.norm_inf(x_new[rows] - arguments["x"][rows]) / size)
     made = Program.build(program.name, arguments, {"x_new": x_new, "error": (ca.mmax(ca.vertcat(*worst)), ["error"])})
-    return replace(projection, after=made) if isinstance(projection, Solved) else made
+    return replace(projection, after=made) if isinstance(projection, LinearSolveProgram) else made
 
 
 @lru_cache(maxsize=32)
-def _prepared(equations: Equations, directions: tuple[Direction, ...]) -> Choices:
+def _prepared(equations: Equations, directions: tuple[Direction, ...]) -> VelocityChoices:
     return prepare(varied(equations, directions))
 
 
@@ -256,18 +256,18 @@ def toleranced(method: Method | None, states: int, sizes: Reals) -> Method:
 # ------------------------------------------------------------------------------------------------------------- told
 
 
-class _ReportSlopes:
+class _ReportJacobian:
     """∂(everything a report tells)/∂(x, θ), interpreted until compiling is worth it."""
 
     def __init__(self, equations: Equations, directions: tuple[Direction, ...]) -> None:
-        self._program = slopes(equations.report, directions)
+        self._program = jacobian(equations.report, directions)
         self._kernel: Kernel | None = None
         self._work, self._operations = 0, self._program.operations
 
     def __call__(self, t: Reals, x: Reals, u: Reals, p: Reals) -> Reals:
         rows, columns = self._program.output("slopes").shape
         self._work += len(t) * self._operations
-        if self._kernel is None and (isinstance(self._program, Solved) or self._work > WORTH_COMPILING):
+        if self._kernel is None and (isinstance(self._program, LinearSolveProgram) or self._work > WORTH_COMPILING):
             self._kernel = compile(self._program)
         if self._kernel is not None:
             return np.asarray(self._kernel.map(t[:, None], x, u, p)[-1]).reshape(len(t), rows, columns)
@@ -279,15 +279,15 @@ class _ReportSlopes:
 
 
 @lru_cache(maxsize=32)
-def _report_slopes(equations: Equations, directions: tuple[Direction, ...]) -> _ReportSlopes:
-    return _ReportSlopes(equations, directions)
+def _report_jacobian(equations: Equations, directions: tuple[Direction, ...]) -> _ReportJacobian:
+    return _ReportJacobian(equations, directions)
 
 
-def told_sensitivity(varied_run: VariedRun, p: Reals, channels: Sequence[Any], units: Sequence[str]) -> Sensitivity:
+def reported_sensitivity(varied_run: VariedRun, p: Reals, channels: Sequence[Any], units: Sequence[str]) -> Sensitivity:
     """The derivatives of every channel that the trajectory of the run has."""
     directions = varied_run.directions
     pieces = zip(varied_run.plain().segments, varied_run.derivatives(), strict=True)
-    parts = [_told(segment, s, p, directions, units) for segment, s in pieces if len(segment.times)]
+    parts = [_reported(segment, s, p, directions, units) for segment, s in pieces if len(segment.times)]
     return concatenated(parts, channels)
 
 
@@ -295,12 +295,12 @@ def _plain(equations: Equations) -> Equations:
     return equations.plain if isinstance(equations, VariedEquations) else equations
 
 
-def _told_slopes(
+def _reported_jacobian(
     e: Equations, s: Reals, directions: tuple[Direction, ...], t: Reals, x: Reals, u: Reals, p: Reals
 ) -> dict[str, Reals]:
     """Derivatives of all that the report tells, by its slots, (samples, entries, directions)."""
     states = s.shape[1]
-    matrix = _report_slopes(e, directions)(t, x, u, p)
+    matrix = _report_jacobian(e, directions)(t, x, u, p)
     found = matrix[:, :, :states] @ s
     given = [j for j, d in enumerate(directions) if d.slot != "x"]
     found[:, :, given] += matrix[:, :, states:]
@@ -308,11 +308,11 @@ def _told_slopes(
     return dict(zip((slot.name for slot in e.report.outputs), np.split(found, ends, axis=1), strict=True))
 
 
-def _told(segment: Segment, s: Reals, p: Reals, directions: tuple[Direction, ...], units: Sequence[str]) -> Sensitivity:
+def _reported(segment: Segment, s: Reals, p: Reals, directions: tuple[Direction, ...], units: Sequence[str]) -> Sensitivity:
     e, n = segment.equations, len(segment.times)
-    told = _told_slopes(e, s, directions, segment.times, segment.states, segment.inputs, p)
+    reported = _reported_jacobian(e, s, directions, segment.times, segment.states, segment.inputs, p)
     count = len(e.coordinates)
-    columns = [blocks_of(e, s[:, :count, j], {k: v[:, :, j] for k, v in told.items()}) for j in range(len(directions))]
+    columns = [blocks_of(e, s[:, :count, j], {k: v[:, :, j] for k, v in reported.items()}) for j in range(len(directions))]
     data = np.stack([np.hstack([block.values for block in blocks]) for blocks in columns], axis=2)
     channels = tuple(channel for block in columns[0] for channel in block.channels)
     return Sensitivity(
@@ -320,14 +320,14 @@ def _told(segment: Segment, s: Reals, p: Reals, directions: tuple[Direction, ...
     )
 
 
-def initial_slopes(
+def initial_jacobian(
     problem: StartProblem,
-    wishes: Mapping[str, float | Near],
+    targets: Mapping[str, float | InitialGuess],
     begin: Start,
     equations: Equations,
     directions: Sequence[Direction],
 ) -> Reals:
     """∂x/∂θ of a consistent start, in terms of equations with any choice of independent velocities."""
-    q, v, further = start_slopes(problem, wishes, begin, directions)
+    q, v, further = start_jacobian(problem, targets, begin, directions)
     place = {velocity.name: i for i, velocity in enumerate(problem.equations.velocities)}
     return np.vstack([q, v[[place[name] for name in equations.independent]], further])

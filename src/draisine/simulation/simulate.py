@@ -14,16 +14,15 @@ from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.program.equations import Equations, Event
 from draisine.results.trajectory import Trajectory
-from draisine.simulation.initial.targets import Near
-from draisine.simulation.methods.method import Method
-from draisine.simulation.pipeline import compute
+from draisine.simulation.initial.problem import InitialGuess
+from draisine.simulation.methods.selection import Method
 from draisine.simulation.sampled_control import EveryStage, Sampled
+from draisine.simulation.simulate import compute
 from draisine.simulation.trajectory_from_run import trajectory_of
 
 if TYPE_CHECKING:
-    from draisine.dynamics.dae.stabilization.options import Drift
-    from draisine.dynamics.formulation_choice import Treatment
-    from draisine.simulation.pipeline import Law
+    from draisine.dynamics.options import Drift, FormulationChoice
+    from draisine.simulation.simulate import Law
 
 SAMPLES_PER_SECOND = 100
 MOST_SAMPLES = 20_000
@@ -33,7 +32,7 @@ def simulate(
     model: Model | System | Equations,
     until: float,
     *,
-    start: Mapping[str, float | str | Near] | None = None,
+    start: Mapping[str, float | str | InitialGuess] | None = None,
     parameters: Mapping[str, float | str] | None = None,
     inputs: Mapping[str, Law] | None = None,
     control: Sampled | EveryStage | Callable[..., Any] | None = None,
@@ -42,7 +41,7 @@ def simulate(
     events: Sequence[Event] = (),
     progress: Callable[[float], None] | None = None,
     drift: Drift | None = None,
-    formulation: Treatment | None = None,
+    formulation: FormulationChoice | None = None,
     sensitivity: Sequence[str] = (),
 ) -> Trajectory:
     """Move a mechanism from a consistent start for `until` seconds.
@@ -82,12 +81,12 @@ def simulate(
     made = replace(made, source=model.freeze() if isinstance(model, Model) else model)
     if moved.varied is None:
         return made
-    from draisine.simulation.sensitivity import told_sensitivity
+    from draisine.simulation.sensitivity import reported_sensitivity
 
     units = {q.name: q.unit for q in (*moved.equations.outputs, *moved.equations.states)}
     units |= {q.name: q.unit for q in (*moved.equations.inputs, *moved.equations.parameters)}
     by = [units.get(d.name, "") for d in moved.varied.directions]
-    return replace(made, sensitivity=told_sensitivity(moved.varied, moved.parameters, made.channels, by))
+    return replace(made, sensitivity=reported_sensitivity(moved.varied, moved.parameters, made.channels, by))
 
 
 def _sample_times(samples: ArrayLike | int | None, until: float) -> np.ndarray:

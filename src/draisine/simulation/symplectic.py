@@ -11,16 +11,16 @@ from numpy.typing import NDArray
 
 from draisine.codegen.jit.kernel import Kernel, compile
 from draisine.dynamics.dae.stabilization.hamiltonian import Momenta, in_momenta, rattle_step
-from draisine.dynamics.dae.stabilization.options import Rattle, Symplectic
+from draisine.dynamics.options import Rattle, Symplectic
 from draisine.errors import ArgumentError
 from draisine.program.equations import Equations
+from draisine.simulation.compiled_equations import VelocityChoices, prepare
 from draisine.simulation.methods.gauss import Gauss
-from draisine.simulation.methods.method import Method
-from draisine.simulation.rattle import RATTLE
+from draisine.simulation.methods.selection import Method
 from draisine.simulation.result import Run
 from draisine.simulation.run import integrate
 from draisine.simulation.sampled_control import EveryStage, Sampled
-from draisine.simulation.velocity_choices import Choices, prepare
+from draisine.simulation.symplectic import RATTLE
 
 Reals = NDArray[np.float64]
 
@@ -57,14 +57,14 @@ def symplectic_run(
 
 
 @lru_cache(maxsize=16)
-def _rattle_kernels(equations: Equations) -> tuple[Choices, Kernel, Kernel]:
+def _rattle_kernels(equations: Equations) -> tuple[VelocityChoices, Kernel, Kernel]:
     """What a step needs. Nothing else may move the state: it is on its constraints, and stays symplectic."""
     step = rattle_step(equations)
     return prepare(replace(equations, project=None, monitor=None)), compile(step.drift), compile(step.kick)
 
 
 @lru_cache(maxsize=16)
-def _momenta_kernels(equations: Equations) -> tuple[Momenta, Choices, Kernel, Kernel]:
+def _momenta_kernels(equations: Equations) -> tuple[Momenta, VelocityChoices, Kernel, Kernel]:
     form = in_momenta(equations)
     return form, prepare(form.equations), compile(form.to_momenta), compile(form.to_velocities)
 
@@ -85,16 +85,16 @@ def _in_momenta(
     begin = np.concatenate([x0[:n], momenta])
     run = integrate(choices, begin, until, parameters=parameters, method=method, samples=samples, progress=progress)
 
-    def told(state: Reals) -> Reals:
+    def reported(state: Reals) -> Reals:
         (speeds,) = to_velocities(state[:n], state[n:], parameters)
         return np.concatenate([state[:n], speeds, x0[2 * n :]])
 
-    def all_told(states: Reals) -> Reals:
+    def all_reported(states: Reals) -> Reals:
         if len(states) < 2:  # of one sample a kernel cannot tell its numbers from samples
-            return np.array([told(x) for x in states]).reshape(len(states), len(x0))
+            return np.array([reported(x) for x in states]).reshape(len(states), len(x0))
         (speeds,) = to_velocities.map(states[:, :n], states[:, n:], parameters)
         return np.hstack([states[:, :n], speeds, np.tile(x0[2 * n :], (len(states), 1))])
 
-    segments = tuple(replace(s, equations=equations, states=all_told(s.states)) for s in run.segments)
-    events = tuple(replace(e, state=told(e.state)) for e in run.events)
-    return replace(run, segments=segments, events=events, final_state=told(run.final_state))
+    segments = tuple(replace(s, equations=equations, states=all_reported(s.states)) for s in run.segments)
+    events = tuple(replace(e, state=reported(e.state)) for e in run.events)
+    return replace(run, segments=segments, events=events, final_state=reported(run.final_state))

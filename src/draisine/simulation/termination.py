@@ -7,11 +7,11 @@ from typing import NamedTuple
 import numpy as np
 
 from draisine.errors import ModelError
-from draisine.program.dae_residual import Implicit
+from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations
 from draisine.results.status import Ending, Status
-from draisine.simulation.implicit_form import implicit_form
-from draisine.simulation.methods.explicit_tableau import SteppingMethod
+from draisine.simulation.compiled_equations import implicit_form
+from draisine.simulation.methods.tableau import SteppingMethod
 from draisine.simulation.stepper import layout
 from draisine.simulation.stepper.memory import Memory
 
@@ -65,7 +65,7 @@ def _finished(s: Situation) -> Status:
 
 def _event(s: Situation) -> Status:
     event = s.equations.event_list[int(s.memory.stepper.happening)]
-    return Status(Ending.EVENT, f"{event.name}: {event.about or event.expression} at {s.now}")
+    return Status(Ending.EVENT, f"{event.name}: {event.description or event.expression} at {s.now}")
 
 
 def _singular(s: Situation) -> Status:
@@ -111,7 +111,7 @@ def _too_small(s: Situation) -> Status:
 def _equation(s: Situation) -> str:
     """The equation that is to blame, by its name if it has one."""
     place = int(s.memory.stepper.culprit)
-    if not isinstance(s.equations.dynamics, Implicit):
+    if not isinstance(s.equations.dynamics, DaeResidual):
         return f"the derivative of {s.culprit}"
     labels = s.equations.dynamics.residual.output("residual").labels
     return f"the residual of {labels[place]!r}" if place < len(labels) else f"a residual of {s.equations.name}"

@@ -10,14 +10,14 @@ from draisine.program.equations import Equations
 from draisine.results.assembly import Piece, assemble
 from draisine.results.channel import Group
 from draisine.results.trajectory import Statistics, Trajectory
-from draisine.simulation.pipeline import Clock
-from draisine.simulation.reported_values import account
 from draisine.simulation.result import Run, Segment
+from draisine.simulation.simulate import Clock
+from draisine.simulation.trajectory_from_run import report_segment
 
 
 def trajectory_of(run: Run, p: np.ndarray, clock: Clock, equations: Equations, start: str) -> Trajectory:
     """Channels of all segments with their units, how the run ended, and what it cost."""
-    pieces = [account(segment, p) for segment in run.segments if len(segment.times)]
+    pieces = [report_segment(segment, p) for segment in run.segments if len(segment.times)]
     if not pieces:
         last = run.segments[-1]
         alone = Segment(

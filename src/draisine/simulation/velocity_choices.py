@@ -14,12 +14,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.codegen.jit.kernel import Kernel, compile
-from draisine.codegen.jit.parameter_hoisting import HoistedKernel, compile_hoisted
+from draisine.codegen.jit.kernel import HoistedKernel, Kernel, compile, compile_hoisted
 from draisine.errors import ArgumentError
-from draisine.program.dae_residual import Implicit
+from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations
-from draisine.simulation.implicit_form import CompiledForm, compile_form
+from draisine.simulation.compiled_equations import CompiledForm, compile_form
 from draisine.simulation.stepper.memory import Kernels
 
 if TYPE_CHECKING:
@@ -66,7 +65,7 @@ class CompiledEquations:
 
 
 @dataclass(frozen=True, eq=False)
-class Choices:
+class VelocityChoices:
     """One system with its choices of independent velocities, each derived and compiled when it is first asked for."""
 
     root: Equations
@@ -125,7 +124,7 @@ class Choices:
 
 
 def _compiled(e: Equations) -> CompiledEquations:
-    explicit = None if isinstance(e.dynamics, Implicit) else compile_hoisted(e.dynamics)
+    explicit = None if isinstance(e.dynamics, DaeResidual) else compile_hoisted(e.dynamics)
     others = [None if program is None else compile(program) for program in (e.project, e.monitor, e.events)]
     made = CompiledEquations(e, explicit, *others)
     if explicit is None:
@@ -139,7 +138,7 @@ def _monitor(equations: Equations) -> Kernel:
     return compile(equations.monitor)
 
 
-def best_for(
+def best_choice_for(
     equations: Equations, q: Reals, v: Reals, extra: Reals, others: tuple[float, Reals, Reals]
 ) -> tuple[Equations, Reals]:
     """The choice to begin with at a start given by all its velocities, and the state in its terms.
@@ -168,8 +167,8 @@ def best_for(
     return best, state(best.independent)
 
 
-def prepare(equations: Equations) -> Choices:
+def prepare(equations: Equations) -> VelocityChoices:
     """Compile the equations for runs to come. `integrate` takes the result in place of the equations."""
-    choices = Choices(equations)
+    choices = VelocityChoices(equations)
     choices.compiled(equations.independent)
     return choices

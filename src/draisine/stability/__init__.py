@@ -1,1 +1,1 @@
-"""Steady motions, exact linearisation, modes and critical values."""
+"""Steady motions, exact linearization, modes and critical values."""

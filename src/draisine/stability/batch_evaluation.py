@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from draisine.codegen.jit.kernel import Kernel
 from draisine.numerics.parallel import split_rows
-from draisine.program.casadi_tape import CasadiCode
+from draisine.program.casadi_functions import CasadiCode
 from draisine.program.program import Program, Slot
 
 Array = NDArray[np.float64]
@@ -22,16 +22,16 @@ LEAST_WORK_WORTH_COMPILING = 4_000_000
 PER_THREAD = 4096  # points below which a second thread costs more than it brings
 
 
-def as_written(name: str, inputs: Mapping[str, ca.SX], outputs: Mapping[str, ca.SX]) -> Program:
+def program_without_cse(name: str, inputs: Mapping[str, ca.SX], outputs: Mapping[str, ca.SX]) -> Program:
     """A program without a search for common subexpressions, which takes longer than interpreting some hundred points;
-    `OverPoints` makes up for it when it compiles."""
+    `BatchProgram` makes up for it when it compiles."""
     dense = {slot: ca.densify(ca.SX(e)) for slot, e in outputs.items()}
     function = ca.Function(name, list(inputs.values()), list(dense.values()), list(inputs), list(dense))
     ins, outs = (tuple(Slot(slot, e.shape) for slot, e in table.items()) for table in (inputs, dense))
     return Program(name, ins, outs, CasadiCode(function))
 
 
-class OverPoints:
+class BatchProgram:
     """A program called over points: arguments (points, size), results (points, rows, columns)."""
 
     def __init__(self, program: Program) -> None:

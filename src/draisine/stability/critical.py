@@ -43,13 +43,13 @@ class Critical:
 
         The steady motion follows the parameter; a parameter that is the swept quantity itself has slope zero.
         """
-        a, over, slopes = self.family.derivatives(np.array([self.value]))
+        a, over, jacobians = self.family.derivatives(np.array([self.value]))
 
         def change(along: Array) -> float:
             return _change(a, self.eigenvalue, along, self.kind)
 
         against = change(over[0])
-        return {name: -change(slope) / against if name != self.over else 0.0 for name, slope in slopes.items()}
+        return {name: -change(slope) / against if name != self.over else 0.0 for name, slope in jacobians.items()}
 
     def as_data(self) -> dict[str, Any]:
         return {"kind": self.kind, self.over: self.value, "re": self.eigenvalue.real, "im": self.eigenvalue.imag}

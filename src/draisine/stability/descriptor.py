@@ -25,7 +25,7 @@ from draisine.errors import ModelError
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.numerics.newton import LeastNorm, Newton
-from draisine.program.dae_residual import Implicit
+from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations
 from draisine.results.base import Result, figure
 from draisine.results.controllability import complex_text
@@ -67,8 +67,8 @@ class Descriptor(Result):
         return {"eigenvalue": self.eigenvalues}
 
     def plot(self, **options: Any) -> Any:
-        """Finite eigenvalues in the complex plane; see `draisine.view.plots.complex_plane`."""
-        return figure("plots.complex_plane.eigenvalue_plane", self.eigenvalues, **options)
+        """Finite eigenvalues in the complex plane; see `draisine.view.plots.eigenvalues`."""
+        return figure("plots.eigenvalues.eigenvalue_plane", self.eigenvalues, **options)
 
     def __str__(self) -> str:
         found = ", ".join(complex_text(z) for z in self.eigenvalues)
@@ -112,16 +112,16 @@ def descriptor(
     >>> swing.regular().outputs
     ('rod1_multiplier',)
     """
-    equations = model if isinstance(model, Equations) and isinstance(model.dynamics, Implicit) else posed(model, index=1)
+    equations = model if isinstance(model, Equations) and isinstance(model.dynamics, DaeResidual) else posed(model, index=1)
     dynamics = equations.dynamics
-    assert isinstance(dynamics, Implicit)
+    assert isinstance(dynamics, DaeResidual)
     for kind, given in (("parameter", parameters), ("input", inputs), ("wish for", at)):
         for name, value in (given or {}).items():
             require_real(equations.name, kind, name, value)
     u, p = numbers("input", equations.inputs, inputs), numbers("parameter", equations.parameters, parameters)
     x = consistent_start(equations, dict(at or {}), parameters, inputs=dict(inputs or {})).x[: dynamics.size].copy()
     x, rates = _settled(dynamics, x, u, p)
-    e, a, b = _slopes(dynamics)(0.0, x, rates, u, p)
+    e, a, b = _jacobians(dynamics)(0.0, x, rates, u, p)
     names = tuple(q.name for q in equations.coordinates)
     return Descriptor(
         equations.name,
@@ -135,16 +135,16 @@ def descriptor(
     )
 
 
-def _slopes(dynamics: Implicit) -> ca.Function:
+def _jacobians(dynamics: DaeResidual) -> ca.Function:
     """(t, x, ẋ, u, p) → ∂F/∂ẋ, ∂F/∂x, ∂F/∂u."""
     symbols = dynamics.residual.symbols()
     (residual,) = dynamics.residual.function.call(symbols)
     return ca.Function("slopes", symbols, [ca.densify(ca.jacobian(residual, symbols[k])) for k in (2, 1, 3)])
 
 
-def _settled(dynamics: Implicit, x: Array, u: Array, p: Array) -> tuple[Array, Array]:
+def _settled(dynamics: DaeResidual, x: Array, u: Array, p: Array) -> tuple[Array, Array]:
     """Algebraic unknowns and rates at a state, by Newton's method of least change; F is linear in them for a mechanism."""
-    slopes, moving = _slopes(dynamics), np.array(dynamics.differential, dtype=bool)
+    jacobians, moving = _jacobians(dynamics), np.array(dynamics.differential, dtype=bool)
     count = int(moving.sum())
 
     def parts(y: Array) -> tuple[Array, Array]:
@@ -154,7 +154,7 @@ def _settled(dynamics: Implicit, x: Array, u: Array, p: Array) -> tuple[Array, A
 
     def evaluate(y: Array) -> tuple[Array, Array]:
         there = (*parts(y), u, p)
-        e, a, _ = slopes(0.0, *there)
+        e, a, _ = jacobians(0.0, *there)
         return dynamics([0.0], *there), np.hstack([e.full()[:, moving], a.full()[:, ~moving]])
 
     start = np.concatenate([np.zeros(count), x[~moving]])

@@ -21,17 +21,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.errors import ArgumentError, SolverError
-from draisine.expr.expression import closest
+from draisine.expr.expression import did_you_mean
 from draisine.numerics.rank import LEAST, independent_rows
 from draisine.program.equations import Equations
 from draisine.program.program import Program
-from draisine.stability.batch_evaluation import OverPoints, as_written
+from draisine.stability.batch_evaluation import BatchProgram, program_without_cse
 
 Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Slopes:
+class Jacobians:
     """Derivatives at points: rates w = f, ∂f/∂x, ∂f/∂u, G, Z = ∂ζ/∂x, S = ∂(Z w)/∂x, ζ themselves, residuals."""
 
     w: Array
@@ -70,8 +70,8 @@ class Deviations:
         if len(e.independent) == len(e.velocities):
             v = rest[: len(e.velocities)] if e.velocities else ca.SX(0, 1)
         else:
-            told = e.report.function.call([self._t, self._x, self._u, self._p])  # type: ignore[union-attr]
-            v = told[[slot.name for slot in e.report.outputs].index("v")]
+            reported = e.report.function.call([self._t, self._x, self._u, self._p])  # type: ignore[union-attr]
+            v = reported[[slot.name for slot in e.report.outputs].index("v")]
         residuals, outputs = e.motion.function.call([self._t, q, v, self._u, self._p])
         return ca.SX(ca.densify(residuals)), ca.SX(ca.densify(outputs))
 
@@ -98,7 +98,9 @@ class Deviations:
         known = {**outputs, **joints, **attitudes, **places, **speeds}
         for name in self.asked:
             if name not in known:
-                raise ArgumentError(f"{e.name} has no state or output of motion {name!r} to deviate{closest(name, list(known))}")
+                raise ArgumentError(
+                    f"{e.name} has no state or output of motion {name!r} to deviate{did_you_mean(name, list(known))}"
+                )
         return {**{name: known[name] for name in self.asked}, **joints, **attitudes, **places, **speeds}
 
     # ------------------------------------------------------------ derivatives
@@ -122,14 +124,14 @@ class Deviations:
             "values": zeta,
             "residuals": self._motion[0],
         }
-        return as_written(f"{self.equations.name}_deviations", {**self._arguments, "w": w}, results)
+        return program_without_cse(f"{self.equations.name}_deviations", {**self._arguments, "w": w}, results)
 
     @cached_property
     def observing(self) -> Program:
         """(t, x, u, p) → outputs of motion, by_state, by_input."""
         outputs, own = self._motion[1], self._x[: self._own_states]
         results = {"by_state": ca.jacobian(outputs, own), "by_input": ca.jacobian(outputs, self._u), "outputs": outputs}
-        return as_written(f"{self.equations.name}_observed", self._arguments, results)
+        return program_without_cse(f"{self.equations.name}_observed", self._arguments, results)
 
     @property
     def _arguments(self) -> dict[str, ca.SX]:
@@ -137,17 +139,17 @@ class Deviations:
 
     @property
     def dynamics(self) -> Program:
-        return slopes_of(self.equations)
+        return jacobians_of(self.equations)
 
     @property
-    def _dynamics_over(self) -> OverPoints:
-        return _slopes_over(self.equations)
+    def _dynamics_over(self) -> BatchProgram:
+        return _jacobians_over(self.equations)
 
     @cached_property
-    def _naming_over(self) -> OverPoints:
-        return OverPoints(self.naming)
+    def _naming_over(self) -> BatchProgram:
+        return BatchProgram(self.naming)
 
-    def slopes(self, t: float | Array, x: Array, u: Array, p: Array) -> Slopes:
+    def jacobians(self, t: float | Array, x: Array, u: Array, p: Array) -> Jacobians:
         """All derivatives at points: t one for all or (n, 1), x (n, states), u (n, inputs), p (n, parameters)."""
         dynamics, time = self.equations.explicit, np.full((len(x), 1), t)
         if isinstance(dynamics, Program):
@@ -159,25 +161,25 @@ class Deviations:
             by_input = by_input + through @ np.linalg.solve(matrix, gap_u)
         return self._named(time, x, u, p, w[..., 0], by_state, by_input)
 
-    def named(self, t: float | Array, x: Array, u: Array, p: Array) -> Slopes:
+    def named(self, t: float | Array, x: Array, u: Array, p: Array) -> Jacobians:
         """The same but for the motion: constraints and names at points, of which `choose` and `span` are made."""
         nothing = np.zeros((len(x), 0, 0))
         return self._named(np.full((len(x), 1), t), x, u, p, np.zeros((len(x), self._own_states)), nothing, nothing)
 
-    def _named(self, t: Array, x: Array, u: Array, p: Array, w: Array, by_state: Array, by_input: Array) -> Slopes:
+    def _named(self, t: Array, x: Array, u: Array, p: Array, w: Array, by_state: Array, by_input: Array) -> Jacobians:
         gradient, names, bend, values, residuals = self._naming_over(t, x, u, p, w)
-        return Slopes(w, by_state, by_input, gradient, names, bend, values[..., 0], residuals[..., 0])
+        return Jacobians(w, by_state, by_input, gradient, names, bend, values[..., 0], residuals[..., 0])
 
     def observed(self, t: float, x: Array, u: Array, p: Array) -> tuple[Array, Array, Array]:
         """∂y/∂x and ∂y/∂u of the outputs of motion, and y."""
-        by_state, by_input, outputs = OverPoints(self.observing)(np.full((len(x), 1), t), x, u, p)
+        by_state, by_input, outputs = BatchProgram(self.observing)(np.full((len(x), 1), t), x, u, p)
         return by_state, by_input, outputs[..., 0]
 
     # ------------------------------------------------------------ naming
 
-    def choose(self, slopes: Slopes) -> Naming:
+    def choose(self, jacobians: Jacobians) -> Naming:
         """Names of the deviations at the first point: as many as the constraints leave, the preferred ones first."""
-        gradient, names = slopes.constraints[0], slopes.names[0]
+        gradient, names = jacobians.constraints[0], jacobians.names[0]
         rows, _ = independent_rows(gradient, np.zeros((0, gradient.shape[1])))
         basis = _orthonormal(gradient[rows])
         wanted = gradient.shape[1] - len(rows)
@@ -214,25 +216,25 @@ class Naming:
     chosen: tuple[int, ...]
     names: tuple[str, ...]
 
-    def span(self, slopes: Slopes) -> Array:
+    def span(self, jacobians: Jacobians) -> Array:
         """X of the module's text, (points, states, deviations)."""
-        square = np.concatenate([slopes.constraints[:, self.rows, :], slopes.names[:, self.chosen, :]], axis=1)
+        square = np.concatenate([jacobians.constraints[:, self.rows, :], jacobians.names[:, self.chosen, :]], axis=1)
         right = np.zeros((square.shape[1], len(self.chosen)))
         right[len(self.rows) :] = np.eye(len(self.chosen))
         return np.asarray(np.linalg.solve(square, np.broadcast_to(right, (len(square), *right.shape))))
 
-    def matrices(self, slopes: Slopes) -> tuple[Array, Array]:
+    def matrices(self, jacobians: Jacobians) -> tuple[Array, Array]:
         """A and B at every point."""
-        z, bend = slopes.names[:, self.chosen, :], slopes.bend[:, self.chosen, :]
-        return (z @ slopes.by_state + bend) @ self.span(slopes), z @ slopes.by_input
+        z, bend = jacobians.names[:, self.chosen, :], jacobians.bend[:, self.chosen, :]
+        return (z @ jacobians.by_state + bend) @ self.span(jacobians), z @ jacobians.by_input
 
-    def rates(self, slopes: Slopes) -> Array:
+    def rates(self, jacobians: Jacobians) -> Array:
         """ζ̇ at every point."""
-        return np.asarray((slopes.names[:, self.chosen, :] @ slopes.w[..., None])[..., 0])
+        return np.asarray((jacobians.names[:, self.chosen, :] @ jacobians.w[..., None])[..., 0])
 
 
 @lru_cache(maxsize=32)
-def slopes_of(equations: Equations) -> Program:
+def jacobians_of(equations: Equations) -> Program:
     """(t, x, u, p) → w, by_state, by_input; where accelerations are solved for at run time, (t, x, u, p, z) → the parts of which
     they are made."""
     dynamics = equations.explicit
@@ -244,7 +246,7 @@ def slopes_of(equations: Equations) -> Program:
     if isinstance(dynamics, Program):
         slope = dynamics.function.call(arguments)[0][:own]
         parts = {"w": slope, "by_state": ca.jacobian(slope, x), "by_input": ca.jacobian(slope, u)}
-        return as_written(name, slots, parts)
+        return program_without_cse(name, slots, parts)
     z = ca.SX.sym("z", dynamics.size)
     matrix, side = dynamics.linear(arguments, z)
     slope = dynamics.after.function.call([*arguments, z])[0][:own]
@@ -258,12 +260,12 @@ def slopes_of(equations: Equations) -> Program:
         "gap_by_state": ca.jacobian(gap, x),
         "gap_by_input": ca.jacobian(gap, u),
     }
-    return as_written(name, {**slots, "z": z}, parts)
+    return program_without_cse(name, {**slots, "z": z}, parts)
 
 
 @lru_cache(maxsize=32)
-def _slopes_over(equations: Equations) -> OverPoints:
-    return OverPoints(slopes_of(equations))
+def _jacobians_over(equations: Equations) -> BatchProgram:
+    return BatchProgram(jacobians_of(equations))
 
 
 @lru_cache(maxsize=64)

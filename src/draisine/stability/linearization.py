@@ -1,4 +1,4 @@
-"""Exact linearisation of a mechanism about an admissible motion.
+"""Exact linearization of a mechanism about an admissible motion.
 
 >>> import draisine as dr
 >>> straight = dr.linearize(dr.gallery.bicycle(), at={"speed": 5.0}, states=("lean", "steer")).essential()
@@ -28,7 +28,7 @@ from draisine.results.linear import LinearModel
 from draisine.simulation.initial.consistent_start import consistent_start
 from draisine.simulation.initial.problem import StartProblem
 from draisine.simulation.named_values import numbers
-from draisine.stability.deviations import Deviations, Naming, Slopes, attitude_texts, deviations_of
+from draisine.stability.deviations import Deviations, Naming, attitude_texts, deviations_of
 
 Array = NDArray[np.float64]
 
@@ -101,16 +101,16 @@ def linearize(
     e = motion.equations
     deviations = deviations_of(e, tuple(states))
     point = (0.0, motion.x[None], motion.u[None], motion.p[None])
-    slopes = deviations.slopes(*point)
-    if not all(np.isfinite(a).all() for a in (slopes.by_state, slopes.names, slopes.constraints)):
-        raise SolverError(f"{e.name}: its derivatives are not finite at this state; it is singular there, linearise beside it")
-    naming = deviations.choose(slopes)
-    _require_admissible(motion, deviations, slopes, naming)
-    a, b = naming.matrices(slopes)
+    jacobians = deviations.derivatives(*point)
+    if not all(np.isfinite(a).all() for a in (jacobians.by_state, jacobians.names, jacobians.constraints)):
+        raise SolverError(f"{e.name}: its derivatives are not finite at this state; it is singular there, linearize beside it")
+    naming = deviations.choose(jacobians)
+    _require_admissible(motion, deviations, jacobians, naming)
+    a, b = naming.matrices(jacobians)
     by_state, by_input, outputs = deviations.observed(*point)
     labels = tuple(e.motion.output("outputs").labels) if e.outputs else ()
     values = dict(zip(labels, outputs[0].tolist(), strict=True))
-    values |= dict(zip(deviations.candidates, slopes.values[0].tolist(), strict=True))
+    values |= dict(zip(deviations.candidates, jacobians.values[0].tolist(), strict=True))
     values |= dict(zip((i.name for i in e.inputs), motion.u.tolist(), strict=True))
     units = {quantity.name: quantity.unit for quantity in (*e.states, *e.inputs, *e.outputs)}
     return LinearModel(
@@ -120,36 +120,36 @@ def linearize(
         labels,
         a[0],
         b[0],
-        (by_state @ naming.span(slopes))[0],
+        (by_state @ naming.span(jacobians))[0],
         by_input[0],
         values,
         {extra.name: "bookkeeping, not a motion" for extra in e.extra_states},
         units,
-        dict(zip(naming.names, naming.rates(slopes)[0].tolist(), strict=True)),
+        dict(zip(naming.names, naming.rates(jacobians)[0].tolist(), strict=True)),
         {name: text for name, text in attitude_texts(e).items() if name in naming.names},
     )
 
 
-def _require_admissible(motion: Motion, deviations: Deviations, slopes: Slopes, naming: Naming) -> None:
+def _require_admissible(motion: Motion, deviations: Deviations, jacobians: Jacobians, naming: Naming) -> None:
     """Deviations are from states that keep the constraints: others have no tangent directions."""
     e = motion.equations
-    gradient, residual = slopes.constraints[0], slopes.residuals[0]
+    gradient, residual = jacobians.constraints[0], jacobians.residuals[0]
     broken = np.flatnonzero(np.abs(residual) > BROKEN * np.maximum(np.linalg.norm(gradient, axis=1), 1.0))
     if not len(broken):
         return
     worst = sorted(broken, key=lambda i: -abs(residual[i]))[:3]
-    told = ", ".join(
+    reported = ", ".join(
         f"{e.constraints[i].name} ({e.constraints[i].level}) by {residual[i]:.3g} {e.constraints[i].unit}".strip() for i in worst
     )
     own, rows = gradient.shape[1], list(naming.rows)
 
     def evaluate(y: Array) -> tuple[Array, Array]:
         x = np.concatenate([y, motion.x[own:]])
-        here = deviations.slopes(0.0, x[None], motion.u[None], motion.p[None])
+        here = deviations.derivatives(0.0, x[None], motion.u[None], motion.p[None])
         return here.residuals[0][rows], here.constraints[0][rows]
 
     found = Newton(step_tolerance=1e-13, max_iterations=20).solve(evaluate, motion.x[:own], LeastNorm(RTOL))
     moved = [(s.name, a, b) for s, a, b in zip(e.states, motion.x, found.point.x, strict=False) if abs(a - b) > 1e-9]
     cure = ", ".join(f"{name} = {new:.6g} (not {old:.6g})" for name, old, new in moved[:6]) if found.converged else ""
     nearest = f"; the nearest that keeps them has {cure}" if cure else ""
-    raise ArgumentError(f"{e.name}: the state to linearise about breaks its constraints: {told}{nearest}")
+    raise ArgumentError(f"{e.name}: the state to linearize about breaks its constraints: {reported}{nearest}")

@@ -155,13 +155,13 @@ def _warn_of_gaps(family: Family, name: str, values: Array, found: NDArray[np.bo
     model, missing = family.equations.name, np.flatnonzero(~found)
     if len(missing):
         places = ", ".join(f"{values[i]:.6g}" for i in missing[:3]) + (", …" if len(missing) > 3 else "")
-        told = f"{model}: no steady motion at {name} = {places}: {family.why_missing(values[missing[:1]])}"
+        reported = f"{model}: no steady motion at {name} = {places}: {family.why_missing(values[missing[:1]])}"
         if len(missing) == len(values):
-            raise SolverError(told)
-        warnings.warn(f"{told}; their modes are NaN", stacklevel=3)
+            raise SolverError(reported)
+        warnings.warn(f"{reported}; their modes are NaN", stacklevel=3)
     if near := family.singular_at(values[:, None]):
-        told = f"{model}: the sweep comes near to a singular configuration at {name} = {values[near[0]]:.6g}: {near[1]}"
-        warnings.warn(told, stacklevel=3)
+        reported = f"{model}: the sweep comes near to a singular configuration at {name} = {values[near[0]]:.6g}: {near[1]}"
+        warnings.warn(reported, stacklevel=3)
 
 
 def _followed(matrices: Array, found: NDArray[np.bool_]) -> Complex:

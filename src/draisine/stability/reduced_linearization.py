@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 
 from draisine.numerics.newton_batch import solve_each
 from draisine.program.equations import Equations
-from draisine.program.linear_solve import Solved
+from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import Program
-from draisine.stability.batch_evaluation import OverPoints, as_written
+from draisine.stability.batch_evaluation import BatchProgram, program_without_cse
 from draisine.stability.deviations import Deviations, Naming
 
 Array = NDArray[np.float64]
@@ -34,7 +34,7 @@ class EssentialMatrix:
         self.equations, self.deviations, self.naming = equations, deviations, naming
         self.states = tuple(states)
         dynamics = equations.explicit
-        self._z = ca.SX.sym("z", dynamics.size if isinstance(dynamics, Solved) else 0)
+        self._z = ca.SX.sym("z", dynamics.size if isinstance(dynamics, LinearSolveProgram) else 0)
         self._own = len(equations.coordinates) + len(equations.independent)
 
     @property
@@ -55,7 +55,7 @@ class EssentialMatrix:
     @cached_property
     def _gap(self) -> ca.SX:
         dynamics = self.equations.explicit
-        if not isinstance(dynamics, Solved):
+        if not isinstance(dynamics, LinearSolveProgram):
             return ca.SX(0, 1)
         matrix, side = dynamics.linear(list(self.deviations._arguments.values()), self._z)
         return ca.SX(ca.densify(side - matrix @ self._z))
@@ -66,7 +66,7 @@ class EssentialMatrix:
         arguments = list(d._arguments.values())
         slope = (
             dynamics.after.function.call([*arguments, self._z])
-            if isinstance(dynamics, Solved)
+            if isinstance(dynamics, LinearSolveProgram)
             else dynamics.function.call(arguments)
         )
         zeta = ca.vertcat(*[d.candidates[n] for n in self.states])
@@ -83,12 +83,14 @@ class EssentialMatrix:
     @cached_property
     def spanning(self) -> Program:
         """(t, x, u, p, z) → the square matrix of which X is a part of the inverse."""
-        return as_written(f"{self.equations.name}_span", self._slots, {"square": self._square})
+        return program_without_cse(f"{self.equations.name}_span", self._slots, {"square": self._square})
 
     @cached_property
     def along(self) -> Program:
         """(t, x, u, p, z, directions) → A, linear in the directions."""
-        return as_written(f"{self.equations.name}_along", {**self._slots, "directions": self._directions}, {"A": self._along})
+        return program_without_cse(
+            f"{self.equations.name}_along", {**self._slots, "directions": self._directions}, {"A": self._along}
+        )
 
     @cached_property
     def turning(self) -> Program:
@@ -102,7 +104,7 @@ class EssentialMatrix:
             name: ca.reshape(ca.jtimes(ca.vec(ca.densify(e)), place, way), *e.shape)
             for name, e in (("bent", bent), ("turned", self._along))
         }
-        return as_written(f"{self.equations.name}_turning", {**slots, "directions": directions, **ways}, results)
+        return program_without_cse(f"{self.equations.name}_turning", {**slots, "directions": directions, **ways}, results)
 
     @cached_property
     def sides(self) -> Array:
@@ -113,8 +115,8 @@ class EssentialMatrix:
         return right
 
     @cached_property
-    def _over(self) -> tuple[OverPoints, OverPoints]:
-        return OverPoints(self.spanning), OverPoints(self.along)
+    def _over(self) -> tuple[BatchProgram, BatchProgram]:
+        return BatchProgram(self.spanning), BatchProgram(self.along)
 
     def at(self, *arguments: Array) -> tuple[Array, Array, NDArray[np.bool_]]:
         """A and X at points, and where they exist."""
@@ -131,7 +133,7 @@ class EssentialMatrix:
         a, directions, _ = self.at(*(part[:1] for part in here))
         (square,) = self._over[0](*(part[:1] for part in here))
         x = np.repeat(directions, count, axis=0)
-        bent, turned = OverPoints(self.turning)(*here, x, *ways)
+        bent, turned = BatchProgram(self.turning)(*here, x, *ways)
         moved, _ = solve_each(np.repeat(square, count, axis=0), -bent)
         (through,) = self._over[1](*here, moved)
         return a[0], turned + through

@@ -13,15 +13,15 @@ NEARLY = 0.02  # share of the largest singular value of the constraints' gradien
 def what_is_singular(motion: Motion) -> str:
     """The causes that pass their limit, or constraints that are nearly dependent; else an empty text."""
     e = motion.equations
-    told: list[str] = []
+    reported: list[str] = []
     if not np.isfinite(motion.x).all():
         return ""
     if e.causes is not None:
         (slot,) = e.causes.outputs
         values = np.ravel(e.causes([0.0], motion.x, motion.u, motion.p)[0])
-        told = [label for label, value in zip(slot.labels, values, strict=True) if not value <= e.limits.condition]
-    told = told or dependent_constraints(motion)
-    return f"singular configuration: {'; '.join(told)}" if told else ""
+        reported = [label for label, value in zip(slot.labels, values, strict=True) if not value <= e.limits.condition]
+    reported = reported or dependent_constraints(motion)
+    return f"singular configuration: {'; '.join(reported)}" if reported else ""
 
 
 def dependent_constraints(motion: Motion) -> list[str]:
@@ -30,8 +30,8 @@ def dependent_constraints(motion: Motion) -> list[str]:
     at = [i for i, constraint in enumerate(e.constraints) if constraint.level == "position"]
     if not at:
         return []
-    slopes = deviations_of(e).slopes(0.0, motion.x[None], motion.u[None], motion.p[None])
-    gradient = slopes.constraints[0][at][:, : len(e.coordinates)]
+    jacobians = deviations_of(e).derivatives(0.0, motion.x[None], motion.u[None], motion.p[None])
+    gradient = jacobians.constraints[0][at][:, : len(e.coordinates)]
     left, values, _ = np.linalg.svd(gradient, full_matrices=False)
     if values[-1] >= NEARLY * values[0]:
         return []

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from draisine.errors import ArgumentError, ModelError, needed
+from draisine.errors import ArgumentError, ModelError, require
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.numerics.parallel import Job
@@ -93,7 +93,7 @@ class StabilityMap(Result):
 
     @property
     def boundaries(self) -> dict[str, Array]:
-        """Points (n, 2) where a real mode or a pair passes the axis, by name, interpolated between neighbours on the grid."""
+        """Points (n, 2) where a real mode or a pair passes the axis, by name, interpolated between neighbors on the grid."""
         found = {}
         for kind, test, change in ((REAL, self.static, 1), (PAIR, self.dynamic, 2)):
             points = np.vstack([_crossings(self, test, change, axis) for axis in (0, 1)])
@@ -118,7 +118,7 @@ class StabilityMap(Result):
         arrays: dict[str, Any] = {"unstable": self.unstable, "kind": self.kind, "static": self.static, "dynamic": self.dynamic}
         if self.growth is not None:
             arrays["growth"] = self.growth
-        made = needed("xarray", "to_xarray()").Dataset(
+        made = require("xarray", "to_xarray()").Dataset(
             {name: (self.over, array) for name, array in arrays.items()},
             coords={name: (name, v, {"units": self.units.get(name, "")}) for name, v in self.values.items()},
             attrs={"model": self.model, "states": ", ".join(self.states)},
@@ -136,9 +136,9 @@ class StabilityMap(Result):
         return {"kind": list(self.share), "share of the map": list(self.share.values())}
 
     def plot(self, **options: Any) -> Any:
-        """Regions by what grows in them, boundaries labelled; see `draisine.view.plots.maps`."""
+        """Regions by what grows in them, boundaries labeled; see `draisine.view.plots.parameter_studies`."""
         regions = self.values, self.kind, self.kinds, self.boundaries
-        return figure("plots.maps.stability_regions", *regions, units=self.units, **options)
+        return figure("plots.parameter_studies.stability_regions", *regions, units=self.units, **options)
 
     def __str__(self) -> str:
         shares = ", ".join(f"{name} {share:.1%}" for name, share in self.share.items())
@@ -226,7 +226,7 @@ def _fill(
 
 
 def _crossings(m: StabilityMap, test: Array, change: int, axis: int) -> Array:
-    """Between neighbours along an axis where the test changes its sign and as many modes as it is about change theirs."""
+    """Between neighbors along an axis where the test changes its sign and as many modes as it is about change theirs."""
     along, across = (m.values[m.over[k]] for k in (axis, 1 - axis))
     f, unstable = (np.moveaxis(a, axis, 0) for a in (test, m.unstable.astype(int)))
     known = (unstable[1:] >= 0) & (unstable[:-1] >= 0)

@@ -19,19 +19,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.errors import ArgumentError, SolverError, UnknownNameError
-from draisine.expr.expression import closest
+from draisine.expr.expression import did_you_mean
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.numerics.newton import LeastNorm, Linearized, Newton
 from draisine.program.equations import Equations
-from draisine.program.linear_solve import Solved
+from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import Program
 from draisine.results.base import Result, Uncached
 from draisine.results.linear import LinearModel
-from draisine.stability.batch_evaluation import as_written
+from draisine.stability.batch_evaluation import program_without_cse
 from draisine.stability.deviations import Naming, deviations_of
-from draisine.stability.linearization import Motion, equations_of, linearize, motion_at, require_real
-from draisine.stability.singularity_message import what_is_singular
+from draisine.stability.linearization import Motion, equations_of, linearize, motion_at, require_real, what_is_singular
 
 Array = NDArray[np.float64]
 
@@ -50,7 +49,7 @@ class SteadyMotion(Motion, Result):
 
     def __getitem__(self, name: str) -> float:
         if name not in self.values:
-            raise UnknownNameError(f"{self.equations.name} has no {name!r}{closest(name, list(self.values))}")
+            raise UnknownNameError(f"{self.equations.name} has no {name!r}{did_you_mean(name, list(self.values))}")
         return self.values[name]
 
     def linearize(self, states: Sequence[str] = ()) -> LinearModel:
@@ -99,7 +98,7 @@ def ignorable_names(equations: Equations, motion: Motion, rows: Sequence[int] | 
 
 def _naming_at(motion: Motion) -> Naming:
     deviations = deviations_of(motion.equations)
-    return deviations.choose(deviations.slopes(0.0, motion.x[None], motion.u[None], motion.p[None]))
+    return deviations.choose(deviations.derivatives(0.0, motion.x[None], motion.u[None], motion.p[None]))
 
 
 def ignorable_at(equations: Equations, states: Sequence[Array], u: Array, p: Array) -> tuple[str, ...]:
@@ -108,9 +107,9 @@ def ignorable_at(equations: Equations, states: Sequence[Array], u: Array, p: Arr
     speeds = set(equations.independent)
     common: set[str] | None = None
     for x in states:
-        slopes = deviations.slopes(0.0, x[None], u[None], p[None])
-        naming = deviations.choose(slopes)
-        a, _ = naming.matrices(slopes)
+        jacobians = deviations.derivatives(0.0, x[None], u[None], p[None])
+        naming = deviations.choose(jacobians)
+        a, _ = naming.matrices(jacobians)
         bare = LinearModel(
             equations.name, naming.names, (), (), a[0], np.zeros((len(a[0]), 0)), np.zeros((0, len(a[0]))), np.zeros((0, 0))
         )
@@ -152,7 +151,7 @@ class SteadyProblem(Uncached):
         for name in free:
             known = [*self._inputs, *self._parameters]
             if name not in known:
-                raise ArgumentError(f"{e.name} has no input or parameter {name!r} to leave free{closest(name, known)}")
+                raise ArgumentError(f"{e.name} has no input or parameter {name!r} to leave free{did_you_mean(name, known)}")
         self.free = tuple(free)
         self.deviations = deviations_of(
             e, tuple(n for n in (*self.essential, *fixed) if n not in (*self._inputs, *self._parameters))
@@ -165,7 +164,7 @@ class SteadyProblem(Uncached):
     @cached_property
     def _solved(self) -> int:
         dynamics = self.equations.explicit
-        return dynamics.size if isinstance(dynamics, Solved) and self.rates else 0
+        return dynamics.size if isinstance(dynamics, LinearSolveProgram) and self.rates else 0
 
     @property
     def program(self) -> Program:
@@ -182,7 +181,7 @@ class SteadyProblem(Uncached):
         rows = [d._motion[0]]
         if self.rates:
             dynamics = e.explicit
-            if isinstance(dynamics, Solved):
+            if isinstance(dynamics, LinearSolveProgram):
                 matrix, side = dynamics.linear(arguments, z)
                 rows.append(matrix @ z - side)
                 slope = dynamics.after.function.call([*arguments, z])[0][: self.own]
@@ -207,7 +206,7 @@ class SteadyProblem(Uncached):
 
     def pack(self, x: Array, u: Array, p: Array) -> Array:
         dynamics = self.equations.explicit
-        z = dynamics.solution([0.0], x, u, p) if self._solved and isinstance(dynamics, Solved) else np.zeros(0)
+        z = dynamics.solution([0.0], x, u, p) if self._solved and isinstance(dynamics, LinearSolveProgram) else np.zeros(0)
         free = [u[self._inputs.index(n)] if n in self._inputs else p[self._parameters.index(n)] for n in self.free]
         return np.concatenate([x[: self.own], z, free])
 
@@ -270,7 +269,7 @@ def _steady_program(
     """Its numbers are arguments, so that one program serves all values of what is fixed."""
     slots, residual, unknowns = SteadyProblem(equations, essential, free, dict.fromkeys(fixed, 0.0), rates)._parts
     jacobian = ca.jacobian(residual, unknowns)
-    return as_written(f"{equations.name}_steady", slots, {"residual": residual, "jacobian": jacobian})
+    return program_without_cse(f"{equations.name}_steady", slots, {"residual": residual, "jacobian": jacobian})
 
 
 def _not_found(
@@ -315,39 +314,39 @@ def steady(
     >>> round(turn["steer"], 4), round(turn["steer_torque"], 4)
     (-0.042, 0.0863)
     """
-    wishes = dict(fixed or {})
+    targets = dict(fixed or {})
     equations = equations_of(model)
-    for name, value in wishes.items():
+    for name, value in targets.items():
         require_real(equations.name, "fixed quantity", name, value)
     known = {i.name for i in equations.inputs}
     if isinstance(near, Motion):
         motion = near
     else:
-        begin = dict(near) if near is not None else {n: v for n, v in wishes.items() if n not in known}
-        given = {**{n: v for n, v in wishes.items() if n in known}, **(inputs or {})}
+        begin = dict(near) if near is not None else {n: v for n, v in targets.items() if n not in known}
+        given = {**{n: v for n, v in targets.items() if n in known}, **(inputs or {})}
         motion = motion_at(equations, begin, parameters, given)
     naming = _naming_at(motion)
     ignorable = ignorable_names(equations, motion, naming.rows)
     names = [n for n in naming.names if n not in ignorable and n not in equations.independent]
 
-    def solved(wished: Mapping[str, float], freed: Sequence[str]) -> tuple[Array, Array, Array]:
-        left = [*freed, *(n for n in wished if n in known and n not in freed)]
-        problem = SteadyProblem(equations, names, left, wished, rows=naming.rows)
+    def solved(targeted: Mapping[str, float], freed: Sequence[str]) -> tuple[Array, Array, Array]:
+        left = [*freed, *(n for n in targeted if n in known and n not in freed)]
+        problem = SteadyProblem(equations, names, left, targeted, rows=naming.rows)
         found = Motion(equations, *problem.solve(problem.pack(motion.x, motion.u, motion.p), motion.x, motion.u, motion.p))
         # a push from one side leaves no heading alone: what runs on must not matter at the solution either
         if left and (change := _change_by_running(found, ignorable)) > STEADY:
-            raise _not_found(equations.name, wished, (found.x, found.u, found.p), change)
+            raise _not_found(equations.name, targeted, (found.x, found.u, found.p), change)
         return found.x, found.u, found.p
 
     try:
-        x, u, p = solved(wishes, free)
+        x, u, p = solved(targets, free)
     except SolverError as failure:
         raise _not_found(
             equations.name,
-            wishes,
+            targets,
             failure.nearest,
             failure.residual,
-            lambda: _others(equations, wishes, free, solved),
+            lambda: _others(equations, targets, free, solved),
             singular=what_is_singular(Motion(equations, *failure.nearest)),
         ) from None
     return SteadyMotion(equations, x, u, p, named_values(equations, x, u, p), ignorable)
@@ -356,9 +355,9 @@ def steady(
 def _change_by_running(motion: Motion, ignorable: Sequence[str]) -> float:
     """How fast rates change because coordinates run on that should not matter, beside what the largest entry of A does."""
     deviations = deviations_of(motion.equations)
-    slopes = deviations.slopes(0.0, motion.x[None], motion.u[None], motion.p[None])
-    naming = deviations.choose(slopes)
-    a, rates = naming.matrices(slopes)[0][0], naming.rates(slopes)[0]
+    jacobians = deviations.derivatives(0.0, motion.x[None], motion.u[None], motion.p[None])
+    naming = deviations.choose(jacobians)
+    a, rates = naming.matrices(jacobians)[0][0], naming.rates(jacobians)[0]
     running = [j for j, name in enumerate(naming.names) if name in ignorable]
     rest = [i for i, name in enumerate(naming.names) if name not in ignorable]
     change = np.abs(a[np.ix_(rest, running)] @ rates[running]).max(initial=0.0)
@@ -367,24 +366,24 @@ def _change_by_running(motion: Motion, ignorable: Sequence[str]) -> float:
 
 def _others(
     equations: Equations,
-    wishes: Mapping[str, float],
+    targets: Mapping[str, float],
     free: Sequence[str],
     solved: Callable[[Mapping[str, float], Sequence[str]], tuple[Array, Array, Array]],
 ) -> list[str]:
     """Steady motions that do exist: with one or two more inputs left free, and with each wish given up."""
     found = []
-    inputs = [i.name for i in equations.inputs if i.name not in (*free, *wishes)]
-    tries = [(wishes, (*free, *more), list(more)) for count in (1, 2) for more in combinations(inputs, count)]
-    tries += [({n: v for n, v in wishes.items() if n != name}, tuple(free), [name]) for name in wishes]
-    for wished, freed, told in tries:
+    inputs = [i.name for i in equations.inputs if i.name not in (*free, *targets)]
+    tries = [(targets, (*free, *more), list(more)) for count in (1, 2) for more in combinations(inputs, count)]
+    tries += [({n: v for n, v in targets.items() if n != name}, tuple(free), [name]) for name in targets]
+    for targeted, freed, reported in tries:
         try:
-            values = named_values(equations, *solved(wished, freed))
+            values = named_values(equations, *solved(targeted, freed))
         except (ValueError, SolverError, np.linalg.LinAlgError):
             continue  # this one does not exist either
-        if all(name in values for name in told):
-            given_up = [name for name in told if name in wishes]
-            kept = f" and {_listed(wished)}" if given_up and wished else ""
-            found.append(f"with {_listed({name: values[name] for name in told})}{kept}")
+        if all(name in values for name in reported):
+            given_up = [name for name in reported if name in targets]
+            kept = f" and {_listed(targeted)}" if given_up and targeted else ""
+            found.append(f"with {_listed({name: values[name] for name in reported})}{kept}")
         if len(found) == 3:
             break
     return found
@@ -392,9 +391,9 @@ def _others(
 
 def named_values(equations: Equations, x: Array, u: Array, p: Array) -> dict[str, float]:
     """Every named number at a state: states, all velocities, multipliers, outputs, inputs, energies."""
-    told = dict(zip((slot.name for slot in equations.report.outputs), equations.report([0.0], x, u, p), strict=True))
+    reported = dict(zip((slot.name for slot in equations.report.outputs), equations.report([0.0], x, u, p), strict=True))
     values = dict(zip((q.name for q in equations.states), x.tolist(), strict=True))
     for slot in equations.report.outputs:
         if slot.name in ("v", "multipliers", "outputs", "energy"):
-            values |= dict(zip(slot.labels, np.ravel(told[slot.name]).tolist(), strict=True))
+            values |= dict(zip(slot.labels, np.ravel(reported[slot.name]).tolist(), strict=True))
     return values | dict(zip((i.name for i in equations.inputs), u.tolist(), strict=True))

@@ -17,20 +17,20 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from draisine.errors import ArgumentError, SolverError
-from draisine.expr.expression import closest
+from draisine.expr.expression import did_you_mean
 from draisine.model.items import System
 from draisine.model.model import Model
-from draisine.numerics.newton_batch import BatchNewton, Places, solve_each
+from draisine.numerics.newton_batch import BatchNewton, Indices, solve_each
 from draisine.numerics.rank import independent_columns
 from draisine.program.equations import Equations
 from draisine.results.base import Uncached
-from draisine.stability.batch_evaluation import OverPoints, as_written
+from draisine.stability.batch_evaluation import BatchProgram, program_without_cse
+from draisine.stability.closed_form_family import EXACT, ClosedFormFamily
 from draisine.stability.deviations import Deviations, Naming, deviations_of
 from draisine.stability.linearization import equations_of, linearize
 from draisine.stability.reduced_linearization import EssentialMatrix
 from draisine.stability.routh import characteristic
 from draisine.stability.steady import LEAST_UNIT, SteadyMotion, SteadyProblem, steady
-from draisine.stability.straight_running import EXACT, StraightFamily
 
 Array = NDArray[np.float64]
 
@@ -68,14 +68,16 @@ class Family(Uncached):
         known = [*self._parameters, *self._inputs, *(q.name for q in (*e.states, *e.velocities)), *outputs]
         for name in vary:
             if name not in known:
-                raise ArgumentError(f"{e.name} has no parameter, input, state or output of motion {name!r}{closest(name, known)}")
+                raise ArgumentError(
+                    f"{e.name} has no parameter, input, state or output of motion {name!r}{did_you_mean(name, known)}"
+                )
         given = {n: v for n, v in vary.items() if n in self._parameters}
-        wishes = {**(fixed or {}), **{n: v for n, v in vary.items() if n not in self._parameters}}
-        self.base: SteadyMotion = steady(e, wishes, free=free, near=near, parameters={**(parameters or {}), **given})
+        targets = {**(fixed or {}), **{n: v for n, v in vary.items() if n not in self._parameters}}
+        self.base: SteadyMotion = steady(e, targets, free=free, near=near, parameters={**(parameters or {}), **given})
         self._choose_states(states)
-        own = [n for n in (*vary, *wishes) if n in (*self._parameters, *self._inputs)]
+        own = [n for n in (*vary, *targets) if n in (*self._parameters, *self._inputs)]
         coordinates = self._held_coordinates
-        self.problem = SteadyProblem(e, coordinates, [*free, *dict.fromkeys(own)], {**wishes, **given})
+        self.problem = SteadyProblem(e, coordinates, [*free, *dict.fromkeys(own)], {**targets, **given})
         self._prepare()
 
     # ------------------------------------------------------------ the first motion
@@ -92,8 +94,8 @@ class Family(Uncached):
     def _held_coordinates(self) -> list[str]:
         e = self.equations
         plain = deviations_of(e)
-        slopes = plain.slopes(0.0, self.base.x[None], self.base.u[None], self.base.p[None])
-        names = plain.choose(slopes).names
+        jacobians = plain.jacobians(0.0, self.base.x[None], self.base.u[None], self.base.p[None])
+        names = plain.choose(jacobians).names
         return [n for n in names if n not in self.base.ignorable and n not in e.independent]
 
     def _prepare(self) -> None:
@@ -111,8 +113,8 @@ class Family(Uncached):
         self._scale = max(1.0, float(np.abs(jacobian).max()))
         self._at = np.array([problem.fixed[name] for name in self.vary])
         self._slope = self._followed(jacobian[None], self._wanted_columns(len(jacobian))[None])[0][0]
-        slopes = self.deviations.slopes(0.0, base.x[None], base.u[None], base.p[None])
-        self.naming: Naming = self.deviations.choose(slopes)
+        jacobians = self.deviations.derivatives(0.0, base.x[None], base.u[None], base.p[None])
+        self.naming: Naming = self.deviations.choose(jacobians)
 
     def _followed(self, jacobian: Array, sides: Array) -> tuple[Array, NDArray[np.bool_]]:
         """The change of y that changes F by `sides`, of least size, at points; and where there is one."""
@@ -135,13 +137,13 @@ class Family(Uncached):
     # ------------------------------------------------------------ motions
 
     @cached_property
-    def _residual(self) -> OverPoints:
+    def _residual(self) -> BatchProgram:
         slots, residual, _ = self.problem._parts
-        return OverPoints(as_written(f"{self.equations.name}_steady_residual", slots, {"residual": residual}))
+        return BatchProgram(program_without_cse(f"{self.equations.name}_steady_residual", slots, {"residual": residual}))
 
     @cached_property
-    def _newton(self) -> OverPoints:
-        return OverPoints(self.problem.program)
+    def _newton(self) -> BatchProgram:
+        return BatchProgram(self.problem.program)
 
     def motions(self, points: Array) -> tuple[Array, NDArray[np.bool_]]:
         """y of the steady motion at each point (points, varied quantities), and whether it was found."""
@@ -151,7 +153,7 @@ class Family(Uncached):
         if len(some):
             weights = np.maximum(self._units, 1.0)
 
-            def evaluate(y: Array, places: Places) -> tuple[Array, Array]:
+            def evaluate(y: Array, places: Indices) -> tuple[Array, Array]:
                 residual, jacobian = self._newton(*self._arguments(y[places], points[some[places]]))
                 return residual[..., 0] / weights, jacobian / weights[:, None]
 
@@ -189,9 +191,9 @@ class Family(Uncached):
         return EssentialMatrix(self.equations, self.deviations, self.naming, self.states)
 
     @cached_property
-    def straight(self) -> StraightFamily | None:
+    def straight(self) -> ClosedFormFamily | None:
         """The family as one program, where the motion predicted is the motion."""
-        return StraightFamily.of(self)
+        return ClosedFormFamily.of(self)
 
     def matrices(self, points: Array) -> Matrices:
         """A of the essential deviations at points (points, varied quantities)."""
@@ -235,7 +237,7 @@ class Family(Uncached):
         points = np.asarray(point, dtype=float).reshape(1, len(self.vary))
         y = self._y + (points - self._at) @ self._slope.T
         _, x, u, p = (part[0] for part in self._arguments(y, points)[:4])
-        from draisine.stability.singularity_message import what_is_singular
+        from draisine.stability.linearization import what_is_singular
 
         if np.isfinite(x).all() and (singular := what_is_singular(SteadyMotion(self.equations, x, u, p, {}, ()))):
             return singular
@@ -249,7 +251,7 @@ class Family(Uncached):
         if e.causes is None or not np.abs(self._slope[: len(e.coordinates)]).max() > 1e-9:
             return None  # the configuration stays as it is
         y, found = self.motions(points)
-        values = np.where(found[:, None], OverPoints(e.causes)(*self._arguments(y, points)[:4])[0][..., 0], 0.0)
+        values = np.where(found[:, None], BatchProgram(e.causes)(*self._arguments(y, points)[:4])[0][..., 0], 0.0)
         place, cause = np.unravel_index(int(np.argmax(values)), values.shape)
         return (int(place), e.causes.outputs[0].labels[cause]) if values.max() > e.limits.condition else None
 
@@ -271,19 +273,21 @@ class Family(Uncached):
         ways = self._ways(moved)
         a, turned = self.linear.derivatives([argument[0] for argument in arguments[:5]], ways)
         count = len(self.vary)
-        slopes = dict(zip(self._parameters, turned[count:], strict=True))
+        jacobians = dict(zip(self._parameters, turned[count:], strict=True))
         # a parameter that is varied or free is not given: its value is what the motion makes it
-        slopes |= {
+        jacobians |= {
             n: turned[self.vary.index(n)] if n in self.vary else np.zeros_like(a)
             for n in self._parameters
             if n in self.problem.free
         }
-        return a, turned[:count], slopes
+        return a, turned[:count], jacobians
 
     @cached_property
-    def _by_parameters(self) -> OverPoints:
+    def _by_parameters(self) -> BatchProgram:
         slots, residual, _ = self.problem._parts
-        return OverPoints(as_written(f"{self.equations.name}_by_parameters", slots, {"slope": ca.jacobian(residual, slots["p"])}))
+        return BatchProgram(
+            program_without_cse(f"{self.equations.name}_by_parameters", slots, {"slope": ca.jacobian(residual, slots["p"])})
+        )
 
     def _ways(self, moved: Array) -> list[Array]:
         """Directions (ways, size) of x, u, p and z: first along the varied quantities, then along the parameters."""

@@ -83,7 +83,7 @@ class Looks:
     def ground(self) -> dict[str, Any]:
         take = self.footage
         reach = np.full(3, take.extent)
-        return {**ground(take, take.centre[0] - reach, take.centre[0] + reach), "touched": take.ground is not None}
+        return {**ground(take, take.center[0] - reach, take.center[0] + reach), "touched": take.ground is not None}
 
     def wheels(self) -> list[dict[str, Any]]:
         """With the parameter that is the radius, where one is."""

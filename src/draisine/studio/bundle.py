@@ -17,9 +17,8 @@ from draisine.errors import ArgumentError, ModelError
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.program.equations import Equations
-from draisine.studio.linear import straight_running
 from draisine.studio.manifest import Manifest
-from draisine.studio.programs import Programs, check_livable, solver_script
+from draisine.studio.programs import Programs, check_livable, solver_script, straight_running
 from draisine.view.film.page import as_script
 
 RUNTIME = (
@@ -54,12 +53,12 @@ def bundle(model: Model | System | Equations | str, *, step: float | None = None
     """
     if step is not None and not 0 < step < float("inf"):
         raise ArgumentError(f"step is the length of a step in seconds, a positive number; got {step!r}")
-    name, about, described = _named(model)
+    name, description, described = _named(model)
     system = described.freeze() if isinstance(described, Model) else described if isinstance(described, System) else None
     equations = described if isinstance(described, Equations) else derive(described)
     check_livable(equations)
     programs = Programs(equations, system, straight_running(equations))
-    manifest = Manifest(programs, name or equations.name, (system.about if system is not None else "") or about, step)
+    manifest = Manifest(programs, name or equations.name, (system.description if system is not None else "") or description, step)
     return Bundle(manifest.data(), safe(programs.script()))
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.numerics.rank import decompose
-from draisine.simulation.initial.evaluation import Of, Pattern
+from draisine.simulation.initial.evaluation import Pattern, Variables
 from draisine.simulation.initial.problem import StartProblem
 from draisine.simulation.initial.result import Start
 
@@ -38,7 +38,7 @@ class Freedoms:
         e = self.problem.equations
         given = 0.0, np.zeros(len(e.inputs)), e.default_parameters
         evaluate = self.problem.evaluation(given)
-        levels: tuple[tuple[str, Pattern, Of, Sequence[str]], ...] = (
+        levels: tuple[tuple[str, Pattern, Variables, Sequence[str]], ...] = (
             ("position", self.problem.by_q, "q", self.problem.unknowns[0]),
             ("velocity", self.problem.by_v, "v", self.problem.unknowns[1]),
         )
@@ -53,7 +53,9 @@ class Freedoms:
         """Of outputs and unknowns of a level, those first that are kept first."""
         rows, moving = self._rows[level], level == "velocity"
         own = self.problem.unknowns[1 if moving else 0]
-        found = {name: rows[k] for name, k in self.problem.places.items() if bool(self.problem.moving[k]) == moving}
+        found = {
+            name: rows[k] for name, k in self.problem.output_rows.items() if bool(self.problem.velocity_dependent[k]) == moving
+        }
         found |= dict(zip(own, np.eye(len(own)), strict=True))
         return {name: found[name] for name in sorted(found, key=lambda name: name not in FIRST)}
 

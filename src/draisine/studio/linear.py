@@ -12,7 +12,8 @@ import numpy as np
 from draisine.errors import DraisineError
 from draisine.program.equations import Equations
 from draisine.program.program import Program
-from draisine.stability.steady_family import EXACT, Family
+from draisine.stability.closed_form_family import EXACT
+from draisine.stability.steady_family import Family
 
 SWEPT = "speed"
 STILL = ("lean", "steer")  # zero in straight running, where a model has them
@@ -39,13 +40,13 @@ def straight_running(equations: Equations) -> Straight | None:
     """None where a model has no speed, or no straight running that can be written down for all parameters."""
     outputs = equations.motion.output("outputs").labels
     known = {*outputs, *(q.name for q in equations.coordinates)}
-    told = tuple(name for name in STILL if name in known)
-    if SWEPT not in outputs or not told:
+    reported = tuple(name for name in STILL if name in known)
+    if SWEPT not in outputs or not reported:
         return None
     p = {q.name: q.default for q in equations.parameters}
     try:
-        family = Family(equations, {SWEPT: _TYPICAL, **p}, fixed=dict.fromkeys(told, 0.0), states=told)
-        made = family.straight
+        family = Family(equations, {SWEPT: _TYPICAL, **p}, fixed=dict.fromkeys(reported, 0.0), states=reported)
+        made = family.closed_form
     except (DraisineError, np.linalg.LinAlgError):
         return None
     if made is None or "lean" not in family.states or made.program.operations > MOST_OPERATIONS:

@@ -17,10 +17,9 @@ from draisine.program.program import Program
 from draisine.simulation.initial.consistent_start import consistent_start
 from draisine.simulation.initial.result import Start
 from draisine.studio import ranges
-from draisine.studio.appearance import Looks
-from draisine.studio.default_starts import beginning, pace
+from draisine.studio.appearance import Looks, morphs
 from draisine.studio.free_quantities import Freedoms
-from draisine.studio.mesh_sensitivities import morphs
+from draisine.studio.manifest import beginning, pace
 from draisine.studio.programs import Programs, amount_names
 from draisine.view.film.footage import Footage
 
@@ -40,7 +39,7 @@ class Manifest:
 
     programs: Programs
     name: str
-    about: str
+    description: str
     step: float | None = None
 
     @property
@@ -52,12 +51,12 @@ class Manifest:
         return self.programs.system
 
     @cached_property
-    def wishes(self) -> dict[str, float]:
+    def targets(self) -> dict[str, float]:
         return beginning(self.equations, self.name)
 
     @cached_property
     def start(self) -> Start:
-        return consistent_start(self.programs.starts, self.wishes)
+        return consistent_start(self.programs.starts, self.targets)
 
     @cached_property
     def freedoms(self) -> Freedoms:
@@ -70,7 +69,7 @@ class Manifest:
         return {
             "name": self.name,
             "title": self.name.replace("_", " "),
-            "about": self.about,
+            "description": self.description,
             "states": [{"name": s.name, "unit": s.unit} for s in e.states],
             "inputs": self._inputs(),
             "parameters": [
@@ -80,13 +79,13 @@ class Manifest:
                     "default": p.default,
                     **_limits(ranges.slider(p)),
                     "step": ranges.slider(p).step,
-                    "about": p.about,
+                    "description": p.description,
                 }
                 for p in e.parameters
             ],
             "outputs": self._outputs(),
-            "wishes": self._wishes(),
-            "start": self.wishes,
+            "wishes": self._targets(),
+            "start": self.targets,
             **self._looks(),
             "linear": None
             if linear is None
@@ -103,27 +102,27 @@ class Manifest:
         weight, length = ranges.weight_and_length(self.equations, self.system)
         found = []
         for u in self.equations.inputs:
-            limits = ranges.effort(u, weight, length)
-            found.append({"name": u.name, "unit": u.unit, **_limits(limits), "step": limits.step, "about": u.about})
+            limits = ranges.generalized_force(u, weight, length)
+            found.append({"name": u.name, "unit": u.unit, **_limits(limits), "step": limits.step, "description": u.description})
         return found
 
     def _outputs(self) -> list[dict[str, Any]]:
         e = self.equations
-        found = [{"name": o.name, "unit": o.unit, "about": o.about} for o in e.outputs]
+        found = [{"name": o.name, "unit": o.unit, "description": o.description} for o in e.outputs]
         if self._slots["report"].get("energy"):
-            found += [{"name": name, "unit": "J", "about": name.replace("_", " ")} for name in ENERGIES]
+            found += [{"name": name, "unit": "J", "description": name.replace("_", " ")} for name in ENERGIES]
         return found
 
     @cached_property
     def _slots(self) -> dict[str, dict[str, int]]:
         return self.programs.slots()
 
-    def _wishes(self) -> list[dict[str, Any]]:
+    def _targets(self) -> list[dict[str, Any]]:
         values = self._at_start()
         found = []
         for q in ranges.wishable(self.equations, self.freedoms.decided):
-            value = self.wishes.get(q.name, values.get(q.name, q.default))
-            found.append({"name": q.name, "unit": q.unit, "default": value, **_limits(ranges.wish(q, value))})
+            value = self.targets.get(q.name, values.get(q.name, q.default))
+            found.append({"name": q.name, "unit": q.unit, "default": value, **_limits(ranges.target(q, value))})
         return found
 
     def _at_start(self) -> dict[str, float]:
@@ -132,8 +131,8 @@ class Manifest:
         slots = [s.name for s in e.motion.outputs]
         u, p = np.zeros(len(e.inputs)), e.default_parameters
         given: dict[str, ArrayLike] = {"t": [0.0], "q": begin.q, "v": begin.v, "u": u, "p": p}
-        told = e.motion(*(given[slot.name] for slot in e.motion.inputs))[slots.index("outputs")]
-        found = dict(zip(labels, told.tolist(), strict=True))
+        reported = e.motion(*(given[slot.name] for slot in e.motion.inputs))[slots.index("outputs")]
+        found = dict(zip(labels, reported.tolist(), strict=True))
         found |= dict(zip((v.name for v in e.velocities), begin.v.tolist(), strict=True))
         return found | dict(zip((q.name for q in e.coordinates), begin.q.tolist(), strict=True))
 
@@ -167,7 +166,7 @@ class Manifest:
         """A system whose parameters have other defaults, put on its wheels and dressed."""
         own = {p.name for p in self.equations.parameters}
         values = {p.name: p.default for p in system.parameters if p.name in own}
-        return self._looks_of(system, consistent_start(self.programs.starts, self.wishes, values)).footage
+        return self._looks_of(system, consistent_start(self.programs.starts, self.targets, values)).footage
 
     def _reaches(self) -> dict[str, tuple[float, float]]:
         limits = {p.name: ranges.slider(p) for p in self.equations.parameters}
@@ -231,7 +230,9 @@ class Manifest:
             "multipliers": [{"name": m.name, "unit": m.unit} for m in e.multipliers],
             "condition_limit": e.limits.condition,
             "residual_limit": e.limits.residual or 1e-10,
-            "events": [{"name": v.name, "stop": v.action == "stop", "about": v.about or v.name} for v in e.event_list],
+            "events": [
+                {"name": v.name, "stop": v.action == "stop", "description": v.description or v.name} for v in e.event_list
+            ],
             "fall": {"lean": outputs.index("lean"), "most": _FALL} if "lean" in outputs and not self._watched else None,
             "turned": [k for k, s in enumerate(e.states) if s.name == "steer"],
             "exact": linear.exact if linear is not None else None,
@@ -248,7 +249,7 @@ class Manifest:
         """Names of what stays as it is while sliders move: as many as are free, lean and speed before others."""
         e = self.equations
         quaternions = {name for four in e.quaternions for name in four}
-        outputs = [name for name in ("lean", "heading", "speed") if name in self.programs.starts.places]
+        outputs = [name for name in ("lean", "heading", "speed") if name in self.programs.starts.output_rows]
         places = [q.name for q in e.coordinates if q.name not in quaternions]
         return [
             *self.freedoms.kept("position", [*outputs, *places]),
@@ -262,9 +263,9 @@ class Manifest:
         scales = problem.scales
         return {
             "inputs": [slot.name for slot in self.equations.motion.inputs],
-            "homes": problem.homes,
-            "places": problem.places,
-            "moving": problem.moving.tolist(),
+            "homes": problem.kinds,
+            "places": problem.output_rows,
+            "moving": problem.velocity_dependent.tolist(),
             "names": list(problem.names),
             "constraints": {level: list(rows) for level, rows in problem.constraints.items()},
             "q0": q0.tolist(),
@@ -278,7 +279,7 @@ class Manifest:
             "quaternions": scales.quaternions.tolist(),
             "others": [places.tolist() for places in scales.others],
             "speeds": scales.speeds.tolist(),
-            "leaps": [leap if math.isfinite(leap) else None for leap in scales.leaps.tolist()],
+            "leaps": [leap if math.isfinite(leap) else None for leap in scales.max_steps.tolist()],
         }
 
     def _amounts(self) -> dict[str, Any] | None:

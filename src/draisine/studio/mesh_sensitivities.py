@@ -39,16 +39,16 @@ def morphs(
         changed = replace(parameter, default=parameter.default + step)
         other = replace(system, parameters=(*system.parameters[:place], changed, *system.parameters[place + 1 :]))
         try:
-            told = _slopes(base, dressed(other), step, _SEEN * base.extent / (high - low)) if step else None
+            reported = _slopes(base, dressed(other), step, _SEEN * base.extent / (high - low)) if step else None
         except StartError:
             continue
-        if told is not None:
-            found.append({"parameter": parameter.name, **told})
+        if reported is not None:
+            found.append({"parameter": parameter.name, **reported})
     return found
 
 
 def _slopes(base: Footage, other: Footage, step: float, least: float) -> dict[str, Any] | None:
-    """Of vertices of meshes, by their place in the cast, and of the marks of centres of mass."""
+    """Of vertices of meshes, by their place in the cast, and of the marks of centers of mass."""
     if len(base.meshes) != len(other.meshes):
         return None
     meshes = []
@@ -58,12 +58,12 @@ def _slopes(base: Footage, other: Footage, step: float, least: float) -> dict[st
         slope = (np.asarray(there.vertices) - np.asarray(here.vertices)) / step
         if np.abs(slope).max() > least:
             meshes.append({"mesh": place, "slope": floats(slope)})
-    centres = _centres(other) - _centres(base)
-    moving = bool(centres.size) and float(np.abs(centres / step).max()) > least
+    centers = _centers(other) - _centers(base)
+    moving = bool(centers.size) and float(np.abs(centers / step).max()) > least
     if not meshes and not moving:
         return None
-    return {"meshes": meshes, "centres": (centres / step).tolist() if moving else None}
+    return {"meshes": meshes, "centers": (centers / step).tolist() if moving else None}
 
 
-def _centres(take: Footage) -> Array:
-    return np.array([mark["at"] for mark in cast(take)["centres"]])
+def _centers(take: Footage) -> Array:
+    return np.array([mark["at"] for mark in cast(take)["centers"]])

@@ -61,5 +61,5 @@ def with_presets(bundle: Bundle, presets: tuple[Preset, ...]) -> Bundle:
     for entry in bundle.manifest["parameters"]:
         values = [preset.parameters[entry["name"]] for preset in presets if entry["name"] in preset.parameters]
         entries.append({**entry, "low": min([entry["low"], *values]), "high": max([entry["high"], *values])})
-    told = [{"title": preset.title, "parameters": dict(preset.parameters)} for preset in presets]
-    return replace(bundle, manifest={**bundle.manifest, "parameters": entries, "presets": told})
+    reported = [{"title": preset.title, "parameters": dict(preset.parameters)} for preset in presets]
+    return replace(bundle, manifest={**bundle.manifest, "parameters": entries, "presets": reported})

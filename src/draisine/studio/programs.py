@@ -15,28 +15,28 @@ from functools import cache, cached_property
 import casadi as ca
 
 from draisine.codegen.export.exportable_programs import picked
-from draisine.codegen.export.languages.script import Script
+from draisine.codegen.export.languages.javascript import Script
 from draisine.codegen.export.source import source_text
 from draisine.codegen.restricted.script import script
-from draisine.dynamics.kinematics.body_poses import places
+from draisine.dynamics.kinematics.twists import body_poses
 from draisine.dynamics.lowering import Scope
 from draisine.errors import ModelError
 from draisine.model.items import System
 from draisine.model.vocabulary import amounts
-from draisine.program.dae_residual import Implicit
+from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations
-from draisine.program.linear_solve import Solved
+from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import Program
 from draisine.simulation.initial.memory import SHAPES
 from draisine.simulation.initial.problem import StartProblem
 from draisine.simulation.initial.solver import SOLVER
-from draisine.studio.linear import Straight
+from draisine.studio.programs import Straight
 
 MOST_UNKNOWNS = 60  # solved for at every stage of a step, by dense elimination
 MOST_OPERATIONS = 80_000  # of one state derivative: four of them, eight times in a picture, must fit into its 16 ms
-TOLD = ("v", "multipliers", "outputs", "energy")  # what is asked of the report, in this order
+REPORTED = ("v", "multipliers", "outputs", "energy")  # what is asked of the report, in this order
 
-Exported = Program | Solved
+Exported = Program | LinearSolveProgram
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,7 +74,7 @@ class Programs:
     def _report(self) -> Exported:
         report = self.equations.report
         sizes = {slot.name: slot.size for slot in report.outputs}
-        return picked(report, "report", {name: range(sizes.get(name, 0)) for name in TOLD if sizes.get(name, 0)})
+        return picked(report, "report", {name: range(sizes.get(name, 0)) for name in REPORTED if sizes.get(name, 0)})
 
     def script(self) -> str:
         """All of them as one classic script, which holds no text of the model."""
@@ -97,12 +97,12 @@ def solver_script() -> str:
 def check_livable(equations: Equations) -> None:
     """Refuse what a page cannot step by an explicit method sixty times a second."""
     dynamics, name = equations.dynamics, equations.name
-    if isinstance(dynamics, Implicit):
+    if isinstance(dynamics, DaeResidual):
         raise ModelError(
             f"{name!r} cannot run in the studio: it is given as 0 = F(t, x, ẋ), which only implicit methods step; reduce its "
             "index first (reduce_index), or describe it as a Model"
         )
-    if isinstance(dynamics, Solved) and dynamics.size > MOST_UNKNOWNS:
+    if isinstance(dynamics, LinearSolveProgram) and dynamics.size > MOST_UNKNOWNS:
         raise ModelError(
             f"{name!r} cannot run in the studio: {dynamics.size} equations would be solved at every step, more than the "
             f"{MOST_UNKNOWNS} that a page can solve in time; describe it by fewer bodies or by independent coordinates"
@@ -120,7 +120,7 @@ def _called(program: Exported, name: str) -> Exported:
 
 def poses_program(equations: Equations, system: System) -> Program:
     """(t, x, p) → rotation matrices and origins of the bodies, [R | r] by columns, in the order of the bodies."""
-    looked = places(system)
+    looked = body_poses(system)
     wanted = {slot.name: slot.labels for slot in looked.inputs}
     coordinates = [c.name for c in equations.coordinates]
     names = [p.name for p in equations.parameters]
@@ -132,8 +132,8 @@ def poses_program(equations: Equations, system: System) -> Program:
     values = p[[names.index(label) for label in wanted["p"]]] if wanted["p"] else ca.SX(0, 1)
     matrices = looked.function.call([t, q, values])
     found = {slot.name: matrix for slot, matrix in zip(looked.outputs, matrices, strict=True)}  # parents before children
-    told = ca.vertcat(*[ca.vec(ca.densify(found[body.name])) for body in system.bodies]) if found else ca.SX(0, 1)
-    return Program.build("poses", {"t": (t, ["t"]), "x": x, "p": p}, {"poses": told})
+    reported = ca.vertcat(*[ca.vec(ca.densify(found[body.name])) for body in system.bodies]) if found else ca.SX(0, 1)
+    return Program.build("poses", {"t": (t, ["t"]), "x": x, "p": p}, {"poses": reported})
 
 
 def amounts_program(equations: Equations, system: System) -> Program:
@@ -142,9 +142,11 @@ def amounts_program(equations: Equations, system: System) -> Program:
     names = [q.name for q in equations.parameters]
     p = ca.SX.sym("p", len(names))
     values = [scope.value(expression) for _, expression in amounts(system)]
-    told = ca.vertcat(*values) if values else ca.SX(0, 1)
+    reported = ca.vertcat(*values) if values else ca.SX(0, 1)
     given = ca.vertcat(*[p[names.index(name)] for name in scope.parameters]) if scope.parameters else ca.SX(0, 1)
-    return Program.build("amounts", {"p": p}, {"amounts": ca.substitute(told, scope.p, given) if scope.parameters else told})
+    return Program.build(
+        "amounts", {"p": p}, {"amounts": ca.substitute(reported, scope.p, given) if scope.parameters else reported}
+    )
 
 
 def amount_names(system: System) -> list[str]:

@@ -80,7 +80,7 @@ def effort(quantity: Quantity, weight: float, length: float) -> Range:
     return Range(-size, size)
 
 
-def wish(quantity: Quantity, value: float) -> Range:
+def target(quantity: Quantity, value: float) -> Range:
     """Limits of what a start may ask for."""
     name, unit = quantity.name, quantity.unit
     if unit == "rad":

@@ -10,8 +10,8 @@ from draisine.model.model import Model
 from draisine.program.equations import Equations
 from draisine.studio.bundle import bundle
 from draisine.studio.page import Page, page
-from draisine.studio.presets import presets_for, with_presets
 from draisine.studio.server import Server
+from draisine.studio.studio import presets_for, with_presets
 
 Described = Model | System | Equations
 

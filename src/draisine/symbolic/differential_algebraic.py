@@ -23,15 +23,14 @@ from typing import Any
 
 import casadi as ca
 
-from draisine.dynamics.dae.hidden_constraints import completed
+from draisine.dynamics.dae.hidden_constraints import with_hidden_constraints
 from draisine.dynamics.dae.prolongation import entries, full_signature
 from draisine.dynamics.dae.signature_method import offsets
 from draisine.errors import ModelError
-from draisine.program.dae_residual import Implicit
+from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations
 from draisine.program.program import Program
-from draisine.symbolic.symbol_table import Alphabet, Surroundings
-from draisine.symbolic.sympy_input import plain
+from draisine.symbolic.symbol_table import Alphabet, Surroundings, plain
 
 Named = Mapping[str, Any] | Sequence[Any]
 
@@ -61,8 +60,8 @@ def semi_explicit(
     _check_square(name, len(rates) + len(loose), len(rates) + len(rows), list(rows), [plain(z) for z in loose])
     given = Surroundings(parameters or {}, inputs, outputs or {}, start or {}, units or {})
     words = Alphabet(name, "state or unknown", [*rates, *loose], given)
-    slopes = [_still(words, rate, f"the rate of {plain(x)!r}") for x, rate in rates.items()]
-    lowered = [(f"{words.names[i]}_rate", words.rate[i] - slope) for i, slope in enumerate(slopes)]
+    jacobian = [_still(words, rate, f"the rate of {plain(x)!r}") for x, rate in rates.items()]
+    lowered = [(f"{words.names[i]}_rate", words.rate[i] - slope) for i, slope in enumerate(jacobian)]
     lowered += [(row, _still(words, g, f"constraint {row!r}")) for row, g in rows.items()]
     return _posed(words, lowered, moving=len(rates))
 
@@ -119,9 +118,9 @@ def _posed(words: Alphabet, rows: Sequence[tuple[str, ca.SX]], moving: int) -> E
     residual = ca.vertcat(*[row for _, row in rows])
     outputs = {"residual": (residual, [label for label, _ in rows])}
     program = Program.build(f"{words.name}_residual", words.arguments(rates=True), outputs, words.units)
-    dynamics = Implicit(words.name, program)
+    dynamics = DaeResidual(words.name, program)
     offsets(full_signature(dynamics), [label for label, _ in rows], words.names, words.name)  # complains if there are none
-    return completed(words.equations(dynamics))
+    return with_hidden_constraints(words.equations(dynamics))
 
 
 def _still(words: Alphabet, expression: Any, what: str) -> ca.SX:

@@ -43,7 +43,7 @@ def first_order(
     if not rates:
         raise ModelError(f"{name}: give at least one state with its rate, as in {{x: -k * x}}")
     words = Alphabet(name, "state", list(rates), Surroundings(parameters or {}, inputs, outputs or {}, start or {}, units or {}))
-    slopes = [words.lower(rate, f"the rate of {n!r}") for n, rate in zip(words.names, rates.values(), strict=True)]
+    jacobian = [words.lower(rate, f"the rate of {n!r}") for n, rate in zip(words.names, rates.values(), strict=True)]
     labels = [f"d{n}/dt" for n in words.names]
-    dynamics = Program.build(f"{name}_dynamics", words.arguments(), {"xdot": (ca.vertcat(*slopes), labels)}, words.units)
+    dynamics = Program.build(f"{name}_dynamics", words.arguments(), {"xdot": (ca.vertcat(*jacobian), labels)}, words.units)
     return words.equations(dynamics)

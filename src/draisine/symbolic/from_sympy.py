@@ -29,13 +29,13 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from draisine.dynamics.augmented.second_order_system import Baumgarte, SecondOrder, augmented
+from draisine.dynamics.augmented.second_order_system import SecondOrder, augmented
+from draisine.dynamics.options import Baumgarte
 from draisine.errors import ArgumentError, ModelError
 from draisine.program.equations import Equations
 from draisine.symbolic.kane import Mechanics, State, second_order, states
 from draisine.symbolic.lagrangian import lagrangian
-from draisine.symbolic.substitutions import Lexicon, leaves, plain
-from draisine.symbolic.sympy_input import checked_start, checked_units
+from draisine.symbolic.symbol_table import Lexicon, checked_start, checked_units, leaves, plain
 
 AGREEMENT = 1e-8  # relative, between SymPy's equations and ours
 COMPARED = 3  # states
@@ -52,7 +52,7 @@ def from_sympy(
     units: Mapping[Any, str] | None = None,
     names: Mapping[str, str] | None = None,
     name: str = "system",
-    stabilisation: Baumgarte | None = None,
+    stabilization: Baumgarte | None = None,
     work: bool | None = None,
 ) -> Equations:
     """Equations of motion of a `KanesMethod`, a `LagrangesMethod` or a `System` of `sympy.physics.mechanics`.
@@ -77,7 +77,7 @@ def from_sympy(
     of_others = {n: unit for n, unit in _by_name(units).items() if n not in of_reactions}
     if isinstance(formed, LagrangesMethod):
         given = _Given(name, dict(parameters or {}), inputs, dict(outputs or {}), start or {}, of_others, names or {})
-        return _with_units(_from_lagrange(formed, given, stabilisation, bool(work)), of_reactions)
+        return _with_units(_from_lagrange(formed, given, stabilization, bool(work)), of_reactions)
     if isinstance(method, System):
         mechanics = _from_system(method)
     elif isinstance(method, KanesMethod):
@@ -98,7 +98,7 @@ def from_sympy(
     system = second_order(mechanics, words, defaults, dict(outputs or {}), unit)
     sampled = states(system, COMPARED)
     notes = _notes(mechanics, words)
-    equations = augmented(system, stabilisation, _has_work(system, sampled) if work is None else work)
+    equations = augmented(system, stabilization, _has_work(system, sampled) if work is None else work)
     if isinstance(formed, KanesMethod) and formed._fr is not None and formed._frstar is not None:
         notes.append(_compare(equations, formed.mass_matrix, formed.forcing, words, sampled))
     return _with_units(replace(equations, notes=(*equations.notes, *notes)), of_reactions)
@@ -218,7 +218,7 @@ class _Given:
     names: Mapping[str, str]
 
 
-def _from_lagrange(method: Any, given: _Given, stabilisation: Baumgarte | None, work: bool) -> Equations:
+def _from_lagrange(method: Any, given: _Given, stabilization: Baumgarte | None, work: bool) -> Equations:
     """From a `LagrangesMethod`: its Lagrangian, constraints and loads go the road of `lagrangian`."""
     import sympy
 
@@ -229,7 +229,7 @@ def _from_lagrange(method: Any, given: _Given, stabilisation: Baumgarte | None, 
         "lagrangian": [method._L[0]],
         "holonomic": list(method._hol_coneqs),
         "nonholonomic": list(method.coneqs)[count:],
-        "forces": _generalised_forces(method),
+        "forces": _generalized_forces(method),
         "outputs": list(outputs.values()),
     }
     rates = [q.diff() for q in coordinates]
@@ -250,7 +250,7 @@ def _from_lagrange(method: Any, given: _Given, stabilisation: Baumgarte | None, 
         outputs=dict(zip(outputs, parts["outputs"], strict=True)),
         start=_by_name(given.start),
         units=given.units,
-        stabilisation=stabilisation,
+        stabilization=stabilization,
         work=work or any(f != 0 for f in parts["forces"]) or any(c.xreplace(dict.fromkeys(rates, 0)) != 0 for c in method.coneqs),
     )
     if method.eom is None:
@@ -270,7 +270,7 @@ def _near_the_start(equations: Equations) -> list[State]:
     ]
 
 
-def _generalised_forces(method: Any) -> list[Any]:
+def _generalized_forces(method: Any) -> list[Any]:
     """Of the forces at points and torques on frames, by their velocities' derivatives with respect to q̇."""
     from sympy.physics.mechanics import ReferenceFrame
 
@@ -348,8 +348,8 @@ def _compare(equations: Equations, matrix: Any, side: Any, words: Lexicon, sampl
         if not (np.isfinite(m).all() and np.isfinite(f).all()):
             continue
         x = np.concatenate([s.q, s.v, np.zeros(len(equations.extra_states))])
-        told = dict(zip(names, equations.report([s.t], x, s.u, p), strict=True))
-        found = np.concatenate([told["vdot"], told["multipliers"]])[:columns]
+        reported = dict(zip(names, equations.report([s.t], x, s.u, p), strict=True))
+        found = np.concatenate([reported["vdot"], reported["multipliers"]])[:columns]
         scale = np.abs(m) @ np.abs(found) + np.abs(f)
         error = float(np.max(np.abs(m @ found - f) / np.maximum(scale, 1e-300), initial=0.0))
         compared += 1

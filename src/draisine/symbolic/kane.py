@@ -20,11 +20,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.dynamics.augmented.second_order_system import SecondOrder
-from draisine.dynamics.linear_systems import solve
+from draisine.dynamics.linear_algebra import solve
 from draisine.errors import ModelError
 from draisine.numerics.newton import LeastNorm, Newton
 from draisine.program.equations import Quantity
-from draisine.symbolic.substitutions import Lexicon, plain
+from draisine.symbolic.symbol_table import Lexicon, plain
 
 Reals = NDArray[np.float64]
 _ONTO = Newton(tolerance=1e-12, acceptable=1e-9)  # random states onto the constraints

@@ -22,12 +22,13 @@ from typing import Any
 
 import casadi as ca
 
-from draisine.dynamics.augmented.second_order_system import Baumgarte, SecondOrder, augmented, euler_lagrange
+from draisine.dynamics.augmented.second_order_system import SecondOrder, augmented, euler_lagrange
+from draisine.dynamics.options import Baumgarte
 from draisine.errors import ModelError
-from draisine.expr.expression import closest
+from draisine.expr.expression import did_you_mean
 from draisine.program.equations import Equations, Quantity
 from draisine.program.linear_solve import Solver
-from draisine.symbolic.sympy_input import Vocabulary, check_names, checked_start, checked_units, column, finite, formula, plain
+from draisine.symbolic.symbol_table import Vocabulary, check_names, checked_start, checked_units, column, finite, formula, plain
 
 Named = Mapping[str, Any] | Sequence[Any]
 
@@ -48,15 +49,15 @@ def lagrangian(
     outputs: Mapping[str, Any] | None = None,
     start: Mapping[Any, float] | None = None,
     units: Mapping[Any, str] | None = None,
-    stabilisation: Baumgarte | None = None,
+    stabilization: Baumgarte | None = None,
     work: bool = False,
     solver: Solver = Solver.AUTO,
 ) -> Equations:
-    """Equations of motion of L(q, q̇, t), or of kinetic and potential energy, with constraints and generalised forces.
+    """Equations of motion of L(q, q̇, t), or of kinetic and potential energy, with constraints and generalized forces.
 
     - `coordinates`: functions of time as `dynamicsymbols` makes them; velocities are their derivatives.
     - `holonomic`: f(q, t) = 0; `nonholonomic`: g(q, t) q̇ + g₀(q, t) = 0; sequences, or mappings name → expression.
-    - `forces`: coordinate → generalised force k(q, q̇, u, t); `dissipation`: Rayleigh's function R(q̇), force −∂R/∂q̇.
+    - `forces`: coordinate → generalized force k(q, q̇, u, t); `dissipation`: Rayleigh's function R(q̇), force −∂R/∂q̇.
     - `parameters`: symbol → default value; `inputs`: symbols; `outputs`: name → expression; `start`: coordinate → default.
     - `units`: coordinate, symbol, or name of an output or constraint → its SI unit, for tables and figures; nothing is converted.
     - `work`: keep the work of forces and moving constraints as a further state; `solver`: of the linear system, at run time.
@@ -109,7 +110,7 @@ def lagrangian(
         outputs=[(Quantity(n, unit.get(n, "")), symbols.lower(e, f"output {n!r}")) for n, e in (outputs or {}).items()],
         constraint_units={n: unit[n] for n in of_constraints if n in unit},
     )
-    return augmented(system, stabilisation, work, solver)
+    return augmented(system, stabilization, work, solver)
 
 
 def _check_all_names(
@@ -193,7 +194,9 @@ def _forces(symbols: _Symbols, forces: Mapping[Any, Any]) -> ca.SX:
     for coordinate, force in forces.items():
         name = plain(coordinate)
         if name not in symbols.names:
-            raise ModelError(f"{symbols.name}: a force acts on {name!r}, which is not a coordinate{closest(name, symbols.names)}")
+            raise ModelError(
+                f"{symbols.name}: a force acts on {name!r}, which is not a coordinate{did_you_mean(name, symbols.names)}"
+            )
         row = symbols.names.index(name)
         total[row] += symbols.lower(force, f"the force on {name!r}")
     return total

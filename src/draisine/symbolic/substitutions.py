@@ -12,8 +12,8 @@ from typing import Any
 import casadi as ca
 
 from draisine.errors import ExpressionError, ModelError
+from draisine.symbolic.symbol_table import column, finite
 from draisine.symbolic.sympy_bridge import to_sx
-from draisine.symbolic.sympy_input import column, finite
 
 
 def plain(symbol: Any) -> str:

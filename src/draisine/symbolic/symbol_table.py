@@ -8,10 +8,10 @@ from typing import Any
 
 import casadi as ca
 
-from draisine.program.dae_residual import Implicit
+from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations, Quantity
 from draisine.program.program import Program
-from draisine.symbolic.sympy_input import Vocabulary, check_names, checked_start, checked_units, column, finite, plain
+from draisine.symbolic.symbol_table import Vocabulary, check_names, checked_start, checked_units, column, finite, plain
 
 Slots = dict[str, tuple[ca.SX, Sequence[str]] | ca.SX]
 
@@ -72,13 +72,13 @@ class Alphabet:
         names = [*self.names, *self.inputs, *self.parameters, *self._given.outputs]
         return checked_units(self.name, self._given.units, names)
 
-    def equations(self, dynamics: Program | Implicit, notes: Sequence[str] = ()) -> Equations:
+    def equations(self, dynamics: Program | DaeResidual, notes: Sequence[str] = ()) -> Equations:
         """The equations of a system without velocities of its own; constraints are not known yet."""
         given, unit = self._given, self.units
         defaults = checked_start(self.name, self.kind, given.start, self.names)
-        told = [self.lower(expression, f"output {n!r}") for n, expression in given.outputs.items()]
+        reported = [self.lower(expression, f"output {n!r}") for n, expression in given.outputs.items()]
         nothing = ca.SX(0, 1)
-        listed = (ca.vertcat(*told) if told else nothing, list(given.outputs))
+        listed = (ca.vertcat(*reported) if reported else nothing, list(given.outputs))
         report: Slots = {"v": nothing, "vdot": nothing, "multipliers": nothing, "outputs": listed, "residuals": nothing}
         motion: Slots = {"t": (self.t, ["t"]), "q": (self.x, self.names), "v": ca.SX.sym("v", 0), **self._shared}
         return Equations(

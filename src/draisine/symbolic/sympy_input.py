@@ -8,7 +8,7 @@ from typing import Any
 import casadi as ca
 
 from draisine.errors import ExpressionError, ModelError, UnitError
-from draisine.expr.expression import closest
+from draisine.expr.expression import did_you_mean
 from draisine.expr.units import si_text
 from draisine.symbolic.sympy_bridge import to_sx
 
@@ -81,7 +81,7 @@ class Vocabulary:
             hint = (
                 f"; another {word!r} is known, made with other assumptions: make the symbol once and use that one everywhere"
                 if word in self._names
-                else closest(word, self._names)
+                else did_you_mean(word, self._names)
             )
             raise ModelError(
                 f"{self._owner}: {what} uses {word!r}, which is neither a {self._kind}, a parameter nor an input{hint}"
@@ -99,7 +99,7 @@ def checked_units(owner: str, units: Mapping[Any, str] | None, names: Iterable[s
     for symbol, unit in (units or {}).items():
         name = plain(symbol)
         if name not in known:
-            raise ModelError(f"{owner}: a unit is given for {name!r}, which does not exist{closest(name, known)}")
+            raise ModelError(f"{owner}: a unit is given for {name!r}, which does not exist{did_you_mean(name, known)}")
         try:
             si = si_text(unit) if unit else unit
         except UnitError as problem:
@@ -116,6 +116,6 @@ def checked_start(owner: str, kind: str, start: Mapping[Any, float] | None, name
     for symbol, value in (start or {}).items():
         name = plain(symbol)
         if name not in known:
-            raise ModelError(f"{owner}: a start is given for {name!r}, which is not a {kind}{closest(name, known)}")
+            raise ModelError(f"{owner}: a start is given for {name!r}, which is not a {kind}{did_you_mean(name, known)}")
         found[name] = finite(owner, f"the start of {name!r}", value)
     return found

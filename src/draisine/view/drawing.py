@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from draisine.dynamics.derive import derive
-from draisine.dynamics.kinematics.body_poses import places
+from draisine.dynamics.kinematics.twists import body_poses
 from draisine.errors import ModelError
 from draisine.model.items import System
 from draisine.model.model import Model
@@ -64,7 +64,7 @@ def pose(model: Model | System | Equations, at: Mapping[str, float] | None, para
     """A model's scene with its bodies in place, as `draw` shows it."""
     system, scene, poses = posing(model, parameters)
     posed = Posed(scene, poses(at or {}))
-    loose = not (system.wheels or system.edges or system.ties)
+    loose = not (system.wheels or system.edges or system.constraints)
     hinges = {
         c.name: c.default + BEND for j in system.joints for c in j.coordinates if len(j.coordinates) == 1 and c.unit == "rad"
     }
@@ -87,10 +87,10 @@ def posing(
     equations = derive(system)
     problem, scene = StartProblem(equations), scene_of(system, parameters)
     p = numbers("parameter", equations.parameters, parameters)
-    program = places(system)
+    program = body_poses(system)
 
-    def poses(wishes: Mapping[str, float]) -> dict[str, Pose]:
-        q = consistent_start(problem, dict(wishes), parameters).q
+    def poses(targets: Mapping[str, float]) -> dict[str, Pose]:
+        q = consistent_start(problem, dict(targets), parameters).q
         found = {"ground": Pose(np.zeros(3), np.eye(3))}
         for slot, matrix in zip(program.outputs, program([0.0], q, p), strict=True):
             found[slot.name] = Pose(matrix[:, 3], matrix[:, :3])

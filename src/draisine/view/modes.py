@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from draisine.errors import ArgumentError
-from draisine.expr.expression import closest
+from draisine.expr.expression import did_you_mean
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.stability.modes import Modes
@@ -31,7 +31,7 @@ def mode_shapes(found: Modes, at: float, names: Sequence[str] = ()) -> Figure:
     >>> [axes.get_title().partition(chr(10))[0] for axes in figure.axes]
     ['castering', 'weave', 'capsize']
     """
-    from draisine.view.plots.mode_shapes import phasors
+    from draisine.view.modes import phasors
 
     i = _point(found, at)
     chosen = [_column(found, i, name) for name in names or dict.fromkeys(n.rstrip("*") for n in found.names)]
@@ -42,14 +42,14 @@ def mode_shapes(found: Modes, at: float, names: Sequence[str] = ()) -> Figure:
 
 
 def root_locus(found: Modes, window: tuple[float, float] | None = None) -> Figure:
-    """Eigenvalues in the complex plane, coloured by the swept quantity, with the critical ones marked.
+    """Eigenvalues in the complex plane, colored by the swept quantity, with the critical ones marked.
 
     >>> import numpy as np, draisine as dr
     >>> found = dr.modes(dr.gallery.bicycle(), speed=np.linspace(0, 10, 101), states=("lean", "steer"))
     >>> figure = dr.root_locus(found)
     """
+    from draisine.view.plots.eigenvalues import locus
     from draisine.view.plots.labels import with_unit, words
-    from draisine.view.plots.root_locus import locus
 
     e = found.family.equations
     units = {q.name: q.unit for q in (*e.states, *e.outputs, *e.parameters, *e.inputs)}
@@ -78,25 +78,25 @@ def animate_mode(
         found = dr.modes(bike, speed=np.linspace(0, 10, 101), states=("lean", "steer"))
         dr.animate_mode(bike, found, "weave", at=5.0, path="weave.gif")
     """
-    from draisine.view.plots.mode_shapes import film
+    from draisine.view.modes import film
 
     if not (math.isfinite(amplitude) and amplitude > 0 and frames >= 2):
         raise ArgumentError(f"amplitude={amplitude} and frames={frames}: give a positive amplitude and at least two frames")
     i = _point(found, at)
     j = _column(found, i, name)
-    wishes = _displacements(found, i, j, amplitude, frames)
+    targets = _displacements(found, i, j, amplitude, frames)
     _, scene, poses = posing(model, parameters)
     eigenvalue = found.eigenvalues[i, j]
     seconds = 2 * np.pi / abs(eigenvalue.imag) if eigenvalue.imag else 2.0
     caption = f"{name} at {found.over} = {found.values[i]:.3g}"
-    film(scene, [poses(wish) for wish in wishes], path, float(seconds), view=view, captions=[caption] * frames)
+    film(scene, [poses(target) for target in targets], path, float(seconds), view=view, captions=[caption] * frames)
 
 
 def _displacements(found: Modes, i: int, j: int, amplitude: float, frames: int) -> list[dict[str, float]]:
     """The mode's coordinates (its velocities are no places) at each frame."""
     e = found.family.equations
-    told = [k for k, state in enumerate(found.states) if state not in e.independent]
-    shape = found.shapes[i, told, j]
+    reported = [k for k, state in enumerate(found.states) if state not in e.independent]
+    shape = found.shapes[i, reported, j]
     size = float(np.abs(shape).max(initial=0.0))
     if size == 0.0:
         raise ArgumentError(f"{e.name}: in this mode velocities alone deviate; there is no displacement to show")
@@ -106,7 +106,7 @@ def _displacements(found: Modes, i: int, j: int, amplitude: float, frames: int) 
     moved = amplitude * (shape * np.conj(leading) / abs(leading) / size * np.exp(1j * angles)[:, None]).real
     # steady values of named deviations, so that the film shows a leaning mode of a leaning motion
     base = {state: found.family.base.values.get(state, 0.0) for state in found.states}
-    return [{found.states[k]: base[found.states[k]] + float(d) for k, d in zip(told, row, strict=True)} for row in moved]
+    return [{found.states[k]: base[found.states[k]] + float(d) for k, d in zip(reported, row, strict=True)} for row in moved]
 
 
 def _point(found: Modes, at: float) -> int:
@@ -123,5 +123,5 @@ def _column(found: Modes, i: int, name: str) -> int:
     same = [j for j, other in enumerate(found.names) if other.rstrip("*") == name.rstrip("*")]
     if not same:
         plain = list(dict.fromkeys(n.rstrip("*") for n in found.names))
-        raise ArgumentError(f"there is no mode {name!r}{closest(name, plain)}; there are {', '.join(plain)}")
+        raise ArgumentError(f"there is no mode {name!r}{did_you_mean(name, plain)}; there are {', '.join(plain)}")
     return max(same, key=lambda j: float(found.eigenvalues[i, j].imag))

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import casadi as ca
 
-from draisine.codegen.export.header import Guide
+from draisine.codegen.export.source import Guide
 from draisine.expr.tables import Table
 from draisine.program.equations import Quantity
-from draisine.program.linear_solve import Solved
+from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import Program
 
 
@@ -63,12 +63,12 @@ def calling() -> Program:
     return Program.build("calling", {"x": x}, {"y": ca.vertcat(first[1], second[0])})
 
 
-def several_sides() -> Solved:
+def several_sides() -> LinearSolveProgram:
     """The derivative of `solved`: the same matrix for one side first, then for four that depend on its solution."""
     return solved().jacobian("y", "x", "several_sides")
 
 
-def solved() -> Solved:
+def solved() -> LinearSolveProgram:
     """Four linear equations that cannot be solved without exchanging rows."""
     x, z = ca.SX.sym("x", 4), ca.SX.sym("z", 4)
     matrix = (
@@ -78,4 +78,4 @@ def solved() -> Solved:
     )
     system = Program.build("solved_system", {"x": x}, {"matrix": ca.densify(matrix), "side": ca.cos(x)})
     after = Program.build("solved_after", {"x": x, "z": z}, {"y": z + x, "total": ca.sum1(z)})
-    return Solved("solved", system, after)
+    return LinearSolveProgram("solved", system, after)

@@ -21,14 +21,14 @@ def test_files_of_a_model(tmp_path):
         "bicycle_mass_matrix.m",
     ]
     text = paths[0].read_text(encoding="utf-8")
-    for told in (
+    for reported in (
         "state derivative",
         "Whipple–Carvallo",
         "trail [m] = 0.08: front contact behind",
         "dsteer_rate/dt [rad/s^2]",
         "push [N]",
     ):
-        assert told in text
+        assert reported in text
 
 
 def test_files_of_a_program_and_of_equations(tmp_path):
@@ -42,9 +42,9 @@ def test_casadi_reads_its_file(tmp_path):
     (path,) = dr.export(dr.gallery.bicycle(), "casadi", out=tmp_path)
     equations = dr.derive(dr.gallery.bicycle())
     x = np.linspace(0.1, 0.5, 13)
-    told = ca.Function.load(str(path))(0.0, x, np.ones(3), equations.default_parameters)
+    reported = ca.Function.load(str(path))(0.0, x, np.ones(3), equations.default_parameters)
     np.testing.assert_allclose(
-        told.full()[:, 0], equations.dynamics(0.0, x, np.ones(3), equations.default_parameters)[0], rtol=1e-13
+        reported.full()[:, 0], equations.dynamics(0.0, x, np.ones(3), equations.default_parameters)[0], rtol=1e-13
     )
 
 

@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 
 import draisine as dr
-from draisine.codegen.export.fmu import write_fmu
-from draisine.codegen.export.fmu_description import base_powers
+from draisine.codegen.export.fmu import base_powers, write_fmu
 from draisine.errors import ExportError
 
 START = {"speed": 4.6, "roll_rate": 0.5}
@@ -77,11 +76,11 @@ def test_it_moves_as_simulate_does(fmu):
 
     assert validate_fmu(str(fmu)) == []
     names = ["lean", "steer", "speed", "frame_x", "front_wheel_normal_force"]
-    told = fmpy.simulate_fmu(str(fmu), stop_time=2.0, relative_tolerance=1e-10, output=names, output_interval=0.1)
-    assert told["time"][-1] == pytest.approx(2.0)
-    run = dr.simulate(dr.gallery.bicycle(), 2.0, start=START, method=dr.DOP853(rtol=1e-12, atol=1e-13), samples=told["time"])
+    reported = fmpy.simulate_fmu(str(fmu), stop_time=2.0, relative_tolerance=1e-10, output=names, output_interval=0.1)
+    assert reported["time"][-1] == pytest.approx(2.0)
+    run = dr.simulate(dr.gallery.bicycle(), 2.0, start=START, method=dr.DOP853(rtol=1e-12, atol=1e-13), samples=reported["time"])
     for name in names:
-        assert np.abs(told[name] - run[name]).max() < 1e-7 * max(1.0, np.abs(run[name]).max()), name
+        assert np.abs(reported[name] - run[name]).max() < 1e-7 * max(1.0, np.abs(run[name]).max()), name
     heavy = fmpy.simulate_fmu(str(fmu), stop_time=0.5, start_values={"m_frame": 100.0, "steer_torque": 0.5}, output=["steer"])
     light = fmpy.simulate_fmu(str(fmu), stop_time=0.5, output=["steer"])
     assert abs(heavy["steer"][-1] - light["steer"][-1]) > 1e-3

@@ -43,13 +43,13 @@ def test_the_same_text_every_time(key):
 @pytest.mark.parametrize("key", list(LANGUAGES))
 def test_every_argument_is_documented(key):
     text = source_text(samples.sample(), LANGUAGES[key], samples.sample_guide())
-    for told in (
+    for reported in (
         "lean [rad] = 0.1: of the frame, positive to the right",
         "speed [m/s] = 4.6: forward",
         "force [N]",
         "moment [N*m]",
     ):
-        assert told in text
+        assert reported in text
     assert "m (2 × 3)" in text and "t [s]" in text and "a bit of everything" in text
 
 

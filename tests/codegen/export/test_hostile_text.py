@@ -9,10 +9,9 @@ import export_runners as runners
 import numpy as np
 import pytest
 
-from draisine.codegen.export.header import Guide
 from draisine.codegen.export.languages import LANGUAGES
 from draisine.codegen.export.names import Names, letters, plain
-from draisine.codegen.export.source import file_name, source_text
+from draisine.codegen.export.source import Guide, file_name, source_text
 from draisine.program.equations import Quantity
 from draisine.program.program import Program
 
@@ -154,12 +153,12 @@ def test_lines_stay_lines(key):
     text = source_text(program, LANGUAGES[key], guide)
     assert all(c.isprintable() or c == "\n" for c in text)
     mark = {"c": r"^ \* |/\* ", "fortran": "! ", "octave": "% ", "julia": "# "}.get(key, "// ")
-    told = [line for line in text.splitlines() if "broken out" in line]
-    assert len(told) > 10
+    reported = [line for line in text.splitlines() if "broken out" in line]
+    assert len(reported) > 10
     if key == "python":  # texts are in a string, too
         compile(text, "hostile.py", "exec")
         return
-    for line in told:
+    for line in reported:
         found = re.search(mark, line)
         assert found and found.start() < line.index("broken out"), line
 
@@ -186,7 +185,7 @@ def test_plain_and_letters():
 def test_names_are_given_once():
     names = Names({"for"}, case_matters=False, longest=10)
     given = [
-        names.give(*wishes) for wishes in (("For", "for_x"), ("a",), ("A", "a_"), ("a",), ("w12",), ("verylongname",), ("9",))
+        names.give(*targets) for targets in (("For", "for_x"), ("a",), ("A", "a_"), ("a",), ("w12",), ("verylongname",), ("9",))
     ]
     assert len({name.lower() for name in given}) == len(given)
     assert all(name[0].isalpha() and len(name) <= 10 and name.lower() != "for" for name in given)

@@ -132,7 +132,7 @@ def test_constants_read_back_exactly(key, tmp_path):
 
 @pytest.mark.parametrize("key", ["c", "javascript", "python"])
 def test_a_long_program(key, bicycle, tmp_path):
-    """The linearised bicycle: two matrices, some 8,700 operations."""
+    """The linearized bicycle: two matrices, some 8,700 operations."""
     (item,) = items(bicycle, ["linear"])
     rows = bicycle_rows(bicycle, 3)
     assert_close(exported(key, item.program, rows, tmp_path), kernel_results(item.program, rows))

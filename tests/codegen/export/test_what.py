@@ -7,8 +7,8 @@ import pytest
 from numpy.testing import assert_allclose
 
 import draisine as dr
-from draisine.cli.export import LANGUAGES as NAMED_LANGUAGES
-from draisine.cli.export import WHAT as NAMED_WHAT
+from draisine.cli.model_options import LANGUAGES as NAMED_LANGUAGES
+from draisine.cli.model_options import WHAT as NAMED_WHAT
 from draisine.codegen.export.exportable_programs import WHAT, items, per_second
 from draisine.codegen.export.languages import LANGUAGES
 from draisine.errors import ExportError
@@ -38,8 +38,8 @@ def test_everything_can_be_had(bicycle):
     made = items(bicycle, [what for what in WHAT if what != "residual"], "a bicycle")
     assert [item.program.name for item in made] == [f"bicycle_{what}" for what in WHAT if what != "residual"]
     for item in made:
-        labelled = [(slot.name, label) for slot in item.program.inputs for label in slot.labels]
-        missing = [name for name in labelled if name not in item.guide.quantities]
+        labeled = [(slot.name, label) for slot in item.program.inputs for label in slot.labels]
+        missing = [name for name in labeled if name not in item.guide.quantities]
         assert not missing
 
 
@@ -70,7 +70,7 @@ def test_mass_matrix_gives_the_kinetic_energy(bicycle, at):
 def test_inverse_dynamics_tells_units_of_rates(bicycle):
     known = only(bicycle, "inverse_dynamics").guide.quantities
     assert known["vdot", "frame_vx"].unit == "m/s^2"
-    assert known["efforts", "steer_rate"].unit == "N*m"
+    assert known["generalized_forces", "steer_rate"].unit == "N*m"
     assert (per_second("m"), per_second("rad/s"), per_second("")) == ("m/s", "rad/s^2", "1/s")
 
 

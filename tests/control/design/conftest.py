@@ -23,15 +23,15 @@ def straight(bike):
 @pytest.fixture(scope="package")
 def hold(bike):
     """The law that keeps it upright there."""
-    return dr.lqr(bike, {"speed": 2.0}, weights={"lean": 10.0, "steer": 1.0}, effort={"steer_torque": 0.1})
+    return dr.lqr(bike, {"speed": 2.0}, weights={"lean": 10.0, "steer": 1.0}, input_weights={"steer_torque": 0.1})
 
 
 @pytest.fixture(scope="package")
 def arm():
     """A double pendulum with a motor in each hinge."""
     m = dr.gallery.double_pendulum_graph()
-    m.effort("upper", m.input("shoulder_torque", "N*m"))
-    m.effort("elbow", m.input("elbow_torque", "N*m"))
+    m.generalized_force("upper", m.input("shoulder_torque", "N*m"))
+    m.generalized_force("elbow", m.input("elbow_torque", "N*m"))
     return m
 
 

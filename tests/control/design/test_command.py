@@ -9,7 +9,7 @@ import pytest
 import draisine as dr
 from draisine.cli.main import main
 
-CALL = ["lqr", "bicycle", "--at", "speed=2", "--weight", "lean=10", "--weight", "steer=1", "--effort", "steer_torque=0.1"]
+CALL = ["lqr", "bicycle", "--at", "speed=2", "--weight", "lean=10", "--weight", "steer=1", "--input-weight", "steer_torque=0.1"]
 
 
 def test_gains_and_eigenvalues_are_printed(capsys, hold):
@@ -37,17 +37,21 @@ def test_the_law_printed_is_one_that_simulate_takes(capsys):
 
 
 def test_what_cannot_be_held_is_said(capsys):
-    assert main(["lqr", "bicycle", "--speed", "2", "--weight", "lean=10", "--effort", "pedal_torque=1"]) == 2
+    assert main(["lqr", "bicycle", "--speed", "2", "--weight", "lean=10", "--input-weight", "pedal_torque=1"]) == 2
     assert "not stabilisable" in capsys.readouterr().err
 
 
 def test_laws_for_samples(capsys):
     assert main([*CALL, "--period", "20 ms", "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)
+    reported = json.loads(capsys.readouterr().out)
     law = dr.lqr(
-        dr.gallery.bicycle(), {"speed": 2.0}, weights={"lean": 10.0, "steer": 1.0}, effort={"steer_torque": 0.1}, period=0.02
+        dr.gallery.bicycle(),
+        {"speed": 2.0},
+        weights={"lean": 10.0, "steer": 1.0},
+        input_weights={"steer_torque": 0.1},
+        period=0.02,
     )
-    assert told["gains"]["steer_torque"] == pytest.approx(law.as_data()["gains"]["steer_torque"], rel=1e-9)
+    assert reported["gains"]["steer_torque"] == pytest.approx(law.as_data()["gains"]["steer_torque"], rel=1e-9)
     assert main([*CALL, "--period", "20 ms"]) == 0
     said = capsys.readouterr().out
     assert "asked every 0.02 s and held" in said and "--input" not in said

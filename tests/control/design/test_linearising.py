@@ -1,4 +1,4 @@
-"""Feedback linearisation and computed torque: exact tracking, decay by the poles, zero dynamics by two roads."""
+"""Feedback linearization and computed torque: exact tracking, decay by the poles, zero dynamics by two roads."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_the_same_law_for_a_lagrangian_typed_by_hand():
 
 def test_the_zero_dynamics_of_cart_and_pole_is_the_pole_that_falls():
     cart = dr.gallery.cart_pole()
-    law = dr.feedback_linearisation(cart, {"cart": 0.0}, controls=["push"], poles=[-2, -3])
+    law = dr.feedback_linearization(cart, {"cart": 0.0}, controls=["push"], poles=[-2, -3])
     assert law.degrees == {"cart": 2} and not law.stable
     loop = dr.linearize(law.on(cart)).eigenvalues
     np.testing.assert_allclose(np.sort(loop.real), np.sort([*law.zeros.real, -2, -3]), rtol=1e-7)
@@ -88,7 +88,7 @@ def test_the_zero_dynamics_of_cart_and_pole_is_the_pole_that_falls():
 
 
 def test_lean_follows_what_is_asked_and_the_steering_settles(bike):
-    law = dr.feedback_linearisation(bike, {"lean": "0.1*sin(t)"}, controls=["steer_torque"], poles=[-3, -4], at={"speed": 5.0})
+    law = dr.feedback_linearization(bike, {"lean": "0.1*sin(t)"}, controls=["steer_torque"], poles=[-3, -4], at={"speed": 5.0})
     assert law.degrees == {"lean": 2} and law.stable
     run = dr.simulate(law.on(bike), 6.0, start={"speed": 5.0, "lean": 0.2}, method=dr.DOP853(rtol=1e-10, atol=1e-12))
     late = run.time > 4.0
@@ -100,7 +100,7 @@ def test_lean_follows_what_is_asked_and_the_steering_settles(bike):
 def test_relative_degree_counts_the_chain():
     a, b, c, u = sp.symbols("a b c u")
     chain = dr.first_order("chain", {a: b + a**2, b: sp.sin(c), c: u}, inputs=[u])
-    law = dr.feedback_linearisation(chain, {"a": "0.1*t"}, controls=["u"], poles=[-1, -2, -3])
+    law = dr.feedback_linearization(chain, {"a": "0.1*t"}, controls=["u"], poles=[-1, -2, -3])
     assert law.degrees == {"a": 3} and len(law.zeros) == 0
     run = dr.simulate(law.on(chain), 12.0, start={"a": 0.1, "b": 0.0, "c": 0.0})
     assert abs(run["a"][-1] - 1.2) < 1e-4
@@ -119,6 +119,6 @@ def test_bad_input_is_said(arm, bike):
     with pytest.raises(ArgumentError, match="no poles are given for 'elbow'"):
         dr.computed_torque(arm, REFERENCE, poles={"upper": [-1, -2]})
     with pytest.raises(ArgumentError, match="nothing is called 'uper'"):
-        dr.feedback_linearisation(arm, {"uper": "0"}, controls=["elbow_torque"], poles=-1.0)
+        dr.feedback_linearization(arm, {"uper": "0"}, controls=["elbow_torque"], poles=-1.0)
     with pytest.raises(ArgumentError, match="'motor' is not an input"):
-        dr.feedback_linearisation(arm, {"upper": "0"}, controls=["motor"], poles=-1.0)
+        dr.feedback_linearization(arm, {"upper": "0"}, controls=["motor"], poles=-1.0)

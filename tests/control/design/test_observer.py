@@ -67,7 +67,9 @@ def test_the_estimate_comes_to_the_truth_and_the_bicycle_stays_up(bike, loop):
 def test_about_a_turn_estimates_are_those_of_the_motion_itself(bike):
     turn = dr.steady(bike, {"speed": 4.0, "lean": 0.1}, free=("steer_torque", "pedal_torque"))
     weights = {"lean": 10.0, "speed": 1.0}
-    law = dr.lqr(turn, weights=weights, effort={"steer_torque": 0.1, "pedal_torque": 0.1}, states=("lean", "steer", "speed"))
+    law = dr.lqr(
+        turn, weights=weights, input_weights={"steer_torque": 0.1, "pedal_torque": 0.1}, states=("lean", "steer", "speed")
+    )
     observer = dr.kalman(
         law.linear, measured={"steer": 1e-4, "yaw_rate": 1e-4, "speed": 1e-3}, noise={"push": 10.0, "pedal_torque": 1.0}
     )
@@ -81,18 +83,18 @@ def test_about_a_turn_estimates_are_those_of_the_motion_itself(bike):
 
 def test_a_turn_s_pedalling_comes_with_its_law(bike):
     turn = dr.steady(bike, {"speed": 4.0, "lean": 0.1}, free=("steer_torque", "pedal_torque"))
-    law = dr.lqr(turn, weights={"lean": 10.0}, effort={"steer_torque": 0.1})
+    law = dr.lqr(turn, weights={"lean": 10.0}, input_weights={"steer_torque": 0.1})
     both = dr.observed(
         law, dr.kalman(law.linear, measured={"lean": 1e-4, "yaw_rate": 1e-4, "speed": 1e-3}, noise=NOISE | {"pedal_torque": 1.0})
     )
     run = dr.simulate(both.on(bike), 1.0, start={"speed": 4.0, "lean": 0.1, "steer": turn["steer"]})
     np.testing.assert_allclose(run["pedal_torque"], turn["pedal_torque"], rtol=1e-12)
-    held = dr.lqr(turn, weights={"lean": 10.0, "heading": 1.0}, effort={"steer_torque": 0.1})
+    held = dr.lqr(turn, weights={"lean": 10.0, "heading": 1.0}, input_weights={"steer_torque": 0.1})
     with pytest.raises(ArgumentError, match="heading runs on in the motion"):
         dr.observed(held, dr.kalman(held.linear, measured={"heading": 1e-4, "speed": 1e-3}, noise=NOISE | {"pedal_torque": 1.0}))
 
 
-def test_what_is_told(observer, loop):
+def test_what_is_reported(observer, loop):
     assert "observer from steer, roll_rate" in str(observer)
     data = json.loads(json.dumps(loop.as_data()))
     assert data["observer"]["gains"]["lean"]["steer"] == pytest.approx(observer.gains["lean"]["steer"])
@@ -101,7 +103,9 @@ def test_what_is_told(observer, loop):
 def test_what_is_not_seen_is_named(straight, hold):
     with pytest.raises(ArgumentError, match=r"does not show .*heading.*measure"):
         dr.kalman(
-            straight.keeping(("lean", "steer", "heading", "frame_wx", "steer_rate")), measured={"steer": 1.0}, noise={"push": 1.0}
+            straight.with_states(("lean", "steer", "heading", "frame_wx", "steer_rate")),
+            measured={"steer": 1.0},
+            noise={"push": 1.0},
         )
     with pytest.raises(ArgumentError, match="no input or state 'wind'"):
         dr.kalman(hold.linear, measured={"steer": 1.0}, noise={"wind": 1.0})

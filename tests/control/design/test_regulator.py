@@ -20,7 +20,7 @@ from .conftest import linear
 @pytest.mark.parametrize(("q", "r"), [(1.0, 1.0), (9.0, 0.25), (0.3, 20.0)])
 def test_a_double_integrator_has_the_gains_of_the_books(q, r):
     cart = linear([[0, 1], [0, 0]], [[0], [1]], states=("x", "v"))
-    law = dr.lqr(cart, weights={"x": q}, effort={"u0": r})
+    law = dr.lqr(cart, weights={"x": q}, input_weights={"u0": r})
     stiff = np.sqrt(q / r)
     np.testing.assert_allclose(law.K, [[stiff, np.sqrt(2 * stiff)]], rtol=1e-10)
 
@@ -49,7 +49,7 @@ def assert_among(values, all_values, tolerance=1e-9):
 
 
 def test_the_nonlinear_loop_has_the_eigenvalues_of_the_design(bike, hold):
-    """The law compiled in, the closed loop linearised anew: A − B K."""
+    """The law compiled in, the closed loop linearized anew: A − B K."""
     assert not hold.linear.stable and hold.closed.stable
     rest = assert_among(hold.eigenvalues, eigenvalues_of_loop(hold.on(bike), {"speed": 2.0}))
     np.testing.assert_allclose(rest, 0, atol=1e-9)  # places, heading, angles, speed
@@ -60,7 +60,7 @@ def test_place_heading_and_speed_are_held_where_they_have_weights(bike):
         bike,
         {"speed": 3.0},
         weights={"rear_wheel_contact_y": 1.0, "heading": 1.0, "lean": 10.0, "speed": 1.0},
-        effort={"steer_torque": 0.1, "pedal_torque": 0.01},
+        input_weights={"steer_torque": 0.1, "pedal_torque": 0.01},
     )
     assert {"rear_wheel_contact_y", "heading", "lean", "speed"} < set(law.states)
     rest = assert_among(law.eigenvalues, eigenvalues_of_loop(law.on(bike), {"speed": 3.0}))
@@ -69,7 +69,7 @@ def test_place_heading_and_speed_are_held_where_they_have_weights(bike):
 
 
 def test_a_law_may_speak_of_a_quaternion_s_angles(bike):
-    law = dr.lqr(bike, {"speed": 2.0}, weights={"frame_lean": 10.0, "steer": 1.0}, effort={"steer_torque": 0.1})
+    law = dr.lqr(bike, {"speed": 2.0}, weights={"frame_lean": 10.0, "steer": 1.0}, input_weights={"steer_torque": 0.1})
     assert "asin(" in str(law["steer_torque"]) and "frame_lean" in law.states
     assert_among(law.eigenvalues, eigenvalues_of_loop(law.on(bike), {"speed": 2.0}))
 
@@ -77,7 +77,7 @@ def test_a_law_may_speak_of_a_quaternion_s_angles(bike):
 def test_a_turn_is_held_by_steering_alone(bike):
     """The family of turns is out of reach and stays; the gains allow for it as those of a family that died away slowly would."""
     turn = dr.steady(bike, {"speed": 3.0, "lean": 0.1}, free=("steer_torque", "pedal_torque"))
-    law = dr.lqr(turn, weights={"lean": 10.0, "steer": 1.0}, effort={"steer_torque": 0.1})
+    law = dr.lqr(turn, weights={"lean": 10.0, "steer": 1.0}, input_weights={"steer_torque": 0.1})
     part, structure = law.linear, law.structure
     assert structure.rank == 4 and len(structure.constant) == 1 and not structure.moving
     rest = scipy.linalg.null_space(structure.basis.T)
@@ -100,7 +100,7 @@ def test_what_is_out_of_reach_and_dies_away_counts_as_in_the_whole_riccati_equat
     a[:2, :2], a[:2, 2:], a[2:, 2:] = [[0.0, 1.0], [2.0, 0.3]], rng.normal(size=(2, 2)), [[-1.0, 2.0], [-2.0, -1.0]]
     mix = rng.normal(size=(4, 4))
     a, b = mix @ a @ np.linalg.inv(mix), mix @ [[0.0], [1.0], [0.0], [0.0]]
-    law = dr.lqr(linear(a, b), weights={"x0": 1.0, "x1": 2.0, "x2": 3.0, "x3": 4.0}, effort={"u0": 0.5})
+    law = dr.lqr(linear(a, b), weights={"x0": 1.0, "x1": 2.0, "x2": 3.0, "x3": 4.0}, input_weights={"u0": 0.5})
     assert law.structure.rank == 2 and len(law.structure.moving) == 1
     p = scipy.linalg.solve_continuous_are(a, b, np.diag([1.0, 2.0, 3.0, 4.0]), [[0.5]])
     np.testing.assert_allclose(law.K, b.T @ p / 0.5, rtol=1e-8)
@@ -109,7 +109,7 @@ def test_what_is_out_of_reach_and_dies_away_counts_as_in_the_whole_riccati_equat
 def test_an_output_that_feels_the_input_directly_is_weighed_with_it():
     a, b, c, d = np.array([[0.0, 1.0], [3.0, 0.0]]), np.array([[0.0], [1.0]]), np.array([[1.0, 0.5]]), np.array([[0.7]])
     model = replace(linear(a, b, c), D=d)
-    law = dr.lqr(model, weights={"y0": 2.0}, effort={"u0": 0.3})
+    law = dr.lqr(model, weights={"y0": 2.0}, input_weights={"u0": 0.3})
     r = 0.3 + 2.0 * d.T @ d
     p = scipy.linalg.solve_continuous_are(a, b, 2.0 * c.T @ c, r, s=2.0 * c.T @ d)
     np.testing.assert_allclose(law.K, np.linalg.solve(r, b.T @ p + 2.0 * d.T @ c), rtol=1e-9)
@@ -166,7 +166,7 @@ def test_a_reference_in_time_is_followed(bike):
         bike,
         {"speed": 4.0},
         weights={"heading": 5.0, "lean": 1.0, "speed": 1.0},
-        effort={"steer_torque": 0.05, "pedal_torque": 0.01},
+        input_weights={"steer_torque": 0.05, "pedal_torque": 0.01},
         reference={"heading": "0.3*(1 - exp(-t))"},
     )
     run = dr.simulate(bike, 12.0, start={"speed": 4.0}, inputs=law)
@@ -178,7 +178,9 @@ def test_a_reference_in_time_is_followed(bike):
 def test_a_running_heading_is_compared_the_short_way_round(bike):
     """Steady turning goes round more than once; the heading told between −π and π jumps, the torque must not."""
     turn = dr.steady(bike, {"speed": 5.0, "lean": 0.3}, free=("steer_torque", "pedal_torque"))
-    law = dr.lqr(turn, weights={"heading": 1.0, "lean": 1.0, "speed": 1.0}, effort={"steer_torque": 0.1, "pedal_torque": 0.1})
+    law = dr.lqr(
+        turn, weights={"heading": 1.0, "lean": 1.0, "speed": 1.0}, input_weights={"steer_torque": 0.1, "pedal_torque": 0.1}
+    )
     rate = turn.linearize(("heading", "lean", "speed")).rates["heading"]
     until = 1.3 * 2 * np.pi / abs(rate)
     start = {name: turn[name] for name in ("speed", "lean", "steer", "heading", "frame_wx", "steer_rate")}
@@ -194,7 +196,7 @@ def test_a_swinging_reference_does_not_lag(bike):
         bike,
         {"speed": 4.0},
         weights={"rear_wheel_contact_y": 1.0, "heading": 1.0, "lean": 1.0, "speed": 1.0},
-        effort={"steer_torque": 0.1, "pedal_torque": 0.01},
+        input_weights={"steer_torque": 0.1, "pedal_torque": 0.01},
     )
     errors = []
     for size in (0.2, 0.1):
@@ -205,7 +207,7 @@ def test_a_swinging_reference_does_not_lag(bike):
     assert errors[1] < 1e-3 and errors[1] < 0.3 * errors[0], errors
 
 
-def test_what_is_told_and_kept(hold):
+def test_what_is_reported_and_kept(hold):
     text = str(hold)
     assert "feedback to steer_torque" in text and "lean" in text and "closed loop" in text
     data = json.loads(json.dumps(hold.as_data()))
@@ -237,7 +239,7 @@ def test_the_law_goes_into_equations_in_which_nothing_was_eliminated(bike, hold)
     one = dr.simulate(hold.on(whole), 1.0, start={"speed": 2.0, "lean": 0.05})
     other = dr.simulate(hold.on(bike), 1.0, start={"speed": 2.0, "lean": 0.05})
     np.testing.assert_allclose(one["lean"], other["lean"], atol=1e-8)
-    again = dr.lqr(whole, {"speed": 2.0}, weights={"lean": 10.0, "steer": 1.0}, effort={"steer_torque": 0.1})
+    again = dr.lqr(whole, {"speed": 2.0}, weights={"lean": 10.0, "steer": 1.0}, input_weights={"steer_torque": 0.1})
     assert again.states != hold.states  # told by other velocities
     np.testing.assert_allclose(again.eigenvalues, hold.eigenvalues, rtol=1e-9)
 
@@ -251,7 +253,7 @@ def test_heading_may_be_kept_among_placed_poles(bike):
 def test_without_python_control_the_cure_is_said(hold, monkeypatch):
     monkeypatch.setitem(sys.modules, "control", None)
     with pytest.raises(ImportError, match=r"lqr needs 'draisine\[control\]'.*pip install"):
-        dr.lqr(hold.linear, weights={"lean": 1.0}, effort={"steer_torque": 1.0})
+        dr.lqr(hold.linear, weights={"lean": 1.0}, input_weights={"steer_torque": 1.0})
 
 
 # ---------------------------------------------------------------- bad input
@@ -261,30 +263,30 @@ def test_an_unstable_mode_out_of_reach_is_named_with_the_input_that_reaches_it()
     a = np.diag([1.0, -1.0, 0.5])
     b = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
     with pytest.raises(SolverError, match=r"not stabilisable: x2 \(eigenvalue 0.5\) grows, .*'u1' besides it works") as caught:
-        dr.lqr(linear(a, b), weights={"x0": 1.0, "x2": 1.0}, effort={"u0": 1.0})
+        dr.lqr(linear(a, b), weights={"x0": 1.0, "x2": 1.0}, input_weights={"u0": 1.0})
     assert caught.value.mode.combination == {"x2": 1.0}
     with pytest.raises(SolverError, match=r"none of the inputs \(u0\) reaches it"):
-        dr.lqr(linear(a, b[:, :1]), weights={"x2": 1.0}, effort={"u0": 1.0})
+        dr.lqr(linear(a, b[:, :1]), weights={"x2": 1.0}, input_weights={"u0": 1.0})
 
 
 def test_pedalling_does_not_hold_a_bicycle_upright(bike):
     with pytest.raises(SolverError, match=r"whatever pedal_torque does.*'steer_torque' or 'push' besides"):
-        dr.lqr(bike, {"speed": 2.0}, weights={"lean": 1.0}, effort={"pedal_torque": 1.0})
+        dr.lqr(bike, {"speed": 2.0}, weights={"lean": 1.0}, input_weights={"pedal_torque": 1.0})
 
 
 def test_wrong_names_and_numbers_are_said(bike, hold):
     with pytest.raises(ArgumentError, match="no state or output of motion 'leen'; did you mean 'lean'"):
-        dr.lqr(bike, {"speed": 2.0}, weights={"leen": 1.0}, effort={"steer_torque": 1.0})
+        dr.lqr(bike, {"speed": 2.0}, weights={"leen": 1.0}, input_weights={"steer_torque": 1.0})
     with pytest.raises(ArgumentError, match="no input 'steer_torqe'; did you mean 'steer_torque'"):
-        dr.lqr(hold.linear, weights={"lean": 1.0}, effort={"steer_torqe": 1.0})
+        dr.lqr(hold.linear, weights={"lean": 1.0}, input_weights={"steer_torqe": 1.0})
     with pytest.raises(ArgumentError, match="weight of 'lean' is -1; it must be a positive number"):
-        dr.lqr(hold.linear, weights={"lean": -1.0}, effort={"steer_torque": 1.0})
+        dr.lqr(hold.linear, weights={"lean": -1.0}, input_weights={"steer_torque": 1.0})
     with pytest.raises(ArgumentError, match="effort of 'steer_torque' is 0"):
-        dr.lqr(hold.linear, weights={"lean": 1.0}, effort={"steer_torque": 0.0})
+        dr.lqr(hold.linear, weights={"lean": 1.0}, input_weights={"steer_torque": 0.0})
     with pytest.raises(ArgumentError, match="nothing has a weight"):
-        dr.lqr(hold.linear, weights={}, effort={"steer_torque": 1.0})
+        dr.lqr(hold.linear, weights={}, input_weights={"steer_torque": 1.0})
     with pytest.raises(ArgumentError, match="no input is named"):
-        dr.lqr(hold.linear, weights={"lean": 1.0}, effort={})
+        dr.lqr(hold.linear, weights={"lean": 1.0}, input_weights={})
     with pytest.raises(ArgumentError, match="'heading' is not among the states of the law"):
         hold.with_reference({"heading": "t"})
     with pytest.raises(ArgumentError, match="limits of 'push', which the law does not set"):
@@ -297,14 +299,14 @@ def test_wrong_names_and_numbers_are_said(bike, hold):
 
 def test_a_motion_that_is_not_steady_is_refused_with_the_cure(bike):
     with pytest.raises(ArgumentError, match=r"not steady: .*changes at .*dr\.steady"):
-        dr.lqr(bike, {"speed": 2.0, "lean": 0.1}, weights={"lean": 1.0}, effort={"steer_torque": 1.0})
+        dr.lqr(bike, {"speed": 2.0, "lean": 0.1}, weights={"lean": 1.0}, input_weights={"steer_torque": 1.0})
 
 
 def test_a_state_without_weight_that_would_stay_for_ever_is_named():
     apart = linear(np.zeros((2, 2)), np.eye(2), [[1, -1]])  # only the distance of two points has a weight
     with pytest.raises(ArgumentError, match=r"no weight feels a deviation along 'x0'.*weights=\{…, 'x0': w\}"):
-        dr.lqr(apart, weights={"y0": 1.0}, effort={"u0": 1.0, "u1": 1.0})
-    assert dr.lqr(apart, weights={"y0": 1.0, "x0": 1.0}, effort={"u0": 1.0, "u1": 1.0}).closed.stable
+        dr.lqr(apart, weights={"y0": 1.0}, input_weights={"u0": 1.0, "u1": 1.0})
+    assert dr.lqr(apart, weights={"y0": 1.0, "x0": 1.0}, input_weights={"u0": 1.0, "u1": 1.0}).closed.stable
 
 
 def test_poles_must_be_as_many_as_directions_and_conjugate(bike):

@@ -44,7 +44,7 @@ def summed(a, b, w, h):
 
 @pytest.fixture(scope="module")
 def asked(bike):
-    return dr.lqr(bike, {"speed": 2.0}, weights=WEIGHTS, effort=EFFORT, period=PERIOD)
+    return dr.lqr(bike, {"speed": 2.0}, weights=WEIGHTS, input_weights=EFFORT, period=PERIOD)
 
 
 def test_what_happens_in_a_period():
@@ -81,7 +81,7 @@ def test_the_gains_are_those_of_python_control(asked):
 
 
 def test_often_asked_it_is_the_law_of_every_instant(hold, straight):
-    gaps = [np.abs(dr.lqr(hold.linear, weights=WEIGHTS, effort=EFFORT, period=h).K - hold.K).max() for h in (2e-3, 1e-3)]
+    gaps = [np.abs(dr.lqr(hold.linear, weights=WEIGHTS, input_weights=EFFORT, period=h).K - hold.K).max() for h in (2e-3, 1e-3)]
     assert gaps[0] / gaps[1] == pytest.approx(2.0, rel=0.05) and gaps[1] < 0.02 * np.abs(hold.K).max()
 
 
@@ -91,7 +91,7 @@ def test_what_no_input_reaches_is_allowed_for():
     def gain(dying, **more):
         a = [[0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [0.0, 0.0, -dying]]
         return dr.lqr(
-            linear(a, [[0.0], [1.0], [0.0]], states=("x", "v", "force")), weights={"x": 1.0}, effort={"u0": 1.0}, **more
+            linear(a, [[0.0], [1.0], [0.0]], states=("x", "v", "force")), weights={"x": 1.0}, input_weights={"u0": 1.0}, **more
         ).K
 
     kept = gain(0.0, period=0.3)
@@ -182,11 +182,11 @@ def test_what_does_not_fit_is_refused(bike, hold, asked, loop):
         (lambda: asked.sampled(10.0), "not 10 times per second"),
         (lambda: loop.on(bike), r"control=seen.sampled\(\)"),
         (lambda: dr.observed(hold, loop.observer), "the law acts at every instant, the observer every 0.05 s"),
-        (lambda: dr.lqr(hold.linear, weights=WEIGHTS, effort=EFFORT, period=0.0), "a positive number, got 0.0"),
+        (lambda: dr.lqr(hold.linear, weights=WEIGHTS, input_weights=EFFORT, period=0.0), "a positive number, got 0.0"),
     ):
         with pytest.raises(ArgumentError, match=said):
             wrong()
     x, v, u = sp.symbols("x v u")
     swing = dr.first_order("swing", {x: v, v: u - 4 * x}, inputs=[u])
     with pytest.raises(SolverError, match=r"asked every 1.5708 s, some mode is hardly reached.*another period"):
-        dr.lqr(swing, weights={"x": 1.0}, effort={"u": 1.0}, period=np.pi / 2)  # each time after half a turn
+        dr.lqr(swing, weights={"x": 1.0}, input_weights={"u": 1.0}, period=np.pi / 2)  # each time after half a turn

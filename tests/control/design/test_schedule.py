@@ -19,7 +19,7 @@ SPEEDS = np.linspace(1.0, 6.0, 6)
 @pytest.fixture(scope="module")
 def law(bike):
     def at(speed):
-        return dr.lqr(bike, {"speed": speed}, weights={"lean": 10.0, "steer": 1.0}, effort={"steer_torque": 0.1})
+        return dr.lqr(bike, {"speed": speed}, weights={"lean": 10.0, "steer": 1.0}, input_weights={"steer_torque": 0.1})
 
     return dr.schedule(at, over={"speed": SPEEDS})
 
@@ -57,7 +57,7 @@ def test_a_bicycle_is_ridden_from_walking_pace_to_full_speed(bike, law):
     assert run["speed"][-1] > 5.0 and np.abs(run["lean"]).max() < 0.03 and abs(run["lean"][-1]) < 1e-3
 
 
-def test_what_is_told(law):
+def test_what_is_reported(law):
     text = str(law)
     assert "scheduled over speed" in text and "gains of steer_torque" in text
     data = json.loads(json.dumps(law.as_data()))
@@ -72,7 +72,7 @@ def test_nodes_must_increase_and_agree(bike, law):
 
     def changing(speed):
         more = {"heading": 1.0} if speed > 2.5 else {}
-        return dr.lqr(bike, {"speed": speed}, weights={"lean": 1.0, **more}, effort={"steer_torque": 0.1})
+        return dr.lqr(bike, {"speed": speed}, weights={"lean": 1.0, **more}, input_weights={"steer_torque": 0.1})
 
     with pytest.raises(ArgumentError, match=r"at speed = 3 the law is of .*heading.*name the same states"):
         dr.schedule(changing, over={"speed": [2.0, 3.0]})

@@ -31,8 +31,8 @@ def test_modes_out_of_reach_are_found_with_what_they_are_made_of():
     assert found.rank == 3 and not found.complete
     assert [round(h.eigenvalue.real, 9) for h in found.hidden] == [0.7, 0.0, -1.5]
     for hidden, row in zip(found.hidden, rows[[2, 1, 0]], strict=True):
-        told = np.array([hidden.combination.get(f"x{i}", 0.0) for i in range(6)])
-        np.testing.assert_allclose(told, row / row[np.argmax(np.abs(row))], atol=1e-8)
+        reported = np.array([hidden.combination.get(f"x{i}", 0.0) for i in range(6)])
+        np.testing.assert_allclose(reported, row / row[np.argmax(np.abs(row))], atol=1e-8)
     assert [h.neutral for h in found.hidden] == [False, True, False]
     assert [h.unstable for h in found.hidden] == [True, False, False]
     assert len(found.constant) == 1 and len(found.moving) == 2
@@ -56,7 +56,7 @@ def test_seeing_is_the_dual_of_reaching():
         assert one.combination == pytest.approx(other.combination)
 
 
-def test_a_swinging_pair_is_told_once():
+def test_a_swinging_pair_is_reported_once():
     a = np.zeros((3, 3))
     a[0, 1], a[1, 0], a[2, 2] = 2.0, -2.0, -1.0
     (pair,) = linear(a, [[0], [0], [1.0]]).controllability().hidden
@@ -105,15 +105,15 @@ def test_unknown_names_are_said(straight):
 
 
 def test_a_state_that_others_need_cannot_be_left_out(straight):
-    assert straight.keeping(("lean", "steer", "frame_wx", "steer_rate")).states == ("lean", "steer", "frame_wx", "steer_rate")
+    assert straight.with_states(("lean", "steer", "frame_wx", "steer_rate")).states == ("lean", "steer", "frame_wx", "steer_rate")
     with pytest.raises(ValueError, match="'lean' depends on 'frame_wx', which would be left out; keep it too"):
-        straight.keeping(("lean", "steer"))
+        straight.with_states(("lean", "steer"))
 
 
 def test_at_rest_the_heading_goes_with_the_steering(bike):
     """ψ̇ = (v δ + c δ̇) cos λ/w: without speed, heading less c cos λ/w times steer stays; and the frame leans about its track."""
     rest = dr.linearize(bike, at={"speed": 0.0}, states=("lean", "steer", "heading"))
-    told = {next(iter(h.combination)): h.combination for h in rest.controllability().hidden}
-    assert told["heading"] == pytest.approx({"heading": 1.0, "steer": -0.08 * np.cos(np.pi / 10) / 1.02})
-    assert told["frame_y"] == pytest.approx({"frame_y": 1.0, "lean": 0.3})
-    assert len(told) == 4
+    reported = {next(iter(h.combination)): h.combination for h in rest.controllability().hidden}
+    assert reported["heading"] == pytest.approx({"heading": 1.0, "steer": -0.08 * np.cos(np.pi / 10) / 1.02})
+    assert reported["frame_y"] == pytest.approx({"frame_y": 1.0, "lean": 0.3})
+    assert len(reported) == 4

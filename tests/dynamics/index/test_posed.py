@@ -1,4 +1,4 @@
-"""Mechanisms posed with multipliers at index 3, 2, 1 and stabilised: the same motion in each."""
+"""Mechanisms posed with multipliers at index 3, 2, 1 and stabilized: the same motion in each."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from draisine.dynamics.dae.hidden_constraints import indices
 from draisine.dynamics.dae.second_order_form import second_order
 from draisine.dynamics.dae.structure import structure
 from draisine.errors import ArgumentError, ModelError
-from draisine.program.dae_residual import Implicit
+from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Kind
 from draisine.simulation.initial.consistent_start import consistent_start
 
@@ -45,11 +45,13 @@ def _motion(e: dr.Equations) -> dict[str, np.ndarray]:
     """A consistent state of the augmented equations with accelerations and multipliers, all by name."""
     start = consistent_start(e, {"x": 0.3, "y": 0.2}, time=0.4)
     u = np.array([0.7])
-    told = dict(zip((s.name for s in e.report.outputs), e.report([0.4], start.x, u, e.default_parameters), strict=True))
+    reported = dict(zip((s.name for s in e.report.outputs), e.report([0.4], start.x, u, e.default_parameters), strict=True))
     slope = e.dynamics([0.4], start.x, u, e.default_parameters)[0]
     names = [s.name for s in e.states]
-    values = dict(zip(names, start.x, strict=True)) | dict(zip((m.name for m in e.multipliers), told["multipliers"], strict=True))
-    return {"values": values, "rates": dict(zip(names, slope, strict=True)), "told": told, "u": u}
+    values = dict(zip(names, start.x, strict=True)) | dict(
+        zip((m.name for m in e.multipliers), reported["multipliers"], strict=True)
+    )
+    return {"values": values, "rates": dict(zip(names, slope, strict=True)), "told": reported, "u": u}
 
 
 @pytest.mark.parametrize(("index", "ggl"), FORMS)
@@ -57,19 +59,19 @@ def test_the_true_motion_fulfils_every_form(index, ggl):
     e = rolling_hoop()
     motion = _motion(e)
     posed = dr.posed(e, index, ggl)
-    assert isinstance(posed.dynamics, Implicit)
+    assert isinstance(posed.dynamics, DaeResidual)
     x = np.array([motion["values"].get(q.name, 0.0) for q in posed.coordinates])
     rate = np.array([motion["rates"].get(q.name, 0.0) for q in posed.coordinates])
     residual = posed.dynamics([0.4], x, rate, motion["u"], posed.default_parameters)
     assert np.abs(residual).max() < 1e-11
     # and not any motion does
     assert np.abs(posed.dynamics([0.4], x + 1e-3, rate, motion["u"], posed.default_parameters)).max() > 1e-4
-    told = dict(zip((s.name for s in posed.report.outputs), posed.report([0.4], x, motion["u"], [1.4]), strict=True))
-    assert told["energy"][:2] == pytest.approx(motion["told"]["energy"][:2]) and told["outputs"] == pytest.approx(
+    reported = dict(zip((s.name for s in posed.report.outputs), posed.report([0.4], x, motion["u"], [1.4]), strict=True))
+    assert reported["energy"][:2] == pytest.approx(motion["told"]["energy"][:2]) and reported["outputs"] == pytest.approx(
         motion["told"]["outputs"]
     )
-    assert told["power"] == pytest.approx(motion["told"]["power"])
-    assert np.abs(told["residuals"]).max() < 1e-11 and len(told["residuals"]) == len(posed.constraints)
+    assert reported["power"] == pytest.approx(motion["told"]["power"])
+    assert np.abs(reported["residuals"]).max() < 1e-11 and len(reported["residuals"]) == len(posed.constraints)
 
 
 @pytest.mark.parametrize(("index", "ggl"), FORMS)
@@ -100,8 +102,8 @@ def test_a_start_finds_the_multipliers():
     start = consistent_start(dr.posed(e), {"x": 0.3, "y": 0.2, "y_rate": 0.1}, inputs={"push": 0.7})
     named = dict(zip((q.name for q in dr.posed(e).coordinates), start.x, strict=True))
     state = np.array([named[s.name] for s in e.states])
-    told = dict(zip((s.name for s in e.report.outputs), e.report([0.0], state, [0.7], [1.4]), strict=True))
-    assert [named["bowl_multiplier"], named["blade_multiplier"]] == pytest.approx(told["multipliers"], rel=1e-8)
+    reported = dict(zip((s.name for s in e.report.outputs), e.report([0.0], state, [0.7], [1.4]), strict=True))
+    assert [named["bowl_multiplier"], named["blade_multiplier"]] == pytest.approx(reported["multipliers"], rel=1e-8)
 
 
 def test_corrections_vanish():
@@ -128,13 +130,13 @@ def test_reduction_comes_back_to_the_augmented_system():
 
 
 def test_quaternions_are_held_by_corrections():
-    """Invariants have no reaction: they are no rows of the plain forms, and rows with corrections in the stabilised one."""
+    """Invariants have no reaction: they are no rows of the plain forms, and rows with corrections in the stabilized one."""
     system, _ = second_order(dr.gallery.spherical_pendulum())
     with_invariant = replace(system, invariants=[("norm", ca.sumsqr(system.q) - 1)])
-    plain, stabilised = dr.posed(with_invariant), dr.posed(replace(with_invariant, holonomic=[]), ggl=True)
+    plain, stabilized = dr.posed(with_invariant), dr.posed(replace(with_invariant, holonomic=[]), ggl=True)
     assert "norm_correction" not in [q.name for q in plain.coordinates]
     assert any(c.kind == Kind.NORM for c in plain.constraints)
-    assert "norm_correction" in [q.name for q in stabilised.coordinates]
+    assert "norm_correction" in [q.name for q in stabilized.coordinates]
 
 
 def test_models_of_the_graph():
@@ -159,7 +161,7 @@ def test_constraints_that_repeat_others_are_left_out():
     assert (report.differential, report.freedoms) == (3, 2) and note in report.sentences
     settled = dr.index_of(dr.gallery.planetary_gear())  # without posing it
     assert (settled.differential, settled.freedoms) == (3, 2)
-    assert any("left out as repetitions: second_in_ring, third_in_ring" in sentence for sentence in settled.sentences)
+    assert any("left out as redundant: second_in_ring, third_in_ring" in sentence for sentence in settled.sentences)
     assert note.endswith("second_in_ring, third_in_ring")
     assert sum(q.name.endswith("_multiplier") for q in posed.coordinates) == 5  # of 7 constraints
 
@@ -212,11 +214,11 @@ def test_complaints(spoil, said):
     ],
 )
 @pytest.mark.parametrize("form", [{}, {"index": 1}, {"ggl": True}])
-def test_a_start_has_the_configuration_of_the_models_own(name, wishes, form):
+def test_a_start_has_the_configuration_of_the_models_own(name, targets, form):
     """Positions are settled before velocities and multipliers, so that the loops close in the same way."""
     model = dr.gallery.model(name)
-    own = consistent_start(model if isinstance(model, dr.Equations) else dr.derive(model), wishes)
-    posed_ = consistent_start(dr.posed(model, **form), wishes)
+    own = consistent_start(model if isinstance(model, dr.Equations) else dr.derive(model), targets)
+    posed_ = consistent_start(dr.posed(model, **form), targets)
     shared = set(own.coordinates) & set(posed_.coordinates)
     assert len(shared) >= 3
     for coordinate in shared:
@@ -225,7 +227,7 @@ def test_a_start_has_the_configuration_of_the_models_own(name, wishes, form):
         assert posed_.coordinates[velocity] == pytest.approx(own.velocities[velocity], abs=1e-12), velocity
 
 
-def test_wishes_that_need_positions_and_velocities_together_are_still_met():
+def test_targets_that_need_positions_and_velocities_together_are_still_met():
     """A speed along x is wished for where the rod hangs and allows it, and an output that both decide."""
     rod = dr.posed(dr.gallery.simple_pendulum())
     start = consistent_start(rod, {"x1": 0.6, "x1_rate": 0.5})

@@ -10,8 +10,8 @@ from sympy.physics.mechanics import dynamicsymbols
 
 import draisine as dr
 from draisine.errors import ArgumentError, ModelError, SolverError
-from draisine.program.dae_residual import Implicit
-from draisine.program.linear_solve import Solved
+from draisine.program.dae_residual import DaeResidual
+from draisine.program.linear_solve import LinearSolveProgram
 
 t, k = sp.symbols("t k")
 EXACT = dr.DOP853(rtol=1e-11, atol=1e-12)
@@ -35,14 +35,14 @@ def test_accelerations_are_lagrange_s():
     for state in np.random.default_rng(5).normal(size=(6, 4)):
         mine, theirs = reduced.dynamics([0.0], state, [], [])[0], other.dynamics([0.0], state, [], [])[0]
         assert mine == pytest.approx(theirs, rel=1e-12)
-        told = dict(zip((s.name for s in reduced.report.outputs), reduced.report([0.0], state, [], []), strict=True))
+        reported = dict(zip((s.name for s in reduced.report.outputs), reduced.report([0.0], state, [], []), strict=True))
         tension = dict(zip((s.name for s in other.report.outputs), other.report([0.0], state, [], []), strict=True))
-        assert told["multipliers"] == pytest.approx(-tension["multipliers"], rel=1e-12)
+        assert reported["multipliers"] == pytest.approx(-tension["multipliers"], rel=1e-12)
 
 
 def test_what_became_of_the_pendulum():
     reduced = dr.reduce_index(pendulum())
-    assert isinstance(reduced.dynamics, Solved) and [s.name for s in reduced.states] == ["x", "y", "vx", "vy"]
+    assert isinstance(reduced.dynamics, LinearSolveProgram) and [s.name for s in reduced.states] == ["x", "y", "vx", "vy"]
     assert [c.name for c in reduced.constraints] == ["length", "length_rate"]
     assert reduced.notes[-3:] == (
         "differentiated: 'length' twice",
@@ -176,7 +176,7 @@ def test_an_input_in_a_nonlinear_equation_leaves_it_implicit():
     x, z, u = sp.symbols("x z u")
     e = dr.semi_explicit("valve", {x: -z}, algebraic={z: z + z**3 - x - u}, inputs=[u], start={x: 1.0})
     reduced = dr.reduce_index(e)
-    assert isinstance(reduced.dynamics, Implicit) and "stay implicit, of index 1" in reduced.notes[-1]
+    assert isinstance(reduced.dynamics, DaeResidual) and "stay implicit, of index 1" in reduced.notes[-1]
 
 
 @pytest.mark.parametrize("make", [pendulum, lambda: hessenberg(3), reissig, lambda: dr.gallery.shuttle()])

@@ -11,7 +11,7 @@ import sympy as sp
 from sympy.physics.mechanics import dynamicsymbols
 
 import draisine as dr
-from draisine.simulation.ensemble.progress import Progress
+from draisine.simulation.ensemble.ensemble import Progress
 
 TOLERANCE = dr.DOP853(rtol=1e-6, atol=1e-6)
 KNOCKS = {"roll_rate": dr.Uniform(-2.0, 2.0), "speed": dr.Uniform(2.0, 8.0)}
@@ -32,7 +32,7 @@ def bicycle() -> dr.Model:
 
 @pytest.fixture(scope="module")
 def knocked(bicycle: dr.Model) -> dr.Ensemble:
-    keep = [dr.Final(), dr.Snapshots(0.5, 2.0), dr.Extremes(20), dr.Happenings()]
+    keep = [dr.Final(), dr.Snapshots(0.5, 2.0), dr.Extremes(20), dr.EventCounts()]
     return dr.ensemble(
         bicycle, samples=KNOCKS, runs=60, seed=3, until=2.0, outputs=["lean", "steer"], method=TOLERANCE, keep=keep
     )
@@ -104,8 +104,8 @@ def test_starts_with_leaning_bicycles_and_other_geometry(bicycle: dr.Model) -> N
     outputs = ["lean", "steer", "speed", "pitch", "front_wheel_contact_z"]
     found = dr.ensemble(bicycle, samples=samples, until=0.2, outputs=outputs, keep=[dr.Snapshots(0.0), dr.Final()])
     for run in range(3):
-        wishes = {name.removeprefix("start."): column[run] for name, column in samples.items() if name != "trail"}
-        single = dr.simulate(bicycle, 0.2, start=wishes, parameters={"trail": samples["trail"][run]})
+        targets = {name.removeprefix("start."): column[run] for name, column in samples.items() if name != "trail"}
+        single = dr.simulate(bicycle, 0.2, start=targets, parameters={"trail": samples["trail"][run]})
         for name in outputs:
             assert found[f"{name}@0"][run] == pytest.approx(single[name][0], abs=1e-8)
             assert found[f"{name}.end"][run] == pytest.approx(single[name][-1], abs=1e-6)
@@ -176,9 +176,9 @@ def test_values_that_make_no_sense_are_recorded_and_not_run(bicycle: dr.Model) -
         np.testing.assert_array_equal(good[column], found[column][[0, 6]])
     assert good["steer.end"][0] != good["steer.end"][1]
     for run, name in ((3, "iyy_rear_wheel"), (4, "trail")):
-        told = WRONG[name][2]
+        reported = WRONG[name][2]
         with pytest.raises(
-            dr.errors.ArgumentError, match=f"none of the 1 runs make sense; {told.replace(f'run {run}', 'run 0')}"
+            dr.errors.ArgumentError, match=f"none of the 1 runs make sense; {reported.replace(f'run {run}', 'run 0')}"
         ):
             dr.ensemble(bicycle, samples={name: column[[run]] for name, column in samples.items()}, **problem)
 
@@ -201,7 +201,7 @@ def test_a_start_that_cannot_be_is_recorded(bicycle: dr.Model) -> None:
 # ------------------------------------------------------------------------------------------ order, threads, resuming
 
 
-def test_results_depend_on_no_neighbour(bicycle: dr.Model, knocked: dr.Ensemble) -> None:
+def test_results_depend_on_no_neighbor(bicycle: dr.Model, knocked: dr.Ensemble) -> None:
     """Another order, other chunks and one thread: the same bits."""
     order = np.random.default_rng(5).permutation(60)
     samples = {name: knocked[name][order] for name in KNOCKS}
@@ -257,7 +257,7 @@ def test_a_folder_of_another_problem_is_refused(
         dr.ensemble(oscillator, {"k": [1.0]}, until=0.2, outputs=["x"], out=tmp_path / f"a{form}")
     with pytest.raises(ValueError, match="another problem"):
         dr.ensemble(oscillator, {"k": [2.0]}, until=0.1, outputs=["x"], out=tmp_path / f"a{form}")
-    monkeypatch.setattr("draisine.simulation.ensemble.folder.FORMAT", 99)
+    monkeypatch.setattr("draisine.simulation.ensemble.storage.FORMAT", 99)
     with pytest.raises(ValueError, match="an ensemble of another version"):
         dr.ensemble(oscillator, {"k": [1.0]}, until=0.1, outputs=["x"], out=tmp_path / f"a{form}")
     (tmp_path / f"b{form}").mkdir()

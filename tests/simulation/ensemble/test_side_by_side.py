@@ -10,21 +10,21 @@ import pytest
 import sympy as sp
 
 import draisine as dr
-from draisine.codegen.jit.parameter_hoisting import compile_hoisted, parameter_slot, parts_of
-from draisine.codegen.simd.vector_kernel import LANES, compile_wide
+from draisine.codegen.jit.kernel import compile_hoisted
+from draisine.codegen.passes import parameter_slot
+from draisine.codegen.passes.pipeline import hoisted_parts
+from draisine.codegen.simd import LANES, compile_vector
 from draisine.expr.tables import Table
 from draisine.program.program import Program
+from draisine.simulation.compiled_equations import prepare
 from draisine.simulation.ensemble import batch_stepper as stepping
-from draisine.simulation.ensemble.batch import BEGINS, LEFT_OUT, UNFINISHED, advance_lanes
+from draisine.simulation.ensemble.batch import BEGINS, LEFT_OUT, UNFINISHED, advance_groups, advance_lanes
 from draisine.simulation.ensemble.batch_stepper import LEFT, BatchStepper, Moved, wide_dynamics
 from draisine.simulation.ensemble.block import Finished, Shared, Worker
 from draisine.simulation.ensemble.outputs import Reporter
-from draisine.simulation.ensemble.vector_batch import advance_groups
 from draisine.simulation.initial.batch import Asked
 from draisine.simulation.initial.problem import StartProblem
-from draisine.simulation.method_selection import choose
-from draisine.simulation.methods.method import Method
-from draisine.simulation.velocity_choices import prepare
+from draisine.simulation.methods.selection import Method, choose
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +34,7 @@ def bicycle() -> dr.Equations:
 
 def of_lanes(program: Program, *arguments: np.ndarray) -> list[np.ndarray]:
     """Call the wide kernel; arguments and results (entries, lanes)."""
-    kernel = compile_wide(program)
+    kernel = compile_vector(program)
     given = [np.ascontiguousarray(a, dtype=float) for a in arguments]
     taken = [np.zeros((slot.size, LANES)) for slot in program.outputs]
     tables = [(ctypes.c_void_p * len(arrays))(*[a.ctypes.data for a in arrays]) for arrays in (given, taken)]
@@ -123,7 +123,7 @@ def long_chain() -> Program:
 def test_a_long_chain_in_four_lanes(long_chain: Program) -> None:
     random = np.random.default_rng(4)
     arguments = [random.uniform(0.1, 1.0, (slot.size, LANES)) for slot in long_chain.inputs]
-    assert len(parts_of(long_chain).evaluation.values) > 4000
+    assert len(hoisted_parts(long_chain).evaluation.values) > 4000
     same_as_scalar(long_chain, *arguments)
 
 
@@ -132,9 +132,9 @@ def test_groups_make_the_same_steps(bicycle: dr.Equations, method: Method) -> No
     """Lanes that go on, fall at different times and change velocities, in numbers that do not fill the last group."""
     count = 22
     random = np.random.default_rng(1)
-    wishes = {"roll_rate": random.uniform(-3, 3, count), "speed": random.uniform(2, 8, count)}
+    targets = {"roll_rate": random.uniform(-3, 3, count), "speed": random.uniform(2, 8, count)}
     parameters = bicycle.default_parameters * random.uniform(0.99, 1.01, (count, len(bicycle.parameters)))
-    asked = Asked(wishes, {}, np.zeros((count, len(bicycle.inputs))), parameters)
+    asked = Asked(targets, {}, np.zeros((count, len(bicycle.inputs))), parameters)
     choices, starts, samples = prepare(bicycle), StartProblem(bicycle), np.linspace(0.0, 2.0, 9)
     reporter, stop = Reporter.of(bicycle, ["lean", "steer"]), np.zeros(1, dtype=np.int64)
 

@@ -20,24 +20,24 @@ def bicycle() -> StartProblem:
     return StartProblem(dr.derive(dr.gallery.bicycle()))
 
 
-def asked_of(problem: StartProblem, wishes: dict[str, tuple[float, float]], near: dict[str, float] | None = None) -> Asked:
+def asked_of(problem: StartProblem, targets: dict[str, tuple[float, float]], near: dict[str, float] | None = None) -> Asked:
     """Members whose targets lie between bounds, and whose parameters differ a little."""
     e, random = problem.equations, np.random.default_rng(7)
-    columns = {name: random.uniform(*span, COUNT) for name, span in wishes.items()}
+    columns = {name: random.uniform(*span, COUNT) for name, span in targets.items()}
     parameters = e.default_parameters * random.uniform(0.98, 1.02, (COUNT, len(e.parameters)))
     return Asked(columns, near or {}, np.zeros((COUNT, len(e.inputs))), parameters)
 
 
-WISHES = [
+TARGETS = [
     {"speed": (3.0, 6.0), "roll_rate": (-1.0, 1.0)},  # put to rest: no steer rate
     {"speed": (3.0, 6.0), "lean": (-0.4, 0.4), "steer": (-0.4, 0.4)},  # wheels put on the ground
     {"speed": (3.0, 6.0), "steer_rate": (-0.4, 0.4), "front_wheel_contact_x": (1.0, 1.5)},  # an output of positions
 ]
 
 
-@pytest.mark.parametrize("wishes", WISHES, ids=["at rest", "on the ground", "of outputs"])
-def test_starts_are_those_of_single_runs(bicycle: StartProblem, wishes: dict[str, tuple[float, float]]) -> None:
-    asked = asked_of(bicycle, wishes)
+@pytest.mark.parametrize("wishes", TARGETS, ids=["at rest", "on the ground", "of outputs"])
+def test_starts_are_those_of_single_runs(bicycle: StartProblem, targets: dict[str, tuple[float, float]]) -> None:
+    asked = asked_of(bicycle, targets)
     begun = begin_all(bicycle, asked)
     assert begun.settled.all()
     for member in range(COUNT):
@@ -45,14 +45,14 @@ def test_starts_are_those_of_single_runs(bicycle: StartProblem, wishes: dict[str
         np.testing.assert_array_equal(begun.q[member], single.q)
         np.testing.assert_array_equal(begun.v[member], single.v)
         values, _ = bicycle.evaluation((0.0, asked.inputs[member], asked.parameters[member]))(single.q, single.v, "v")
-        for name, column in asked.wishes.items():
+        for name, column in asked.targets.items():
             if bicycle.homes[name] == "outputs":
                 assert values[bicycle.places[name]] == pytest.approx(column[member], rel=1e-12, abs=1e-12)
         np.testing.assert_allclose(values[: len(bicycle.equations.constraints)], 0.0, atol=1e-13)
 
 
 def test_compiled_as_it_reads(bicycle: StartProblem, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = asked_of(bicycle, WISHES[1]).rows(np.array([0, 3]))
+    asked = asked_of(bicycle, TARGETS[1]).rows(np.array([0, 3]))
     compiled = begin_all(bicycle, asked)
     monkeypatch.setattr(solver, "solver_code", lambda: tasks.run)
     interpreted = begin_all(bicycle, asked)
@@ -64,9 +64,9 @@ def test_compiled_as_it_reads(bicycle: StartProblem, monkeypatch: pytest.MonkeyP
 def test_members_without_a_start_leave_the_others_alone(bicycle: StartProblem) -> None:
     """A wheel 3 m above the ground, a speed that is none; the rest to the bit as without them."""
     asked = asked_of(bicycle, {"speed": (3.0, 6.0), "rear_wheel_contact_z": (-1e-12, 1e-12), "roll_rate": (-1.0, 1.0)})
-    asked.wishes["rear_wheel_contact_z"][:] = 0.0
+    asked.targets["rear_wheel_contact_z"][:] = 0.0
     whole = begin_all(bicycle, asked)
-    asked.wishes["rear_wheel_contact_z"][2], asked.wishes["speed"][4] = 3.0, np.nan
+    asked.targets["rear_wheel_contact_z"][2], asked.targets["speed"][4] = 3.0, np.nan
     broken = begin_all(bicycle, asked)
     good = [0, 1, 3, 5]
     assert whole.settled.all()

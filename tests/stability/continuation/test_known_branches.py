@@ -129,7 +129,7 @@ def test_disc_in_circles():
     circles = dr.continuation(disk, "lean", fix={"heading_rate": -2.0}, start=start, between=(0.05, 1.2))
     np.testing.assert_allclose(circles["spin"], [steady_spin(lean, -2.0) for lean in circles["lean"]], rtol=1e-12)
     np.testing.assert_allclose(circles["disk_normal_force"], 9.81, rtol=1e-10)
-    # the point of contact goes round at the radius of the centre's circle less r sin θ towards the inside
+    # the point of contact goes round at the radius of the center's circle less r sin θ towards the inside
     track = circles["speed"] / circles["heading_rate"] - 0.3 * np.sin(circles["lean"])
     np.testing.assert_allclose(circles["disk_path_radius"], track, rtol=1e-9)
     assert circles.neutral == 2  # at every lean and turn rate there is a circle
@@ -164,9 +164,9 @@ def test_isolated_motion_cannot_vary():
         ({"over": "mu", "bounds": {"z": (0.0, 1.0)}}, r"sink has no 'z' to bound"),
     ],
 )
-def test_wrong_questions_are_refused(options, told):
+def test_wrong_questions_are_refused(options, reported):
     e = dr.first_order("sink", {X: MU - X}, parameters={MU: 1.0}, start={X: 1.0})
-    with pytest.raises(dr.errors.ArgumentError, match=told):
+    with pytest.raises(dr.errors.ArgumentError, match=reported):
         dr.continuation(e, **options)
 
 
@@ -215,7 +215,7 @@ def test_tables_and_texts(lowest):
         lowest["tetha"]
 
 
-def test_progress_is_told(hoop):
+def test_progress_is_reported(hoop):
     counts: list[int] = []
     branch = dr.continuation(hoop, "omega", between=(1.9, 2.1), progress=counts.append)
     assert counts[0] == 2  # points of this direction so far

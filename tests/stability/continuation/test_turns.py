@@ -142,8 +142,8 @@ def atlas(bike):
 
 def test_atlas_agrees_with_single_turns(bike, atlas):
     for i, j in ((5, 4), (12, 10), (30, 16)):
-        wishes = {"lean": float(atlas.first[i]), "speed": float(atlas.second[j])}
-        turn = dr.steady(bike, wishes, free=("steer_torque", "pedal_torque"))
+        targets = {"lean": float(atlas.first[i]), "speed": float(atlas.second[j])}
+        turn = dr.steady(bike, targets, free=("steer_torque", "pedal_torque"))
         for name in ("steer_torque", "steer", "rear_wheel_normal_force", "front_wheel_friction_needed", "yaw_rate"):
             assert atlas[name][i, j] == pytest.approx(turn[name], rel=1e-9, abs=1e-10), name
         growing = turn.linearize().essential().eigenvalues.real > 1e-7
@@ -160,7 +160,7 @@ def test_upright_row_is_straight_running(atlas):
 
 
 def test_balance_of_forces_in_every_turn(atlas):
-    """The ground carries the weight, and friction is what turns the centre of mass: for small sizes, tan of the lean."""
+    """The ground carries the weight, and friction is what turns the center of mass: for small sizes, tan of the lean."""
     exists = atlas.exists
     weight = (85 + 2 + 3 + 4) * 9.81
     total = atlas["front_wheel_normal_force"] + atlas["rear_wheel_normal_force"]
@@ -235,6 +235,6 @@ def test_atlas_as_data_and_text(atlas):
         ({"lien": [0.0, 0.1], "speed": [5.0, 6.0]}, "output of motion 'lien'; did you mean 'lean'"),
     ],
 )
-def test_wrong_atlases_are_refused(bike, options, told):
-    with pytest.raises(dr.errors.ArgumentError, match=told):
+def test_wrong_atlases_are_refused(bike, options, reported):
+    with pytest.raises(dr.errors.ArgumentError, match=reported):
         dr.turning_atlas(bike, **options)

@@ -55,7 +55,11 @@ def test_a_pendulum_is_where_its_angle_says():
     m = dr.Model("pendulum")
     m.gravity(9.81)
     m.revolute(
-        "swing", "ground", m.body("bob", mass=1.0, centre=(0, 0, -0.8), inertia=(0.1, 0.1, 0.1)), axis="y", at=(0.3, 0, 2.0)
+        "swing",
+        "ground",
+        m.body("bob", mass=1.0, center_of_mass=(0, 0, -0.8), inertia=(0.1, 0.1, 0.1)),
+        axis="y",
+        at=(0.3, 0, 2.0),
     )
     run = dr.simulate(m, 1.0, start={"swing": 0.9})
     take = footage(run)
@@ -67,20 +71,20 @@ def test_a_pendulum_is_where_its_angle_says():
 
 def test_wheels_stand_on_the_ground_where_their_tracks_are(ride):
     for wheel in ("rear_wheel", "front_wheel"):
-        tyre = np.concatenate([m.vertices for m in ride.meshes if m.body == wheel])
+        tire = np.concatenate([m.vertices for m in ride.meshes if m.body == wheel])
         for k in (0, 30, 77, 120):
-            points = ride.poses(k)[wheel].of(tyre)
+            points = ride.poses(k)[wheel].of(tire)
             lowest = points[np.argmin(points[:, 2])]
-            # a ring of 72 by 10 points misses the true rim by a millimetre
+            # a ring of 72 by 10 points misses the true rim by a millimeter
             assert abs(lowest[2]) < 2e-3
             assert np.linalg.norm(lowest - ride.tracks[wheel][k]) < 0.05
 
 
-def centre_of_mass(take, model) -> tuple[np.ndarray, float]:
+def center_of_mass(take, model) -> tuple[np.ndarray, float]:
     values = {p.name: p.default for p in model.parameters}
     total, mass = np.zeros((len(take.times), 3)), 0.0
     for body in model.bodies:
-        m, c = evaluate_number(body.mass, values), np.array([evaluate_number(x, values) for x in body.centre])
+        m, c = evaluate_number(body.mass, values), np.array([evaluate_number(x, values) for x in body.center_of_mass])
         total += m * (np.einsum("nij,j->ni", take.rotations[body.name], c) + take.positions[body.name])
         mass += m
     return total / mass, mass
@@ -90,14 +94,14 @@ def centre_of_mass(take, model) -> tuple[np.ndarray, float]:
     ("name", "start", "weight"),
     [("bicycle", {"speed": 4.6, "roll_rate": 0.5}, True), ("chaplygin_sleigh", {"speed": 1.0, "turn_rate": 1.5}, False)],
 )
-def test_arrows_are_what_moves_the_centre_of_mass(name, start, weight):
+def test_arrows_are_what_moves_the_center_of_mass(name, start, weight):
     """Newton's second law of the whole, from positions alone: forces of the ground are m (a + g)."""
     model = getattr(dr.gallery, name)()
     run = dr.simulate(model, 1.0, start=start, samples=1001)
     take = footage(run, rate=200)
-    centre, mass = centre_of_mass(take, model.freeze())
+    center, mass = center_of_mass(take, model.freeze())
     step = take.times[1] - take.times[0]
-    acceleration = (centre[2:] - 2 * centre[1:-1] + centre[:-2]) / step**2
+    acceleration = (center[2:] - 2 * center[1:-1] + center[:-2]) / step**2
     wanted = mass * (acceleration + [0, 0, 9.81 if weight else 0.0])
     found = sum(force.vector for force in take.forces)[1:-1]
     assert np.abs(wanted).max() > 0.1
@@ -112,8 +116,8 @@ def test_arrows_of_rods_carry_a_platform():
     model = dr.gallery.stewart_platform()
     run = dr.simulate(model, 1.0, samples=1001)
     take = footage(run, rate=200)
-    centre, mass = centre_of_mass(take, model.freeze())
-    wanted = mass * (acceleration(centre, take.times[1]) + [0, 0, 9.81])
+    center, mass = center_of_mass(take, model.freeze())
+    wanted = mass * (acceleration(center, take.times[1]) + [0, 0, 9.81])
     assert len(take.forces) == 7
     assert np.abs(sum(force.vector for force in take.forces)[1:-1] - wanted).max() < 0.01 * np.abs(wanted).max()
 
@@ -133,14 +137,14 @@ def test_the_arrow_of_a_pin_moves_the_piston():
 
 def test_the_page_holds_the_poses(ride):
     data = json.loads(as_script(film_data([ride])))
-    told = data["runs"][0]
+    reported = data["runs"][0]
     bodies = data["casts"][0]["bodies"]
-    poses = np.frombuffer(base64.b64decode(told["poses"]), dtype="<f4").reshape(told["count"], len(bodies), 7)
+    poses = np.frombuffer(base64.b64decode(reported["poses"]), dtype="<f4").reshape(reported["count"], len(bodies), 7)
     for k in (0, 60, 120):
         for i, body in enumerate(bodies):
             assert np.allclose(poses[k, i, :3], ride.positions[body][k], atol=1e-5)
             assert np.allclose(matrix(poses[k, i, 3:].astype(float)), ride.rotations[body][k], atol=1e-6)
-    assert told["start"] + told["step"] * (told["count"] - 1) == pytest.approx(2.0)
+    assert reported["start"] + reported["step"] * (reported["count"] - 1) == pytest.approx(2.0)
 
 
 def test_ten_seconds_take_less_than_three_megabytes(tmp_path):
@@ -168,7 +172,7 @@ def test_curved_ground_is_under_the_wheel():
     assert np.abs(heights - track[:, 2]).max() < 0.01
 
 
-def test_runs_from_files_are_told_their_model(run, tmp_path):
+def test_runs_from_files_are_reported_their_model(run, tmp_path):
     run.save(tmp_path / "ride.nc")
     again = dr.load(tmp_path / "ride.nc")
     with pytest.raises(ArgumentError, match=r"does not know its description.*model=…"):

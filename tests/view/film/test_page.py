@@ -108,8 +108,8 @@ def test_the_slider_moves_time_picture_and_charts(film, run):
     assert film.page.locator("#clock").text_content() == "1.25 / 2.00 s"
     assert changed(view, film.picture("#view")) > 0.01
     assert changed(charts, film.picture("#charts")) > 0.002
-    told = film.page.locator("#charts figcaption span:last-child").all_text_contents()
-    for text, name in zip(told, ("lean", "steer"), strict=True):
+    reported = film.page.locator("#charts figcaption span:last-child").all_text_contents()
+    for text, name in zip(reported, ("lean", "steer"), strict=True):
         number, unit = text.replace("−", "-").split()
         assert (float(number), unit) == (pytest.approx(run.at(1.25)[name], rel=2e-3), "rad")
 

@@ -13,7 +13,7 @@ from PIL import Image
 
 import draisine as dr
 from draisine.cli import main as cli
-from draisine.view.plots.figures import save_figure
+from draisine.view.plots.figure_files import save_figure
 
 
 @pytest.fixture(scope="module")
@@ -47,12 +47,12 @@ def test_pictures_in_a_row(run, tmp_path):
 def test_mp4(run, tmp_path):
     run.save(tmp_path / "a.mp4")
     asked = ["ffprobe", "-v", "error", "-show_entries", "stream=codec_name,pix_fmt,nb_frames,width,height", "-of", "json"]
-    told = json.loads(subprocess.run([*asked, str(tmp_path / "a.mp4")], capture_output=True, check=True).stdout)["streams"][0]
-    assert (told["codec_name"], told["pix_fmt"], told["nb_frames"]) == ("h264", "yuv420p", "6")
-    assert told["width"] % 2 == told["height"] % 2 == 0
+    reported = json.loads(subprocess.run([*asked, str(tmp_path / "a.mp4")], capture_output=True, check=True).stdout)["streams"][0]
+    assert (reported["codec_name"], reported["pix_fmt"], reported["nb_frames"]) == ("h264", "yuv420p", "6")
+    assert reported["width"] % 2 == reported["height"] % 2 == 0
 
 
-def test_without_ffmpeg_one_is_told(run, tmp_path, monkeypatch):
+def test_without_ffmpeg_one_is_reported(run, tmp_path, monkeypatch):
     monkeypatch.setattr("shutil.which", lambda name: None)
     with pytest.raises(OSError, match=r"needs the program ffmpeg, which is not installed; install it, or save as \.gif"):
         run.save(tmp_path / "a.mp4")

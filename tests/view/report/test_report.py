@@ -14,9 +14,9 @@ from browser import chromium, opened
 from draisine.cli.main import main
 from draisine.cli.parser import parser
 from draisine.view.report import printing
+from draisine.view.report.analysis import Lasting
 from draisine.view.report.chapter import Absent, written
 from draisine.view.report.sample_run import Riding
-from draisine.view.report.stability import Lasting
 from draisine.view.report.subject import Subject, Wanted
 
 CHAPTERS = ["Model", "Parameters", "Equations", "Certificate", "Constraints", "Stability", "Sample ride", "How to reproduce it"]
@@ -43,7 +43,7 @@ def text_of(found: dr.Report, title: str) -> str:
     return re.sub(r"<[^>]+>", " ", "\n".join(chapter.lines))
 
 
-def test_a_bicycle_is_told_completely(bike):
+def test_a_bicycle_is_reported_completely(bike):
     assert bike.failed == {} and bike.troubles == {}
     assert [c.title for c in bike.chapters] == CHAPTERS
     # Meijaard, Papadopoulos, Ruina & Schwab (2007): weave 4.292382536341 m/s, capsize 6.024262015388 m/s
@@ -56,8 +56,8 @@ def test_a_bicycle_is_told_completely(bike):
 
 
 def test_names_that_begin_a_sentence_stay_as_they_are(bike):
-    told = text_of(bike, "Constraints")
-    assert " frame_wx, steer_rate, front_wheel_spin: " in told and "Frame_wx" not in told
+    reported = text_of(bike, "Constraints")
+    assert " frame_wx, steer_rate, front_wheel_spin: " in reported and "Frame_wx" not in reported
     assert "Against time: speed, lean, steer" in text_of(bike, "Sample ride")
 
 
@@ -118,7 +118,7 @@ def test_a_push_is_one_after_which_something_happens():
     m = dr.Model("cart")
     cart = m.body("cart", mass=2.0)
     m.prismatic("way", "ground", cart)
-    m.revolute("swing", cart, m.body("bob", mass=1.0, centre=(0, 0, -1.0)), axis="y")
+    m.revolute("swing", cart, m.body("bob", mass=1.0, center_of_mass=(0, 0, -1.0)), axis="y")
     subject = Subject.of(m, None, Wanted(until=1.0))
     riding = Riding(subject, Lasting(subject))
     assert np.ptp(riding.run["swing"]) > 0.1
@@ -131,11 +131,11 @@ def test_a_chapter_that_cannot_be_written_takes_no_other_down(monkeypatch, tmp_p
 
     monkeypatch.setattr("draisine.diagnostics.certify.certify", broken)
     out = tmp_path / "sleigh.html"
-    wishes = ["--no-film", "--until", "0.5", "--speed", "2", "--set", "mass_ahead=0.3"]
-    assert main(["report", "chaplygin_sleigh", "--out", str(out), *wishes, "--json"]) == 1
-    told = json.loads(capsys.readouterr().out)
-    assert [c["title"] for c in told["chapters"] if c["failed"]] == ["Certificate"]
-    assert told["written"] == [str(out)]
+    targets = ["--no-film", "--until", "0.5", "--speed", "2", "--set", "mass_ahead=0.3"]
+    assert main(["report", "chaplygin_sleigh", "--out", str(out), *targets, "--json"]) == 1
+    reported = json.loads(capsys.readouterr().out)
+    assert [c["title"] for c in reported["chapters"] if c["failed"]] == ["Certificate"]
+    assert reported["written"] == [str(out)]
     page = out.read_text(encoding="utf-8")
     assert "could not be written: RuntimeError: the &lt;ink&gt; is dry" in page and "<ink>" not in page
     assert "speed = 2 (as asked for)" in page and "Knife edges: no velocity across the blade" in page
@@ -182,7 +182,7 @@ def test_without_a_browser_it_says_what_to_install(monkeypatch, tmp_path, capsys
     assert not any(tmp_path.iterdir())  # told before the work, not after it
 
 
-def test_wrong_wishes_are_refused(capsys, tmp_path):
+def test_wrong_targets_are_refused(capsys, tmp_path):
     with pytest.raises(ValueError, match=r"\.docx"):
         dr.report(dr.gallery.damped_pendulum(), until=0.1).save(tmp_path / "x.docx")
     with pytest.raises(KeyError, match="offset"):

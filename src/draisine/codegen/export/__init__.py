@@ -14,19 +14,18 @@ from numpy.typing import ArrayLike
 from draisine.codegen.export.casadi_and_jax import as_casadi, as_jax
 from draisine.codegen.export.exportable_programs import WHAT, items
 from draisine.codegen.export.fmu import write_fmu
-from draisine.codegen.export.header import Guide
 from draisine.codegen.export.languages import LANGUAGES, language
 from draisine.codegen.export.names import letters
-from draisine.codegen.export.source import file_name, source_text
+from draisine.codegen.export.source import Guide, file_name, source_text
 from draisine.errors import ExportError
 from draisine.program.equations import Equations
-from draisine.program.linear_solve import Solved
+from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import Program
 
 CASADI, FMU = "casadi", "fmu"  # files that are not source
 
 
-def write(program: Program | Solved, lang: str, folder: Path, guide: Guide | None = None) -> Path:
+def write(program: Program | LinearSolveProgram, lang: str, folder: Path, guide: Guide | None = None) -> Path:
     """Write a program in a language (or as a file that `casadi.Function.load` reads), and say where."""
     if lang.lower() == FMU:
         raise ExportError(f"a functional mock-up unit is made of a whole system; {program.name!r} is a single program")
@@ -47,20 +46,20 @@ def write_system(
     langs: Sequence[str],
     what: Iterable[str],
     folder: Path,
-    about: str = "",
+    description: str = "",
     start: Callable[[], ArrayLike] | None = None,
 ) -> list[Path]:
     """Write programs of a system in each language. `start` gives the state in which a functional mock-up unit begins."""
     for lang in langs:
         if lang.lower() not in (CASADI, FMU):
             language(lang)  # a name that is wrong is noticed before anything is written
-    wanted = items(equations, what, about) if any(lang.lower() != FMU for lang in langs) else []
+    wanted = items(equations, what, description) if any(lang.lower() != FMU for lang in langs) else []
     written = []
     for lang in langs:
         if lang.lower() == FMU:
             if start is None:
                 raise ExportError(f"say in which state the functional mock-up unit of {equations.name!r} begins")
-            written.append(write_fmu(equations, start(), folder, about))
+            written.append(write_fmu(equations, start(), folder, description))
         else:
             written += [write(item.program, lang, folder, item.guide) for item in wanted]
     return written

@@ -15,11 +15,11 @@ from draisine.codegen.export.language import Argument, listed
 from draisine.codegen.export.source import straight
 from draisine.codegen.jit.ssa import CALL, CONSTANT, FETCH, INPUT, NUMBERS, RESULT, SEARCH, Straight, straighten_callee
 from draisine.errors import ArgumentError, ExportError
-from draisine.program.linear_solve import WRITTEN, Solved
+from draisine.program.linear_solve import UNROLLED_ITERATIONS, LinearSolveProgram
 from draisine.program.program import Program
 
 
-def as_casadi(program: Program | Solved) -> ca.Function:
+def as_casadi(program: Program | LinearSolveProgram) -> ca.Function:
     """A CasADi function with the program's names.
 
     >>> x = ca.SX.sym("x", 2)
@@ -30,9 +30,9 @@ def as_casadi(program: Program | Solved) -> ca.Function:
         return program.function
     arguments = [ca.MX.sym(slot.name, *slot.shape) for slot in program.inputs]
     z: Any = program.start.function.call(arguments)[0] if program.start is not None else None
-    for _ in range(1 if z is None else WRITTEN):
+    for _ in range(1 if z is None else UNROLLED_ITERATIONS):
         entries, side = program.system.function.call(arguments if z is None else [*arguments, z])
-        matrix = ca.MX(program.places.sparsity, ca.vec(entries))
+        matrix = ca.MX(program.entry_pattern.sparsity, ca.vec(entries))
         z = ca.solve(matrix, side, "qr")
     if program.further is not None:
         z = ca.horzcat(z, ca.solve(matrix, program.further.function.call([*arguments, z])[0], "qr"))
@@ -40,7 +40,7 @@ def as_casadi(program: Program | Solved) -> ca.Function:
     return ca.Function(program.name, arguments, results, [s.name for s in program.inputs], [s.name for s in program.outputs])
 
 
-def as_jax(program: Program | Solved) -> Callable[..., Any]:
+def as_jax(program: Program | LinearSolveProgram) -> Callable[..., Any]:
     """A function for JAX, which may compile (`jax.jit`), differentiate (`jax.jacfwd`, `jax.grad`) and map it (`jax.vmap`).
 
     It takes one array per slot (a number where the slot is one) and gives a tuple of arrays.

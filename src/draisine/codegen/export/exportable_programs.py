@@ -7,18 +7,18 @@ from dataclasses import dataclass, replace
 
 import casadi as ca
 
-from draisine.codegen.export.header import Guide
+from draisine.codegen.export.source import Guide
 from draisine.errors import ExportError
-from draisine.program.dae_residual import Implicit
+from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations, Quantity
-from draisine.program.linear_solve import Solved
+from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import Program, Slot
 
-_MOST_UNKNOWNS = 100  # of a linearisation that is solved for at run time, or of dense Jacobians
+_MOST_UNKNOWNS = 100  # of a linearization that is solved for at run time, or of dense Jacobians
 
 _SOLVED = "nobody has solved it for ẋ; take its residual and linear, or reduce its index first"
 
-Exported = Program | Solved
+Exported = Program | LinearSolveProgram
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Item:
     guide: Guide
 
 
-def items(equations: Equations, what: Iterable[str], about: str = "") -> list[Item]:
+def items(equations: Equations, what: Iterable[str], description: str = "") -> list[Item]:
     """The programs asked for, in that order."""
     wanted = list(dict.fromkeys(what))
     unknown = [name for name in wanted if name not in WHAT]
@@ -41,9 +41,9 @@ def items(equations: Equations, what: Iterable[str], about: str = "") -> list[It
         programs = make(equations)
         if not programs:
             have = ", ".join(other for other, (_, get) in WHAT.items() if other != "linear" and get(equations))
-            why = f" (it is given as 0 = F(t, x, ẋ), and {_SOLVED})" if isinstance(equations.dynamics, Implicit) else ""
+            why = f" (it is given as 0 = F(t, x, ẋ), and {_SOLVED})" if isinstance(equations.dynamics, DaeResidual) else ""
             raise ExportError(f"{equations.name!r} has no {name} to export{why}; it has {have}")
-        title = f"{purpose}. {equations.name}: {about}" if about else f"{purpose} ({equations.name})"
+        title = f"{purpose}. {equations.name}: {description}" if description else f"{purpose} ({equations.name})"
         made += [Item(program, _guide(equations, program, title)) for program in programs]
     return made
 
@@ -56,15 +56,15 @@ def _own(name: str) -> Callable[[Equations], list[Exported]]:
 
 
 def _dynamics(equations: Equations) -> list[Exported]:
-    return [equations.dynamics] if not isinstance(equations.dynamics, Implicit) else []
+    return [equations.dynamics] if not isinstance(equations.dynamics, DaeResidual) else []
 
 
 def _residual(equations: Equations) -> list[Exported]:
     """F of 0 = F(t, x, ẋ, u, p)."""
-    return [_labelled(equations.dynamics, equations)] if isinstance(equations.dynamics, Implicit) else []
+    return [_labeled(equations.dynamics, equations)] if isinstance(equations.dynamics, DaeResidual) else []
 
 
-def _labelled(dynamics: Implicit, equations: Equations) -> Program:
+def _labeled(dynamics: DaeResidual, equations: Equations) -> Program:
     """The residual under the system's name, with names for the rates."""
     program = dynamics.residual
     labels = tuple(f"d{s.name}/dt" for s in equations.states)
@@ -75,16 +75,16 @@ def _labelled(dynamics: Implicit, equations: Equations) -> Program:
 def _linear(equations: Equations) -> list[Exported]:
     """∂xdot/∂x and ∂xdot/∂u, in one program where no linear equations are solved at run time; of a residual, all Jacobians."""
     dynamics, name = equations.dynamics, f"{equations.name}_linear"
-    if isinstance(dynamics, Solved | Implicit) and dynamics.size > _MOST_UNKNOWNS:
+    if isinstance(dynamics, LinearSolveProgram | DaeResidual) and dynamics.size > _MOST_UNKNOWNS:
         raise ExportError(
-            f"the linearisation of {equations.name!r} would have {dynamics.size} equations in dense matrices, more than "
+            f"the linearization of {equations.name!r} would have {dynamics.size} equations in dense matrices, more than "
             f"{_MOST_UNKNOWNS}; describe it as a model, which reduces to independent velocities, or export its "
-            f"{'residual' if isinstance(dynamics, Implicit) else 'dynamics'}"
+            f"{'residual' if isinstance(dynamics, DaeResidual) else 'dynamics'}"
         )
-    if isinstance(dynamics, Solved):
+    if isinstance(dynamics, LinearSolveProgram):
         slots = [slot for slot in ("x", "u") if dynamics.input(slot).size]
         return [dynamics.jacobian("xdot", slot, f"{name}_d{slot}") for slot in slots]
-    program, result = (_labelled(dynamics, equations), "residual") if isinstance(dynamics, Implicit) else (dynamics, "xdot")
+    program, result = (_labeled(dynamics, equations), "residual") if isinstance(dynamics, DaeResidual) else (dynamics, "xdot")
     symbols = program.symbols()
     value = dict(zip((s.name for s in program.outputs), program.function.call(symbols), strict=True))[result]
     by_name = dict(zip((s.name for s in program.inputs), symbols, strict=True))
@@ -96,7 +96,7 @@ def _linear(equations: Equations) -> list[Exported]:
 def _mass_matrix(equations: Equations) -> list[Exported]:
     """M(q), as the derivative of inverse dynamics by the accelerations, in which it is linear; or from the augmented matrix."""
     inverse, dynamics, n = equations.inverse_dynamics, equations.dynamics, len(equations.velocities)
-    if inverse is None and n and isinstance(dynamics, Solved) and dynamics.size == n + len(equations.multipliers):
+    if inverse is None and n and isinstance(dynamics, LinearSolveProgram) and dynamics.size == n + len(equations.multipliers):
         symbols = dynamics.symbols()
         whole = dynamics.linear(symbols, ca.SX.zeros(dynamics.size))[0]  # masses know no multipliers
         return [_built(f"{equations.name}_mass_matrix", dynamics.inputs, symbols, {"mass_matrix": whole[:n, :n]})]
@@ -124,7 +124,7 @@ def _contacts(equations: Equations) -> list[Exported]:
 WHAT: Mapping[str, tuple[str, Callable[[Equations], list[Exported]]]] = {
     "dynamics": ("state derivative", _dynamics),
     "residual": ("residual of the equations 0 = F(t, x, xdot, u, p)", _residual),
-    "linear": ("linearisation about any state", _linear),
+    "linear": ("linearization about any state", _linear),
     "report": ("velocities, multipliers, outputs, energies, residuals and powers", _own("report")),
     "motion": ("constraint residuals and outputs that need no accelerations", _own("motion")),
     "mass_matrix": ("mass matrix", _mass_matrix),
@@ -145,7 +145,7 @@ def _built(name: str, slots: Sequence[Slot], symbols: Sequence[ca.SX], outputs: 
 
 def picked(program: Exported, name: str, entries: Mapping[str, Iterable[int]]) -> Exported:
     """Some entries of some results of a program."""
-    if isinstance(program, Solved):
+    if isinstance(program, LinearSolveProgram):
         after = picked(program.after, f"{name}_after", entries)
         assert isinstance(after, Program)
         return replace(program, name=name, after=after)
@@ -179,14 +179,14 @@ def _guide(equations: Equations, program: Exported, title: str) -> Guide:
         "residuals": tuple(Quantity(c.name, c.unit, f"{c.kind}, {c.level} level") for c in equations.constraints),
         "energy": tuple(Quantity(name, "J") for name in ("kinetic", "potential", "work")),
         "power": tuple(Quantity(f"{u.name}_power", "W") for u in equations.inputs),
-        "value": tuple(Quantity(e.name, "", e.about) for e in equations.event_list),
+        "value": tuple(Quantity(e.name, "", e.description) for e in equations.event_list),
         "xdot": tuple(Quantity(f"d{s.name}/dt", per_second(s.unit)) for s in equations.states),
         "vdot": tuple(Quantity(f"d{v.name}/dt", per_second(v.unit)) for v in equations.velocities),
     }
     # inverse dynamics calls its accelerations by the names of the velocities
     accelerations = {("vdot", v.name): Quantity(v.name, per_second(v.unit), "its rate") for v in equations.velocities}
     known = {(slot, q.name): q for slot, quantities in groups.items() for q in quantities} | accelerations
-    known |= {("efforts", v.name): Quantity(v.name, _EFFORTS.get(v.unit, "")) for v in equations.velocities}
+    known |= {("generalized_forces", v.name): Quantity(v.name, _EFFORTS.get(v.unit, "")) for v in equations.velocities}
     whole = {(slot, ""): Quantity(slot, "", text) for slot, text in _WHOLE.items()}
     slots = [slot.name for slot in program.inputs]
     notes = (f"Independent velocities: {', '.join(equations.independent)}.",) if "x" in slots and equations.independent else ()
@@ -210,7 +210,7 @@ _WHOLE = {
     "dresidual_dxdot": "row: entry of residual, column: entry of xdot; zero for algebraic unknowns",
     "dresidual_du": "row: entry of residual, column: entry of u",
     "mass_matrix": "rows and columns as the velocities",
-    "efforts": "generalised forces, one per velocity",
+    "generalized_forces": "generalized forces, one per velocity",
 }
 
 

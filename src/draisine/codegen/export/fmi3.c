@@ -263,13 +263,13 @@ EXPORTED Status fmi3SerializedFMUStateSize(void *instance, void *state, size_t *
 }
 
 EXPORTED Status fmi3SerializeFMUState(void *instance, void *state, uint8_t bytes[], size_t size) {
-    if (size < sizeof(Values)) return complain(instance, ERROR, "the place for the serialised state is too small");
+    if (size < sizeof(Values)) return complain(instance, ERROR, "the place for the serialized state is too small");
     memcpy(bytes, state, sizeof(Values));
     return OK;
 }
 
 EXPORTED Status fmi3DeserializeFMUState(void *instance, const uint8_t bytes[], size_t size, void **state) {
-    if (size != sizeof(Values)) return complain(instance, ERROR, "the serialised state is not one of this FMU");
+    if (size != sizeof(Values)) return complain(instance, ERROR, "the serialized state is not one of this FMU");
     if (*state == NULL) *state = malloc(sizeof(Values));
     if (*state == NULL) return complain(instance, ERROR, "there is no memory for a copy of the state");
     memcpy(*state, bytes, sizeof(Values));

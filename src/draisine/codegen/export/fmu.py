@@ -21,24 +21,24 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from draisine.codegen.export.exportable_programs import items, per_second
-from draisine.codegen.export.fmu_description import Variable, build_description, model_description
+from draisine.codegen.export.fmu import Variable, build_description, model_description
 from draisine.codegen.export.language import Argument
 from draisine.codegen.export.languages.c import C
 from draisine.codegen.export.names import Names, letters, plain
 from draisine.codegen.export.source import file_name, function_name, source_text
 from draisine.errors import ExportError
-from draisine.program.dae_residual import Implicit
+from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations, Quantity
-from draisine.program.linear_solve import Solved
+from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import Program
 
 _FLAGS = ("-std=c99", "-O2", "-shared", "-fPIC", "-fvisibility=hidden")
 _WHEN = (1980, 1, 1, 0, 0, 0)  # the same file for the same model
 
 
-def write_fmu(equations: Equations, start: ArrayLike, folder: Path, about: str = "") -> Path:
+def write_fmu(equations: Equations, start: ArrayLike, folder: Path, description: str = "") -> Path:
     """Write `NAME.fmu`, the unit of a system that starts at the state `start`."""
-    if isinstance(equations.dynamics, Implicit):
+    if isinstance(equations.dynamics, DaeResidual):
         raise ExportError(
             f"a functional mock-up unit for model exchange gives the rate of the state, but {equations.name!r} is given as "
             "0 = F(t, x, ẋ) and nobody has solved it for ẋ; reduce its index first, or export its residual"
@@ -47,7 +47,7 @@ def write_fmu(equations: Equations, start: ArrayLike, folder: Path, about: str =
     if x0.shape != (len(equations.states),):
         names = ", ".join(s.name for s in equations.states)
         raise ExportError(f"the start of {equations.name!r} needs {len(equations.states)} numbers ({names}), got {x0.size}")
-    unit = _Unit(equations, x0, about)
+    unit = _Unit(equations, x0, description)
     contents = unit.contents()
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{unit.identifier}.fmu"
@@ -62,7 +62,7 @@ def write_fmu(equations: Equations, start: ArrayLike, folder: Path, about: str =
 class _Unit:
     equations: Equations
     start: np.ndarray
-    about: str
+    description: str
     identifier: str = field(init=False)
     token: str = field(init=False)
 
@@ -77,12 +77,12 @@ class _Unit:
 
     def contents(self) -> dict[str, str]:
         """Text files by their path in the archive."""
-        written = items(self.equations, ("dynamics", "report"), self.about)
+        written = items(self.equations, ("dynamics", "report"), self.description)
         sources = {file_name(i.program, C()): source_text(i.program, C(), i.guide) for i in written}
         sources["fmi3.c"] = files("draisine.codegen.export").joinpath("fmi3.c").read_text(encoding="utf-8")
         sources["model.h"] = self._header()
         described = model_description(
-            self.identifier, plain(self.equations.name), plain(self.about), self.token, self.variables(), len(self.start)
+            self.identifier, plain(self.equations.name), plain(self.description), self.token, self.variables(), len(self.start)
         )
         compiled = [name for name in sources if name.endswith(".c")]
         return {
@@ -95,14 +95,15 @@ class _Unit:
         """In the order of their value references: time, states, derivatives, inputs, parameters, reported numbers."""
         equations, made = self.equations, [Variable("time", "s", "", "independent")]
         made += [
-            Variable(s.name, s.unit, s.about, "local", start=float(v)) for s, v in zip(equations.states, self.start, strict=True)
+            Variable(s.name, s.unit, s.description, "local", start=float(v))
+            for s, v in zip(equations.states, self.start, strict=True)
         ]
         made += [
             Variable(f"der({s.name})", per_second(s.unit), "", "local", derivative_of=k + 1)
             for k, s in enumerate(equations.states)
         ]
-        made += [Variable(u.name, u.unit, u.about, "input", start=0.0) for u in equations.inputs]
-        made += [Variable(p.name, p.unit, p.about, "parameter", start=float(p.default)) for p in equations.parameters]
+        made += [Variable(u.name, u.unit, u.description, "input", start=0.0) for u in equations.inputs]
+        made += [Variable(p.name, p.unit, p.description, "parameter", start=float(p.default)) for p in equations.parameters]
         made += self._reported()
         taken: set[str] = set()
         for variable in made:
@@ -120,7 +121,7 @@ class _Unit:
                 unit = (slot.units[k] if slot.units else "") or known.unit
                 rate = label.startswith("d") and label.endswith("/dt") and slot.name == "vdot"
                 name = f"der({label[1:-3]})" if rate else f"{label}_residual" if slot.name == "residuals" else label
-                made.append(Variable(name, unit, known.about, "output" if slot.name == "outputs" else "local"))
+                made.append(Variable(name, unit, known.description, "output" if slot.name == "outputs" else "local"))
         return made
 
     def _header(self) -> str:
@@ -137,7 +138,7 @@ class _Unit:
         return "\n".join([*lines, ""])
 
 
-def _bridge(role: str, program: Program | Solved, target: str) -> list[str]:
+def _bridge(role: str, program: Program | LinearSolveProgram, target: str) -> list[str]:
     """A function of (t, x, u, p) that calls the generated one and takes all its results end to end."""
     name = function_name(program, C())
     inputs = [Argument(slot.name, slot) for slot in program.inputs]

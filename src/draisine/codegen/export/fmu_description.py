@@ -27,7 +27,7 @@ class Variable:
 
     name: str
     unit: str
-    about: str
+    description: str
     causality: str
     start: float | None = None
     derivative_of: int | None = None
@@ -35,7 +35,7 @@ class Variable:
 
 
 def model_description(
-    identifier: str, name: str, about: str, token: str, variables: Sequence[Variable], states: int, until: float = 10.0
+    identifier: str, name: str, description: str, token: str, variables: Sequence[Variable], states: int, until: float = 10.0
 ) -> str:
     """modelDescription.xml."""
     root = ET.Element(
@@ -44,7 +44,7 @@ def model_description(
             "fmiVersion": "3.0",
             "modelName": name,
             "instantiationToken": token,
-            "description": about,
+            "description": description,
             "generationTool": "draisine",
             "variableNamingConvention": "flat",
         },
@@ -92,8 +92,8 @@ def _attributes(reference: int, variable: Variable) -> dict[str, str]:
         made["initial"] = "calculated"
     if variable.unit:
         made["unit"] = plain(variable.unit)
-    if variable.about:
-        made["description"] = plain(variable.about)
+    if variable.description:
+        made["description"] = plain(variable.description)
     if variable.derivative_of is not None:
         made["derivative"] = str(variable.derivative_of)
     return made

@@ -15,8 +15,7 @@ from typing import NamedTuple
 
 from draisine.codegen.export.fallbacks import fallback
 from draisine.codegen.export.language import Body, Language
-from draisine.codegen.jit.liveness import live_values
-from draisine.codegen.jit.ssa import CALL, CONSTANT, FETCH, INPUT, RESULT, SEARCH, SELECT, Straight
+from draisine.codegen.jit.ssa import CALL, CONSTANT, FETCH, INPUT, RESULT, SEARCH, SELECT, Straight, live_values
 from draisine.program import opcodes as op
 
 LOOSE, PRODUCT, TIGHT = range(3)  # how strongly an expression holds together

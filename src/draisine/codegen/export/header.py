@@ -49,15 +49,15 @@ def _argument(argument: Argument, guide: Guide, place: Callable[[Argument, int],
     slot = argument.slot
     rows, columns = slot.shape
     known = guide.quantities.get((slot.name, ""))
-    about = f": {known.about}" if known and known.about else ""
+    description = f": {known.description}" if known and known.description else ""
     texts = [
         entry_text(slot.name, label, unit, guide)
         for label, unit in zip(slot.labels, slot.units or ("",) * len(slot.labels), strict=True)
     ]
     if argument.is_number:
-        text = (texts or [f"{slot.name}{about}"])[0].removeprefix(slot.name)
+        text = (texts or [f"{slot.name}{description}"])[0].removeprefix(slot.name)
         return _indented(f"{argument.name}{text}", 2)
-    lines = _indented(f"{argument.name} ({f'{rows} × {columns}' if argument.is_matrix else rows}){about}", 2)
+    lines = _indented(f"{argument.name} ({f'{rows} × {columns}' if argument.is_matrix else rows}){description}", 2)
     places = [place(argument, k) for k in range(len(texts))]
     width = max(map(len, places), default=0)
     for where, text in zip(places, texts, strict=True):
@@ -78,4 +78,4 @@ def entry_text(slot: str, label: str, unit: str, guide: Guide) -> str:
         text += f" [{unit or known.unit}]"
     if slot in guide.with_defaults:
         text += f" = {known.default!r}"
-    return plain(f"{text}: {known.about}" if known.about else text)
+    return plain(f"{text}: {known.description}" if known.description else text)

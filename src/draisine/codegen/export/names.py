@@ -57,12 +57,12 @@ class Names:
     def __post_init__(self) -> None:
         self._taken.update(self._folded(word) for word in self.reserved)
 
-    def give(self, *wishes: str) -> str:
+    def give(self, *targets: str) -> str:
         """The first wish that is free, else the last one with a number."""
-        for wish in wishes:
-            if self._take(wish):
-                return wish
-        stem = wishes[-1][: self.longest - 8]
+        for target in targets:
+            if self._take(target):
+                return target
+        stem = targets[-1][: self.longest - 8]
         stem = stem if stem[:1].isalpha() else f"n_{stem}"
         number = 2
         while not self._take(f"{stem}_{number}"):
@@ -77,15 +77,15 @@ class Names:
             for k, label in enumerate(labels)
         )
 
-    def _take(self, wish: str) -> bool:
+    def _take(self, target: str) -> bool:
         free = (
-            wish[:1].isalpha()
-            and len(wish) <= self.longest
-            and not _TEMPORARY.fullmatch(wish)
-            and self._folded(wish) not in self._taken
+            target[:1].isalpha()
+            and len(target) <= self.longest
+            and not _TEMPORARY.fullmatch(target)
+            and self._folded(target) not in self._taken
         )
         if free:
-            self._taken.add(self._folded(wish))
+            self._taken.add(self._folded(target))
         return free
 
     def _folded(self, word: str) -> str:

@@ -9,30 +9,29 @@ import numpy as np
 
 from draisine.codegen.export.fallbacks import fallback
 from draisine.codegen.export.function_body import Text, Writer
-from draisine.codegen.export.header import Guide, head
 from draisine.codegen.export.language import Argument, Body, Language, Source
 from draisine.codegen.export.names import Names, letters, short
-from draisine.codegen.jit.liveness import live_values
-from draisine.codegen.jit.ssa import CALL, INPUT, RESULT, Straight, straighten, straighten_callee
-from draisine.program.casadi_tape import callee_of
-from draisine.program.linear_solve import WRITTEN, Solved
+from draisine.codegen.export.source import Guide, head
+from draisine.codegen.jit.ssa import CALL, INPUT, RESULT, Straight, live_values, straighten_callee, to_ssa
+from draisine.program.casadi_functions import callee_of
+from draisine.program.linear_solve import UNROLLED_ITERATIONS, LinearSolveProgram
 from draisine.program.program import Program, Slot
 
 SOLVE = "solve"  # a call of (SOLVE, n, k) stands for the solution of n linear equations for k right sides
 
 
-def function_name(program: Program | Solved, language: Language) -> str:
+def function_name(program: Program | LinearSolveProgram, language: Language) -> str:
     """What the program is called in the language, and the stem of its file's name."""
     stem = letters(program.name)
     names = Names(language.taken_words(), language.case_matters, language.longest_name)
     return names.give(stem, f"{stem}_program")
 
 
-def file_name(program: Program | Solved, language: Language) -> str:
+def file_name(program: Program | LinearSolveProgram, language: Language) -> str:
     return f"{function_name(program, language)}{language.suffix}"
 
 
-def source_text(program: Program | Solved, language: Language, guide: Guide | None = None) -> str:
+def source_text(program: Program | LinearSolveProgram, language: Language, guide: Guide | None = None) -> str:
     """The whole file of a program: one public function, with everything that it needs but the language's own library.
 
     >>> from draisine.codegen.export.languages import language
@@ -47,11 +46,11 @@ def source_text(program: Program | Solved, language: Language, guide: Guide | No
     return _File(program, language, guide or Guide()).text()
 
 
-def straight(program: Program | Solved) -> Straight:
+def straight(program: Program | LinearSolveProgram) -> Straight:
     """A program as one straight list. The solution of linear equations is a call of (SOLVE, n, k)."""
     if isinstance(program, Program):
-        return straighten(program.tape)
-    made = straighten((program.start or program.system).tape)
+        return to_ssa(program.tape)
+    made = to_ssa((program.start or program.system).tape)
     n, last = program.size, len(program.inputs)
     matrix = [made.constant(0.0)] * (n * n)
 
@@ -64,7 +63,7 @@ def straight(program: Program | Solved) -> Straight:
 
     def solved(results: Sequence[tuple[int, int, int]]) -> list[int]:
         found = {(slot, entry): value for slot, entry, value in results}
-        for k, (i, j) in enumerate(zip(program.places.rows, program.places.columns, strict=True)):
+        for k, (i, j) in enumerate(zip(program.entry_pattern.rows, program.entry_pattern.columns, strict=True)):
             matrix[j * n + i] = found[0, k]
         return solution([found[1, k] for k in range(n)])
 
@@ -72,7 +71,7 @@ def straight(program: Program | Solved) -> Straight:
         z = solved(made.results)
     else:
         z = [value for _, _, value in sorted(made.results)]
-        for _ in range(WRITTEN):
+        for _ in range(UNROLLED_ITERATIONS):
             z = solved(made.run(program.system.tape, read))
     if program.further is not None:
         sides = {entry: value for _, entry, value in made.run(program.further.tape, read)}
@@ -85,7 +84,7 @@ def straight(program: Program | Solved) -> Straight:
 class _File:
     """One file in the making: names given, and functions written, so far."""
 
-    program: Program | Solved
+    program: Program | LinearSolveProgram
     language: Language
     guide: Guide
     tables: list[str] = field(default_factory=list)
@@ -184,7 +183,7 @@ class _File:
         inner = straighten_callee(callee)
         writer = self._writer(inner, name, lambda slot, entry: self.language.entry("given", entry))
         results = _in_order(inner, writer.write())
-        self._add(self.language.inner_function(name, callee.begins[-1], writer.body, results))
+        self._add(self.language.inner_function(name, callee.input_offsets[-1], writer.body, results))
         return name
 
     def _fallback(self, operation: str) -> str:
@@ -193,7 +192,7 @@ class _File:
             function = callee_of(fallback(operation))
             name = self._missing[operation] = self.names.give(f"{self.name}_{operation}", f"{self.name}_{operation}")
             inner = straighten_callee(function)
-            arguments = ["x", "y"][: len(function.reads)]
+            arguments = ["x", "y"][: len(function.input_sizes)]
             writer = self._writer(inner, name, lambda slot, entry: arguments[entry])
             (result,) = writer.write()
             self._add(self.language.small_function(name, arguments, writer.body, result.text))

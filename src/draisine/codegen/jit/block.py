@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from draisine.codegen.jit.emitter import UNFUSED, Emitter, ScalarType, number
-from draisine.codegen.jit.operations import COMPARISONS, LOGIC, arithmetic
+from draisine.codegen.jit.emitter import COMPARISONS, LOGIC, UNFUSED, Emitter, ScalarType, arithmetic, number
 from draisine.codegen.jit.ssa import CALL, CONSTANT, FETCH, INPUT, RESULT, SEARCH, SELECT, Straight
 from draisine.codegen.jit.trigonometry import NAME as SINE_AND_COSINE
 from draisine.program import opcodes as op

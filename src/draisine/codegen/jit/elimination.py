@@ -57,7 +57,7 @@ def fill(count: int, value: float, a: Vector) -> None:
         a[i] = value
 
 
-def settle(n: int, small: float, new: Vector, z: Vector, told: Vector) -> None:
+def settle(n: int, small: float, new: Vector, z: Vector, reported: Vector) -> None:
     """z ← new; told[0] ← 1 if that changed it relatively by less than √small, or if it has no value; else 0."""
     change = 0.0
     size = 0.0
@@ -65,6 +65,6 @@ def settle(n: int, small: float, new: Vector, z: Vector, told: Vector) -> None:
         change += (new[i] - z[i]) * (new[i] - z[i])
         size += new[i] * new[i]
         z[i] = new[i]
-    told[0] = 1.0
+    reported[0] = 1.0
     if change > small * size:
-        told[0] = 0.0
+        reported[0] = 0.0

@@ -18,9 +18,8 @@ from draisine.codegen.jit.engine import LoadedObject, compile_ir, load_object
 from draisine.codegen.jit.solvers import solvers
 from draisine.codegen.passes import ALL, Passes
 from draisine.errors import ArgumentError
-from draisine.program.lazy_program import Recipe
-from draisine.program.linear_solve import Solved
-from draisine.program.program import Program, Slot
+from draisine.program.linear_solve import LinearSolveProgram
+from draisine.program.program import LazyProgram, Program, Slot
 
 Array = NDArray[np.float64]
 
@@ -174,7 +173,7 @@ class Kernel:
         return array if ready else np.ascontiguousarray(array)
 
 
-def compile(program: Program | Recipe | Solved, side_by_side: bool = False, passes: Passes = ALL) -> Kernel:
+def compile(program: Program | LazyProgram | LinearSolveProgram, side_by_side: bool = False, passes: Passes = ALL) -> Kernel:
     """Machine code of a program, from the cache on disk if it was compiled before.
 
     With `side_by_side`, `map` takes several samples at a time (see `samples`), but where something is solved. `passes` are those
@@ -184,7 +183,7 @@ def compile(program: Program | Recipe | Solved, side_by_side: bool = False, pass
     return _loaded(program, cached_object(key, lambda: _object_code(_text(program, side_by_side, passes))))
 
 
-def compile_all(*programs: Program | Recipe | Solved, side_by_side: bool = False) -> tuple[Kernel, ...]:
+def compile_all(*programs: Program | LazyProgram | LinearSolveProgram, side_by_side: bool = False) -> tuple[Kernel, ...]:
     """Machine code of several programs: while one is translated, in a thread of its own, the code of the next is written.
 
     What takes longest to translate is best named first.
@@ -196,7 +195,7 @@ def compile_all(*programs: Program | Recipe | Solved, side_by_side: bool = False
     return tuple(_loaded(program, code) for program, code in zip(programs, codes, strict=True))
 
 
-def _written(program: Program | Recipe | Solved, side_by_side: bool) -> Callable[[], bytes]:
+def _written(program: Program | LazyProgram | LinearSolveProgram, side_by_side: bool) -> Callable[[], bytes]:
     """What gives the machine code of a program whose text is written now; nothing is, where the code is stored."""
     key = _key(program, side_by_side, ALL)
     stored = stored_object(key)
@@ -206,19 +205,19 @@ def _written(program: Program | Recipe | Solved, side_by_side: bool) -> Callable
     return lambda: cached_object(key, lambda: _object_code(text))
 
 
-def _key(program: Program | Recipe | Solved, side_by_side: bool, passes: Passes) -> str:
+def _key(program: Program | LazyProgram | LinearSolveProgram, side_by_side: bool, passes: Passes) -> str:
     return f"kernel{' of samples' if side_by_side else ''}, code {_CODE_VERSION}; {passes.key}; {program.digest}; {host_key()}"
 
 
-def _text(program: Program | Recipe | Solved, side_by_side: bool, passes: Passes) -> str:
+def _text(program: Program | LazyProgram | LinearSolveProgram, side_by_side: bool, passes: Passes) -> str:
     # the code generators are not needed, and not imported, when the cache has the code
-    if isinstance(program, Solved):
-        from draisine.codegen.jit.linear_solve import module_text_of_solved
+    if isinstance(program, LinearSolveProgram):
+        from draisine.codegen.jit.modules import module_text_of_solved
 
         return module_text_of_solved(program, passes)
-    straight = program.made() if isinstance(program, Recipe) else program
+    straight = program.build() if isinstance(program, LazyProgram) else program
     if side_by_side:
-        from draisine.codegen.simd.batch_kernel import samples_text
+        from draisine.codegen.simd import samples_text
 
         return samples_text(straight, passes)
     from draisine.codegen.jit.llvm import module_text
@@ -231,8 +230,8 @@ def _object_code(text: str) -> bytes:
     return compile_ir(text, optimisation=1)
 
 
-def _loaded(program: Program | Recipe | Solved, code: bytes) -> Kernel:
-    using = solvers() if isinstance(program, Solved) else None
+def _loaded(program: Program | LazyProgram | LinearSolveProgram, code: bytes) -> Kernel:
+    using = solvers() if isinstance(program, LinearSolveProgram) else None
     loaded = load_object(code, "kernel", "kernel_map", "kernel_flat", using=using)
     return Kernel(program.name, program.inputs, program.outputs, loaded.address, loaded)
 

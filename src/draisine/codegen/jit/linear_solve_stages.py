@@ -1,4 +1,4 @@
-"""The straight lines of a `Solved` as stages of one list.
+"""The straight lines of a `LinearSolveProgram` as stages of one list.
 
 They have much in common: what the equations are made of and what is found with their solution depend on the same positions. Each
 value is found once and handed on; in Newton's method, what does not depend on the estimate is found before the rounds.
@@ -9,12 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from draisine.codegen.jit.parameter_hoisting import PROLOGUE
-from draisine.codegen.jit.ssa import INPUT, Straight, straighten
+from draisine.codegen.jit.kernel import PROLOGUE
+from draisine.codegen.jit.ssa import INPUT, Straight, to_ssa
 from draisine.codegen.passes import ALL, Passes
-from draisine.codegen.passes.code_motion import Result, Stage, staged
-from draisine.codegen.passes.pipeline import EACH_ROUND, EACH_TIME, LONGEST, ONCE_PER_RUN, improved
-from draisine.program.linear_solve import Solved
+from draisine.codegen.passes.pipeline import EACH_ROUND, EACH_TIME, LONGEST, ONCE_PER_RUN, Result, Stage, improved, staged
+from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import Program
 
 
@@ -32,11 +31,11 @@ class Parts:
     hoisted: int = 0
 
 
-def parts_of_solved(solved: Solved, passes: Passes = ALL, parameters: int | None = None) -> Parts:
+def parts_of_solved(solved: LinearSolveProgram, passes: Passes = ALL, parameters: int | None = None) -> Parts:
     """The lists in the order in which they run; `parameters` is the slot of what is known before a run, if there is one."""
     programs = _programs(solved)
     if not passes.hoisting or sum(len(program.tape) for program in programs.values()) > LONGEST:
-        units = {name: improved(straighten(program.tape), passes) for name, program in programs.items()}
+        units = {name: improved(to_ssa(program.tape), passes) for name, program in programs.items()}
         return Parts({PROLOGUE: Straight(), **units}, dict.fromkeys(units, (0, 0)))
     names = [*([] if parameters is None else [PROLOGUE]), *programs]
     often = [ONCE_PER_RUN if n == PROLOGUE else EACH_ROUND if n == "system" and solved.iterates else EACH_TIME for n in names]
@@ -65,7 +64,7 @@ def parts_of_solved(solved: Solved, passes: Passes = ALL, parameters: int | None
     )
 
 
-def _programs(solved: Solved) -> dict[str, Program]:
+def _programs(solved: LinearSolveProgram) -> dict[str, Program]:
     parts = {"start": solved.start, "system": solved.system, "further": solved.further, "after": solved.after}
     return {name: program for name, program in parts.items() if program is not None}
 

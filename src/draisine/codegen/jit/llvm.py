@@ -19,11 +19,9 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 
 from draisine.codegen.jit.block import Block, Constants, PlainBlock, Unit
-from draisine.codegen.jit.emitter import DOUBLE, Emitter, ScalarType, number
-from draisine.codegen.jit.liveness import Piece, cut, live_values
-from draisine.codegen.jit.operations import declarations
+from draisine.codegen.jit.emitter import DOUBLE, Emitter, ScalarType, declarations, number
 from draisine.codegen.jit.scheduling import in_good_order
-from draisine.codegen.jit.ssa import Straight, straighten, straighten_callee
+from draisine.codegen.jit.ssa import Piece, Straight, cut, live_values, straighten_callee, to_ssa
 from draisine.codegen.jit.trigonometry import definitions
 from draisine.codegen.passes import ALL, Passes
 from draisine.codegen.passes.pipeline import improved
@@ -42,7 +40,7 @@ _SLOTS = "ptr noalias readonly %arg, ptr noalias readonly %res"
 
 def module_text(program: Program, passes: Passes = ALL) -> str:
     """The module as text."""
-    declared, functions = functions_of({SYMBOL: improved(straighten(program.tape), passes)}, passes)
+    declared, functions = functions_of({SYMBOL: improved(to_ssa(program.tape), passes)}, passes)
     return "\n".join([*declared, *functions, *entry_points(program.inputs, program.outputs)])
 
 

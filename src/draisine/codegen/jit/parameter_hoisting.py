@@ -21,7 +21,7 @@ from draisine.codegen.jit.engine import compile_ir, load_object
 from draisine.codegen.jit.kernel import Kernel
 from draisine.codegen.jit.solvers import solvers
 from draisine.codegen.passes import ALL, Passes
-from draisine.program.linear_solve import Solved
+from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import Program, Slot
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ class HoistedKernel:
         run(len(made), arguments, steps, results, results_steps)
 
 
-def compile_hoisted(program: Program | Solved, passes: Passes = ALL) -> HoistedKernel:
+def compile_hoisted(program: Program | LinearSolveProgram, passes: Passes = ALL) -> HoistedKernel:
     """Machine code of a program for runs, from the cache on disk if it was compiled before.
 
     >>> import casadi as ca
@@ -80,7 +80,7 @@ def compile_hoisted(program: Program | Solved, passes: Passes = ALL) -> HoistedK
     """
     key = f"hoisted kernel, code {_CODE_VERSION}; {passes.key}; {program.digest}; {host_key()}"
     symbols = ("kernel", "kernel_map", "kernel_flat", PROLOGUE_MAP, COUNT)
-    using = solvers() if isinstance(program, Solved) else None
+    using = solvers() if isinstance(program, LinearSolveProgram) else None
     code = load_object(cached_object(key, lambda: compile_ir(_text(program, passes), optimisation=1)), *symbols, using=using)
     count: Any = _COUNT(code.address_of(COUNT))()
     slot = parameter_slot(program)
@@ -88,12 +88,12 @@ def compile_hoisted(program: Program | Solved, passes: Passes = ALL) -> HoistedK
     return HoistedKernel(kernel, 0 if slot is None else program.inputs[slot].size, int(count), slot or 0)
 
 
-def _inputs(program: Program | Solved, slot: int | None, count: int) -> tuple[Slot, ...]:
+def _inputs(program: Program | LinearSolveProgram, slot: int | None, count: int) -> tuple[Slot, ...]:
     """The slots of a program, that of the parameters as long as the kernel reads it."""
     return tuple(Slot(s.name, (s.size + count, 1)) if k == slot and count else s for k, s in enumerate(program.inputs))
 
 
-def parameter_slot(program: Program | Solved) -> int | None:
+def parameter_slot(program: Program | LinearSolveProgram) -> int | None:
     """Where the parameters stand among a program's arguments."""
     names = [slot.name for slot in program.inputs]
     return names.index(PARAMETERS) if PARAMETERS in names else None
@@ -101,20 +101,20 @@ def parameter_slot(program: Program | Solved) -> int | None:
 
 def parts_of(program: Program, passes: Passes = ALL) -> Split:
     """A program as prologue and evaluation."""
-    from draisine.codegen.jit.ssa import straighten
+    from draisine.codegen.jit.ssa import to_ssa
     from draisine.codegen.passes.pipeline import split
 
     slot = parameter_slot(program)
-    return split(straighten(program.tape), slot, 0 if slot is None else program.inputs[slot].size, passes)
+    return split(to_ssa(program.tape), slot, 0 if slot is None else program.inputs[slot].size, passes)
 
 
-def _text(program: Program | Solved, passes: Passes) -> str:
+def _text(program: Program | LinearSolveProgram, passes: Passes) -> str:
     from draisine.codegen.jit.llvm import SYMBOL, entry_points, functions_of, map_loop
 
     slot = parameter_slot(program)
-    if isinstance(program, Solved):
-        from draisine.codegen.jit.linear_solve import functions_of_solved
-        from draisine.codegen.jit.linear_solve_stages import parts_of_solved
+    if isinstance(program, LinearSolveProgram):
+        from draisine.codegen.jit.modules import functions_of_solved
+        from draisine.codegen.passes.pipeline import parts_of_solved
 
         stages = parts_of_solved(program, passes, slot)
         count, functions = stages.hoisted, functions_of_solved(program, stages, passes)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Sequence
 
-from draisine.codegen.jit.operations import INTRINSICS, LIBRARY
+from draisine.codegen.jit.emitter import INTRINSICS, LIBRARY
 from draisine.codegen.jit.ssa import CALL, RESULT, Straight
 from draisine.program import opcodes as op
 

@@ -9,9 +9,9 @@ from draisine.codegen.jit.engine import LoadedObject, compile_ir, load_object
 from draisine.codegen.restricted.entry import check_sources, digest
 
 PREFIX = "draisine_"
-_ELIMINATION, _SPARSE = ("decompose", "substitute", "spread", "fill", "settle"), ("factorise", "solve")
+_ELIMINATION, _SPARSE = ("decompose", "substitute", "spread", "fill", "settle"), ("factorize", "solve")
 _NAMES = tuple(PREFIX + name for name in (*_ELIMINATION, *_SPARSE))
-_SOURCES = ("draisine.codegen.jit.elimination", "draisine.codegen.jit.sparse_qr", "draisine.codegen.jit.solvers")
+_SOURCES = ("draisine.codegen.jit.solvers", "draisine.codegen.jit.sparse_qr", "draisine.codegen.jit.solvers")
 
 
 def solvers() -> dict[str, int]:
@@ -28,7 +28,7 @@ def _loaded() -> LoadedObject:
 def _compiled() -> bytes:
     """Functions of numbers and of pointers to doubles and 32-bit integers."""
     from draisine.codegen.jit import elimination, sparse_qr
-    from draisine.codegen.restricted.translate import parameter_types, translate
+    from draisine.codegen.restricted.function import parameter_types, translate
     from draisine.codegen.restricted.types import ArrayType
     from draisine.codegen.restricted.unit import Options
 

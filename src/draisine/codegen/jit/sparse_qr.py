@@ -1,15 +1,15 @@
-"""Sparse linear systems of a fixed pattern: analysed once, factorised as A = Q R without pivoting.
+"""Sparse linear systems of a fixed pattern: analyzed once, factorized as A = Q R without pivoting.
 
 Householder reflections are backward stable whatever the numbers are, so that rows never have to be exchanged at run time: all
 decisions lie in the pattern (Davis 2006, Direct Methods for Sparse Linear Systems, chapter 5). The analysis orders the columns
 for little fill and lays down, in one array of integers, the plan that the numeric part follows.
 
-    plan = analyse(rows, columns, size)                     # places of the entries, in column-major order
+    plan = analyze(rows, columns, size)                     # places of the entries, in column-major order
     factors, work = np.zeros(plan.factors), np.zeros(plan.work)
-    factorise(plan.index, values, factors, work)            # values: one number per entry
+    factorize(plan.index, values, factors, work)            # values: one number per entry
     solve(plan.index, factors, side, work)                  # side is overwritten by the solution
 
-`factorise` and `solve` are restricted Python (`restricted`): they allocate nothing and raise nothing, and run in Python as they
+`factorize` and `solve` are restricted Python (`restricted`): they allocate nothing and raise nothing, and run in Python as they
 stand or as machine code, on arrays of real or complex numbers (all of one kind). A matrix that is singular gives a solution that
 is not finite, or large; numbers beyond 1e±150 overflow.
 """
@@ -40,7 +40,7 @@ HEAD = 13
 class Plan:
     """What the pattern of a matrix decides: `index` for the numeric part, and how many numbers its arrays need.
 
-    >>> plan = analyse([0, 1, 1, 2, 0, 2], [0, 0, 1, 1, 2, 2], 3)
+    >>> plan = analyze([0, 1, 1, 2, 0, 2], [0, 0, 1, 1, 2, 2], 3)
     >>> plan.solve([2.0, 1.0, 4.0, 1.0, 1.0, 3.0], [3.0, 5.0, 4.0])
     array([1., 1., 1.])
     """
@@ -50,21 +50,21 @@ class Plan:
     entries: int
     factors: int
     work: int
-    operations: int  # of one factorisation and one solution, about
+    operations: int  # of one factorization and one solution, about
 
     def solve(self, values: ArrayLike, side: ArrayLike) -> NDArray[Any]:
-        """Factorise and solve once, in Python; for tests and small systems."""
+        """Factorize and solve once, in Python; for tests and small systems."""
         given = np.asarray(values)
         kind = np.result_type(given, np.asarray(side), np.float64)
         factors, work, solution = (np.zeros(n, dtype=kind) for n in (self.factors, self.work, self.size))
         solution[:] = side
         with np.errstate(all="ignore"):
-            factorise(self.index, given.astype(kind), factors, work)
+            factorize(self.index, given.astype(kind), factors, work)
             solve(self.index, factors, solution, work)
         return solution
 
 
-def analyse(rows: ArrayLike, columns: ArrayLike, size: int) -> Plan:
+def analyze(rows: ArrayLike, columns: ArrayLike, size: int) -> Plan:
     """The plan for a square matrix with entries at these places, which are in column-major order.
 
     A pattern that is singular whatever its numbers is refused with ValueError.
@@ -115,7 +115,7 @@ def _laid_out(pattern: ca.Sparsity, v: ca.Sparsity, r: ca.Sparsity, row_place: I
     return Plan(index, n, row.size, int(head[SCALE]) + n, n, operations)
 
 
-def factorise(index: AnyIntegers, values: Numbers, factors: Numbers, work: Numbers) -> None:
+def factorize(index: AnyIntegers, values: Numbers, factors: Numbers, work: Numbers) -> None:
     """A P = Q R column by column: R above the diagonal, its diagonal, and Q as vectors v and scales β of I − β v vᴴ."""
     n, source_start, source, source_row = index[SIZE], index[SOURCE_START], index[SOURCE], index[SOURCE_ROW]
     r_start, r_row, r_values = index[R_START], index[R_ROW], index[R_VALUES]

@@ -119,7 +119,7 @@ class Straight:
 
     def call(self, callee: Callee, arguments: tuple[int, ...]) -> list[int]:
         """The values of all results of a call, end to end."""
-        begins, ends = callee.begins, callee.ends
+        begins, ends = callee.input_offsets, callee.output_offsets
         if not callee.scalar and len(callee.tape) - begins[-1] - ends[-1] >= _LARGE:
             self.callees[callee.key] = callee
             call = self.add(CALL, arguments, callee.key)
@@ -130,7 +130,7 @@ class Straight:
         return results
 
 
-def straighten(tape: Sequence[Instruction]) -> Straight:
+def to_ssa(tape: Sequence[Instruction]) -> Straight:
     """A whole tape, its inputs read from their slots."""
     made = Straight()
     made.results = made.run(tape, lambda slot, entry: made.add(INPUT, (), (slot, entry)))
@@ -140,6 +140,6 @@ def straighten(tape: Sequence[Instruction]) -> Straight:
 def straighten_callee(callee: Callee) -> Straight:
     """A callee as a function of one slot with all its numbers end to end, giving one such slot."""
     made = Straight()
-    results = made.run(callee.tape, lambda slot, entry: made.add(INPUT, (), (0, callee.begins[slot] + entry)))
-    made.results = [(0, callee.ends[slot] + entry, value) for slot, entry, value in results]
+    results = made.run(callee.tape, lambda slot, entry: made.add(INPUT, (), (0, callee.input_offsets[slot] + entry)))
+    made.results = [(0, callee.output_offsets[slot] + entry, value) for slot, entry, value in results]
     return made

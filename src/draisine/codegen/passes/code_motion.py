@@ -10,9 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from draisine.codegen.jit.liveness import live_values
-from draisine.codegen.jit.ssa import CALL, INPUT, RESULT, Straight
-from draisine.codegen.passes.rewrite import copied
+from draisine.codegen.jit.ssa import CALL, INPUT, RESULT, Straight, copied, live_values
 
 Known = Callable[[int, int], int]  # slot and entry of an input → the stage from which on it is known
 Result = tuple[int, int, int]  # slot, entry, value

@@ -10,10 +10,9 @@ from dataclasses import dataclass
 
 from draisine.codegen.jit.ssa import Straight
 from draisine.codegen.passes import ALL, Passes
-from draisine.codegen.passes.code_motion import Known, Stage, levels, staged
 from draisine.codegen.passes.cse import shared
-from draisine.codegen.passes.reassociation import regrouped
-from draisine.codegen.passes.reciprocals import with_reciprocals
+from draisine.codegen.passes.pipeline import Known, Stage, levels, staged
+from draisine.codegen.passes.reassociation import regrouped, with_reciprocals
 
 LONGEST = 8000  # values
 LONGEST_REGROUPED = 4000

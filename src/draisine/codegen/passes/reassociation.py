@@ -18,8 +18,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from draisine.codegen.jit.liveness import FREE, live_values
-from draisine.codegen.jit.ssa import Straight
+from draisine.codegen.jit.ssa import FREE, Straight, live_values
 from draisine.program import opcodes as op
 
 _LONGEST_GROUP = 64  # members: of more, pairs are not looked for

@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from draisine.codegen.jit.ssa import Straight
-from draisine.codegen.passes.rewrite import copied
+from draisine.codegen.jit.ssa import Straight, copied
 from draisine.program import opcodes as op
 
 _TOO_SMALL, _TOO_LARGE = 1e-150, 1e150  # constants beyond are divided by, as they stand

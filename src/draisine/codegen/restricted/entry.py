@@ -60,7 +60,7 @@ class Entry:
 
     def compile(self) -> bytes:
         """Object code with the one symbol `SYMBOL`."""
-        from draisine.codegen.restricted.translate import parameter_types, translate
+        from draisine.codegen.restricted.function import parameter_types, translate
         from draisine.codegen.restricted.unit import Options
 
         logging.getLogger("draisine").info("compiling %s.%s: once on this machine …", self.module, self.function)

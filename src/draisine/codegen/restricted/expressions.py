@@ -11,9 +11,8 @@ from typing import Any
 
 from draisine.codegen.restricted.intrinsics import INTRINSICS
 from draisine.codegen.restricted.record import Field
-from draisine.codegen.restricted.source import Source, is_restricted, source_of
 from draisine.codegen.restricted.types import BOOL, COMPLEX, INT, NOTHING, REAL, ArrayType, RecordsType, RecordType, Type
-from draisine.codegen.restricted.unit import Instance, Unit
+from draisine.codegen.restricted.unit import Instance, Source, Unit, is_restricted, source_of
 from draisine.codegen.restricted.writer import Value, Writer, integer, real, together, truth
 
 _COMPARISONS = {ast.Lt: "lt", ast.LtE: "le", ast.Gt: "gt", ast.GtE: "ge", ast.Eq: "eq", ast.NotEq: "ne"}

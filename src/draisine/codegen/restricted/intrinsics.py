@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from draisine.codegen.restricted.calls import call_kernel
-from draisine.codegen.restricted.record import restore
+from draisine.codegen.restricted.record import call_kernel, restore
 from draisine.codegen.restricted.types import BOOL, COMPLEX, INT, NOTHING, REAL, ArrayType, RecordType, TupleType
 from draisine.codegen.restricted.writer import Value, Writer, items_of, real
 

@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from draisine.codegen.restricted.function import Function
-from draisine.codegen.restricted.source import definition
 from draisine.codegen.restricted.types import BOOL, Type, type_of
-from draisine.codegen.restricted.unit import Instance, Options, Unit
+from draisine.codegen.restricted.unit import Instance, Options, Unit, definition
 
 
 @dataclass(frozen=True, eq=False)

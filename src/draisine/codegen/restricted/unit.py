@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from draisine.codegen.restricted.source import Source, definition
 from draisine.codegen.restricted.types import INT, NOTHING, REAL, ArrayType, Type, constraints, type_of
+from draisine.codegen.restricted.unit import Source, definition
 
 
 @dataclass(frozen=True)

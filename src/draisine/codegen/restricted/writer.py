@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from typing import NoReturn
 
 from draisine.codegen.jit.emitter import number
-from draisine.codegen.restricted.source import Source
 from draisine.codegen.restricted.types import BOOL, COMPLEX, INT, REAL, ArrayType, TupleType, Type
-from draisine.codegen.restricted.unit import Unit
+from draisine.codegen.restricted.unit import Source, Unit
 
 ZERO = number(0.0)
 _OPERATIONS = {ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "div"}

@@ -3,7 +3,7 @@
     void kernel_map(long n, const double* const* arg, const long* arg_stride, double* const* res, const long* res_stride)
 
 brings the arguments of the next samples side by side, runs the wide code, and takes the results apart. Lanes beyond the last
-sample repeat it. A sample's results do not depend on its neighbours and are those of the scalar kernel, bit by bit. One sample
+sample repeat it. A sample's results do not depend on its neighbors and are those of the scalar kernel, bit by bit. One sample
 alone takes about as long as there.
 """
 
@@ -13,10 +13,10 @@ from collections.abc import Sequence
 
 from draisine.codegen.jit.emitter import Emitter
 from draisine.codegen.jit.llvm import MAP_SYMBOL, SYMBOL, flat, functions_of
-from draisine.codegen.jit.ssa import straighten
+from draisine.codegen.jit.ssa import to_ssa
 from draisine.codegen.passes import ALL, Passes
 from draisine.codegen.passes.pipeline import improved
-from draisine.codegen.simd.vector_kernel import LANES, VECTOR
+from draisine.codegen.simd import LANES, VECTOR
 from draisine.program.program import Program, Slot
 
 _WIDE, _BRING, _TAKE = "wide", "bring", "take"
@@ -24,7 +24,7 @@ _WIDE, _BRING, _TAKE = "wide", "bring", "take"
 
 def samples_text(program: Program, passes: Passes = ALL) -> str:
     """The module as text."""
-    declared, functions = functions_of({_WIDE: improved(straighten(program.tape), passes)}, passes, VECTOR)
+    declared, functions = functions_of({_WIDE: improved(to_ssa(program.tape), passes)}, passes, VECTOR)
     inputs, outputs = program.inputs, program.outputs
     around = [*_copies(), _map(inputs, outputs), _single(len(inputs), len(outputs)), flat(inputs, outputs)]
     return "\n".join([*declared, *functions, *around])

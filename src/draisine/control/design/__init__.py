@@ -1,1 +1,1 @@
-"""Design of feedback: regulators, observers, schedules, feedback linearisation; every law is compiled into the run."""
+"""Design of feedback: regulators, observers, schedules, feedback linearization; every law is compiled into the run."""

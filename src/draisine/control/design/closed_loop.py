@@ -19,13 +19,14 @@ from draisine.control.plant import Plant, stacked
 from draisine.dynamics.derive import derive
 from draisine.dynamics.input_laws import with_laws
 from draisine.errors import ArgumentError, ModelError
-from draisine.expr.expression import SX_FUNCTIONS, Expr, Number, closest, evaluate
+from draisine.expr.expression import Expr, Number, did_you_mean, evaluate
+from draisine.expr.safe_functions import SX_FUNCTIONS
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.model.quantities import Amount, amount_in
-from draisine.program.dae_residual import Implicit
+from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations, Quantity
-from draisine.program.linear_solve import Solved
+from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import Program
 
 
@@ -44,7 +45,7 @@ class Named:
     def value(self, expression: Expr, what: str) -> ca.SX:
         def look_up(name: str) -> ca.SX:
             if name not in self.values:
-                raise ArgumentError(f"{self._model}: {what}: nothing is called {name!r}{closest(name, self.values)}")
+                raise ArgumentError(f"{self._model}: {what}: nothing is called {name!r}{did_you_mean(name, self.values)}")
             return self.values[name]
 
         return ca.SX(evaluate(expression, look_up, SX_FUNCTIONS))
@@ -122,7 +123,7 @@ class Closed:
 
     @cached_property
     def plant(self) -> Plant:
-        if isinstance(self.plain.dynamics, Implicit):
+        if isinstance(self.plain.dynamics, DaeResidual):
             raise ModelError(f"{self.plain.name} is given as 0 = F(t, x, ẋ); reduce its index first (reduce_index)")
         return Plant(self.plain, self.controller.controls)
 
@@ -150,7 +151,7 @@ class Closed:
             def onward(names: tuple[str, ...]) -> Equations:
                 return Closed(again(names), self.controller).equations()
 
-        assert not isinstance(e.dynamics, Implicit)  # refused by `plant`
+        assert not isinstance(e.dynamics, DaeResidual)  # refused by `plant`
         return replace(
             e,
             coordinates=(*e.coordinates, *self.controller.own_states),
@@ -167,7 +168,7 @@ class Closed:
 
     # ---------------------------------------------------------------- programs
 
-    def _anywhere(self, what: Program | Solved) -> Program | Solved:
+    def _anywhere(self, what: Program | LinearSolveProgram) -> Program | LinearSolveProgram:
         if isinstance(what, Program):
             return self._in(what)
         start = None if what.start is None else self._in(what.start)

@@ -9,12 +9,12 @@ from numpy.typing import NDArray
 
 from draisine.control.design.feedback import STEADY
 from draisine.errors import ArgumentError, SolverError
-from draisine.expr.expression import closest
+from draisine.expr.expression import did_you_mean
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.numerics.rank import independent_rows
 from draisine.program.equations import Equations
-from draisine.results.controllability import Hidden, Structure
+from draisine.results.controllability import HiddenMode, Structure
 from draisine.results.linear import LinearModel
 from draisine.stability.linearization import Motion, linearize, motion_at
 
@@ -48,7 +48,7 @@ def _known(linear: LinearModel, wanted: Sequence[str]) -> None:
     known = (*linear.states, *linear.outputs)
     for name in wanted:
         if name not in known:
-            raise ArgumentError(f"{linear.model} has no state or output of motion {name!r}{closest(name, known)}")
+            raise ArgumentError(f"{linear.model} has no state or output of motion {name!r}{did_you_mean(name, known)}")
 
 
 def _independent(linear: LinearModel, names: Sequence[str]) -> tuple[str, ...]:
@@ -59,8 +59,8 @@ def _independent(linear: LinearModel, names: Sequence[str]) -> tuple[str, ...]:
 
 def essential_part(linear: LinearModel, wanted: Sequence[str]) -> LinearModel:
     """Without states on which nothing that matters depends; the motion must be steady in those that are left."""
-    kept = linear.showing(*wanted).essential(tuple(wanted)).states if wanted else linear.essential().states
-    part = linear.keeping(kept)
+    kept = linear.with_outputs(*wanted).essential(tuple(wanted)).states if wanted else linear.essential().states
+    part = linear.with_states(kept)
     refuse_unsteady(part, linear.essential().left_out)
     return part
 
@@ -84,7 +84,7 @@ def controls_of(part: LinearModel, controls: Sequence[str]) -> tuple[list[int], 
     """Places of the controls among the inputs, and their columns of B."""
     for name in controls:
         if name not in part.inputs:
-            hint = closest(name, part.inputs) if part.inputs else "; it has no inputs"
+            hint = did_you_mean(name, part.inputs) if part.inputs else "; it has no inputs"
             raise ArgumentError(f"{part.model} has no input {name!r}{hint}")
     if not controls:
         raise ArgumentError(f"{part.model}: no input is named that the law may set; it has {', '.join(part.inputs) or 'none'}")
@@ -105,14 +105,14 @@ def stabilisable(part: LinearModel, controls: Sequence[str]) -> Structure:
     return structure
 
 
-def _not_stabilisable(part: LinearModel, controls: Sequence[str], mode: Hidden) -> str:
+def _not_stabilisable(part: LinearModel, controls: Sequence[str], mode: HiddenMode) -> str:
     size = "grows" if mode.eigenvalue.real > 0 else "swings on for ever"
     return f"{part.model}: the pair is not stabilisable: {mode} {size}, whatever {', '.join(controls)} does" + _others(
         part, controls, mode
     )
 
 
-def _others(part: LinearModel, controls: Sequence[str], mode: Hidden | None) -> str:
+def _others(part: LinearModel, controls: Sequence[str], mode: HiddenMode | None) -> str:
     """The nearest thing that works: another input, or another motion."""
     reaching = []
     for name in part.inputs:

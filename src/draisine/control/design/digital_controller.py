@@ -63,8 +63,8 @@ class Computer:
             self._begin()
         y = np.array([_value(formula, t, x) - level for level, formula in self._measured])
         estimate = self._ahead + self._gain @ (y - self._rows @ self._ahead - self._through @ self._held)
-        told = dict(zip(self.names, (self._level + estimate).tolist(), strict=True))
-        self._answer = {u: _value(law, t, x, told) for u, law in self._laws}
+        reported = dict(zip(self.names, (self._level + estimate).tolist(), strict=True))
+        self._answer = {u: _value(law, t, x, reported) for u, law in self._laws}
         self._held = np.array([self._answer[u] for u in self._loop.controls]) - self._usual
         self._ahead = self._onward @ estimate + self._pushed @ self._held
         self._times.append(float(t))
@@ -72,7 +72,7 @@ class Computer:
         return self._answer
 
 
-def _value(formula: Expr, t: float, x: State, told: dict[str, float] | None = None) -> float:
+def _value(formula: Expr, t: float, x: State, reported: dict[str, float] | None = None) -> float:
     """A formula of time, of what is told, and of the state."""
-    known = {"t": t, **(told or {})}
+    known = {"t": t, **(reported or {})}
     return float(evaluate_number(formula, {n: known[n] if n in known else x[n] for n in names(formula)}))

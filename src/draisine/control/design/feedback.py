@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from draisine.control.design.closed_loop import parted, with_expressions
 from draisine.control.design.discretization import held, rates_of
 from draisine.errors import ArgumentError, UnknownNameError
-from draisine.expr.expression import Expr, Name, Number, atan2, clip, closest, cos, evaluate_number, names, parse, sin
+from draisine.expr.expression import Expr, Name, Number, atan2, clip, cos, did_you_mean, evaluate_number, names, parse, sin
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.model.quantities import Amount, amount_in
@@ -84,8 +84,8 @@ class Feedback(Mapping[str, Expr]):
     def _deviation(self, state: str) -> Expr:
         """From the reference; angles told between −π and π are compared the short way round where the reference runs on."""
         apart = _less(self.formulas.get(state, Name(state)), self.reference[state])
-        told = state in self.formulas or (state in self.linear.outputs and self.linear.units.get(state) == "rad")
-        return atan2(sin(apart), cos(apart)) if told and not isinstance(self.reference[state], Number) else apart
+        reported = state in self.formulas or (state in self.linear.outputs and self.linear.units.get(state) == "rad")
+        return atan2(sin(apart), cos(apart)) if reported and not isinstance(self.reference[state], Number) else apart
 
     # ---------------------------------------------------------------- numbers
 
@@ -149,14 +149,14 @@ class Feedback(Mapping[str, Expr]):
             if name not in new:
                 raise ArgumentError(
                     f"{self.model}: {name!r} is not among the states of the law, which are {', '.join(new)}"
-                    f"{closest(name, new)}; give it a weight, or name it in states=…"
+                    f"{did_you_mean(name, new)}; give it a weight, or name it in states=…"
                 )
             new[name] = amount_in(value, None, f"reference of {name!r}")
         return replace(self, reference=new)
 
     def with_limits(self, limits: Limits) -> Feedback:
         """The same law cut off: an input by its greatest amount, or by (least, greatest)."""
-        new = sides_of(self.model, limits, self.controls)
+        new = limit_pairs(self.model, limits, self.controls)
         for name, (low, high) in new.items():
             needed = self.feedforward[name]
             if isinstance(needed, Number) and not low <= needed.value <= high:
@@ -294,7 +294,7 @@ def feedback(
     return law.with_limits(limits) if limits else law
 
 
-def sides_of(model: str, limits: Limits, controls: Sequence[str]) -> dict[str, tuple[float, float]]:
+def limit_pairs(model: str, limits: Limits, controls: Sequence[str]) -> dict[str, tuple[float, float]]:
     """Limits of inputs that a law sets, as pairs."""
     found = {}
     for name, value in limits.items():

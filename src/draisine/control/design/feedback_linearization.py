@@ -1,4 +1,4 @@
-"""Feedback linearisation: inputs chosen so that outputs follow linear equations with poles of one's choice, exactly.
+"""Feedback linearization: inputs chosen so that outputs follow linear equations with poles of one's choice, exactly.
 
 An output's deviation e = y − r(t) is differentiated along the motion until the controls appear, ρ times (its relative degree,
 found in `control/relative_degree.py`): e^(ρ) = b(t, x) + E(t, x) u. The law solves E u = −b − Σ c_k e^(k) with
@@ -37,7 +37,7 @@ SEEN = 1e-9  # of an output's derivatives: less is no effect of a control
 
 
 @dataclass(frozen=True, eq=False)
-class Linearising:
+class Linearizing:
     """A law that makes outputs follow linear equations; `on(model)` gives the equations of the loop.
 
     - `degrees`: relative degree of each output; `poles`: of its deviation.
@@ -116,7 +116,7 @@ class Linearising:
         return "\n".join(lines)
 
 
-def feedback_linearisation(
+def feedback_linearization(
     model: Model | System | Equations,
     outputs: Mapping[str, Amount],
     *,
@@ -125,7 +125,7 @@ def feedback_linearisation(
     at: Mapping[str, float] | None = None,
     parameters: Mapping[str, float] | None = None,
     inputs: Mapping[str, Amount] | None = None,
-) -> Linearising:
+) -> Linearizing:
     """A law by which outputs follow references, deviations dying away with chosen poles, exactly and not only for small ones.
 
     - `outputs`: states or outputs of motion with their references, numbers or expressions of t, one for each control.
@@ -136,7 +136,7 @@ def feedback_linearisation(
     >>> import draisine as dr
     >>> x, v, force = sp.symbols("x v force")
     >>> mass = dr.first_order("mass", {x: v, v: force - x**3}, inputs=[force])
-    >>> print(feedback_linearisation(mass, {"x": "sin(t)"}, controls=["force"], poles=[-2, -3]))
+    >>> print(feedback_linearization(mass, {"x": "sin(t)"}, controls=["force"], poles=[-2, -3]))
     mass: force make linear what follows
       x = sin(t): relative degree 2, poles -2, -3
       no zero dynamics: the outputs show the whole motion
@@ -153,10 +153,10 @@ def feedback_linearisation(
     if not posed.solved:
         raise ArgumentError(f"{posed.plant.name}: {', '.join(controls)} enter nonlinearly; make their rates the controls")
     degrees = {name: posed.degrees[name] for name in wanted}
-    law = Linearising(posed.plant.name, wanted, controls, degrees, _poles(posed.plant.name, poles, degrees), np.zeros(0, complex))
+    law = Linearizing(posed.plant.name, wanted, controls, degrees, _poles(posed.plant.name, poles, degrees), np.zeros(0, complex))
     plain = with_expressions(model, parted(inputs))
     _check_degrees(law, Plant(plain, controls), posed)
-    return Linearising(law.model, law.outputs, law.controls, degrees, law.poles, _zeros(plain, law, posed))
+    return Linearizing(law.model, law.outputs, law.controls, degrees, law.poles, _zeros(plain, law, posed))
 
 
 def computed_torque(
@@ -167,7 +167,7 @@ def computed_torque(
     controls: Sequence[str] | None = None,
     parameters: Mapping[str, float] | None = None,
     inputs: Mapping[str, Amount] | None = None,
-) -> Linearising:
+) -> Linearizing:
     """The law by which a fully actuated mechanism follows coordinates in time; deviations die away with the poles, two each.
 
     `controls` are all inputs unless some are named.
@@ -179,9 +179,9 @@ def computed_torque(
         raise ArgumentError(
             f"{plain.name} has {freedoms} degrees of freedom, {len(names)} controls ({', '.join(names) or 'none'}) and "
             f"{len(reference)} references ({', '.join(reference) or 'none'}); computed torque needs as many of each: "
-            "add inputs to the model, or hold some outputs with feedback_linearisation"
+            "add inputs to the model, or hold some outputs with feedback_linearization"
         )
-    law = feedback_linearisation(model, reference, controls=names, poles=poles, parameters=parameters, inputs=inputs)
+    law = feedback_linearization(model, reference, controls=names, poles=poles, parameters=parameters, inputs=inputs)
     low = [name for name, degree in law.degrees.items() if degree != 2]
     if low:
         raise ArgumentError(
@@ -214,7 +214,7 @@ def _poles(model: str, poles: Poles, degrees: Mapping[str, int]) -> dict[str, tu
     return found
 
 
-def _check_degrees(law: Linearising, plant: Plant, posed: OnPath) -> None:
+def _check_degrees(law: Linearizing, plant: Plant, posed: OnPath) -> None:
     """Beside the path the controls must not appear earlier than on it."""
     rng = np.random.default_rng(11)
     chains = law.chains(plant)
@@ -223,10 +223,10 @@ def _check_degrees(law: Linearising, plant: Plant, posed: OnPath) -> None:
         early = stacked([plant.along(e) for e in chain[:-2]])
         if not early.numel() or not ca.depends_on(early, plant.u):
             continue
-        slopes = ca.Function("slopes", plant.arguments, [ca.densify(ca.jacobian(early, plant.u)), early])
+        jacobian = ca.Function("slopes", plant.arguments, [ca.densify(ca.jacobian(early, plant.u)), early])
         for _ in range(3):
             x = x0 + 0.05 * rng.uniform(-1, 1, len(x0)) * np.maximum(1.0, np.abs(x0))
-            slope, value = (np.array(m.full()) for m in slopes(0.1, x, posed.inputs, posed.p))
+            slope, value = (np.array(m.full()) for m in jacobian(0.1, x, posed.inputs, posed.p))
             if np.abs(slope).max() > SEEN * max(1.0, float(np.abs(value).max())):
                 raise ArgumentError(
                     f"{law.model}: {name!r} feels the controls after {law.degrees[name]} differentiations on its reference, and "
@@ -234,10 +234,10 @@ def _check_degrees(law: Linearising, plant: Plant, posed: OnPath) -> None:
                 )
 
 
-def _zeros(plain: Equations, law: Linearising, posed: OnPath) -> NDArray[np.complex128]:
+def _zeros(plain: Equations, law: Linearizing, posed: OnPath) -> NDArray[np.complex128]:
     """Eigenvalues of what the outputs do not show, of the linear model at the start."""
     x = posed.x[: len(plain.states)]
-    linear = linearize(Motion(plain, x, posed.inputs, posed.p)).showing(*law.outputs)
+    linear = linearize(Motion(plain, x, posed.inputs, posed.p)).with_outputs(*law.outputs)
     part = linear.essential(tuple(law.outputs))
     into = [part.inputs.index(name) for name in law.controls]
     return zeros_of(part.A, part.B[:, into], part.C, part.D[:, into])

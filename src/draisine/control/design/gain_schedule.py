@@ -23,7 +23,7 @@ def schedule(design: Callable[[float], Feedback], over: Mapping[str, Sequence[fl
     >>> import draisine as dr
     >>> bike = dr.gallery.bicycle()
     >>> def at(speed):
-    ...     return dr.lqr(bike, {"speed": speed}, weights={"lean": 10.0, "steer": 1.0}, effort={"steer_torque": 0.1})
+    ...     return dr.lqr(bike, {"speed": speed}, weights={"lean": 10.0, "steer": 1.0}, input_weights={"steer_torque": 0.1})
     >>> law = schedule(at, over={"speed": [2.0, 3.0, 4.0]})
     >>> law.scheduled({"speed": 3.0}).round(6).tolist() == law.nodes[1].K.round(6).tolist()
     True

@@ -18,14 +18,13 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.control.design.closed_loop import Named, closed
 from draisine.control.design.design_model import Subject, controls_of, linear_model, refuse_unsteady
-from draisine.control.design.digital_controller import Computer
 from draisine.control.design.discretization import check_period, gathered_noise, held, rates_of
 from draisine.control.design.feedback import STEADY, Feedback
+from draisine.control.design.observer import Computer
 from draisine.control.plant import Plant
 from draisine.errors import ArgumentError
-from draisine.expr.expression import Expr, Name, closest
+from draisine.expr.expression import Expr, Name, did_you_mean
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.model.quantities import Amount
@@ -117,7 +116,7 @@ def kalman(
     With a `Feedback` at hand give `law.linear`, so that both speak of the same states; then `observed(law, observer)` joins them.
     """
     linear = linear_model(model, at, parameters, inputs, states, tuple(measured))
-    part = linear if isinstance(model, LinearModel) else linear.keeping(_seen(linear, tuple(measured)))
+    part = linear if isinstance(model, LinearModel) else linear.with_states(_seen(linear, tuple(measured)))
     refuse_unsteady(part, linear.essential().left_out)
     for kind, values in (("noise of the measured", measured), ("noise of", noise)):
         for name, value in values.items():
@@ -174,7 +173,7 @@ def _felt_noise(part: LinearModel, measured: Mapping[str, float], noise: Mapping
 
 
 def _seen(linear: LinearModel, measured: tuple[str, ...]) -> tuple[str, ...]:
-    return linear.showing(*measured).essential(measured).states
+    return linear.with_outputs(*measured).essential(measured).states
 
 
 def _disturbed(part: LinearModel, name: str) -> Array:
@@ -183,7 +182,7 @@ def _disturbed(part: LinearModel, name: str) -> Array:
     if name in part.states:
         return np.eye(len(part.states))[part.states.index(name)]
     raise ArgumentError(
-        f"{part.model} has no input or state {name!r} to be disturbed{closest(name, (*part.inputs, *part.states))}"
+        f"{part.model} has no input or state {name!r} to be disturbed{did_you_mean(name, (*part.inputs, *part.states))}"
     )
 
 
@@ -252,7 +251,7 @@ class Observed:
         at = self.observer.linear.at
         if name not in at:
             raise ArgumentError(
-                f"{self.law.model}: the value of {name!r} in the motion is not known; linearise a model, which tells it"
+                f"{self.law.model}: the value of {name!r} in the motion is not known; linearize a model, which tells it"
             )
         return float(at[name])
 
@@ -288,7 +287,7 @@ def observed(law: Feedback, observer: Observer) -> Observed:
 
     >>> import draisine as dr
     >>> bike = dr.gallery.bicycle()
-    >>> law = dr.lqr(bike, {"speed": 2.0}, weights={"lean": 1.0, "steer": 1.0}, effort={"steer_torque": 0.1})
+    >>> law = dr.lqr(bike, {"speed": 2.0}, weights={"lean": 1.0, "steer": 1.0}, input_weights={"steer_torque": 0.1})
     >>> seen = dr.observed(law, dr.kalman(law.linear, measured={"steer": 1e-4, "roll_rate": 1e-4}, noise={"push": 100.0}))
     >>> [q.name for q in seen.own_states]
     ['lean_estimate', 'steer_estimate', 'frame_wx_estimate', 'steer_rate_estimate']

@@ -1,7 +1,7 @@
 """Linear regulators about a steady motion: by quadratic cost, and by poles.
 
 >>> import draisine as dr
->>> law = dr.lqr(dr.gallery.bicycle(), at={"speed": 2.0}, weights={"lean": 10.0, "steer": 1.0}, effort={"steer_torque": 0.1})
+>>> law = dr.lqr(dr.gallery.bicycle(), at={"speed": 2.0}, weights={"lean": 10.0, "steer": 1.0}, input_weights={"steer_torque": 0.1})
 >>> law.states
 ('lean', 'steer', 'frame_wx', 'steer_rate')
 >>> bool(law.closed.stable), bool(law.linear.stable)
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from draisine.control.design.design_model import Subject, controls_of, essential_part, linear_model, stabilisable
 from draisine.control.design.discretization import check_period
 from draisine.control.design.feedback import Feedback, Limits, feedback
-from draisine.control.design.riccati import Quadratic
+from draisine.control.design.regulator import Quadratic
 from draisine.errors import ArgumentError, SolverError
 from draisine.model.quantities import Amount
 from draisine.numerics.rank import rank_of
@@ -33,7 +33,7 @@ def lqr(
     at: Mapping[str, float] | None = None,
     *,
     weights: Mapping[str, float],
-    effort: Mapping[str, float],
+    input_weights: Mapping[str, float],
     states: Sequence[str] = (),
     parameters: Mapping[str, float] | None = None,
     inputs: Mapping[str, float] | None = None,
@@ -44,7 +44,7 @@ def lqr(
     """The law that makes ∫ Σ w (deviation)² + Σ r (input − its value in the motion)² dt least.
 
     - `model`, `at`: a model and wishes for its steady motion, a motion that `steady` found, or a linear model.
-    - `weights`: w by name of states or outputs; `effort`: r by name of the inputs that the law sets.
+    - `weights`: w by name of states or outputs; `input_weights`: r by name of the inputs that the law sets.
     - `states`: names by which deviations are told; by default those with weights.
     - `reference`: values of states that move, as expressions of t; `limits`: greatest amounts of inputs, or pairs.
     - `period`: for a computer that is asked every so many seconds and holds its answer: least the same integral among all such
@@ -58,22 +58,28 @@ def lqr(
     >>> from draisine.results.linear import LinearModel
     >>> cart = LinearModel("cart", ("x", "v"), ("force",), (), np.array([[0.0, 1.0], [0.0, 0.0]]), np.array([[0.0], [1.0]]),
     ...                    np.zeros((0, 2)), np.zeros((0, 1)))
-    >>> lqr(cart, weights={"x": 1.0}, effort={"force": 1.0}).K.round(9).tolist()  # 1, √2
+    >>> lqr(cart, weights={"x": 1.0}, input_weights={"force": 1.0}).K.round(9).tolist()  # 1, √2
     [[1.0, 1.414213562]]
-    >>> lqr(cart, weights={"x": 1.0}, effort={"force": 1.0}, period=0.5).K.round(4).tolist()
+    >>> lqr(cart, weights={"x": 1.0}, input_weights={"force": 1.0}, period=0.5).K.round(4).tolist()
     [[0.7033, 1.186]]
     """
     linear = linear_model(model, at, parameters, inputs, states, tuple(weights))
     _positive(linear, "weight", weights)
-    _positive(linear, "effort", effort)
+    _positive(linear, "input_weights", input_weights)
     if not weights:
         raise ArgumentError(f"{linear.model}: nothing has a weight; give weights={{name: w}} for states or outputs to be held")
     if period is not None:
         check_period(linear.model, period)
     part = essential_part(linear, tuple(weights))
-    structure = stabilisable(part, tuple(effort))
+    structure = stabilisable(part, tuple(input_weights))
     return feedback(
-        part, tuple(effort), _quadratic(part, weights, effort, structure, period), structure, reference, limits, period
+        part,
+        tuple(input_weights),
+        _quadratic(part, weights, input_weights, structure, period),
+        structure,
+        reference,
+        limits,
+        period,
     )
 
 
@@ -110,14 +116,18 @@ def place(
 
 
 def _quadratic(
-    part: LinearModel, weights: Mapping[str, float], effort: Mapping[str, float], structure: Structure, period: float | None
+    part: LinearModel,
+    weights: Mapping[str, float],
+    input_weights: Mapping[str, float],
+    structure: Structure,
+    period: float | None,
 ) -> Array:
     """K of the Riccati equation on what is reached, and of a linear equation for what is not."""
-    into, b = controls_of(part, tuple(effort))
+    into, b = controls_of(part, tuple(input_weights))
     rows = np.array([part.row(name) for name in weights])
     through = np.array([np.zeros(len(into)) if n in part.states else part.D[part.outputs.index(n)][into] for n in weights])
     w = np.diag(list(weights.values()))
-    q, n, r = rows.T @ w @ rows, rows.T @ w @ through, np.diag(list(effort.values())) + through.T @ w @ through
+    q, n, r = rows.T @ w @ rows, rows.T @ w @ through, np.diag(list(input_weights.values())) + through.T @ w @ through
     reached = structure.basis
     rest = np.linalg.svd(reached, full_matrices=True)[0][:, structure.rank :]
     inner, cost = reached.T @ part.A @ reached, reached.T @ q @ reached

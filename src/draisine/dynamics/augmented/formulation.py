@@ -12,16 +12,16 @@ from functools import cached_property
 import casadi as ca
 
 from draisine.dynamics.augmented.second_order_system import SecondOrder, augmented
-from draisine.dynamics.constraints.residual_constraints import Tied, row_multipliers
-from draisine.dynamics.derivation import Derivation, Outputs
-from draisine.dynamics.formulation_choice import Augmented
+from draisine.dynamics.constraints.rows import Tied, row_multipliers
+from draisine.dynamics.formulation import Derivation, Outputs
 from draisine.dynamics.kinematics.newton_euler import inverse_dynamics
-from draisine.dynamics.kinematics.vectors import UNIT
+from draisine.dynamics.linear_algebra import UNIT
 from draisine.dynamics.mechanism import Mechanism
+from draisine.dynamics.options import Augmented
 from draisine.dynamics.outputs import Report
 from draisine.expr.expression import Expr, parse
 from draisine.program.equations import Equations, Event, Quantity
-from draisine.program.linear_solve import Solved
+from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import Program
 
 
@@ -82,20 +82,20 @@ class Whole(Derivation):
         symbols, values = zip(*[(symbol, known[row]) for row, symbol in m.depends.items()], strict=True)
         return list(ca.substitute(expressions, [ca.vertcat(*symbols)], [ca.vertcat(*values)]))
 
-    def reported(self, outputs: Outputs) -> Solved:
+    def reported(self, outputs: Outputs) -> LinearSolveProgram:
         name = f"{self.mechanism.system.name}_report"
         after = Program.build(name, {**self.arguments, "z": self._z}, outputs, self.units)
         return replace(self._solved, name=name, after=after)
 
     @cached_property
-    def _solved(self) -> Solved:
-        assert isinstance(self._plain.dynamics, Solved)  # that is what `augmented` gives
+    def _solved(self) -> LinearSolveProgram:
+        assert isinstance(self._plain.dynamics, LinearSolveProgram)  # that is what `augmented` gives
         return self._plain.dynamics
 
     @cached_property
     def _plain(self) -> Equations:
         """Dynamics and projection."""
-        return augmented(self.second_order(), self.treatment.stabilisation, self.tracks_work, self.treatment.solver)
+        return augmented(self.second_order(), self.treatment.stabilization, self.tracks_work, self.treatment.solver)
 
     def second_order(self) -> SecondOrder:
         """Masses, forces and constraints in symbols."""
@@ -117,8 +117,8 @@ class Whole(Derivation):
             p=scope.p,
             coordinates=m.coordinates,
             velocities=tuple(Quantity(v.name, v.unit) for v in system.velocities),
-            inputs=tuple(Quantity(u.name, u.unit, u.about) for u in system.inputs),
-            parameters=tuple(Quantity(p.name, p.unit, p.about, p.default) for p in system.parameters),
+            inputs=tuple(Quantity(u.name, u.unit, u.description) for u in system.inputs),
+            parameters=tuple(Quantity(p.name, p.unit, p.description, p.default) for p in system.parameters),
             q_rate=m.measures.q_rate,
             mass=m.mass_matrix,
             force=total - self._needed,
@@ -129,7 +129,7 @@ class Whole(Derivation):
             nonholonomic=[(name, speeds[place[name]]) for name in self._free_names],
             invariants=[(c.name, r) for c, r in m.held_positions if c.name not in held],
             reactions=reactions,
-            outputs=[(Quantity(o.name, o.unit, o.about), scope.value(o.expression)) for o in system.outputs],
+            outputs=[(Quantity(o.name, o.unit, o.description), scope.value(o.expression)) for o in system.outputs],
             events=[(event, scope.value(parse(event.expression))) for event in self.event_list],
             load=sum((scope.value(b.mass) for b in system.bodies), ca.SX(0)) * m.gravity,
         )
@@ -142,17 +142,17 @@ class Whole(Derivation):
         return ca.vertcat(*[needed[name] for name in scope.velocities])
 
     def equations(self, notes: list[str]) -> Equations:
-        m, told = self.mechanism, Report(self)
+        m, reported = self.mechanism, Report(self)
         repeated, remarks = self.remarks()
         return replace(
             self._plain,
             multipliers=tuple(q for rows in m.rows for q in row_multipliers(rows)),
-            outputs=told.outputs,
-            force_outputs=told.force_names,
-            constraints=told.constraints,
-            report=told.program(),
-            motion=told.motion(),
-            events=told.event_program(self.event_list),
+            outputs=reported.outputs,
+            force_outputs=reported.force_names,
+            constraints=reported.constraints,
+            report=reported.program(),
+            motion=reported.motion(),
+            events=reported.event_program(self.event_list),
             event_list=self.event_list,
             quaternions=self.quaternions,
             inverse_dynamics=self.inverse_dynamics(),

@@ -2,7 +2,7 @@
 
 Whoever has a mass matrix, forces and constraints — from a Lagrangian, from energies of a graph, from another tool — fills a
 `SecondOrder` and gets `Equations`. Nothing is eliminated: accelerations and multipliers are solved for together at run time, by a
-dense elimination where the system is small and by a sparse factorisation where it is large. The state holds all coordinates and
+dense elimination where the system is small and by a sparse factorization where it is large. The state holds all coordinates and
 all velocities; drift is taken out by projection, or held down by Baumgarte's terms.
 """
 
@@ -14,11 +14,11 @@ from dataclasses import dataclass, field, replace
 
 import casadi as ca
 
-from draisine.dynamics.constraints.regularity import check_regular
+from draisine.dynamics.augmented.second_order_system import check_regular
 from draisine.dynamics.constraints.rows import reaction_unit
 from draisine.errors import ArgumentError, ModelError
 from draisine.program.equations import Constraint, Equations, Event, Kind, Quantity
-from draisine.program.linear_solve import Solved, Solver
+from draisine.program.linear_solve import LinearSolveProgram, Solver
 from draisine.program.program import Program
 
 Slots = dict[str, tuple[ca.SX, Sequence[str]] | ca.SX]
@@ -133,12 +133,12 @@ class _Rows:
         """g₀ of the rows A v + g₀ = 0: not zero where a constraint moves by itself (a driven support, a turntable)."""
         return ca.substitute(self.velocity, system.v, ca.SX.zeros(system.v.numel()))
 
-    def side(self, stabilisation: Baumgarte | None) -> ca.SX:
+    def side(self, stabilization: Baumgarte | None) -> ca.SX:
         """What A v̇ must be."""
         side = -self.bias
-        if stabilisation is None:
+        if stabilization is None:
             return side
-        alpha, beta, gamma = stabilisation.numbers
+        alpha, beta, gamma = stabilization.numbers
         first, second = _parts(self.velocity, self.held)
         return side - ca.vertcat(2 * alpha * first + beta * self.position, gamma * second)
 
@@ -150,7 +150,7 @@ def _parts(column: ca.SX, count: int) -> tuple[ca.SX, ca.SX]:
 
 
 def augmented(
-    system: SecondOrder, stabilisation: Baumgarte | None = None, work: bool = False, solver: Solver = Solver.AUTO
+    system: SecondOrder, stabilization: Baumgarte | None = None, work: bool = False, solver: Solver = Solver.AUTO
 ) -> Equations:
     """`Equations` whose accelerations and multipliers are solved for together at run time."""
     rows = _Rows(system)
@@ -163,16 +163,16 @@ def augmented(
     matrix = ca.vertcat(ca.horzcat(system.mass, -rows.matrix.T), ca.horzcat(rows.matrix, ca.SX(m, m)))
     z = ca.SX.sym("z", n + m)
     force, driven = with_reactions(system, _parts(z, n)[1], [system.force, system.driven])
-    side = ca.vertcat(force, rows.side(stabilisation))
+    side = ca.vertcat(force, rows.side(stabilization))
     arguments = _arguments(system, x, labels)
     # reactions do the work λᵀA v = −λᵀg₀: none on constraints at rest; a spring whose rest length is moved does work too
     power = ca.dot(driven, system.v) + ca.jacobian(system.potential, system.t)
     power -= ca.dot(_parts(z, n)[1], rows.driven_by(system))
-    slope = ca.vertcat(_drawn_back(system, stabilisation), z[:n], *([power] if work else []))
+    slope = ca.vertcat(_drawn_back(system, stabilization), z[:n], *([power] if work else []))
     outputs: Slots = {"xdot": (slope, [f"d{name}/dt" for name in labels])}
     load = ca.SX(0) if system.load is None else system.load
     start = None if system.reactions is None else ca.vertcat(ca.SX.zeros(n), *[load] * m)
-    dynamics = Solved.build(f"{system.name}_dynamics", arguments, matrix, side, z, outputs, solver, start)
+    dynamics = LinearSolveProgram.build(f"{system.name}_dynamics", arguments, matrix, side, z, outputs, solver, start)
     constraints = _constraints(system, rows)
     report = _report(system, rows, arguments, z, constraints, done)
     units = {c.name: reaction_unit(c.unit) if c.unit else "" for c in constraints}
@@ -197,13 +197,13 @@ def augmented(
     )
 
 
-def _drawn_back(system: SecondOrder, stabilisation: Baumgarte | None) -> ca.SX:
+def _drawn_back(system: SecondOrder, stabilization: Baumgarte | None) -> ca.SX:
     """q̇, less γ Jᵀ(J Jᵀ)⁻¹ f for the positions that q̇ alone keeps: they have no reaction that could."""
-    if stabilisation is None or not system.invariants:
+    if stabilization is None or not system.invariants:
         return system.q_rate
     errors = ca.vertcat(*[f for _, f in system.invariants])
     lean = ca.densify(ca.jacobian(errors, system.q))
-    return system.q_rate - stabilisation.numbers[2] * (lean.T @ ca.solve(lean @ lean.T, errors))
+    return system.q_rate - stabilization.numbers[2] * (lean.T @ ca.solve(lean @ lean.T, errors))
 
 
 def with_reactions(system: SecondOrder, multipliers: ca.SX, expressions: list[ca.SX]) -> list[ca.SX]:
@@ -281,7 +281,7 @@ def _motion(system: SecondOrder, rows: _Rows, constraints: tuple[Constraint, ...
 
 def _project(
     system: SecondOrder, rows: _Rows, arguments: Slots, x: ca.SX, labels: Sequence[str], solver: Solver
-) -> Solved | None:
+) -> LinearSolveProgram | None:
     """One Newton step of least change onto the position constraints, and the nearest velocities on the velocity constraints."""
     if not rows.names and not system.invariants:
         return None
@@ -293,7 +293,7 @@ def _project(
     moved = ca.vertcat(system.q - lean.T @ positions, system.v - rows.matrix.T @ velocities)
     rest = _parts(x, moved.numel())[1]
     outputs: Slots = {"x_new": (ca.vertcat(moved, rest), labels), "error": (ca.norm_inf(side), ["error"])}
-    return Solved.build(f"{system.name}_project", arguments, matrix, side, z, outputs, solver)
+    return LinearSolveProgram.build(f"{system.name}_project", arguments, matrix, side, z, outputs, solver)
 
 
 def _events(system: SecondOrder, arguments: Slots) -> Program | None:

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from draisine.dynamics.constraints.redundancy import Selection, select_rows
 from draisine.numerics.newton import LeastNorm, Newton
 from draisine.numerics.rank import RTOL, row_rank
-from draisine.program.casadi_buffer import evaluate
+from draisine.program.casadi_functions import evaluate
 from draisine.program.equations import Equations, Kind
-from draisine.program.linear_solve import Solved
+from draisine.program.linear_solve import LinearSolveProgram
 
 Array = NDArray[np.float64]
 
@@ -171,8 +171,8 @@ class Constrained:
         e, motion = self.equations, self.motion
         if len(e.independent) == len(e.velocities):
             return motion.x[len(self.place) :][: len(e.velocities)]
-        told = e.report([self.time], motion.x, motion.u, motion.p)
-        return np.asarray(told[[slot.name for slot in e.report.outputs].index("v")])
+        reported = e.report([self.time], motion.x, motion.u, motion.p)
+        return np.asarray(reported[[slot.name for slot in e.report.outputs].index("v")])
 
     @cached_property
     def sizes(self) -> Array:
@@ -275,7 +275,7 @@ def _kinematics(e: Equations, t: ca.SX, q: ca.SX, u: ca.SX, p: ca.SX) -> tuple[c
     speeds = ca.SX.sym("speeds", len(e.independent))
     x = ca.vertcat(q, speeds, ca.SX.zeros(len(e.extra_states)))
     dynamics, arguments = e.explicit, [t, x, u, p]
-    if isinstance(dynamics, Solved):
+    if isinstance(dynamics, LinearSolveProgram):
         xdot = dynamics.after.function.call([*arguments, ca.SX.zeros(dynamics.size, dynamics.sides)])[0]
     else:
         xdot = dynamics.function.call(arguments)[0]
@@ -287,7 +287,7 @@ def _kinematics(e: Equations, t: ca.SX, q: ca.SX, u: ca.SX, p: ca.SX) -> tuple[c
 
 
 def _lagging(moving: ca.SX, speeds: ca.SX) -> list[int]:
-    """What lags behind velocities (slips of tyres) is no position: it changes by a law that is not linear in velocities."""
+    """What lags behind velocities (slips of tires) is no position: it changes by a law that is not linear in velocities."""
     if not ca.depends_on(moving, speeds):
         return []
     return [i for i in range(moving.shape[0]) if ca.depends_on(moving[i, :], speeds)]

@@ -9,8 +9,7 @@ from collections.abc import Sequence
 
 import casadi as ca
 
-from draisine.dynamics.kinematics.vectors import exact
-from draisine.dynamics.linear_systems import solve_symmetric
+from draisine.dynamics.linear_algebra import exact, solve_symmetric
 
 
 def nearest(q: ca.SX, residuals: Sequence[ca.SX]) -> ca.SX:

@@ -96,9 +96,9 @@ def coefficients(samples: Reals, kept: Sequence[int], out: Sequence[int]) -> Rea
 
 def check_consistent(model: str, names: Sequence[str], selection: Selection, samples: Reals, drift: Reals) -> None:
     """A row that repeats others must also ask for the rate that they ask for: a₀ of the spare rows is C a₀ of the kept."""
-    if not selection.spare or not np.abs(drift).max(initial=0.0) > 0:
+    if not selection.redundant or not np.abs(drift).max(initial=0.0) > 0:
         return
-    out = [s.row for s in selection.spare]
+    out = [s.row for s in selection.redundant]
     scaled, length = _scaled(samples)
     asked = drift / np.where(length > 0, length, 1.0)
     shares = coefficients(scaled, selection.kept, out)
@@ -111,7 +111,7 @@ def check_consistent(model: str, names: Sequence[str], selection: Selection, sam
     k = int(np.argmax(worst))
     if worst[k] <= _APART * (1.0 + np.abs(asked).max()):
         return
-    spare = selection.spare[k]
+    spare = selection.redundant[k]
     others = ", ".join(repr(names[i]) for i in spare.repeats)
     if not others:
         raise ModelError(
@@ -127,7 +127,7 @@ def check_consistent(model: str, names: Sequence[str], selection: Selection, sam
 def tell(names: Sequence[str], selection: Selection) -> tuple[list[str], list[str]]:
     """In words: what every run should repeat (forces that are not unique), and what is worth knowing."""
     warnings, notes = [], []
-    for spare in selection.spare:
+    for spare in selection.redundant:
         name = names[spare.row]
         if not spare.repeats:
             notes.append(f"constraint {name} holds by itself: nothing that the mechanism can do changes it, and it has no force")

@@ -20,16 +20,16 @@ from draisine.dynamics.constraints.rows import Rows, reaction_unit
 from draisine.dynamics.contact.rolling import EdgeContact, WheelContact, bias_of
 from draisine.dynamics.kinematics.measures import Measures
 from draisine.dynamics.kinematics.twists import Rates, Twist
-from draisine.dynamics.kinematics.vectors import ZERO, exact, is_zero
+from draisine.dynamics.linear_algebra import ZERO, exact, is_zero
 from draisine.errors import ModelError
-from draisine.model.items import Tie
+from draisine.model.items import ResidualConstraint
 from draisine.program.equations import Constraint, Kind, Quantity
 
 
 class Ties:
     """All ties of a description in symbols, one residual below the other."""
 
-    def __init__(self, ties: Sequence[Tie], measures: Measures) -> None:
+    def __init__(self, ties: Sequence[ResidualConstraint], measures: Measures) -> None:
         self.measures = measures
         scope = measures.scope
         self.named = [(tie, name, expression) for tie in ties for name, expression in tie.residuals]
@@ -55,7 +55,7 @@ class Ties:
 
     def _where(self, index: int) -> str:
         tie, name, _ = self.named[index]
-        return f"residual {name!r} of tie {tie.name!r}"
+        return f"residual {name!r} of constraint {tie.name!r}"
 
     def _check_position(self) -> None:
         """Residuals of position know no velocities, and no residual an input, whose rates nobody knows."""
@@ -86,7 +86,7 @@ class Ties:
 class Tied:
     """One tie among all of them: its residuals stand from `start` on."""
 
-    tie: Tie
+    tie: ResidualConstraint
     ties: Ties
     start: int
 
@@ -107,11 +107,11 @@ class Tied:
         """Rates of the rows when all accelerations are zero, with values put in for the velocities."""
         scope = self.ties.measures.scope
         values = ca.vertcat(*[velocities[n] for n in scope.velocities])
-        told = ca.substitute(self.ties.rate[self.place], scope.v, values)
-        return [exact(told[i]) for i in range(told.numel())]
+        reported = ca.substitute(self.ties.rate[self.place], scope.v, values)
+        return [exact(reported[i]) for i in range(reported.numel())]
 
 
-def tie_rows(ties: Sequence[Tie], measures: Measures, default_parameters: NDArray[np.float64]) -> list[Rows]:
+def residual_rows(ties: Sequence[ResidualConstraint], measures: Measures, default_parameters: NDArray[np.float64]) -> list[Rows]:
     """Rows of all ties, a block for each."""
     whole = Ties(ties, measures)
     velocities = measures.scope.velocities
@@ -136,15 +136,15 @@ def tie_rows(ties: Sequence[Tie], measures: Measures, default_parameters: NDArra
     return blocks
 
 
-def _complain_idle(tie: Tie) -> None:
+def _complain_idle(tie: ResidualConstraint) -> None:
     residuals = ", ".join(f"{name} = {residual}" for name, residual in tie.residuals)
     raise ModelError(
-        f"tie {tie.name!r} ties nothing: no {_changed_by(tie)} enters its residuals ({residuals}); name what it is to hold, or "
+        f"constraint {tie.name!r} ties nothing: no {_changed_by(tie)} enters its residuals ({residuals}); name what it is to hold, or "
         "take it away"
     )
 
 
-def _changed_by(tie: Tie) -> str:
+def _changed_by(tie: ResidualConstraint) -> str:
     return "coordinate" if tie.level == "position" else "velocity"
 
 
@@ -160,7 +160,7 @@ def _check_standing(source: Tied, idle: Sequence[int], default_parameters: NDArr
             if abs(gap) > 1e-9:
                 name, expression = tie.residuals[index - source.start]
                 raise ModelError(
-                    f"tie {tie.name!r}: its residual {name!r} ('{expression}') is {gap:.4g} {tie.unit_of(name)} at t = {t:g} s "
+                    f"constraint {tie.name!r}: its residual {name!r} ('{expression}') is {gap:.4g} {tie.unit_of(name)} at t = {t:g} s "
                     f"and no {_changed_by(tie)} can change it; move the points or change the parameters so that it can hold"
                 )
 
@@ -198,8 +198,8 @@ def row_multipliers(rows: Rows) -> list[Quantity]:
     found = []
     for name in rows.names:
         of = source.tie.unit_of(name)
-        about = f"force of tie {source.name} along {name}"
-        found.append(Quantity(f"{name}_multiplier", reaction_unit(of), about))
+        description = f"force of constraint {source.name} along {name}"
+        found.append(Quantity(f"{name}_multiplier", reaction_unit(of), description))
     return found
 
 
@@ -214,6 +214,6 @@ def residual_rates(
         if isinstance(source, WheelContact | EdgeContact):
             found.append(bias_of(block, source, motion[source.link.name], standing[source.link.name], velocities))
         elif isinstance(source, Tied):
-            told = source.rates_at(velocities)
-            found.append([told[i] for i in block.kept])
+            reported = source.rates_at(velocities)
+            found.append([reported[i] for i in block.kept])
     return found

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.model.items import Ball, Float, System
-from draisine.numerics.newton_batch import BatchNewton, LeastNormSteps, Places
+from draisine.numerics.newton_batch import BatchNewton, Indices, LeastNormSteps
 
 Array = NDArray[np.float64]
 
@@ -96,7 +96,7 @@ def onto_constraints(samples: Array, times: Array, residual: ca.Function, values
     together = residual.map(count)
     columns = np.repeat(values[:, None], count, axis=1)
 
-    def evaluate(points: Array, places: Places) -> tuple[Array, Array]:
+    def evaluate(points: Array, places: Indices) -> tuple[Array, Array]:
         # a wheel that lies flat has no lowest point: such a sample is not finite, and never arrives
         r, j = together(times[None, :], points.T, columns)
         return r.full().T[places], j.full().reshape(rows, count, -1).transpose(1, 0, 2)[places]

@@ -12,12 +12,12 @@ from functools import cached_property
 
 import casadi as ca
 
-from draisine.dynamics.contact.ground import Surface
+from draisine.dynamics.contact.ground_contacts import Surface
 from draisine.dynamics.kinematics.measures import Measures
-from draisine.dynamics.kinematics.vectors import AXIS, UNIT, Vec, cross, dot, is_zero, scale, sub, times
+from draisine.dynamics.linear_algebra import AXIS, UNIT, Vec, cross, dot, is_zero, scale, sub, times
 from draisine.errors import ModelError
 from draisine.expr.expression import Call, Name
-from draisine.model.items import KnifeEdge, Tie
+from draisine.model.items import KnifeEdge, ResidualConstraint
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,14 +84,14 @@ class Blade:
         """Whether no coordinate changes its height above the ground."""
         return self.edge.on_ground and not ca.depends_on(self.gap[0], self.measures.scope.q)
 
-    def ties(self) -> list[Tie]:
+    def ties(self) -> list[ResidualConstraint]:
         """What keeps it on the ground, if anything has to, and what keeps it from sliding sideways."""
         call = (Name(self.name),)
         held, normal = self.rows
-        across = Tie(f"{self.name}_blade", ((held, Call("slip_across", call)),), "velocity", "m/s")
+        across = ResidualConstraint(f"{self.name}_blade", ((held, Call("slip_across", call)),), "velocity", "m/s")
         if not self.edge.on_ground or self.held_by_joints:
             return [across]
-        return [Tie(f"{self.name}_contact", ((normal, Call("gap", call)),)), across]
+        return [ResidualConstraint(f"{self.name}_contact", ((normal, Call("gap", call)),)), across]
 
     @property
     def rows(self) -> tuple[str, str]:

@@ -15,7 +15,7 @@ import casadi as ca
 from draisine.dynamics.constraints.rows import Rows
 from draisine.dynamics.kinematics.tree import Launch, Link, Shift, Spin3, Step, Turn, fixed_offset, turned_by_nothing
 from draisine.dynamics.kinematics.twists import REST, Pose, Rates, Twist, carry, carry_rate
-from draisine.dynamics.kinematics.vectors import (
+from draisine.dynamics.linear_algebra import (
     AXIS,
     NULL,
     UNIT,
@@ -38,12 +38,12 @@ from draisine.model.items import KnifeEdge, Wheel
 
 @dataclass(frozen=True)
 class WheelContact:
-    """A wheel's contact in the axes of its link: centre C, arm ρ from C to the contact point, ground normal n."""
+    """A wheel's contact in the axes of its link: center C, arm ρ from C to the contact point, ground normal n."""
 
     wheel: Wheel
     link: Link
     axis: int
-    centre: Vec
+    center: Vec
     normal: Vec
     arm: Vec
     radius: ca.SX
@@ -96,8 +96,8 @@ def wheel_contact(wheel: Wheel, link: Link, normal: Vec, scope: Scope) -> WheelC
     arm = neg(scale(radius, e))
     if not tube.is_zero():
         arm = sub(arm, scale(tube, normal))
-    centre: Vec = tuple(scope.value(c) for c in wheel.centre)  # type: ignore[assignment]
-    return WheelContact(wheel, link, axis, centre, normal, arm, radius, tube, tilt, e)
+    center: Vec = tuple(scope.value(c) for c in wheel.center)  # type: ignore[assignment]
+    return WheelContact(wheel, link, axis, center, normal, arm, radius, tube, tilt, e)
 
 
 @dataclass(frozen=True)
@@ -135,7 +135,7 @@ def edge_contact(edge: KnifeEdge, link: Link, normal: Vec, scope: Scope) -> Edge
 
 def rows_of(contact: WheelContact | EdgeContact) -> Rows:
     if isinstance(contact, WheelContact):
-        columns = _point_columns(contact.link, add(contact.centre, contact.arm))
+        columns = _point_columns(contact.link, add(contact.center, contact.arm))
         if contact.link.spin is not None and contact.link.spin.velocity is not None:
             columns[contact.link.spin.velocity] = to_reference(contact.link, contact.arm_spin)
         names = tuple(f"{contact.name}_{axis}" for axis in "xyz")
@@ -160,7 +160,7 @@ def bias_of(rows: Rows, contact: WheelContact | EdgeContact, twist: Twist, zero:
     """
     if isinstance(contact, WheelContact):
         # the rotor's axis is fixed in its link, so ω_w has no further rate there
-        change = add(zero.at(contact.centre), cross(zero.angular, contact.arm))
+        change = add(zero.at(contact.center), cross(zero.angular, contact.arm))
         change = add(change, cross(contact.wheel_rate(twist.angular, rates), contact.arm_rate(twist.angular)))
         turned = to_reference(contact.link, change)
         return [turned[i] for i in rows.kept]
@@ -176,7 +176,7 @@ def height_of(contact: WheelContact | EdgeContact, poses: dict[str, Pose], world
     """The position constraint behind the normal row: height of the lowest point above the ground."""
     pose = poses[contact.link.name]
     if isinstance(contact, WheelContact):
-        return dot(world_normal, pose.of(contact.centre)) - contact.radius * contact.tilt - contact.tube
+        return dot(world_normal, pose.of(contact.center)) - contact.radius * contact.tilt - contact.tube
     return dot(world_normal, pose.of(contact.point)) if contact.edge.on_ground else None
 
 
@@ -240,9 +240,9 @@ def link_twists(links: list[Link], contacts: list[WheelContact], rates: Rates) -
         for step in link.steps:
             twist = carry(step, twist, rates)
         if link.name in own:
-            contact, centre = own[link.name]
+            contact, center = own[link.name]
             # the link turns about the contact point, which the spin carries along
-            twist = Twist(neg(_rim(contact, rates)), twist.angular, add(centre, contact.arm))
+            twist = Twist(neg(_rim(contact, rates)), twist.angular, add(center, contact.arm))
         found[link.name] = twist
     return found
 
@@ -261,11 +261,11 @@ def link_twist_rates(
             change = carry_rate(step, before, after, change, rates, accelerations)
             before = after
         if link.name in own:
-            contact, centre = own[link.name]
+            contact, center = own[link.name]
             angular = twists[link.name].angular
             moved = cross(contact.wheel_rate(angular, rates), contact.arm_rate(angular))
             linear = neg(add(_rim(contact, accelerations), moved))
-            change = Twist(linear, change.angular, add(centre, contact.arm))
+            change = Twist(linear, change.angular, add(center, contact.arm))
         found[link.name] = change
     return found
 
@@ -280,11 +280,11 @@ def _rim(contact: WheelContact, rates: Rates) -> Vec:
 
 def _own_contacts(contacts: list[WheelContact]) -> dict[str, tuple[WheelContact, Vec]]:
     """Links whose linear velocity follows from a contact: the wheel's link, or the carrier of a rotor reached by shifts only.
-    The vector is the wheel's centre in the link's axes."""
+    The vector is the wheel's center in the link's axes."""
     own: dict[str, tuple[WheelContact, Vec]] = {}
     for contact in contacts:
         link = contact.link
-        own.setdefault(link.name, (contact, contact.centre))
+        own.setdefault(link.name, (contact, contact.center))
         if link.is_rotor and link.parent is not None and turned_by_nothing(link.steps):
-            own.setdefault(link.parent.name, (contact, add(contact.centre, fixed_offset(link.steps))))
+            own.setdefault(link.parent.name, (contact, add(contact.center, fixed_offset(link.steps))))
     return own

@@ -14,10 +14,10 @@ from functools import cached_property
 import casadi as ca
 
 from draisine.dynamics.kinematics.measures import Measures
-from draisine.dynamics.kinematics.vectors import AXIS, UNIT, Vec, add, cross, dot, scale, sub, times
+from draisine.dynamics.linear_algebra import AXIS, UNIT, Vec, add, cross, dot, scale, sub, times
 from draisine.expr.expression import Call, Expr, Name
 from draisine.model.contact_laws import Rolling, TangentialLaw
-from draisine.model.items import Coordinate, SurfaceContact, Tie
+from draisine.model.items import Coordinate, ResidualConstraint, SurfaceContact
 
 ROWS = ("normal", "touch_x", "touch_y", "tangent_1", "tangent_2")
 
@@ -120,10 +120,10 @@ class Meeting:
         """Speed of the first frame's origin over the second body, along the track."""
         return dot(self.forward, sub(self._matter(self.item.first, self.measures.position(self.item.first)), self._passing))
 
-    def ties(self) -> list[Tie]:
+    def ties(self) -> list[ResidualConstraint]:
         rows = tuple((f"{self.name}_{row}", Call(f"contact_{row}", (Name(self.name),))) for row in ROWS)
-        found = [Tie(f"{self.name}_contact", rows, plain=tuple(name for name, _ in rows[3:]))]
+        found = [ResidualConstraint(f"{self.name}_contact", rows, plain=tuple(name for name, _ in rows[3:]))]
         if isinstance(self.law, Rolling):
             slips = tuple((f"{self.name}_{way}", Call(f"slip_{way}", (Name(self.name),))) for way in ("along", "across"))
-            found.append(Tie(f"{self.name}_rolling", slips, "velocity", "m/s"))
+            found.append(ResidualConstraint(f"{self.name}_rolling", slips, "velocity", "m/s"))
         return found

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 
 import casadi as ca
 
-from draisine.dynamics.contact.wheel_on_surface import Contact
-from draisine.dynamics.kinematics.vectors import dot
+from draisine.dynamics.contact.ground_contacts import Contact
+from draisine.dynamics.linear_algebra import dot
 from draisine.dynamics.lowering import Scope
 from draisine.expr.safe_functions import absolute, guard, length, root, where
-from draisine.model.contact_laws import Coulomb, Creep, LinearTyre, ShenHedrickElkins
+from draisine.model.contact_laws import Coulomb, Creep, LinearTire, ShenHedrickElkins
 from draisine.model.quantities import Amount, expression_of
 
 LEAST = 1e-9  # N; below it a wheel carries nothing, and its laws give no force
@@ -45,7 +45,7 @@ class Tangential:
         assert self.normal is not None  # laws that ask for it are given it
         return self.normal
 
-    def _speed(self, law: Creep | LinearTyre | ShenHedrickElkins) -> ca.SX:
+    def _speed(self, law: Creep | LinearTire | ShenHedrickElkins) -> ca.SX:
         return absolute(self.contact.rolling_speed, self._value(law.speed))
 
     @property
@@ -56,7 +56,7 @@ class Tangential:
             return -most * slip[0], -most * slip[1]
         if isinstance(law, ShenHedrickElkins):
             return self._steel(law)
-        if isinstance(law, LinearTyre):
+        if isinstance(law, LinearTire):
             creep = [self.scope.symbol(lag.name) for lag in self.contact.lags]
             stiffness = (law.longitudinal if law.longitudinal is not None else law.cornering, law.cornering)
         else:
@@ -80,14 +80,14 @@ class Tangential:
     def rates(self) -> dict[str, ca.SX]:
         """σ ṡ = slip − |V| s."""
         law = self.contact.law
-        if not isinstance(law, LinearTyre):
+        if not isinstance(law, LinearTire):
             return {}
         lags, speed = self.contact.lags, self._speed(law)
         pairs = zip(lags, self.contact.slip, strict=True)
         return {lag.name: (slip - speed * self.scope.symbol(lag.name)) / self._value(law.relaxation) for lag, slip in pairs}
 
     @property
-    def efforts(self) -> ca.SX:
+    def generalized_forces(self) -> ca.SX:
         """What the force does on all velocities: its power is that of the slip."""
         v = self.scope.v
         forces = zip(self.contact.slip, self.force, strict=True)

@@ -1,6 +1,6 @@
 """Wheels that touch a curved or moving ground, or that slip: contacts held by ties.
 
-Where the ground's normal n is known, the wheel's lowest point is explicit: −R e − r n from its centre, e the direction of n in
+Where the ground's normal n is known, the wheel's lowest point is explicit: −R e − r n from its center, e the direction of n in
 the wheel's plane. On a plane that is all. On a curved ground n is asked for at a place (x, y), two surface parameters of the
 wheel, and the point must lie there: three residuals, which determine both parameters and hold the wheel on the ground. No mass
 moves with the parameters, so that the two residuals along the ground have no force (source D, eq. 5.5.5), and the multiplier of
@@ -18,16 +18,15 @@ from functools import cached_property, partial
 
 import casadi as ca
 
-from draisine.dynamics.contact.ground import Surface
-from draisine.dynamics.contact.knife_edge_on_surface import Blade
+from draisine.dynamics.contact.ground_contacts import Blade, Surface
 from draisine.dynamics.contact.surface_pair import ROWS, Meeting
 from draisine.dynamics.kinematics.measures import Measures
-from draisine.dynamics.kinematics.vectors import AXIS, UNIT, ZERO, Vec, add, cross, dot, is_zero, neg, scale, sub, times
+from draisine.dynamics.linear_algebra import AXIS, UNIT, ZERO, Vec, add, cross, dot, is_zero, neg, scale, sub, times
 from draisine.errors import ModelError
 from draisine.expr.expression import Call, Expr, Name
 from draisine.expr.safe_functions import length
 from draisine.model.contact_laws import Rolling, TangentialLaw
-from draisine.model.items import Coordinate, Tie, Wheel
+from draisine.model.items import Coordinate, ResidualConstraint, Wheel
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,9 +56,9 @@ class Touching:
         return self.surface.point(*self.place)
 
     @cached_property
-    def centre(self) -> Vec:
+    def center(self) -> Vec:
         scope = self.measures.scope
-        return self.measures.poses[self.wheel.body].of(tuple(scope.value(c) for c in self.wheel.centre))  # type: ignore[arg-type]
+        return self.measures.poses[self.wheel.body].of(tuple(scope.value(c) for c in self.wheel.center))  # type: ignore[arg-type]
 
     @cached_property
     def axle(self) -> Vec:
@@ -89,7 +88,7 @@ class Touching:
 
     @cached_property
     def arm(self) -> Vec:
-        """From the wheel's centre to the contact point."""
+        """From the wheel's center to the contact point."""
         scope = self.measures.scope
         radius, tube = scope.value(self.wheel.radius), scope.value(self.wheel.tube)
         inside = sub(self.normal, scale(dot(self.normal, self.axle), self.axle))
@@ -98,7 +97,7 @@ class Touching:
 
     @cached_property
     def point(self) -> Vec:
-        return add(self.centre, self.arm)
+        return add(self.center, self.arm)
 
     @cached_property
     def forward(self) -> Vec:
@@ -124,8 +123,8 @@ class Touching:
     @cached_property
     def hub_velocity(self) -> Vec:
         scope, body = self.measures.scope, self.wheel.body
-        centre: Vec = tuple(scope.value(c) for c in self.wheel.centre)  # type: ignore[assignment]
-        return times(self.measures.poses[body].rotation, self.measures.twists[body].at(centre))
+        center: Vec = tuple(scope.value(c) for c in self.wheel.center)  # type: ignore[assignment]
+        return times(self.measures.poses[body].rotation, self.measures.twists[body].at(center))
 
     @cached_property
     def angular(self) -> Vec:
@@ -149,16 +148,18 @@ class Touching:
         """Whether no coordinate can lift it from a plane, or press it into it."""
         return not self.curved and not ca.depends_on(self.gap[0], self.measures.scope.q)
 
-    def ties(self) -> list[Tie]:
+    def ties(self) -> list[ResidualConstraint]:
         """What holds it on the ground, and from slipping if it rolls."""
         own = () if self.held_by_joints else ("normal", "touch_x", "touch_y") if self.curved else ("normal",)
         calls = zip(own, ("gap", "gap_along", "gap_across"), strict=False)
         found = (
-            [Tie(f"{self.name}_contact", tuple((f"{self.name}_{row}", self._call(call)) for row, call in calls))] if own else []
+            [ResidualConstraint(f"{self.name}_contact", tuple((f"{self.name}_{row}", self._call(call)) for row, call in calls))]
+            if own
+            else []
         )
         if isinstance(self.wheel.contact, Rolling):
             slips = tuple((f"{self.name}_{way}", self._call(f"slip_{way}")) for way in ("along", "across"))
-            found.append(Tie(f"{self.name}_rolling", slips, "velocity", "m/s"))
+            found.append(ResidualConstraint(f"{self.name}_rolling", slips, "velocity", "m/s"))
         return found
 
     def _call(self, function: str) -> Expr:

@@ -3,7 +3,7 @@
     q̇ = N v + n₀,   M v̇ = F + Aᵀλ,   and   f(q, t) = 0 (index 3),  ḟ = 0 (index 2)  or  f̈ = 0 (index 1).
 
 Velocity constraints g(q, v, t) = 0 stand as they are at index 3 and 2 (they make index 2), differentiated at index 1. The
-stabilised form of Gear, Gupta & Leimkuhler (1985) keeps both f = 0 and ḟ = 0: corrections μ enter as q̇ = N v + n₀ + (∂f/∂q)ᵀμ and
+stabilized form of Gear, Gupta & Leimkuhler (1985) keeps both f = 0 and ḟ = 0: corrections μ enter as q̇ = N v + n₀ + (∂f/∂q)ᵀμ and
 vanish along solutions; its index is 2.
 """
 
@@ -21,14 +21,14 @@ from draisine.dynamics.dae.second_order_form import MULTIPLIER, second_order
 from draisine.errors import ArgumentError
 from draisine.model.items import System
 from draisine.model.model import Model
-from draisine.program.dae_residual import Implicit
+from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Constraint, Equations, Kind, Quantity
 from draisine.program.linear_solve import Slots
 from draisine.program.program import Program
 
 
 def posed(system: SecondOrder | Equations | Model | System, index: int = 3, ggl: bool = False) -> Equations:
-    """A mechanism as 0 = F(t, x, ẋ) with x = (q, v, λ), of the index asked for; with `ggl` the stabilised form of index 2.
+    """A mechanism as 0 = F(t, x, ẋ) with x = (q, v, λ), of the index asked for; with `ggl` the stabilized form of index 2.
 
     - a `SecondOrder`, equations made of one (`lagrangian`, `from_sympy`, `derive_by_energies`), or a described model, which is
       taken by energies, with angles for quaternions.
@@ -46,7 +46,7 @@ def posed(system: SecondOrder | Equations | Model | System, index: int = 3, ggl:
     if index not in (1, 2, 3):
         raise ArgumentError(f"a mechanism can be posed at index 1, 2 or 3, not {index!r}")
     if ggl and index == 1:
-        raise ArgumentError("the stabilised form of Gear, Gupta & Leimkuhler has index 2: leave index out, or ggl")
+        raise ArgumentError("the stabilized form of Gear, Gupta & Leimkuhler has index 2: leave index out, or ggl")
     mechanics, repeated = second_order(system)
     found = _Posed(mechanics, 2 if ggl else index, ggl).equations()
     if not repeated:
@@ -87,8 +87,8 @@ class _Posed:
         return (
             *s.coordinates,
             *s.velocities,
-            *(Quantity(f"{name}{MULTIPLIER}", about=f"reaction of the constraint {name}") for name in self._names),
-            *(Quantity(f"{name}_correction", about=f"zero along solutions; keeps {name}") for name in self._corrected),
+            *(Quantity(f"{name}{MULTIPLIER}", description=f"reaction of the constraint {name}") for name in self._names),
+            *(Quantity(f"{name}_correction", description=f"zero along solutions; keeps {name}") for name in self._corrected),
         )
 
     @cached_property
@@ -138,7 +138,7 @@ class _Posed:
         (force,) = with_reactions(self.system, self._multipliers, [self.system.force])
         return force + self._matrix.T @ self._multipliers
 
-    def _implicit(self) -> Implicit:
+    def _implicit(self) -> DaeResidual:
         s = self.system
         rate = ca.SX.sym("rate", self._x.numel())
         moving, speeding = rate[: s.q.numel()], rate[s.q.numel() : s.q.numel() + s.v.numel()]
@@ -162,7 +162,7 @@ class _Posed:
         program = Program.build(f"{s.name}_residual", arguments, {"residual": (ca.vertcat(*rows), labels)})
         sizes = (s.q.numel(), s.v.numel(), self._multipliers.numel() + self._corrections.numel())
         orders = tuple(order for order, size in enumerate(sizes) for _ in range(size))
-        return Implicit(s.name, program, self._indices(), orders)
+        return DaeResidual(s.name, program, self._indices(), orders)
 
     # ---------------------------------------------------------------- constraints
 
@@ -245,7 +245,7 @@ class _Posed:
 
     def equations(self) -> Equations:
         s = self.system
-        form = "stabilised by corrections (GGL), index 2" if self.ggl else f"constraints at index {self.level}"
+        form = "stabilized by corrections (GGL), index 2" if self.ggl else f"constraints at index {self.level}"
         notes = [f"posed with multipliers: {form}"]
         if self._names and self._accelerations is None:
             notes.append(

@@ -14,21 +14,21 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from draisine.dynamics.constraints.sample_configurations import onto_constraints
+from draisine.dynamics.constraints.redundancy import onto_constraints
 from draisine.dynamics.dae.derivative_array import DerivativeArray, Others, Point
 from draisine.dynamics.dae.prolongation import Prolongation
 from draisine.dynamics.dae.signature_method import ABSENT
 from draisine.dynamics.dae.structure import Structure, structure
 from draisine.errors import ArgumentError
-from draisine.expr.expression import closest
+from draisine.expr.expression import did_you_mean
 from draisine.numerics.rank import RTOL, condition_share, equilibrate
-from draisine.program.dae_residual import Implicit
+from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations
 
 Reals = NDArray[np.float64]
 
 VANISHES = 1e-7  # of the largest entry of its row
-NEIGHBOURS = 3
+NEIGHBORS = 3
 DEPTH = 6  # differentiations through which an unknown is looked for
 
 
@@ -48,12 +48,12 @@ class Place:
         return [self.others.t, self.point.y, jets.ravel(), self.others.u, self.others.p]
 
 
-def places(dynamics: Implicit, y: Reals, others: Others, held: NDArray[np.bool_]) -> list[Place]:
+def places(dynamics: DaeResidual, y: Reals, others: Others, held: NDArray[np.bool_]) -> list[Place]:
     """The consistent point near y, and some around it, at slightly other times."""
     array = DerivativeArray(dynamics, DEPTH)
     here = array.consistent(y, others, held)
     found, rng = [Place(here, others)], np.random.default_rng(8)
-    for _ in range(NEIGHBOURS):
+    for _ in range(NEIGHBORS):
         step = 0.02 * rng.uniform(-1.0, 1.0, len(y)) * np.maximum(1.0, np.abs(here.y))
         later = replace(others, t=others.t + 0.02 * float(rng.uniform()))
         found.append(Place(array.consistent(here.y + np.where(held, 0.0, step), later, held), later))
@@ -81,7 +81,7 @@ def begin(equations: Equations, at: Mapping[str, float] | ArrayLike | None) -> t
     if isinstance(at, Mapping):
         for name, value in at.items():
             if name not in names:
-                raise ArgumentError(f"{equations.name} has no unknown {name!r}{closest(name, names)}")
+                raise ArgumentError(f"{equations.name} has no unknown {name!r}{did_you_mean(name, names)}")
             y[names.index(name)], held[names.index(name)] = float(value), True
     elif at is not None:
         y = np.array(at, dtype=float)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from draisine.numerics.newton import Linearized, Newton
 from draisine.numerics.rank import RTOL, decompose, equilibrate, rank_of
-from draisine.program.dae_residual import Implicit
+from draisine.program.dae_residual import DaeResidual
 from draisine.program.taylor_series import along
 
 Reals = NDArray[np.float64]
@@ -70,7 +70,7 @@ class DerivativeArray:
     curve, ∂F^(k)/∂y^(l) = C(k, l) G^(k−l) + C(k, l−1) H^(k−l+1).
     """
 
-    def __init__(self, dynamics: Implicit, order: int) -> None:
+    def __init__(self, dynamics: DaeResidual, order: int) -> None:
         self.size, self.order = dynamics.size, order
         self._dynamics = dynamics
 
@@ -155,7 +155,7 @@ class DerivativeArray:
 
 
 def differential_index(
-    dynamics: Implicit,
+    dynamics: DaeResidual,
     y: Reals,
     others: Others,
     held: NDArray[np.bool_],

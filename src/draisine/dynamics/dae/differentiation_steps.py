@@ -74,7 +74,7 @@ def _about(system: Prolongation, row: int, times: int) -> tuple[str, ...]:
     levels = system.levels(system.rows[row])
     new = [system.unknowns[j] for j in sorted(levels[times])] if times < len(levels) else []
     orders = system.signature[row] + times
-    absent = {_unknown(system, k, 0) for k, order in enumerate(orders) if order < 0}  # on a branch, or cancelled
+    absent = {_unknown(system, k, 0) for k, order in enumerate(orders) if order < 0}  # on a branch, or canceled
     new = [name for name in new if name not in absent]
     new += [_unknown(system, k, int(order)) for k, order in enumerate(orders) if order >= 1]
     return tuple(dict.fromkeys(new))

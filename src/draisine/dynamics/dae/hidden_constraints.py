@@ -16,7 +16,7 @@ from draisine.dynamics.dae.prolongation import Prolongation, entries
 from draisine.dynamics.dae.signature_method import Offsets, coupled, offsets
 from draisine.dynamics.dae.structure import structure
 from draisine.numerics.rank import rank_of
-from draisine.program.dae_residual import Implicit
+from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Constraint, Equations, Kind
 from draisine.program.program import Program
 
@@ -138,7 +138,7 @@ def completed(equations: Equations) -> Equations:
     Inputs count as constants here: where a law moves a constraint, put the law in first (`with_laws` does).
     """
     dynamics = equations.dynamics
-    assert isinstance(dynamics, Implicit)  # only such systems hide anything
+    assert isinstance(dynamics, DaeResidual)  # only such systems hide anything
     shape = structure(equations)
     system = shape.system
     known = conditions(system, shape.offsets, near(equations))

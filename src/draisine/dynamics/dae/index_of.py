@@ -26,21 +26,20 @@ from draisine.dynamics.constraints.constraint_manifold import Constrained
 from draisine.dynamics.dae.as_dae import posed
 from draisine.dynamics.dae.branch_structure import Place, begin, closer, holds, places, structure_on
 from draisine.dynamics.dae.derivative_array import Others, Point, Ranks, differential_index
-from draisine.dynamics.dae.differentiation_steps import steps
-from draisine.dynamics.dae.index_report import Elsewhere, IndexReport, Progress
+from draisine.dynamics.dae.index_report import Elsewhere, IndexReport, Progress, steps
 from draisine.dynamics.dae.mechanical_index import mechanics_of
 from draisine.dynamics.dae.prolongation import full_signature
 from draisine.dynamics.dae.signature_method import Offsets, offsets
 from draisine.dynamics.dae.structure import Structure, structure
 from draisine.dynamics.derive import derive
-from draisine.dynamics.formulation_choice import Augmented
+from draisine.dynamics.options import Augmented
 from draisine.errors import ArgumentError, ModelError
-from draisine.expr.expression import closest
+from draisine.expr.expression import did_you_mean
 from draisine.model.items import System
 from draisine.model.model import Model
-from draisine.program.dae_residual import Implicit
+from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations, Quantity
-from draisine.program.linear_solve import Solved
+from draisine.program.linear_solve import LinearSolveProgram
 
 Reals = NDArray[np.float64]
 
@@ -75,7 +74,7 @@ def index_of(
         return settled
     equations = _as_posed(system)
     dynamics = equations.dynamics
-    if not isinstance(dynamics, Implicit):
+    if not isinstance(dynamics, DaeResidual):
         return _explicit(equations)
     given = _values(equations.name, "input", equations.inputs, inputs)
     others = Others(time, given, _values(equations.name, "parameter", equations.parameters, parameters))
@@ -127,16 +126,16 @@ def _settled(
 ) -> IndexReport | None:
     """The index of a mechanism whose masses and constraints determine the accelerations; None for anything else."""
     whole = _whole(system)
-    wishes = {} if at is None else at
-    if whole is None or not isinstance(wishes, Mapping):
+    targets = {} if at is None else at
+    if whole is None or not isinstance(targets, Mapping):
         return None
     known = [q.name for q in (*whole.coordinates, *whole.velocities)]
-    if not set(wishes) <= set(known):
+    if not set(targets) <= set(known):
         return None
     u = _values(whole.name, "input", whole.inputs, inputs)
     p = _values(whole.name, "parameter", whole.parameters, parameters)
-    y = np.array([float(wishes.get(q.name, q.default)) for q in (*whole.coordinates, *whole.velocities)])
-    held, count = np.array([name in wishes for name in known]), len(whole.coordinates)
+    y = np.array([float(targets.get(q.name, q.default)) for q in (*whole.coordinates, *whole.velocities)])
+    held, count = np.array([name in targets for name in known]), len(whole.coordinates)
     there = Constrained(whole, whole, _Moment(y, u, p), time)
     place = there.onto(y[:count], held=held[:count])
     if place is None or not there.look(place).finite:
@@ -158,7 +157,7 @@ def _whole(system: Equations | SecondOrder | Model | System) -> Equations | None
     else:
         found = system
     with_all = bool(found.velocities) and len(found.independent) == len(found.velocities)
-    return found if with_all and isinstance(found.dynamics, Solved) else None
+    return found if with_all and isinstance(found.dynamics, LinearSolveProgram) else None
 
 
 @dataclass(frozen=True)
@@ -176,7 +175,7 @@ class _Found:
 @dataclass(frozen=True)
 class _Numbers:
     equations: Equations
-    dynamics: Implicit
+    dynamics: DaeResidual
     others: Others
     structural: int
 
@@ -209,8 +208,8 @@ class _Numbers:
 def _as_posed(system: Equations | SecondOrder | Model | System) -> Equations:
     """Equations as a person would write them: a mechanism with its multipliers, of index 3 if its constraints are holonomic."""
     if isinstance(system, Equations):
-        mechanism = bool(system.multipliers) or (isinstance(system.dynamics, Solved) and bool(system.velocities))
-        if isinstance(system.dynamics, Implicit) or not mechanism:
+        mechanism = bool(system.multipliers) or (isinstance(system.dynamics, LinearSolveProgram) and bool(system.velocities))
+        if isinstance(system.dynamics, DaeResidual) or not mechanism:
             return system
     return posed(system)
 
@@ -227,7 +226,7 @@ def _values(owner: str, kind: str, quantities: tuple[Quantity, ...], given: Mapp
     known = [q.name for q in quantities]
     for name in given or {}:
         if name not in known:
-            raise ArgumentError(f"{owner} has no {kind} {name!r}{closest(name, known)}")
+            raise ArgumentError(f"{owner} has no {kind} {name!r}{did_you_mean(name, known)}")
     return np.array([float((given or {}).get(q.name, q.default)) for q in quantities])
 
 
@@ -243,7 +242,7 @@ def _report(
 ) -> IndexReport:
     index = here.index if here is not None else None
     dynamics = equations.dynamics
-    assert isinstance(dynamics, Implicit)
+    assert isinstance(dynamics, DaeResidual)
     perturbation, about_perturbation = _perturbation(shape, dynamics, index)
     said = [
         f"structural index {as_posed.index} (Σ-method)",
@@ -288,7 +287,7 @@ def _about_differential(equations: Equations, here: _Found | None) -> str:
     return f"differential index {here.index}, by the ranks of derivative arrays at a consistent point"
 
 
-def _perturbation(shape: Structure, dynamics: Implicit, differential: int | None) -> tuple[int | None, str]:
+def _perturbation(shape: Structure, dynamics: DaeResidual, differential: int | None) -> tuple[int | None, str]:
     """Bounded from above by structure, where its Jacobian is regular, and from below by the differential index; both are the
     same for linear systems with constant coefficients."""
     if differential is None:
@@ -317,11 +316,11 @@ def _acting(order: int) -> str:
     return f"disturbances act by derivatives up to order {order}" if order else "disturbances act as they are, not by derivatives"
 
 
-def _is_linear(dynamics: Implicit) -> bool:
+def _is_linear(dynamics: DaeResidual) -> bool:
     """Whether the coefficients of y and ẏ are constant."""
     symbols = dynamics.jacobian.symbols()
-    slopes = ca.vertcat(*dynamics.jacobian.function.call(symbols))
-    return not ca.depends_on(slopes, ca.vertcat(*symbols[:3]))
+    jacobian = ca.vertcat(*dynamics.jacobian.function.call(symbols))
+    return not ca.depends_on(jacobian, ca.vertcat(*symbols[:3]))
 
 
 def _about_structure(shape: Structure, as_posed: Offsets, index: int | None) -> list[str]:

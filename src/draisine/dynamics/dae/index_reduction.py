@@ -19,13 +19,13 @@ import numpy as np
 
 from draisine.dynamics.dae.branch_structure import begin, closer, places, structure_on
 from draisine.dynamics.dae.derivative_array import Others
-from draisine.dynamics.dae.reduced_system import Lowered
+from draisine.dynamics.dae.index_reduction import Lowered
 from draisine.dynamics.dae.structure import DECEIVED, Structure, moved_by_inputs, structure
 from draisine.dynamics.input_laws import with_laws
 from draisine.errors import ArgumentError, ModelError, SolverError
-from draisine.expr.expression import Expr, closest
+from draisine.expr.expression import Expr, did_you_mean
 from draisine.model.quantities import amount_in
-from draisine.program.dae_residual import Implicit
+from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations
 
 
@@ -60,7 +60,7 @@ def reduce_index(
     if inputs:
         laws = {name: amount_in(law, None, f"law of input {name!r}") for name, law in inputs.items()}
         equations = with_laws(equations, laws)
-    if not isinstance(equations.dynamics, Implicit):
+    if not isinstance(equations.dynamics, DaeResidual):
         return equations
     shape = structure(equations)
     if at is not None:
@@ -80,7 +80,7 @@ def reduce_index(
     return Lowered(equations, linear, solved=True).equations()
 
 
-def _on_branch(equations: Equations, dynamics: Implicit, at: Mapping[str, float]) -> Structure:
+def _on_branch(equations: Equations, dynamics: DaeResidual, at: Mapping[str, float]) -> Structure:
     y, held = begin(equations, at)
     others = Others(0.0, np.zeros(len(equations.inputs)), equations.default_parameters)
     there = places(dynamics, closer(equations, y, others, held), others, held)
@@ -127,7 +127,7 @@ def _check_kept(equations: Equations, keep: Sequence[str]) -> None:
     known = [q.name for q in equations.coordinates]
     for name in keep:
         if name not in known:
-            raise ArgumentError(f"{equations.name}: keep names {name!r}, which is not an unknown{closest(name, known)}")
+            raise ArgumentError(f"{equations.name}: keep names {name!r}, which is not an unknown{did_you_mean(name, known)}")
 
 
 def _check_inputs(equations: Equations, shape: Structure) -> None:

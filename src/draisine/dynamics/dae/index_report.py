@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from draisine.dynamics.dae.differentiation_steps import Step
+from draisine.dynamics.dae.index_report import Step
 from draisine.results.base import Result
 
 

@@ -22,15 +22,14 @@ from numpy.typing import NDArray
 from draisine.dynamics.augmented.second_order_system import SecondOrder
 from draisine.dynamics.constraints.constraint_manifold import Constrained
 from draisine.dynamics.constraints.redundancy import select_rows
-from draisine.dynamics.dae.differentiation_steps import Step
-from draisine.dynamics.dae.index_report import IndexReport
+from draisine.dynamics.dae.index_report import IndexReport, Step
 from draisine.dynamics.dae.prolongation import full_signature
 from draisine.dynamics.dae.signature_method import offsets
 from draisine.errors import ModelError
 from draisine.numerics.rank import condition_share, equilibrate, null_space
-from draisine.program.dae_residual import Implicit
+from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations, Quantity
-from draisine.program.linear_solve import Solved
+from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import Program
 
 Array = NDArray[np.float64]
@@ -89,7 +88,7 @@ class Mechanics:
 
 def mechanics_of(mechanism: Constrained) -> Mechanics:
     """Masses, forces and independent constraints of a mechanism, and how regular they are."""
-    if mechanism.whole is None or not isinstance(mechanism.whole.dynamics, Solved):
+    if mechanism.whole is None or not isinstance(mechanism.whole.dynamics, LinearSolveProgram):
         raise ModelError(
             "masses and constraints cannot be told from equations whose velocities have been eliminated; pass the model from "
             "which they were derived"
@@ -109,11 +108,11 @@ def _chosen(mechanism: Constrained) -> Posed:
     kept = select_rows(both, range(len(position))).kept
     velocity = tuple(i - len(position) for i in kept if i >= len(position))
     spare = tuple(mechanism.gap_names[k] for i, k in enumerate(mechanism.held) if i not in position)
-    repeated = tuple(mechanism.row_names[s.row] for s in mechanism.selection.spare)
+    repeated = tuple(mechanism.row_names[s.row] for s in mechanism.selection.redundant)
     return Posed(tuple(mechanism.held[i] for i in position), velocity, tuple(dict.fromkeys((*spare, *repeated))))
 
 
-def _system(mechanism: Constrained, dynamics: Solved, chosen: Posed) -> SecondOrder:
+def _system(mechanism: Constrained, dynamics: LinearSolveProgram, chosen: Posed) -> SecondOrder:
     """Masses and forces read off the equations, with the chosen constraints."""
     e, whole = mechanism.equations, mechanism.whole
     assert whole is not None
@@ -145,7 +144,7 @@ def _system(mechanism: Constrained, dynamics: Solved, chosen: Posed) -> SecondOr
     )
 
 
-def _margins(mechanism: Constrained, whole: Equations, dynamics: Solved) -> list[float]:
+def _margins(mechanism: Constrained, whole: Equations, dynamics: LinearSolveProgram) -> list[float]:
     """Smallest singular value of [M −Wᵀ; W 0], scaled, as a fraction of the largest, at the state and other places. Where forces
     depend on multipliers, their slopes are part of the matrix."""
     motion, found = mechanism.motion, []
@@ -174,7 +173,7 @@ def _structural(system: SecondOrder) -> int:
     balance = system.mass @ rate[nq : nq + nv] - system.force - rows.T @ forces
     residual = ca.vertcat(rate[:nq] - system.q_rate, balance, position, velocity)
     slots = {"t": system.t, "x": unknowns, "xdot": rate, "u": system.u, "p": system.p}
-    dynamics = Implicit(system.name, Program.build("posed", slots, {"residual": residual}))
+    dynamics = DaeResidual(system.name, Program.build("posed", slots, {"residual": residual}))
     labels = [str(i) for i in range(unknowns.numel())]
     return offsets(full_signature(dynamics), labels, labels, system.name).index
 

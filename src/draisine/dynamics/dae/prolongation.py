@@ -17,13 +17,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.dynamics.dae.signature_method import ABSENT, Offsets, offsets
-from draisine.program.dae_residual import Implicit
+from draisine.program.dae_residual import DaeResidual
 
 
 class Prolongation:
     """The rows that remain after explicit rates are put in, and their total derivatives with inputs held constant."""
 
-    def __init__(self, dynamics: Implicit) -> None:
+    def __init__(self, dynamics: DaeResidual) -> None:
         self.name = dynamics.name
         self.t, self.y, rate, self.u, self.p = dynamics.residual.symbols()
         (residual,) = dynamics.residual.function.call([self.t, self.y, rate, self.u, self.p])
@@ -178,7 +178,7 @@ def entries(expression: ca.SX, symbols: ca.SX) -> list[int]:
     return sorted(set(ca.jacobian_sparsity(expression, symbols).get_triplet()[1]))
 
 
-def full_signature(dynamics: Implicit) -> NDArray[np.float64]:
+def full_signature(dynamics: DaeResidual) -> NDArray[np.float64]:
     """σ of all equations by all unknowns: 1 where a rate enters, 0 where only the unknown itself does."""
     t, y, rate, u, p = dynamics.residual.symbols()
     (residual,) = dynamics.residual.function.call([t, y, rate, u, p])

@@ -14,9 +14,9 @@ import casadi as ca
 
 from draisine.dynamics.dae.hidden_constraints import Condition, conditions, near
 from draisine.dynamics.dae.structure import Structure
-from draisine.program.dae_residual import Implicit
+from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations, Quantity
-from draisine.program.linear_solve import Solved
+from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import Program
 
 Slots = dict[str, tuple[ca.SX, Sequence[str]] | ca.SX]
@@ -94,11 +94,11 @@ class Lowered:
 
     # ---------------------------------------------------------------- dynamics
 
-    def _explicit(self) -> Program | Solved:
+    def _explicit(self) -> Program | LinearSolveProgram:
         labels = [f"d{q.name}/dt" for q in self._coordinates]
         return self._program("dynamics", {"xdot": (_stacked([rate for _, _, rate in self._states]), labels)})
 
-    def _implicit(self) -> Implicit:
+    def _implicit(self) -> DaeResidual:
         """0 = F of index 1: rates of the states, and the last stage with tops as rates."""
         system, orders = self.shape.system, self.shape.offsets.unknowns
         rates = [system.top(k, order) for k, order in enumerate(orders) if order]
@@ -117,9 +117,9 @@ class Lowered:
         slots = self._arguments()
         arguments: Slots = {"t": slots["t"], "x": slots["x"], "xdot": rate, "u": slots["u"], "p": slots["p"]}
         program = Program.build(f"{system.name}_residual", arguments, {"residual": (residual, labels)})
-        return Implicit(f"{system.name}_index_1", program, (1,) * len(self._coordinates))
+        return DaeResidual(f"{system.name}_index_1", program, (1,) * len(self._coordinates))
 
-    def _program(self, what: str, results: Slots) -> Program | Solved:
+    def _program(self, what: str, results: Slots) -> Program | LinearSolveProgram:
         """A program of (t, x, u, p) whose results may contain tops, where these are solved for."""
         name, tops = f"{self.posed.name}_{what}", self.shape.tops
         if not self.solved or not tops.numel():
@@ -131,7 +131,7 @@ class Lowered:
         for slot, value in results.items():
             expression, labels = value if isinstance(value, tuple) else (value, ())
             put_in[slot] = (ca.substitute(expression, tops, z), labels)
-        return Solved.build(name, self._arguments(), matrix, side, z, put_in)
+        return LinearSolveProgram.build(name, self._arguments(), matrix, side, z, put_in)
 
     # ---------------------------------------------------------------- constraints
 
@@ -162,7 +162,7 @@ class Lowered:
         names = [f"{c.name}_{c.constraint.level}" for c in self._constraints]
         return _stacked([c.residual for c in self._constraints]), names
 
-    def _project(self) -> Solved | None:
+    def _project(self) -> LinearSolveProgram | None:
         """One Newton step of least change of the states onto what has been differentiated."""
         if not self._differentiated:
             return None
@@ -171,7 +171,7 @@ class Lowered:
         z = ca.SX.sym("z", side.numel())
         moved = (self._x - slope.T @ z, [q.name for q in self._coordinates])
         results: Slots = {"x_new": moved, "error": (ca.norm_inf(side), ["error"])}
-        return Solved.build(f"{self.posed.name}_project", self._arguments(), slope @ slope.T, side, z, results)
+        return LinearSolveProgram.build(f"{self.posed.name}_project", self._arguments(), slope @ slope.T, side, z, results)
 
     # ---------------------------------------------------------------- what is told
 
@@ -189,14 +189,14 @@ class Lowered:
         loose = _stacked([symbol for _, symbol in self._loose] if self.solved else [])
         return frozenset(name for i, name in enumerate(labels) if loose.numel() and ca.depends_on(values[i], loose))
 
-    def _report(self) -> Program | Solved:
+    def _report(self) -> Program | LinearSolveProgram:
         report = self.posed.report
         assert isinstance(report, Program)  # nothing is solved for in implicit equations
-        told: Slots = {name: (value, report.output(name).labels) for name, value in self._called(report).items()}
+        reported: Slots = {name: (value, report.output(name).labels) for name, value in self._called(report).items()}
         solved = self._loose if self.solved else []
-        told["multipliers"] = (_stacked([symbol for _, symbol in solved]), [q.name for q, _ in solved])
-        told["residuals"] = self._residuals()
-        return self._program("report", told)
+        reported["multipliers"] = (_stacked([symbol for _, symbol in solved]), [q.name for q, _ in solved])
+        reported["residuals"] = self._residuals()
+        return self._program("report", reported)
 
     def _motion(self) -> Program:
         motion, slots = self.posed.motion, self._arguments("q")
@@ -228,7 +228,7 @@ class Lowered:
         if self._loose:
             said.append(f"solved for at every evaluation: {', '.join(q.name for q, _ in self._loose)}")
         dynamics = self.posed.dynamics
-        assert isinstance(dynamics, Implicit)
+        assert isinstance(dynamics, DaeResidual)
         algebraic = {q.name for q, moves in zip(self.posed.coordinates, dynamics.differential, strict=True) if not moves}
         states = [q.name for q, _, _ in self._states if q.name in algebraic]
         if states:

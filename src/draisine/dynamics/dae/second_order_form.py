@@ -9,16 +9,15 @@ import numpy as np
 
 from draisine.dynamics.augmented.formulation import Whole
 from draisine.dynamics.augmented.second_order_system import SecondOrder
-from draisine.dynamics.constraints.redundancy import select_rows
-from draisine.dynamics.constraints.sample_configurations import onto_constraints
-from draisine.dynamics.formulation_choice import Augmented
-from draisine.dynamics.lagrangian.energies import Energies, unknown_to_energies
+from draisine.dynamics.constraints.redundancy import onto_constraints, select_rows
+from draisine.dynamics.lagrangian.energies import Energies, unsupported_by_energies
 from draisine.dynamics.mechanism import Mechanism
+from draisine.dynamics.options import Augmented
 from draisine.errors import ModelError
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.program.equations import Equations, Kind
-from draisine.program.linear_solve import Solved
+from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import Program
 
 MULTIPLIER = "_multiplier"  # ends the names of reactions
@@ -33,11 +32,11 @@ def second_order(system: SecondOrder | Equations | Model | System) -> tuple[Seco
     if isinstance(system, Equations):
         return _recovered(system), ()
     system = system.freeze() if isinstance(system, Model) else system
-    if not unknown_to_energies(system):
+    if not unsupported_by_energies(system):
         return _independent(_by_energies(Energies(system)))
     # laws of slip, contacts of surfaces, forces that depend on multipliers: by Newton and Euler, in the model's own coordinates
     mechanism = Mechanism(system)
-    repeated = [mechanism.row_names[spare.row] for spare in mechanism.selection.spare]
+    repeated = [mechanism.row_names[spare.row] for spare in mechanism.selection.redundant]
     return Whole(mechanism, Augmented(), {}, (), None).second_order(), tuple(repeated)
 
 
@@ -79,8 +78,13 @@ def _recovered(equations: Equations) -> SecondOrder:
     levels = [(c.name, c.kind, c.level) for c in equations.constraints]
     held = [name for name in names if (name, Kind.HOLONOMIC, "position") in levels]
     free = [name for name in names if (name, Kind.NONHOLONOMIC, "velocity") in levels]
-    fits = isinstance(solved, Solved) and not solved.iterates and solved.size == n + len(names) and [*held, *free] == names
-    if not isinstance(solved, Solved) or not fits:
+    fits = (
+        isinstance(solved, LinearSolveProgram)
+        and not solved.iterates
+        and solved.size == n + len(names)
+        and [*held, *free] == names
+    )
+    if not isinstance(solved, LinearSolveProgram) or not fits:
         raise ModelError(
             f"{equations.name}: masses and constraints cannot be told from these equations, since velocities have been "
             "eliminated, constraints left out, or forces depend on multipliers; pass the model itself, or equations by "
@@ -90,14 +94,14 @@ def _recovered(equations: Equations) -> SecondOrder:
     nq = len(equations.coordinates)
     q, v = x[:nq], x[nq : nq + n]
     entries, side = solved.system.function.call([t, x, u, p])
-    matrix = ca.SX(solved.places.sparsity, ca.vec(entries)) if solved.pattern is not None else entries
+    matrix = ca.SX(solved.entry_pattern.sparsity, ca.vec(entries)) if solved.pattern is not None else entries
     slope = solved.after.function.call([t, x, u, p, ca.SX.zeros(solved.size)])[0]
-    told = _told(equations.report, [t, x, u, p])
-    motion = _told(equations.motion, [t, q, v, u, p])
+    reported = _reported(equations.report, [t, x, u, p])
+    motion = _reported(equations.motion, [t, q, v, u, p])
     place = {f"{c.name}_{c.level}": i for i, c in enumerate(equations.constraints)}
     force = side[:n]
     norms = [c.name for c in equations.constraints if c.kind == Kind.NORM]
-    events = _told(equations.events, [t, x, u, p])["value"] if equations.events is not None else ca.SX(0, 1)
+    events = _reported(equations.events, [t, x, u, p])["value"] if equations.events is not None else ca.SX(0, 1)
     outputs = {o.name: o for o in equations.outputs}
     return SecondOrder(
         name=equations.name,
@@ -114,8 +118,8 @@ def _recovered(equations: Equations) -> SecondOrder:
         mass=matrix[:n, :n],
         force=force,
         driven=force - ca.substitute(force, u, ca.SX.zeros(u.numel())),  # of the inputs alone: dampers cannot be told apart
-        kinetic=told["energy"][0],
-        potential=told["energy"][1],
+        kinetic=reported["energy"][0],
+        potential=reported["energy"][1],
         holonomic=[(name, motion["residuals"][place[f"{name}_position"]]) for name in held],
         nonholonomic=[(name, motion["residuals"][place[f"{name}_velocity"]]) for name in free],
         invariants=[(name, motion["residuals"][place[f"{name}_position"]]) for name in norms],
@@ -125,9 +129,9 @@ def _recovered(equations: Equations) -> SecondOrder:
     )
 
 
-def _told(program: Program | Solved, arguments: list[ca.SX]) -> dict[str, ca.SX]:
+def _reported(program: Program | LinearSolveProgram, arguments: list[ca.SX]) -> dict[str, ca.SX]:
     """Results by name; of a solved program those that need no solution are meant."""
-    if isinstance(program, Solved):
+    if isinstance(program, LinearSolveProgram):
         arguments = [*arguments, ca.SX.zeros(program.size)]
         program = program.after
     return dict(zip((s.name for s in program.outputs), program.function.call(arguments), strict=True))

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from draisine.dynamics.dae.prolongation import Prolongation
 from draisine.dynamics.dae.signature_method import Offsets
 from draisine.numerics.rank import decompose, equilibrate
-from draisine.program.dae_residual import Implicit
+from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations
 
 Reals = NDArray[np.float64]
@@ -57,7 +57,7 @@ class Structure:
 def structure(equations: Equations) -> Structure:
     """The structure of implicit equations; rows that cancel are combined, in their rates first, then in the last stage."""
     dynamics = equations.dynamics
-    assert isinstance(dynamics, Implicit)  # the others have no index to speak of
+    assert isinstance(dynamics, DaeResidual)  # the others have no index to speak of
     system, notes = Prolongation(dynamics), list[str]()
     sampler = _Sampler(equations)
     while (weights := _common(sampler.rate_kernels(system))) is not None and len(notes) < len(system.rest):
@@ -184,7 +184,7 @@ def _combined(system: Prolongation, c: Sequence[int], weights: Reals, sampler: _
         total += factor * part
         share.append(factor * part)
     names = [system.equations[system.rest[i]] for i in involved]
-    total = _without_cancelled(system, total, share, sampler)
+    total = _without_canceled(system, total, share, sampler)
     replaced = system.equations[system.rest[target]]
     return system.with_row(target, f"{replaced.removesuffix(COMBINED)}{COMBINED}", total), (
         f"the equations {', '.join(repr(n) for n in names)} seem to be independent, but a combination of them loses its highest "
@@ -198,12 +198,12 @@ def _neat(factor: float) -> float:
     return near if abs(near - factor) < SAME else float(factor)
 
 
-def _without_cancelled(system: Prolongation, total: ca.SX, parts: list[ca.SX], sampler: _Sampler) -> ca.SX:
-    """The sum without the symbols that have cancelled in it, by numbers if not in symbols."""
+def _without_canceled(system: Prolongation, total: ca.SX, parts: list[ca.SX], sampler: _Sampler) -> ca.SX:
+    """The sum without the symbols that have canceled in it, by numbers if not in symbols."""
     unknowns = ca.vertcat(*[system.y[j] for j in system.others])
     symbols = ca.vertcat(unknowns, system.jets)
-    slopes = [np.abs(v) for v in sampler.values(system, ca.jacobian(ca.vertcat(total, *parts), symbols))]
-    gone = np.all([v[0] <= 1e-12 * v[1:].sum(axis=0) for v in slopes], axis=0)
+    jacobian = [np.abs(v) for v in sampler.values(system, ca.jacobian(ca.vertcat(total, *parts), symbols))]
+    gone = np.all([v[0] <= 1e-12 * v[1:].sum(axis=0) for v in jacobian], axis=0)
     # whatever is put in has no effect; it should not be a place where logarithms and quotients end
     neutral = np.concatenate([np.full(unknowns.numel(), 0.7), np.zeros(system.jets.numel())])
     places = [int(k) for k in np.flatnonzero(gone)]

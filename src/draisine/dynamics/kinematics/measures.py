@@ -9,7 +9,7 @@ import casadi as ca
 
 from draisine.dynamics.kinematics.tree import Launch, Link
 from draisine.dynamics.kinematics.twists import REST, STANDING, Pose, Twist, follow, poses, twists
-from draisine.dynamics.kinematics.vectors import (
+from draisine.dynamics.linear_algebra import (
     AXIS,
     NULL,
     UNIT,
@@ -25,9 +25,9 @@ from draisine.dynamics.kinematics.vectors import (
     transposed,
 )
 from draisine.dynamics.lowering import Scope
-from draisine.dynamics.recursive.repeated_links import ONCE, Repeated
+from draisine.dynamics.templates import ONCE, Repeated
 from draisine.errors import ModelError
-from draisine.expr.expression import Expr, Name, closest
+from draisine.expr.expression import Expr, Name, did_you_mean
 from draisine.expr.safe_functions import length
 from draisine.model.items import GROUND, Ball, Float, Glide
 
@@ -186,7 +186,7 @@ class Measures:
     def turn(self, name: str) -> Mat:
         """Axes of a named frame in those of its body; none for plain points and bodies."""
         turned = UNIT
-        for step in self._points[name].turned if name in self._points else ():
+        for step in self._points[name].orientation if name in self._points else ():
             angle = self.scope.value(step.angle)
             turned = product(turned, rotation(AXIS[step.axis], ca.cos(angle), ca.sin(angle)))
         return turned
@@ -194,7 +194,7 @@ class Measures:
     def _body(self, name: str) -> str:
         if name not in self.poses:
             known = [*self.links, *self._points]
-            raise ModelError(f"model {self.scope.system.name!r} has no body or point {name!r}{closest(name, known)}")
+            raise ModelError(f"model {self.scope.system.name!r} has no body or point {name!r}{did_you_mean(name, known)}")
         return name
 
     def _attitude(self, name: str) -> tuple[ca.SX, ca.SX, ca.SX]:

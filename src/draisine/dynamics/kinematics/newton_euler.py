@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import casadi as ca
 
-from draisine.dynamics.kinematics.inertia import mass_of
+from draisine.dynamics.kinematics.newton_euler import mass_of
 from draisine.dynamics.kinematics.tree import Launch, Link, Shift, Spin3, Step, Turn
 from draisine.dynamics.kinematics.twists import REST, Rates, Twist, carry, carry_rate, own_rates
-from draisine.dynamics.kinematics.vectors import NULL, ZERO, Mat, Vec, add, cross, dot, mul, plus, scale, times, transposed
+from draisine.dynamics.linear_algebra import NULL, ZERO, Mat, Vec, add, cross, dot, mul, plus, scale, times, transposed
 from draisine.dynamics.lowering import Scope
-from draisine.dynamics.recursive.repeated_links import ONCE, Repeated
+from draisine.dynamics.templates import ONCE, Repeated
 
 
 def inverse_dynamics(
@@ -37,18 +37,18 @@ def inverse_dynamics(
         motion[link.name], change[link.name], vertical[link.name] = repeated(_outward, steps, *before, *own)
 
     wrench: dict[str, tuple[Vec, Vec]] = {}
-    efforts: dict[str, ca.SX] = {name: ZERO for name in scope.velocities}
+    generalized_forces: dict[str, ca.SX] = {name: ZERO for name in scope.velocities}
     for link in reversed(links):
-        told = motion[link.name], change[link.name], gravity, vertical[link.name]
-        force, moment = repeated(_needed, mass_of(link.body, scope), *told)
+        reported = motion[link.name], change[link.name], gravity, vertical[link.name]
+        force, moment = repeated(_needed, mass_of(link.body, scope), *reported)
         passed = wrench.get(link.name, (NULL, NULL))
         force, moment = add(force, passed[0]), add(moment, passed[1])
         force, moment, own_efforts = repeated(_gathered, link.all_steps, force, moment)
-        efforts |= {name: plus(efforts[name], effort) for name, effort in own_efforts.items()}
+        generalized_forces |= {name: plus(generalized_forces[name], effort) for name, effort in own_efforts.items()}
         if link.parent is not None:
             before_it = wrench.get(link.parent.name, (NULL, NULL))
             wrench[link.parent.name] = (add(before_it[0], force), add(before_it[1], moment))
-    return efforts
+    return generalized_forces
 
 
 def _outward(
@@ -63,10 +63,10 @@ def _outward(
 
 
 def _gathered(steps: list[Step], force: Vec, moment: Vec) -> tuple[Vec, Vec, dict[str, ca.SX]]:
-    efforts: dict[str, ca.SX] = {name: ZERO for step in steps for name in step.driven}
+    generalized_forces: dict[str, ca.SX] = {name: ZERO for step in steps for name in step.driven}
     for step in reversed(steps):
-        force, moment = collected(step, force, moment, efforts)
-    return force, moment, efforts
+        force, moment = collected(step, force, moment, generalized_forces)
+    return force, moment, generalized_forces
 
 
 def _inward(step: Step, direction: Vec) -> Vec:
@@ -77,30 +77,30 @@ def _inward(step: Step, direction: Vec) -> Vec:
 
 def _needed(body: tuple[ca.SX, Vec, Mat], motion: Twist, change: Twist, gravity: ca.SX, up: Vec) -> tuple[Vec, Vec]:
     """Force and moment about the frame's origin that the body's own motion needs (eqs 6–8)."""
-    mass, centre, inertia = body
-    velocity = motion.at(centre)
-    acceleration = add(change.at(centre), cross(motion.angular, velocity))
+    mass, center, inertia = body
+    velocity = motion.at(center)
+    acceleration = add(change.at(center), cross(motion.angular, velocity))
     force = scale(mass, add(acceleration, scale(gravity, up)))
     spin = times(inertia, motion.angular)
     moment = add(times(inertia, change.angular), cross(motion.angular, spin))
-    return force, add(moment, cross(centre, force))
+    return force, add(moment, cross(center, force))
 
 
-def collected(step: Step, force: Vec, moment: Vec, efforts: dict[str, ca.SX]) -> tuple[Vec, Vec]:
+def collected(step: Step, force: Vec, moment: Vec, generalized_forces: dict[str, ca.SX]) -> tuple[Vec, Vec]:
     """Take the effort of a step's velocities out of the wrench and carry it to the frame before the step."""
     if isinstance(step, Shift):
         for name, direction in step.drives:
-            efforts[name] = plus(efforts[name], dot(direction, force))
+            generalized_forces[name] = plus(generalized_forces[name], dot(direction, force))
         return force, add(moment, cross(step.by, force))
     if isinstance(step, Launch):
         for names, part in ((step.linear, force), (step.angular, moment)):
             for own, component in zip(names, part, strict=True):
                 if own is not None:
-                    efforts[own] = plus(efforts[own], component)
+                    generalized_forces[own] = plus(generalized_forces[own], component)
         return NULL, NULL
     if isinstance(step, Spin3):
         for name, component in zip(step.velocities, moment, strict=True):
-            efforts[name] = plus(efforts[name], component)
+            generalized_forces[name] = plus(generalized_forces[name], component)
     elif step.velocity is not None:
-        efforts[step.velocity] = plus(efforts[step.velocity], mul(step.scale, moment[step.axis]))
+        generalized_forces[step.velocity] = plus(generalized_forces[step.velocity], mul(step.scale, moment[step.axis]))
     return step.outward(force), step.outward(moment)

@@ -2,7 +2,7 @@
 
 A balanced wheel is a body of revolution about its hinge: its spin angle never enters, so its frame is taken *before* the
 spin, on the carrier, and the wheel becomes a rotor of the carrier. Whether that holds is decided from the description
-(equal expressions for the transverse moments, centre of mass and contacts on the axis).
+(equal expressions for the transverse moments, center of mass and contacts on the axis).
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 import casadi as ca
 
-from draisine.dynamics.kinematics.vectors import (
+from draisine.dynamics.linear_algebra import (
     AXIS,
     NULL,
     ZERO,
@@ -228,10 +228,10 @@ def _is_rotor(system: System, link: Link) -> bool:
     balanced = (
         moments[j] == moments[k]
         and (inertia.xy, inertia.yz, inertia.zx) == (zero, zero, zero)
-        and all(_is_zero_expression(link.body.centre[i]) for i in (j, k))
+        and all(_is_zero_expression(link.body.center_of_mass[i]) for i in (j, k))
     )
     on_axis = all(
-        wheel.axis == last.axis and all(_is_zero_expression(wheel.centre[i]) for i in (j, k))
+        wheel.axis == last.axis and all(_is_zero_expression(wheel.center[i]) for i in (j, k))
         for wheel in system.wheels
         if wheel.body == link.name
     )

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import casadi as ca
 
 from draisine.dynamics.kinematics.tree import Launch, Link, Shift, Spin3, Step, Turn
-from draisine.dynamics.kinematics.vectors import (
+from draisine.dynamics.linear_algebra import (
     NULL,
     UNIT,
     ZERO,
@@ -28,22 +28,22 @@ from draisine.dynamics.kinematics.vectors import (
     times,
     vanishes,
 )
-from draisine.dynamics.recursive.repeated_links import ONCE, Repeated
+from draisine.dynamics.templates import ONCE, Repeated
 
 Rates = Mapping[str, ca.SX]  # velocity name → value; missing names are zero
 
 
 @dataclass(frozen=True)
 class Twist:
-    """Linear and angular velocity (or their rates) of a frame, in its axes; the linear part is that at the point `about`."""
+    """Linear and angular velocity (or their rates) of a frame, in its axes; the linear part is that at the point `description`."""
 
     linear: Vec
     angular: Vec
-    about: Vec = NULL
+    description: Vec = NULL
 
     def at(self, point: Vec) -> Vec:
         """Velocity of the material point at `point`: V + Ω × r."""
-        return add(self.linear, cross(self.angular, sub(point, self.about)))
+        return add(self.linear, cross(self.angular, sub(point, self.description)))
 
     @property
     def origin(self) -> Vec:

@@ -32,16 +32,16 @@ def terrain(e: Energies, x: ca.SX, y: ca.SX) -> tuple[ca.SX, ca.SX, ca.SX]:
     """The ground at a place: its point, its unit normal from two tangents, and the velocity of its matter."""
     ground, at = e.system.ground, {name: ca.SX.sym(name) for name in "xy"}
     place = ca.vertcat(*at.values())
-    slopes = ca.vertcat(ca.tan(e.value(ground.slope)), ca.tan(e.value(ground.bank)))
-    height = e.value(ground.height, at) + ca.dot(slopes, place)
+    jacobian = ca.vertcat(ca.tan(e.value(ground.slope)), ca.tan(e.value(ground.bank)))
+    height = e.value(ground.height, at) + ca.dot(jacobian, place)
     along = ca.vertcat(1, 0, ca.jacobian(height, place[0]))
     across = ca.vertcat(0, 1, ca.jacobian(height, place[1]))
     normal = ca.cross(along, across)
     first, second = (e.value(v, at) for v in ground.velocity)
     matter = first * along + second * across + ca.vertcat(0, 0, ca.jacobian(height, e.t))
-    told = ca.vertcat(place, height, normal / ca.norm_2(normal), matter)
-    told = ca.substitute(told, place, ca.vertcat(x, y))
-    return told[:3], told[3:6], told[6:]
+    reported = ca.vertcat(place, height, normal / ca.norm_2(normal), matter)
+    reported = ca.substitute(reported, place, ca.vertcat(x, y))
+    return reported[:3], reported[3:6], reported[6:]
 
 
 def contact_constraints(e: Energies, contact: Wheel | KnifeEdge) -> tuple[list[Named], list[Named]]:
@@ -67,7 +67,7 @@ def _rim(e: Energies, wheel: Wheel, normal: ca.SX) -> tuple[ca.SX, ca.SX, ca.SX]
     up = node.rotation.T @ normal
     sideways = ca.cross(axle, up)
     arm = e.value(wheel.radius) * ca.cross(axle, sideways / ca.norm_2(sideways)) - e.value(wheel.tube) * up
-    local = ca.vertcat(*[e.value(c) for c in wheel.centre]) + arm
+    local = ca.vertcat(*[e.value(c) for c in wheel.center]) + arm
     velocity = e.rate(node.position) + e.rate(node.rotation) @ local
     return node.position + node.rotation @ local, velocity, node.rotation @ axle
 

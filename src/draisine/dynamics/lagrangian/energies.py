@@ -18,10 +18,12 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from draisine.dynamics.augmented.second_order_system import Baumgarte, SecondOrder, augmented
+from draisine.dynamics.augmented.second_order_system import SecondOrder, augmented
 from draisine.dynamics.lagrangian.contacts import Named, contact_constraints
+from draisine.dynamics.options import Baumgarte
 from draisine.errors import ModelError
-from draisine.expr.expression import SX_FUNCTIONS, Expr, evaluate, names
+from draisine.expr.expression import Expr, evaluate, names
+from draisine.expr.safe_functions import SX_FUNCTIONS
 from draisine.model.contact_laws import Rolling
 from draisine.model.items import GROUND, Ball, Float, Glide, Joint, KnifeEdge, Rotate, System, Translate, Wheel
 from draisine.model.model import Model
@@ -31,13 +33,13 @@ from draisine.program.program import Program
 ANGLES = ("heading", "lean", "pitch")
 
 
-def derive_by_energies(model: Model | System, stabilisation: Baumgarte | None = None) -> Equations:
+def derive_by_energies(model: Model | System, stabilization: Baumgarte | None = None) -> Equations:
     """`Equations` of a described mechanism by energies; all coordinates and velocities are states."""
     energies = Energies(model.freeze() if isinstance(model, Model) else model)
-    return augmented(energies.second_order(), stabilisation)
+    return augmented(energies.second_order(), stabilization)
 
 
-def unknown_to_energies(system: System) -> str:
+def unsupported_by_energies(system: System) -> str:
     """What of a description the Newton–Euler road alone knows, or nothing: laws of slip, contacts of surfaces, and forces that
     depend on multipliers."""
     slips = next((wheel.name for wheel in system.wheels if not isinstance(wheel.contact, Rolling)), None)
@@ -45,8 +47,8 @@ def unknown_to_energies(system: System) -> str:
         return f"wheel {slips!r} slips by a law, which the road by energies does not know"
     if system.surface_contacts or system.surface_parameters:
         return "surface parameters belong to no body, and the road by energies knows bodies only"
-    loads = {f"{name}_multiplier" for tie in system.ties for name, _ in tie.residuals}
-    given = [(f"effort {e.name!r}", e.amount) for e in system.efforts]
+    loads = {f"{name}_multiplier" for tie in system.constraints for name, _ in tie.residuals}
+    given = [(f"generalized force {e.name!r}", e.amount) for e in system.generalized_forces]
     given += [(f"wrench {w.name!r}", part) for w in system.wrenches for part in (*w.force, *w.torque)]
     for where, expression in given:
         named = names(expression) & loads
@@ -78,7 +80,7 @@ class Energies:
     """Symbolic energies and constraints of a description, with the programs of source B."""
 
     def __init__(self, system: System) -> None:
-        strange = unknown_to_energies(system)
+        strange = unsupported_by_energies(system)
         if strange:
             raise ModelError(strange)
         self.system = system
@@ -159,7 +161,7 @@ class Energies:
         turned = self.nodes[body].rotation
         for point in self.system.points:
             if point.name == name:
-                for turn in point.turned:
+                for turn in point.orientation:
                     turned = turned @ _turn(turn.axis, self.value(turn.angle))
         return turned
 
@@ -236,21 +238,21 @@ class Energies:
                 self.value(e) for e in (inertia.xx, inertia.yy, inertia.zz, inertia.xy, inertia.yz, inertia.zx)
             )
             tensor = ca.vertcat(ca.horzcat(xx, xy, zx), ca.horzcat(xy, yy, yz), ca.horzcat(zx, yz, zz))
-            velocity, omega = self.rate(self._centre(body.name)), self.body_rate(body.name)
+            velocity, omega = self.rate(self._center(body.name)), self.body_rate(body.name)
             total += (self.value(body.mass) * ca.dot(velocity, velocity) + ca.dot(omega, tensor @ omega)) / 2
         return total
 
-    def _centre(self, body: str) -> ca.SX:
+    def _center(self, body: str) -> ca.SX:
         found = next(b for b in self.system.bodies if b.name == body)
         node = self.nodes[body]
-        return node.position + node.rotation @ ca.vertcat(*[self.value(c) for c in found.centre])
+        return node.position + node.rotation @ ca.vertcat(*[self.value(c) for c in found.center_of_mass])
 
     @cached_property
     def potential(self) -> ca.SX:
         gravity = self.value(self.system.gravity)
         total = ca.SX(0)
         for body in self.system.bodies:
-            total += self.value(body.mass) * gravity * self._centre(body.name)[2]
+            total += self.value(body.mass) * gravity * self._center(body.name)[2]
         for field in self.system.potentials:
             total += self.value(field.energy)
         return total
@@ -264,14 +266,14 @@ class Energies:
     def coriolis(self) -> ca.SX:
         """C(q, q̇) by Christoffel symbols c_ijk = ½(∂M_kj/∂q_i + ∂M_ki/∂q_j − ∂M_ij/∂q_k), so that Ṁ − 2C is skew."""
         n = self.q.numel()
-        slopes = [ca.reshape(ca.jacobian(ca.vec(ca.densify(self.mass)), self.q[i]), n, n) for i in range(n)]
+        jacobian = [ca.reshape(ca.jacobian(ca.vec(ca.densify(self.mass)), self.q[i]), n, n) for i in range(n)]
         rows = []
         for k in range(n):
             row = []
             for j in range(n):
                 total = ca.SX(0)
                 for i in range(n):
-                    total += (slopes[i][k, j] + slopes[j][k, i] - slopes[k][i, j]) * self.v[i] / 2
+                    total += (jacobian[i][k, j] + jacobian[j][k, i] - jacobian[k][i, j]) * self.v[i] / 2
                 row.append(total)
             rows.append(ca.horzcat(*row))
         return ca.vertcat(*rows)
@@ -283,9 +285,9 @@ class Energies:
 
     @cached_property
     def driven(self) -> ca.SX:
-        """Generalised forces of efforts and wrenches, by virtual displacements."""
+        """Generalized forces of efforts and wrenches, by virtual displacements."""
         total = ca.SX.zeros(self.q.numel())
-        for effort in self.system.efforts:
+        for effort in self.system.generalized_forces:
             total += ca.densify(ca.jacobian(self.value(effort.measure), self.q)).T * self.value(effort.amount)
         for wrench in self.system.wrenches:
             body, place = self.point(wrench.point)
@@ -309,7 +311,7 @@ class Energies:
             held, slips = contact_constraints(self, contact)
             heights += held
             rolling += slips
-        for tie in self.system.ties:
+        for tie in self.system.constraints:
             held = heights if tie.level == "position" else rolling
             held += [(name, self.value(residual)) for name, residual in tie.residuals]
         held = [(name, height) for name, height in heights if self._moves(height, self.q)]
@@ -357,8 +359,8 @@ class Energies:
             p=self.p,
             coordinates=tuple(Quantity(n, units.get(n, "rad"), default=defaults.get(n, 0.0)) for n in self.names),
             velocities=tuple(Quantity(rates.get(n, f"{n}_rate"), f"{units.get(n, 'rad')}/s") for n in self.names),
-            inputs=tuple(Quantity(u.name, u.unit, u.about) for u in system.inputs),
-            parameters=tuple(Quantity(p.name, p.unit, p.about, p.default) for p in system.parameters),
+            inputs=tuple(Quantity(u.name, u.unit, u.description) for u in system.inputs),
+            parameters=tuple(Quantity(p.name, p.unit, p.description, p.default) for p in system.parameters),
             q_rate=self.v,
             mass=self.mass,
             force=self.driven - self.coriolis @ self.v - self.gravity,
@@ -368,13 +370,15 @@ class Energies:
             holonomic=heights,
             nonholonomic=rolling,
             outputs=[
-                (Quantity(o.name, o.unit, o.about), self.value(o.expression)) for o in system.outputs if o.name not in self.names
+                (Quantity(o.name, o.unit, o.description), self.value(o.expression))
+                for o in system.outputs
+                if o.name not in self.names
             ],
             events=[
-                (Event(w.name, str(w.expression), w.action, w.direction, w.about), self.value(w.expression))
-                for w in system.watches
+                (Event(w.name, str(w.expression), w.action, w.direction, w.description), self.value(w.expression))
+                for w in system.events
             ],
-            constraint_units={name: tie.unit_of(name) for tie in system.ties for name, _ in tie.residuals},
+            constraint_units={name: tie.unit_of(name) for tie in system.constraints for name, _ in tie.residuals},
         )
 
     def program(self, name: str, outputs: dict[str, ca.SX], further: Mapping[str, ca.SX] | None = None) -> Program:

@@ -12,7 +12,7 @@ from draisine.model.items import Ball, Float, Glide, System
 Reals = NDArray[np.float64]
 
 
-class InAngles:
+class EulerAngleStates:
     """The way between the two sets of coordinates of one description."""
 
     def __init__(self, system: System, energies: Energies, p: Reals) -> None:
@@ -52,7 +52,7 @@ class InAngles:
         return np.asarray(self._translate(place, rates, second, self._p)[2].full()[:, 0])
 
     def force_back(self, place: Reals, force: Reals) -> Reals:
-        """Generalised forces on the velocities of the Newton–Euler road: the same power."""
+        """Generalized forces on the velocities of the Newton–Euler road: the same power."""
         return np.asarray(np.linalg.solve(self.map(place).T, force))
 
     def _translation(self) -> ca.Function:

@@ -16,13 +16,12 @@ import casadi as ca
 
 from draisine.dynamics.contact.rolling import EdgeContact, WheelContact
 from draisine.dynamics.kinematics.tree import Link
-from draisine.dynamics.kinematics.vectors import ONE, ZERO, Vec
+from draisine.dynamics.linear_algebra import ONE, ZERO, Vec
 from draisine.dynamics.lowering import Scope
-from draisine.dynamics.recursive.contact_elimination import Holding, Local, Row, Solved, local_rows
 from draisine.dynamics.recursive.elementary_frames import AXIAL, Freed, Inert, Station, inert_of, stations_of
-from draisine.dynamics.recursive.elimination import Eliminating, Pivot, per
-from draisine.dynamics.recursive.repeated_links import Repeated
-from draisine.errors import Unsuited, Weightless
+from draisine.dynamics.recursive.elimination import Eliminating, Holding, Local, Pivot, Row, Solved, local_rows, per
+from draisine.dynamics.templates import Repeated
+from draisine.errors import MasslessVelocity, NotRecursive
 
 
 @dataclass
@@ -120,7 +119,7 @@ def hold(nodes: dict[str, Node], contacts: Sequence[WheelContact | EdgeContact],
         if node.parent is not None:
             waiting[node.parent] += rows
         elif rows:
-            raise Unsuited(f"constraint {rows[0].name!r} repeats others, or holds by itself")
+            raise NotRecursive(f"constraint {rows[0].name!r} repeats others, or holds by itself")
 
 
 def _widened(rows: list[Row], part: Part) -> list[Row]:
@@ -196,7 +195,7 @@ class Accelerating:
         nodes: Mapping[str, Node],
         motions: Mapping[str, list[ca.SX]],
         rates: dict[str, ca.SX],
-        efforts: Mapping[str, ca.SX],
+        generalized_forces: Mapping[str, ca.SX],
         gravity: ca.SX,
         up: Mapping[str, Vec],
         repeated: Repeated,
@@ -205,9 +204,9 @@ class Accelerating:
         self._repeated = repeated
         self.ground = ca.sparsify(ca.vertcat(0, 0, gravity, 0, 0, 0))
         self.inertias: dict[str, ca.SX] = {}
-        self.felt = self._inward(rates, efforts)
+        self.felt = self._inward(rates, generalized_forces)
 
-    def _inward(self, rates: Mapping[str, ca.SX], efforts: Mapping[str, ca.SX]) -> dict[str, Felt]:
+    def _inward(self, rates: Mapping[str, ca.SX], generalized_forces: Mapping[str, ca.SX]) -> dict[str, Felt]:
         found: dict[str, Felt] = {}
         beyond: dict[str, list[tuple[ca.SX, ca.SX]]] = {name: [] for name in self._nodes}
         waiting: dict[str, dict[str, ca.SX]] = {name: {} for name in self._nodes}  # sides of rows, by row
@@ -216,11 +215,11 @@ class Accelerating:
             for local in node.locals:
                 sides |= dict(zip(local.names, self._wanted(node, local), strict=True))
             own = {name: rates[name] for name in part.velocities}
-            pushed = {name: efforts.get(name, ZERO) for name in part.velocities}
+            pushed = {name: generalized_forces.get(name, ZERO) for name in part.velocities}
             felt = self._repeated(_felt, part, self._motions[node.name], own, pushed, beyond[node.name], sides)
             for velocity, inertia in felt.own.items():
                 if not inertia.nnz():
-                    raise Weightless(velocity)
+                    raise MasslessVelocity(velocity)
             self.inertias |= felt.own
             found[node.name] = felt
             if node.parent is not None:
@@ -254,7 +253,7 @@ def _felt(
     part: Part,
     motions: list[ca.SX],
     rates: dict[str, ca.SX],
-    efforts: dict[str, ca.SX],
+    generalized_forces: dict[str, ca.SX],
     beyond: list[tuple[ca.SX, ca.SX]],
     sides: dict[str, ca.SX],
 ) -> Felt:
@@ -265,7 +264,7 @@ def _felt(
         force = force + (ca.vertcat(pushed, ca.SX(1, 1)) if part.spin is not None else pushed)
     count = len(part.stations)
     changes = [s.change(m, rates) for s, m in zip(part.stations, motions, strict=False)]
-    at = Eliminating(part, efforts, dict(sides), ca.sparsify(inertia), ca.sparsify(force))
+    at = Eliminating(part, generalized_forces, dict(sides), ca.sparsify(inertia), ca.sparsify(force))
     if part.spin is not None:
         at.eliminate(count)
         pushed = at.force[AXIAL]

@@ -15,11 +15,10 @@ from functools import cached_property
 
 import casadi as ca
 
-from draisine.dynamics.constraints.residual_constraints import Tied
-from draisine.dynamics.constraints.rows import Rows
+from draisine.dynamics.constraints.rows import Rows, Tied
 from draisine.dynamics.kinematics.measures import Measures
 from draisine.dynamics.kinematics.twists import Pose
-from draisine.dynamics.kinematics.vectors import ZERO
+from draisine.dynamics.linear_algebra import ZERO
 from draisine.dynamics.mechanism import Mechanism
 from draisine.dynamics.recursive.articulated_body import Node
 from draisine.dynamics.recursive.elementary_frames import column, skew, square
@@ -77,8 +76,8 @@ class Pulling:
         (rates,) = self._put_in([source.ties.rate[source.place]])
         found = []
         for i, name in enumerate(rows.names):
-            efforts = {velocity: entries[i] for velocity, entries in rows.columns.items() if entries[i] is not ZERO}
-            found.append(Pull(name, efforts, {}, rates[rows.kept[i]]))
+            generalized_forces = {velocity: entries[i] for velocity, entries in rows.columns.items() if entries[i] is not ZERO}
+            found.append(Pull(name, generalized_forces, {}, rates[rows.kept[i]]))
         return found
 
     @cached_property
@@ -108,11 +107,11 @@ class Pulling:
             second = second - wrench[:3].T @ (column(m.up[link]) * m.gravity)  # η̇ has gravity in it
         stands = [ca.vertcat(one.symbols, one.twist) for one in moved]
         values = [ca.vertcat(one.values, ca.densify(self._motions[link][-1][:6])) for link, one in zip(links, moved, strict=True)]
-        told = [by_speed, second, *wrenches]
-        told = list(ca.substitute(told, [ca.vertcat(*stands)], [ca.vertcat(*values)])) if stands else told
-        by_speed, rate = self._put_in([told[0], ca.densify(told[1])])
-        efforts = {scope.velocities[j]: by_speed.nz[i] for i, j in enumerate(by_speed.sparsity().get_triplet()[1])}
-        return Pull(name, efforts, {link: ca.sparsify(w) for link, w in zip(links, told[2:], strict=True)}, rate)
+        reported = [by_speed, second, *wrenches]
+        reported = list(ca.substitute(reported, [ca.vertcat(*stands)], [ca.vertcat(*values)])) if stands else reported
+        by_speed, rate = self._put_in([reported[0], ca.densify(reported[1])])
+        generalized_forces = {scope.velocities[j]: by_speed.nz[i] for i, j in enumerate(by_speed.sparsity().get_triplet()[1])}
+        return Pull(name, generalized_forces, {link: ca.sparsify(w) for link, w in zip(links, reported[2:], strict=True)}, rate)
 
     def _masked(self, link: str, row: ca.SX) -> ca.SX:
         """A row at a link as a column, without entries that meet no motion."""

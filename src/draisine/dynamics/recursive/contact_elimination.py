@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from draisine.dynamics.contact.rolling import EdgeContact, WheelContact
 from draisine.dynamics.kinematics.twists import Twist
-from draisine.dynamics.kinematics.vectors import ONE, UNIT, ZERO, add, cross, dot
+from draisine.dynamics.linear_algebra import ONE, UNIT, ZERO, add, cross, dot
 from draisine.dynamics.recursive.elementary_frames import AXIAL, Freed, column, skew
-from draisine.errors import Unsuited
+from draisine.errors import NotRecursive
 
 LEAST = 0.02  # the smallest coefficient over the samples, as a part of the largest, that a row is solved by
 
@@ -62,7 +62,7 @@ class Holding:
         for row in rows:
             bound = next((f for f in free if row.entries.has_nz(0, f.place)), None)
             if bound is not None:
-                raise Unsuited(f"constraint {row.name!r} cannot be solved for {bound.velocity!r} in all configurations")
+                raise NotRecursive(f"constraint {row.name!r} cannot be solved for {bound.velocity!r} in all configurations")
         return found, rows, free
 
     def _best(self, rows: list[Row], free: list[Freed]) -> tuple[Row, Freed] | None:
@@ -147,7 +147,7 @@ def local_rows(contact: WheelContact | EdgeContact, moving: Sequence[bool]) -> L
         whole = ca.mtimes(ca.vertcat(*[column(d).T for d in directions]), at)
     else:
         names = [f"{contact.name}_{axis}" for axis in "xyz"]
-        whole = ca.horzcat(ca.SX.eye(3), -skew(column(add(contact.centre, contact.arm))))
+        whole = ca.horzcat(ca.SX.eye(3), -skew(column(add(contact.center, contact.arm))))
         spin = contact.link.spin
         if spin is not None:
             # ω + e s with the absolute axial rate w = e·ω + s for an entry of its own: e·ω no longer turns the rim

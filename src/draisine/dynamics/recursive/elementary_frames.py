@@ -11,12 +11,12 @@ from dataclasses import dataclass
 
 import casadi as ca
 
-from draisine.dynamics.kinematics.inertia import mass_of
+from draisine.dynamics.kinematics.newton_euler import mass_of
 from draisine.dynamics.kinematics.tree import Launch, Link, Shift, Spin3, Step
-from draisine.dynamics.kinematics.vectors import ONE, ZERO, Mat, Vec, is_zero, minus, mul, plus
+from draisine.dynamics.linear_algebra import ONE, ZERO, Mat, Vec, is_zero, minus, mul, plus
 from draisine.dynamics.lowering import Scope
-from draisine.dynamics.recursive.repeated_links import Repeated
-from draisine.errors import Unsuited
+from draisine.dynamics.templates import Repeated
+from draisine.errors import NotRecursive
 
 AXIAL = 6  # place of a rotor's absolute axial rate, after the six numbers of its frame
 
@@ -144,9 +144,9 @@ def stations_of(link: Link, repeated: Repeated) -> list[Station]:
     found = [repeated(_station, step) for step in link.steps]
     driven = [f.velocity for station in found for f in station.freed]
     if len(driven) != len(set(driven)):
-        raise Unsuited(f"a velocity of joint {link.joint.name!r} moves it in two ways at once")
+        raise NotRecursive(f"a velocity of joint {link.joint.name!r} moves it in two ways at once")
     if any(station.matrix is None for station in found[1:]):
-        raise Unsuited(f"joint {link.joint.name!r} begins free motion after other displacements")
+        raise NotRecursive(f"joint {link.joint.name!r} begins free motion after other displacements")
     return found
 
 
@@ -170,7 +170,7 @@ def _station(step: Step) -> Station:
 
 def _check_sliders(step: Shift, link: Link) -> None:
     if any(sum(not is_zero(c) for c in way) != 1 for _, way in step.drives):
-        raise Unsuited(f"joint {link.joint.name!r} slides along none of its axes")
+        raise NotRecursive(f"joint {link.joint.name!r} slides along none of its axes")
 
 
 def _slider(name: str, way: Vec) -> Freed:
@@ -184,8 +184,8 @@ class Inert:
 
     matrix: ca.SX
     mass: ca.SX
-    centre: ca.SX
-    inertia: ca.SX  # about the centre; of a rotor without its axial moment
+    center: ca.SX
+    inertia: ca.SX  # about the center; of a rotor without its axial moment
     axis: int | None = None
     axial: ca.SX | None = None
 
@@ -200,23 +200,23 @@ class Inert:
         moment = crossed(angular, momentum)
         force = ca.SX(3, 1)
         if self.mass.nnz() and not self.mass.is_zero():
-            velocity = linear + crossed(angular, self.centre)
+            velocity = linear + crossed(angular, self.center)
             force = self.mass * crossed(angular, velocity)
-            moment = moment + crossed(self.centre, force)
+            moment = moment + crossed(self.center, force)
         return ca.sparsify(ca.vertcat(force, moment, *([ca.SX(1, 1)] if self.axis is not None else [])))
 
 
 def inert_of(link: Link, scope: Scope, alike: dict[tuple[object, ...], Inert]) -> Inert:
     """The mass of a link; links that are alike share it."""
     axis = link.spin.axis if link.spin is not None else None
-    same = (link.body.mass, link.body.centre, link.body.inertia, axis)
+    same = (link.body.mass, link.body.center_of_mass, link.body.inertia, axis)
     if same not in alike:
         alike[same] = _inert(*mass_of(link.body, scope), axis)
     return alike[same]
 
 
-def _inert(mass: ca.SX, centre: Vec, tensor: Mat, axis: int | None) -> Inert:
-    place, inertia = column(centre), square(tensor)
+def _inert(mass: ca.SX, center: Vec, tensor: Mat, axis: int | None) -> Inert:
+    place, inertia = column(center), square(tensor)
     axial = inertia[axis, axis] if axis is not None else None
     if axis is not None:
         inertia[axis, axis] = 0

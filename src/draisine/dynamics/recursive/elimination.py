@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import casadi as ca
 
-from draisine.dynamics.kinematics.vectors import ONE
-from draisine.dynamics.recursive.contact_elimination import Solved
+from draisine.dynamics.linear_algebra import ONE
 from draisine.dynamics.recursive.elementary_frames import Freed, symmetric
+from draisine.dynamics.recursive.elimination import Solved
 
 if TYPE_CHECKING:
     from draisine.dynamics.recursive.articulated_body import Part
@@ -45,8 +45,10 @@ def per(amount: ca.SX, scale: ca.SX) -> ca.SX:
 class Eliminating:
     """The inertia and force at a frame, while entries are taken out of them."""
 
-    def __init__(self, part: Part, efforts: dict[str, ca.SX], sides: dict[str, ca.SX], inertia: ca.SX, force: ca.SX) -> None:
-        self.part, self.efforts, self.sides, self.inertia, self.force = part, efforts, sides, inertia, force
+    def __init__(
+        self, part: Part, generalized_forces: dict[str, ca.SX], sides: dict[str, ca.SX], inertia: ca.SX, force: ca.SX
+    ) -> None:
+        self.part, self.generalized_forces, self.sides, self.inertia, self.force = part, generalized_forces, sides, inertia, force
         self.pivots: list[list[Pivot]] = [[] for _ in part.solved]
         self.own: dict[str, ca.SX] = {}
 
@@ -90,7 +92,7 @@ class Eliminating:
         self.force = ca.sparsify(force)
 
     def _effort(self, freed: Freed) -> ca.SX:
-        return per(self.efforts[freed.velocity], freed.scale)
+        return per(self.generalized_forces[freed.velocity], freed.scale)
 
 
 def _cleared(matrix: ca.SX, place: int) -> ca.SX:

@@ -15,22 +15,18 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.dynamics.constraints.projection import nearest
-from draisine.dynamics.constraints.residual_constraints import Tied, row_multipliers
-from draisine.dynamics.constraints.rows import Rows
-from draisine.dynamics.constraints.sample_configurations import sample_coordinates
+from draisine.dynamics.constraints.redundancy import sample_coordinates
+from draisine.dynamics.constraints.rows import Rows, Tied, row_multipliers
 from draisine.dynamics.contact.rolling import WheelContact
-from draisine.dynamics.derivation import Derivation, Outputs
+from draisine.dynamics.formulation import Derivation, Outputs, nearest
 from draisine.dynamics.kinematics.tree import Launch
-from draisine.dynamics.kinematics.vectors import UNIT, ZERO, exact
-from draisine.dynamics.linear_systems import solve_symmetric
+from draisine.dynamics.linear_algebra import UNIT, ZERO, exact, solve_symmetric
 from draisine.dynamics.mechanism import Mechanism
 from draisine.dynamics.outputs import Report
 from draisine.dynamics.recursive.articulated_body import Accelerating, Node, hold, sprouted, velocities
-from draisine.dynamics.recursive.constraint_wrenches import Pulling
-from draisine.dynamics.recursive.contact_elimination import Holding, Local, in_reference
-from draisine.dynamics.recursive.loop_closure import Coupled
-from draisine.errors import ModelError, Unsuited, Weightless
+from draisine.dynamics.recursive.elimination import Holding, Local, in_reference
+from draisine.dynamics.recursive.loop_closure import Coupled, Pulling
+from draisine.errors import MasslessVelocity, ModelError, NotRecursive
 from draisine.expr.expression import Expr
 from draisine.program.equations import Equations, Event, Kind, Quantity, RunLimits
 from draisine.program.program import Program
@@ -44,12 +40,12 @@ class Grown:
     """A tree in stations with its rows solved: what laws and events do not change."""
 
     def __init__(self, mechanism: Mechanism) -> None:
-        tied = {name for rows in mechanism.tie_rows for name in rows.names}
+        tied = {name for rows in mechanism.residual_rows for name in rows.names}
         heights = [c for c, _ in mechanism.position_constraints if c.kind != Kind.NORM and c.name not in tied]
         if heights:
-            raise Unsuited(f"{heights[0].name!r} ties the positions of its bodies to the ground")
+            raise NotRecursive(f"{heights[0].name!r} ties the positions of its bodies to the ground")
         if mechanism.system.massless:
-            raise Unsuited(f"{mechanism.system.massless[0].name!r} is a coordinate without mass")
+            raise NotRecursive(f"{mechanism.system.massless[0].name!r} is a coordinate without mass")
         self.mechanism = mechanism
         self.nodes: dict[str, Node] = sprouted(mechanism.links, mechanism.scope, mechanism.repeated)
         hold(self.nodes, mechanism.contacts, Holding(self._sampled))
@@ -61,26 +57,26 @@ class Grown:
         self.locals: list[Local] = [by_contact[c.name] for c in mechanism.contacts]
         for local in self.locals:
             if isinstance(local.contact, WheelContact) and local.kept not in ((0, 1), (0, 1, 2)):
-                raise Unsuited(f"wheel {local.contact.name!r} is held in part only")
+                raise NotRecursive(f"wheel {local.contact.name!r} is held in part only")
         if mechanism.ties:
-            self._check_ties()
+            self._check_constraints()
 
-    def _check_ties(self) -> None:
+    def _check_constraints(self) -> None:
         """Rows of contacts must all be solved for, and every velocity must move some mass by itself."""
         m = self.mechanism
-        contacts = sum(rows.count for rows in m.rows) - sum(rows.count for rows in m.tie_rows)
-        spare = [s.row for s in m.selection.spare if s.row < contacts]
+        contacts = sum(rows.count for rows in m.rows) - sum(rows.count for rows in m.residual_rows)
+        spare = [s.row for s in m.selection.redundant if s.row < contacts]
         if spare:
-            raise Unsuited(f"constraint {m.row_names[spare[0]]!r} repeats ties")
+            raise NotRecursive(f"constraint {m.row_names[spare[0]]!r} repeats ties")
         rates = dict.fromkeys(self.independent, ZERO)
         motions = velocities(self.nodes, rates, m.repeated)
         try:
             resting = Accelerating(self.nodes, motions, rates, {}, ZERO, m.up, m.repeated)
-        except Weightless as problem:
-            raise Unsuited(f"{problem.velocity!r} moves no mass by itself") from None
+        except MasslessVelocity as problem:
+            raise NotRecursive(f"{problem.velocity!r} moves no mass by itself") from None
         light = self.light(resting.inertias)
         if light is not None:
-            raise Unsuited(f"{light!r} moves no mass by itself")
+            raise NotRecursive(f"{light!r} moves no mass by itself")
 
     def light(self, inertias: dict[str, ca.SX]) -> str | None:
         """A velocity that no body resists, or None."""
@@ -135,12 +131,12 @@ class Recursive(Derivation):
             laws = ca.substitute(laws, [ca.vertcat(*[scope.symbol(n) for n in bound])], [replacements])
         self._replaced = ca.vertcat(*[scope.symbol(n) for n in bound], *[scope.symbol(n) for n in self.laws])
         self._replacements = ca.vertcat(replacements, *laws)
-        efforts, self._driven = self.put_in([m.forces.total, m.forces.driven])
-        entries = ca.vertsplit(efforts) if efforts.numel() else []
+        generalized_forces, self._driven = self.put_in([m.forces.total, m.forces.driven])
+        entries = ca.vertsplit(generalized_forces) if generalized_forces.numel() else []
         named = {name: exact(ca.densify(entry)) for name, entry in zip(scope.velocities, entries, strict=True)}
         try:
             self._inward = Accelerating(self.grown.nodes, self._motions, self._rates, named, m.gravity, m.up, m.repeated)
-        except Weightless as problem:
+        except MasslessVelocity as problem:
             raise self._weightless(problem.velocity) from None
         self._tied = [rows for rows in m.kept_rows if isinstance(rows.source, Tied)] if m.ties else []
         felt = self._inward.felt
@@ -175,7 +171,7 @@ class Recursive(Derivation):
     def rows(self) -> list[Rows]:
         """Names of the rows, in the order of the other treatments; of contacts without their entries, which are never formed."""
         contacts = [Rows(w.contact, w.names, {}, (ZERO,) * len(w.names), w.kept) for w in self.grown.locals]
-        return [*contacts, *self.mechanism.tie_rows]
+        return [*contacts, *self.mechanism.residual_rows]
 
     @cached_property
     def multipliers(self) -> list[ca.SX]:
@@ -185,7 +181,7 @@ class Recursive(Derivation):
     @cached_property
     def row_speeds(self) -> ca.SX:
         """Residuals of the rows in all velocities."""
-        return ca.vertcat(self._contact_speeds, *[_speeds(rows) for rows in self.mechanism.tie_rows])
+        return ca.vertcat(self._contact_speeds, *[_speeds(rows) for rows in self.mechanism.residual_rows])
 
     @cached_property
     def _contact_speeds(self) -> ca.SX:
@@ -223,7 +219,7 @@ class Recursive(Derivation):
 
     def equations(self, notes: list[str], again: Callable[[tuple[str, ...]], Equations]) -> Equations:
         """The programs with all names; `again` derives the same system with other independent velocities, in symbols."""
-        m, told = self.mechanism, Report(self)
+        m, reported = self.mechanism, Report(self)
         light = self.grown.light(self._inward.inertias)
         if light is not None:
             raise self._weightless(light)
@@ -238,20 +234,20 @@ class Recursive(Derivation):
             coordinates=m.coordinates,
             velocities=tuple(Quantity(v.name, v.unit) for v in system.velocities),
             independent=tuple(self.independent),
-            inputs=tuple(Quantity(u.name, u.unit, u.about) for u in system.inputs),
-            parameters=tuple(Quantity(p.name, p.unit, p.about, p.default) for p in system.parameters),
+            inputs=tuple(Quantity(u.name, u.unit, u.description) for u in system.inputs),
+            parameters=tuple(Quantity(p.name, p.unit, p.description, p.default) for p in system.parameters),
             multipliers=tuple(q for rows in self.rows for q in row_multipliers(rows)),
-            outputs=told.outputs,
-            force_outputs=told.force_names,
-            constraints=told.constraints,
+            outputs=reported.outputs,
+            force_outputs=reported.force_names,
+            constraints=reported.constraints,
             dynamics=self.program("dynamics", {"xdot": (slope, [f"d{n}/dt" for n in self.x_labels])}),
-            report=told.program(),
-            motion=told.motion(),
+            report=reported.program(),
+            motion=reported.motion(),
             project=self._project(),
             monitor=self._monitor(),
             causes=self._causes(),
             limits=RunLimits(condition=MOST),
-            events=told.event_program(self.event_list),
+            events=reported.event_program(self.event_list),
             event_list=self.event_list,
             quaternions=self.quaternions,
             extra_states=self.extra_states,
@@ -319,7 +315,7 @@ class Recursive(Derivation):
     def _weightless(self, velocity: str) -> ModelError:
         return ModelError(
             f"model {self.mechanism.system.name!r}: {velocity!r} can change without moving any mass, so that no force decides "
-            "about it; give the bodies it moves moments of inertia or a centre of mass off its hinge, or take the joint away"
+            "about it; give the bodies it moves moments of inertia or a center of mass off its hinge, or take the joint away"
         )
 
 

@@ -1,6 +1,6 @@
 """Ties on a tree: closed loops and prescribed motions, by the factors that the tree has anyway.
 
-The pivots of the articulated inertias factorise the masses, M = Lᵀ D L, and L joins a velocity only to those between it and the
+The pivots of the articulated inertias factorize the masses, M = Lᵀ D L, and L joins a velocity only to those between it and the
 ground: nothing fills in. A row a of A v̇ + γ = 0 pulls at the velocities with efforts aᵀλ. One pass inward with the efforts aᵀ
 alone, or with wrenches at links that do the same, finds u = L⁻ᵀ aᵀ, entry by entry where the pivots are, on the links that the
 row moves and on what carries them; the forces p that are handed on tell what the free motion does to the row:
@@ -19,12 +19,11 @@ from dataclasses import dataclass, replace
 
 import casadi as ca
 
-from draisine.dynamics.kinematics.vectors import ZERO
-from draisine.dynamics.linear_systems import solve_symmetric
+from draisine.dynamics.linear_algebra import ZERO, solve_symmetric
 from draisine.dynamics.recursive.articulated_body import Felt, Node, Part
 from draisine.dynamics.recursive.elementary_frames import AXIAL
 from draisine.dynamics.recursive.elimination import Pivot, per
-from draisine.dynamics.recursive.repeated_links import Repeated
+from draisine.dynamics.templates import Repeated
 
 
 @dataclass(frozen=True)
@@ -32,7 +31,7 @@ class Pull:
     """A row of A v̇ + γ = 0, as efforts on velocities and wrenches at the frames of links."""
 
     name: str
-    efforts: Mapping[str, ca.SX]
+    generalized_forces: Mapping[str, ca.SX]
     wrenches: Mapping[str, ca.SX]
     rate: ca.SX  # γ, of what is not in the efforts and in the links' η̇
 
@@ -86,7 +85,7 @@ class Coupled:
         found: dict[str, Pulled] = {}
         beyond: dict[str, list[ca.SX]] = {}
         for node in reversed(list(self._nodes.values())):
-            own = {name: pull.efforts.get(name, ZERO) for name in node.part.velocities}
+            own = {name: pull.generalized_forces.get(name, ZERO) for name in node.part.velocities}
             handed = beyond.get(node.name, [])
             handed += [-pull.wrenches[node.name]] if node.name in pull.wrenches else []
             if not handed and all(effort is ZERO for effort in own.values()):
@@ -120,7 +119,7 @@ def _pulled(
     part: Part,
     pivots: list[list[Pivot]],
     changes: list[ca.SX | None],
-    efforts: dict[str, ca.SX],
+    generalized_forces: dict[str, ca.SX],
     beyond: list[ca.SX],
     ground: ca.SX,
 ) -> Pulled:
@@ -133,7 +132,7 @@ def _pulled(
     force = ca.sparsify(force)
     for k in reversed(range(len(pivots))):
         for pivot in pivots[k]:
-            force, share = _taken(pivot, per(efforts[pivot.freed.velocity], pivot.freed.scale), force)
+            force, share = _taken(pivot, per(generalized_forces[pivot.freed.velocity], pivot.freed.scale), force)
             shares[k].append(share)
             freely = freely + share.amount * pivot.constant
         if k == count:  # a rotor's spin, at its own frame

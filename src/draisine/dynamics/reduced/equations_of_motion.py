@@ -10,14 +10,12 @@ from dataclasses import dataclass
 
 import casadi as ca
 
-from draisine.dynamics.constraints.residual_constraints import residual_rates
-from draisine.dynamics.constraints.rows import Rows
+from draisine.dynamics.constraints.rows import Rows, residual_rates
 from draisine.dynamics.contact.rolling import EdgeContact, WheelContact, link_twist_rates, link_twists
-from draisine.dynamics.kinematics.inertia import Mass
+from draisine.dynamics.kinematics.newton_euler import Mass
 from draisine.dynamics.kinematics.tree import Link
 from draisine.dynamics.kinematics.twists import Rates, Twist
-from draisine.dynamics.kinematics.vectors import ZERO, Vec, add, cross, dot, is_zero, minus, mul, plus, scale, times
-from draisine.dynamics.linear_systems import solve_symmetric
+from draisine.dynamics.linear_algebra import ZERO, Vec, add, cross, dot, is_zero, minus, mul, plus, scale, solve_symmetric, times
 from draisine.dynamics.reduced.reduction import Reduction
 
 
@@ -45,9 +43,9 @@ def reduced_dynamics(
     independent: dict[str, ca.SX],
     gravity: ca.SX,
     up: dict[str, Vec],
-    efforts: dict[str, ca.SX],
+    generalized_forces: dict[str, ca.SX],
 ) -> ReducedDynamics:
-    """`up` is the world's vertical in the axes of each link; `efforts` the generalised forces on all velocities."""
+    """`up` is the world's vertical in the axes of each link; `generalized_forces` the generalized forces on all velocities."""
     wheels = [c for c in contacts if isinstance(c, WheelContact)]
     velocities = reduction.velocities(independent)
     motion = link_twists(links, wheels, velocities)
@@ -76,7 +74,7 @@ def reduced_dynamics(
             matrix,
             force,
         )
-    for name, effort in efforts.items():
+    for name, effort in generalized_forces.items():
         if is_zero(effort):
             continue
         for k in range(n):
@@ -101,8 +99,8 @@ def _gather(
 ) -> None:
     """Add one mass to the reduced mass matrix (lower triangle) and to the reduced force."""
     omega = motion.angular
-    velocity = motion.at(mass.centre)
-    acceleration = add(add(change.at(mass.centre), cross(omega, velocity)), scale(gravity, up))
+    velocity = motion.at(mass.center)
+    acceleration = add(add(change.at(mass.center), cross(omega, velocity)), scale(gravity, up))
     push = scale(mass.mass, acceleration)
     momentum = times(mass.inertia, omega)
     for disc in mass.discs:
@@ -117,7 +115,7 @@ def _gather(
         )
         for disc in mass.discs
     ]
-    linear = [t.at(mass.centre) for t in tangents]
+    linear = [t.at(mass.center) for t in tangents]
     angular = [t.angular for t in tangents]
     for k in range(len(tangents)):
         against = plus(dot(linear[k], push), dot(angular[k], twist))

@@ -9,19 +9,16 @@ from functools import cached_property
 import casadi as ca
 import numpy as np
 
-from draisine.dynamics.constraints.projection import nearest
-from draisine.dynamics.constraints.residual_constraints import Tied, row_multipliers
+from draisine.dynamics.constraints.rows import Tied, row_multipliers
+from draisine.dynamics.contact.ground_contacts import Touching
 from draisine.dynamics.contact.rolling import WheelContact
-from draisine.dynamics.contact.wheel_on_surface import Touching
-from draisine.dynamics.derivation import Derivation, Outputs
+from draisine.dynamics.formulation import Derivation, Outputs, nearest
 from draisine.dynamics.kinematics.newton_euler import inverse_dynamics
-from draisine.dynamics.kinematics.vectors import ONE, UNIT, ZERO, exact, mul, plus
-from draisine.dynamics.linear_systems import squared_volume
+from draisine.dynamics.linear_algebra import ONE, UNIT, ZERO, exact, mul, plus, squared_volume
 from draisine.dynamics.mechanism import Mechanism
 from draisine.dynamics.outputs import Report
-from draisine.dynamics.reduced.equations_of_motion import ReducedDynamics, reduced_dynamics
 from draisine.dynamics.reduced.independent_velocities import SWITCH, Judged
-from draisine.dynamics.reduced.reduction import Elimination, Reduction
+from draisine.dynamics.reduced.reduction import Elimination, ReducedDynamics, Reduction, reduced_dynamics
 from draisine.errors import ModelError
 from draisine.expr.expression import Expr
 from draisine.program.equations import Equations, Event, Quantity, RunLimits
@@ -55,7 +52,7 @@ class Formulation(Derivation):
         replacements = [velocities[n] for n in bound]
         laws = ca.substitute(laws, [plain], [ca.vertcat(*replacements)]) if laws and bound else laws
         self._replacements = ca.vertcat(*replacements, *laws)
-        (efforts, driven) = self.put_in([m.forces.total, m.forces.driven])
+        (generalized_forces, driven) = self.put_in([m.forces.total, m.forces.driven])
         self.dynamics: ReducedDynamics = reduced_dynamics(
             m.links,
             m.masses,
@@ -65,7 +62,7 @@ class Formulation(Derivation):
             self.independent,
             m.gravity,
             m.up,
-            {name: exact(ca.SX(efforts[i])) for i, name in enumerate(scope.velocities)},
+            {name: exact(ca.SX(generalized_forces[i])) for i, name in enumerate(scope.velocities)},
         )
         self._driven = driven
 
@@ -89,8 +86,8 @@ class Formulation(Derivation):
             return []
         needed = inverse_dynamics(m.links, scope, self.dynamics.velocities, self.all_accelerations, m.gravity, UNIT[2])
         (given,) = self.put_in([m.forces.total])
-        efforts = {name: needed[name] - given[i] for i, name in enumerate(scope.velocities)}
-        return self.reduction.multipliers(efforts)
+        generalized_forces = {name: needed[name] - given[i] for i, name in enumerate(scope.velocities)}
+        return self.reduction.multipliers(generalized_forces)
 
     @cached_property
     def multipliers(self) -> list[ca.SX]:
@@ -113,25 +110,25 @@ class Formulation(Derivation):
         slope = ca.vertcat(q_rate, *[self.dynamics.accelerations[n] for n in self.independent])
         if self.tracks_work:
             slope = ca.vertcat(slope, self.power)
-        told = Report(self)
+        reported = Report(self)
         repeated, remarks = self.remarks()
         return Equations(
             name=system.name,
             coordinates=m.coordinates,
             velocities=tuple(Quantity(v.name, v.unit) for v in system.velocities),
             independent=tuple(self.independent),
-            inputs=tuple(Quantity(u.name, u.unit, u.about) for u in system.inputs),
-            parameters=tuple(Quantity(p.name, p.unit, p.about, p.default) for p in system.parameters),
+            inputs=tuple(Quantity(u.name, u.unit, u.description) for u in system.inputs),
+            parameters=tuple(Quantity(p.name, p.unit, p.description, p.default) for p in system.parameters),
             multipliers=tuple(q for rows in m.rows for q in row_multipliers(rows)),
-            outputs=told.outputs,
-            force_outputs=told.force_names,
-            constraints=told.constraints,
+            outputs=reported.outputs,
+            force_outputs=reported.force_names,
+            constraints=reported.constraints,
             dynamics=self.program("dynamics", {"xdot": (slope, [f"d{n}/dt" for n in self.x_labels])}),
-            report=told.program(),
-            motion=told.motion(),
+            report=reported.program(),
+            motion=reported.motion(),
             project=self._project(),
             monitor=self._monitor(),
-            events=told.event_program(self.event_list),
+            events=reported.event_program(self.event_list),
             event_list=self.event_list,
             quaternions=self.quaternions,
             extra_states=self.extra_states,
@@ -174,7 +171,7 @@ class Formulation(Derivation):
             total = ZERO
             for square in self.reduction.squares():
                 total = plus(total, self._against_usual(squared_volume(square)))
-            found["the mechanism is at a dead centre, where it cannot follow what moves it"] = total
+            found["the mechanism is at a dead center, where it cannot follow what moves it"] = total
         return found
 
     def _against_usual(self, volume: ca.SX) -> ca.SX:
@@ -198,7 +195,7 @@ class Formulation(Derivation):
         for rows in self.mechanism.kept_rows:
             if isinstance(rows.source, Tied):
                 volume = squared_volume([[c[i] for c in rows.columns.values()] for i in range(rows.count)])
-                sentence = f"tie {rows.source.name!r} is at a singular position, where it holds less than elsewhere"
+                sentence = f"constraint {rows.source.name!r} is at a singular position, where it holds less than elsewhere"
                 found[sentence] = self._against_usual(volume)
         return found
 

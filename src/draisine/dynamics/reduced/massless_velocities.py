@@ -14,7 +14,7 @@ _SHARE = 1e-3  # of a velocity in what moves without inertia
 
 
 def check_masses(formulation: Formulation) -> None:
-    """Complain about motions that no body resists: bodies without moments of inertia on hinges through their centres."""
+    """Complain about motions that no body resists: bodies without moments of inertia on hinges through their centers."""
     m, names = formulation.mechanism, list(formulation.independent)
     if not names:
         return
@@ -39,6 +39,6 @@ def check_masses(formulation: Formulation) -> None:
     bodies = ", ".join(repr(body.name) for body in m.system.bodies)
     raise ModelError(
         f"model {m.system.name!r}: {', '.join(repr(name) for name in moving)} can change without moving any mass, so that no "
-        f"force decides about it; give one of the bodies ({bodies}) moments of inertia or a centre of mass off its hinge, or "
+        f"force decides about it; give one of the bodies ({bodies}) moments of inertia or a center of mass off its hinge, or "
         "take the joint away"
     )

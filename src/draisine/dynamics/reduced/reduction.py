@@ -14,8 +14,7 @@ from dataclasses import dataclass
 import casadi as ca
 
 from draisine.dynamics.constraints.rows import Rows
-from draisine.dynamics.kinematics.vectors import ONE, ZERO, dot, is_zero, minus, mul, opposite, plus
-from draisine.dynamics.linear_systems import solve
+from draisine.dynamics.linear_algebra import ONE, ZERO, dot, is_zero, minus, mul, opposite, plus, solve
 
 
 @dataclass(frozen=True)
@@ -142,10 +141,10 @@ class Reduction:
             values |= found
         return values
 
-    def multipliers(self, efforts: dict[str, ca.SX]) -> list[ca.SX]:
+    def multipliers(self, generalized_forces: dict[str, ca.SX]) -> list[ca.SX]:
         """λ of Aᵀλ = r on the dependent velocities, from the last block to the first."""
         found: dict[int, ca.SX] = {}
-        left = dict(efforts)
+        left = dict(generalized_forces)
         # Put the eliminations in, as for the rows: work done on an eliminated velocity is passed on to the others.
         passed: list[dict[str, ca.SX]] = []
         for eliminated in self._maps:

@@ -48,7 +48,7 @@ class Certificate(Result):
     """The outcome of a certification: a small table, in words what disagrees with what, and what cannot be decided."""
 
     model: str
-    roads: tuple[str, ...]
+    derivations: tuple[str, ...]
     states: int
     lines: tuple[Line, ...]
     verdict: str
@@ -63,14 +63,14 @@ class Certificate(Result):
         return {key: [getattr(line, key) for line in self.lines] for key in ("what", "worst", "allowed", "holds")}
 
     def plot(self, **options: Any) -> Any:
-        """Comparisons with their worst disagreements and what is allowed; see `draisine.view.plots.verdicts`."""
-        return figure("plots.verdicts.disagreements", [(x.what, x.worst, x.allowed) for x in self.lines], **options)
+        """Comparisons with their worst disagreements and what is allowed; see `draisine.view.plots.verification`."""
+        return figure("plots.verification.disagreements", [(x.what, x.worst, x.allowed) for x in self.lines], **options)
 
     def as_data(self) -> dict[str, Any]:
         lines = [{"what": x.what, "worst": x.worst, "allowed": x.allowed, "holds": x.holds, "where": x.where} for x in self.lines]
         head = {"model": self.model, "passed": self.passed, "verdict": self.verdict, "undecided": list(self.undecided)}
         avoided = [{"what": a.what, "states": a.states} for a in self.avoided]
-        return {**head, "roads": list(self.roads), "states": self.states, "lines": lines, "avoided": avoided}
+        return {**head, "roads": list(self.derivations), "states": self.states, "lines": lines, "avoided": avoided}
 
     def __str__(self) -> str:
         width = max(len(line.what) for line in self.lines)
@@ -78,17 +78,17 @@ class Certificate(Result):
             f"  {x.what:<{width}}  {x.worst:8.1e}  {'holds' if x.holds else 'FAILS'} (allowed {x.allowed:.0e})"
             for x in self.lines
         ]
-        count = f"{len(self.roads)} roads" if len(self.roads) > 1 else "1 road"
-        head = f"certificate of {self.model}: {count} ({', '.join(self.roads)}), {self.states} states"
+        count = f"{len(self.derivations)} roads" if len(self.derivations) > 1 else "1 road"
+        head = f"certificate of {self.model}: {count} ({', '.join(self.derivations)}), {self.states} states"
         worst = max(self.lines, key=lambda line: line.worst / line.allowed)
         place = ", ".join(f"{name} {value:.4g}" for name, value in worst.where.items() if value)
         undecided = [f"cannot be decided: {what}" for what in self.undecided]
         return "\n".join([head, *rows, f"  worst state ({worst.what}): {place}", *self._kept_away(), self.verdict, *undecided])
 
     def _kept_away(self) -> list[str]:
-        told = sorted(self.avoided, key=lambda a: -a.states)
-        lines = [f"  kept away from: {a.what} (states set aside: {a.states})" for a in told[:_SHOWN]]
-        return [*lines, f"  and from {len(told) - _SHOWN} other singular positions"] if len(told) > _SHOWN else lines
+        reported = sorted(self.avoided, key=lambda a: -a.states)
+        lines = [f"  avoided: {a.what} (states rejected: {a.states})" for a in reported[:_SHOWN]]
+        return [*lines, f"  and from {len(reported) - _SHOWN} other singular positions"] if len(reported) > _SHOWN else lines
 
 
 def apart(a: Reals, b: Reals, least: float = 1e-300) -> float:

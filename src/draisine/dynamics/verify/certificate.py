@@ -20,8 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.dynamics.verify.agreement import AGREEMENT, DIFFERENCES, Avoided, Certificate, Line, apart, worst_line
-from draisine.dynamics.verify.derivations import ENERGIES, FAMILIES, NEWTON_EULER, Answer, Roads, State
-from draisine.dynamics.verify.derivative_check import Slopes
+from draisine.dynamics.verify.derivations import ENERGIES, FAMILIES, NEWTON_EULER, Answer, Derivations, State
+from draisine.dynamics.verify.single_derivation import Jacobian
 from draisine.errors import ArgumentError
 from draisine.model.items import System
 from draisine.model.model import Model
@@ -33,45 +33,45 @@ SHARED = "an error in the description itself, which all roads share; describe th
 )
 
 
-def certify_roads(model: Model | System, states: int = 12, seed: int = 1817) -> Certificate:
+def certify_derivations(model: Model | System, states: int = 12, seed: int = 1817) -> Certificate:
     """Compare the derivations of one description at random admissible states."""
     if states < 1:
         raise ArgumentError(f"states: at least one is needed to compare anything, got {states}")
-    roads = Roads(model.freeze() if isinstance(model, Model) else model)
-    sampled, avoided = roads.sample(states, seed)
-    return judge(roads, sampled, avoided)
+    derivations = Derivations(model.freeze() if isinstance(model, Model) else model)
+    sampled, avoided = derivations.sample(states, seed)
+    return judge(derivations, sampled, avoided)
 
 
-def judge(roads: Roads, states: list[State], avoided: list[Avoided] | None = None) -> Certificate:
+def judge(derivations: Derivations, states: list[State], avoided: list[Avoided] | None = None) -> Certificate:
     """Compare the roads pair by pair with the first, and with what any right answer must fulfil."""
-    return _Trial(roads, states).certificate(tuple(avoided or ()))
+    return _Trial(derivations, states).certificate(tuple(avoided or ()))
 
 
 @dataclass(frozen=True, eq=False)
 class _Trial:
-    roads: Roads
+    derivations: Derivations
     states: list[State]
 
     def certificate(self, avoided: tuple[Avoided, ...]) -> Certificate:
-        lines = [*self._between_roads(), *self._energies(), *self._balances(), *self._jacobians()]
-        names = tuple(self.roads.roads)
+        lines = [*self._between_derivations(), *self._energies(), *self._balances(), *self._jacobians()]
+        names = tuple(self.derivations.derivations)
         undecided = [SHARED]
-        if self.roads.energies is None:
+        if self.derivations.energies is None:
             undecided.insert(
                 0,
                 f"an error in the kinematics or contact rows, which {' and '.join(names)} share: the roads by energies do not "
-                f"apply ({self.roads.no_energies})",
+                f"apply ({self.derivations.no_energies})",
             )
         verdict, open_ = self._verdict(lines)
-        told = (*open_, *undecided)
-        return Certificate(self.roads.system.name, names, len(self.states), tuple(lines), verdict, avoided, told)
+        reported = (*open_, *undecided)
+        return Certificate(self.derivations.system.name, names, len(self.states), tuple(lines), verdict, avoided, reported)
 
     @cached_property
     def answers(self) -> list[dict[str, Answer]]:
-        return [{road: ask(state) for road, ask in self.roads.roads.items()} for state in self.states]
+        return [{derivation: ask(state) for derivation, ask in self.derivations.derivations.items()} for state in self.states]
 
     def _line(self, what: str, found: Callable[[State, dict[str, Answer]], float], allowed: float = AGREEMENT) -> Line:
-        scope = self.roads.mechanism.scope
+        scope = self.derivations.mechanism.scope
         names = [*scope.coordinates, *scope.velocities]
         places = [dict(zip(names, [*s.q.tolist(), *s.v.tolist()], strict=True)) for s in self.states]
         amounts = [found(s, a) for s, a in zip(self.states, self.answers, strict=True)]
@@ -79,39 +79,41 @@ class _Trial:
 
     # ---------------------------------------------------------------- lines
 
-    def _between_roads(self) -> list[Line]:
+    def _between_derivations(self) -> list[Line]:
         lines = []
-        for road in list(self.roads.roads)[1:]:
-            lines.append(self._line(f"accelerations: {road}", partial(self._accelerations, road)))
-            answer = self.answers[0][road]
-            if answer.forces.size and any(self.roads.unique(s).any() for s in self.states):
-                lines.append(self._line(f"contact forces: {road}", partial(self._forces, road)))
-            if answer.together.size and self.roads.mechanism.selection.spare:
-                lines.append(self._line(f"forces together (Aᵀλ): {road}", partial(self._together, road)))
+        for derivation in list(self.derivations.derivations)[1:]:
+            lines.append(self._line(f"accelerations: {derivation}", partial(self._accelerations, derivation)))
+            answer = self.answers[0][derivation]
+            if answer.forces.size and any(self.derivations.unique(s).any() for s in self.states):
+                lines.append(self._line(f"contact forces: {derivation}", partial(self._forces, derivation)))
+            if answer.together.size and self.derivations.mechanism.selection.redundant:
+                lines.append(self._line(f"forces together (Aᵀλ): {derivation}", partial(self._together, derivation)))
         return lines
 
-    def _accelerations(self, road: str, state: State, answers: dict[str, Answer]) -> float:
-        return _accelerations(state, answers, self.roads.first, road)
+    def _accelerations(self, derivation: str, state: State, answers: dict[str, Answer]) -> float:
+        return _accelerations(state, answers, self.derivations.first, derivation)
 
-    def _together(self, road: str, _: State, answers: dict[str, Answer]) -> float:
-        return apart(answers[self.roads.first].together, answers[road].together)
+    def _together(self, derivation: str, _: State, answers: dict[str, Answer]) -> float:
+        return apart(answers[self.derivations.first].together, answers[derivation].together)
 
-    def _forces(self, road: str, state: State, answers: dict[str, Answer]) -> float:
+    def _forces(self, derivation: str, state: State, answers: dict[str, Answer]) -> float:
         """Only those that are unique."""
-        unique = self.roads.unique(state)
-        first = answers[self.roads.first]
-        return apart(first.forces[unique], answers[road].forces[unique], self.roads.no_force(state, first.accelerations))
+        unique = self.derivations.unique(state)
+        first = answers[self.derivations.first]
+        return apart(
+            first.forces[unique], answers[derivation].forces[unique], self.derivations.no_force(state, first.accelerations)
+        )
 
     def _energies(self) -> list[Line]:
         """Kinetic and potential energy of the two families."""
-        e = self.roads.energies
+        e = self.derivations.energies
         if e is None:
             return []
         function = ca.Function("energies", [e.t, e.q, e.v, e.p], [ca.vertcat(e.kinetic, e.potential)])
 
         def pair(state: State) -> tuple[Reals, Reals]:
-            q, v = self.roads.in_angles.motion(state.q, state.v)
-            return self.roads.energy(state), function(state.t, q, v, self.roads.p).full()[:, 0]
+            q, v = self.derivations.in_angles.motion(state.q, state.v)
+            return self.derivations.energy(state), function(state.t, q, v, self.derivations.p).full()[:, 0]
 
         pairs = [pair(state) for state in self.states]
         scale = [float(max(np.abs(a[k]) for a, _ in pairs)) for k in (0, 1)]
@@ -128,31 +130,33 @@ class _Trial:
 
     def _mass(self, state: State) -> float:
         """Kinetic energy as a function of all velocities, admissible or not."""
-        told = self.roads.matrices(state)
-        by_rates = self.roads.in_angles.map(told["q"])
-        return apart(by_rates.T @ self.roads.mass(state)[0] @ by_rates, told["M"])
+        reported = self.derivations.matrices(state)
+        by_rates = self.derivations.in_angles.map(reported["q"])
+        return apart(by_rates.T @ self.derivations.mass(state)[0] @ by_rates, reported["M"])
 
     def _balances(self) -> list[Line]:
         """Power balance and constraints' derivatives, the worst of all roads."""
-        if self.roads.energies is None:
+        if self.derivations.energies is None:
             return [self._line("power balance", lambda s, _: self._power_of_report(s))]
-        lines = [self._line("power balance", lambda s, a: max(self._power(s, a[road]) for road in a))]
-        if self.roads.energies.rows[0].shape[0]:
+        lines = [self._line("power balance", lambda s, a: max(self._power(s, a[derivation]) for derivation in a))]
+        if self.derivations.energies.rows[0].shape[0]:
             lines.append(self._line("constraints", lambda s, _: self._constraints(s)))
             lines.append(
-                self._line("constraints' derivatives", lambda s, a: max(self._constraint_rate(s, a[road]) for road in a))
+                self._line(
+                    "constraints' derivatives", lambda s, a: max(self._constraint_rate(s, a[derivation]) for derivation in a)
+                )
             )
         return lines
 
     def _jacobians(self) -> list[Line]:
-        slopes = Slopes(self.roads.equations.explicit)
+        jacobian = Jacobian(self.derivations.equations.explicit)
 
         def arguments(state: State) -> tuple[Any, ...]:
-            return [state.t], self.roads.state_of(state), state.u, self.roads.p
+            return [state.t], self.derivations.state_of(state), state.u, self.derivations.p
 
         return [
-            self._line("Jacobian against complex step", lambda s, _: slopes.against_complex_step(arguments(s))),
-            self._line("Jacobian against differences", lambda s, _: slopes.against_differences(arguments(s)), DIFFERENCES),
+            self._line("Jacobian against complex step", lambda s, _: jacobian.against_complex_step(arguments(s))),
+            self._line("Jacobian against differences", lambda s, _: jacobian.against_differences(arguments(s)), DIFFERENCES),
         ]
 
     # ---------------------------------------------------------------- what any right answer fulfils
@@ -160,7 +164,7 @@ class _Trial:
     @cached_property
     def _balance(self) -> ca.Function:
         """(t, q, v, v̇, u, p) in angles → growth of T + V, power of inputs and dampers, a size to judge by, momentum."""
-        e = self.roads.energies
+        e = self.derivations.energies
         assert e is not None
         change = ca.SX.sym("change", e.v.numel())
         total = e.kinetic + e.potential
@@ -173,38 +177,42 @@ class _Trial:
 
     def _power(self, state: State, answer: Answer) -> float:
         """d/dt (T + V) against the power of inputs, dampers and moving constraints, in the energies of the second family."""
-        in_angles = self.roads.in_angles
+        in_angles = self.derivations.in_angles
         q, v = in_angles.motion(state.q, state.v)
         change = in_angles.accelerations(q, v, answer.accelerations)
-        *numbers, momentum = self._balance(state.t, q, v, change, state.u, self.roads.p)
+        *numbers, momentum = self._balance(state.t, q, v, change, state.u, self.derivations.p)
         grown, power, scale = (float(x) for x in numbers)
-        gap = abs(grown - power - self.roads.moving_power(state))
+        gap = abs(grown - power - self.derivations.moving_power(state))
         size = max(scale, _least(state) * float(np.abs(momentum.full()).max(initial=0.0)), 1e-300)
         return gap / size if np.isfinite(gap) else np.inf
 
     def _power_of_report(self, state: State) -> float:
         """The same in the energies of the first family, by differentiating its report along the motion."""
-        from draisine.dynamics.verify.power_balance import power_gap
+        from draisine.dynamics.verify.single_derivation import power_gap
 
-        return power_gap(self.roads.equations, state.t, self.roads.state_of(state), state.u, self.roads.p).relative
+        return power_gap(
+            self.derivations.equations, state.t, self.derivations.state_of(state), state.u, self.derivations.p
+        ).relative
 
     def _constraints(self, state: State) -> float:
         """Whether velocities that one family admits are admitted by the other: D q̇ + d₀."""
-        e = self.roads.energies
+        e = self.derivations.energies
         assert e is not None
-        told = self.roads.matrices(state)
-        drift = ca.Function("drift", [e.t, e.q, e.p], [ca.densify(e.drift)])(state.t, told["q"], self.roads.p).full()[:, 0]
-        size = float((np.abs(told["D"]) @ np.abs(told["v"]) + np.abs(drift)).max())
+        reported = self.derivations.matrices(state)
+        drift = ca.Function("drift", [e.t, e.q, e.p], [ca.densify(e.drift)])(state.t, reported["q"], self.derivations.p).full()[
+            :, 0
+        ]
+        size = float((np.abs(reported["D"]) @ np.abs(reported["v"]) + np.abs(drift)).max())
         # along what is free no row says anything: what is left then is rounding
-        least = max(1e-6 * float(np.abs(told["v"]).max(initial=0.0)), 1e-300)
-        return float(np.abs(told["D"] @ told["v"] + drift).max()) / max(size, least)
+        least = max(1e-6 * float(np.abs(reported["v"]).max(initial=0.0)), 1e-300)
+        return float(np.abs(reported["D"] @ reported["v"] + drift).max()) / max(size, least)
 
     def _constraint_rate(self, state: State, answer: Answer) -> float:
         """D q̈ − b of the second family."""
-        told = self.roads.matrices(state)
-        change = self.roads.in_angles.accelerations(told["q"], told["v"], answer.accelerations)
-        size = float((np.abs(told["D"]) @ np.abs(change) + np.abs(told["b"])).max())
-        return float(np.abs(told["D"] @ change - told["b"]).max()) / max(size, _least(state))
+        reported = self.derivations.matrices(state)
+        change = self.derivations.in_angles.accelerations(reported["q"], reported["v"], answer.accelerations)
+        size = float((np.abs(reported["D"]) @ np.abs(change) + np.abs(reported["b"])).max())
+        return float(np.abs(reported["D"] @ change - reported["b"]).max()) / max(size, _least(state))
 
     # ---------------------------------------------------------------- who is wrong
 
@@ -214,9 +222,9 @@ class _Trial:
 
     def _verdict(self, lines: list[Line]) -> tuple[str, tuple[str, ...]]:
         """Who disagrees with whom, and what of it cannot be decided."""
-        names = list(self.roads.roads)
+        names = list(self.derivations.derivations)
         if all(line.holds for line in lines):
-            return "all roads agree", ()
+            return "all derivations agree", ()
         failing = [line.what for line in lines if not line.holds]
         if all(self._agree(names[0], n) for n in names[1:]):
             return f"all roads give the same accelerations, and yet fails: {', '.join(failing)}", ()
@@ -226,7 +234,7 @@ class _Trial:
                 return f"the road {odd!r} disagrees with the others, which agree among themselves ({', '.join(rest)})", ()
         if len(names) == 2:
             said = f"the roads {names[0]!r} and {names[1]!r} disagree in their accelerations"
-            return said, ("which of the two roads is wrong",)
+            return said, ("which of the two derivations is wrong",)
         families = {f: [n for n in names if FAMILIES[n] == f] for f in dict.fromkeys(FAMILIES[n] for n in names)}
         if all(self._agree(group[0], n) for group in families.values() for n in group):
             return self._between_families(families, failing)
@@ -252,9 +260,9 @@ class _Trial:
         hint = f"; they differ already in: {', '.join(differ)}" if differ else ""
         return f"{both} each agree within themselves but not with each other{hint}", (f"which of {both} is wrong",)
 
-    def _keeps_balance(self, road: str) -> bool:
+    def _keeps_balance(self, derivation: str) -> bool:
         pairs = zip(self.states, self.answers, strict=True)
-        return max(self._power(s, a[road]) / max(s.condition, 1.0) for s, a in pairs) <= AGREEMENT
+        return max(self._power(s, a[derivation]) / max(s.condition, 1.0) for s, a in pairs) <= AGREEMENT
 
 
 def _accelerations(state: State, answers: dict[str, Answer], a: str, b: str) -> float:
@@ -266,4 +274,4 @@ def _least(state: State) -> float:
     return max(1e-3 * float(np.abs(state.v).max(initial=0.0)) ** 2, 1e-300)
 
 
-__all__ = ["AGREEMENT", "Certificate", "Line", "Roads", "certify_roads", "judge"]
+__all__ = ["AGREEMENT", "Certificate", "Derivations", "Line", "certify_derivations", "judge"]

@@ -23,15 +23,14 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.dynamics.constraints.residual_constraints import Tied
+from draisine.dynamics.constraints.rows import Tied
 from draisine.dynamics.contact.rolling import WheelContact
 from draisine.dynamics.derive import derive
-from draisine.dynamics.formulation_choice import Recursive, Reduced, treatment_for, unsuited
-from draisine.dynamics.kinematics.coordinate_singularities import CLEAR, Pole, poles_of
 from draisine.dynamics.lagrangian.contacts import plane
 from draisine.dynamics.lagrangian.energies import Energies
-from draisine.dynamics.lagrangian.euler_angles import InAngles
+from draisine.dynamics.lagrangian.euler_angles import CLEAR, EulerAngleStates, Pole, poles_of
 from draisine.dynamics.mechanism import Mechanism
+from draisine.dynamics.options import Recursive, Reduced, treatment_for, unsuited
 from draisine.dynamics.verify.agreement import Avoided
 from draisine.dynamics.verify.sample_states import Instant, Usual
 from draisine.errors import ModelError
@@ -75,11 +74,11 @@ class Answer:
     together: Reals
 
 
-Road = Callable[[State], Answer]
+Derivation = Callable[[State], Answer]
 _NONE = np.zeros(0)
 
 
-class Roads:
+class Derivations:
     """The derivations of one description."""
 
     def __init__(self, system: System, energies: Energies | None = None) -> None:
@@ -96,11 +95,11 @@ class Roads:
         except ModelError as problem:
             self.no_energies = str(problem)
         if self.energies is not None:
-            self.in_angles = InAngles(system, self.energies, self.p)
+            self.in_angles = EulerAngleStates(system, self.energies, self.p)
 
     @cached_property
-    def roads(self) -> dict[str, Road]:
-        found: dict[str, Road] = {self.first: self.reduced, "augmented": self.augmented}
+    def derivations(self) -> dict[str, Derivation]:
+        found: dict[str, Derivation] = {self.first: self.reduced, "augmented": self.augmented}
         other = self._other
         if other is not None:
             found[other[0]] = partial(self._answer, other[1])
@@ -139,7 +138,7 @@ class Roads:
         return list(self.system.edges) if self.system.ground.still else []
 
     @cached_property
-    def tie_rows(self) -> list[str]:
+    def residual_rows(self) -> list[str]:
         """Names of the rows that ties have."""
         return [name for rows in self.mechanism.rows if isinstance(rows.source, Tied) for name in rows.names]
 
@@ -185,7 +184,7 @@ class Roads:
         why = self._usual.singular(instant)
         if why:
             return None, why
-        v = self._told(State(q, _NONE, u, 1.0, t), instant.x)["v"]
+        v = self._reported(State(q, _NONE, u, 1.0, t), instant.x)["v"]
         return (State(q, v, u, instant.condition, t), "") if np.isfinite(v).all() else (None, "")
 
     @cached_property
@@ -209,7 +208,7 @@ class Roads:
         value = dict(zip(self.mechanism.scope.velocities, state.v, strict=True))
         return np.concatenate([state.q, [value[n] for n in e.independent], np.zeros(len(e.extra_states))])
 
-    def _told(self, state: State, x: Reals, equations: Equations | None = None) -> dict[str, Reals]:
+    def _reported(self, state: State, x: Reals, equations: Equations | None = None) -> dict[str, Reals]:
         report = (equations or self.equations).report
         return dict(zip((s.name for s in report.outputs), report([state.t], x, state.u, self.p), strict=True))
 
@@ -220,18 +219,18 @@ class Roads:
 
     def _answer(self, equations: Equations, state: State) -> Answer:
         """What equations that `derive` gives say."""
-        told = self._told(state, self.state_of(state, equations), equations)
-        outputs = dict(zip(equations.report.output("outputs").labels, told["outputs"], strict=True))
+        reported = self._reported(state, self.state_of(state, equations), equations)
+        outputs = dict(zip(equations.report.output("outputs").labels, reported["outputs"], strict=True))
         forces = [outputs[f"{w.name}_force_{axis}"] for w in self._rolling for axis in "xyz"]
         forces += [outputs[f"{edge.name}_force_across"] for edge in self._edges]
         forces += [outputs[f"{edge.name}_normal_force"] for edge in self._edges if edge.on_ground]
-        named = dict(zip(self.mechanism.row_names, told["multipliers"], strict=True))
-        forces += [named[name] for name in self.tie_rows]
-        return Answer(told["vdot"], np.array(forces), self.matrix(state).T @ told["multipliers"])
+        named = dict(zip(self.mechanism.row_names, reported["multipliers"], strict=True))
+        forces += [named[name] for name in self.residual_rows]
+        return Answer(reported["vdot"], np.array(forces), self.matrix(state).T @ reported["multipliers"])
 
     def energy(self, state: State) -> Reals:
         """Kinetic and potential energy of the Newton–Euler road."""
-        return self._told(state, self.state_of(state))["energy"][:2]
+        return self._reported(state, self.state_of(state))["energy"][:2]
 
     @cached_property
     def _parts(self) -> ca.Function:
@@ -248,8 +247,8 @@ class Roads:
 
     def _loads(self, state: State) -> Reals:
         """Multipliers on which forces depend, as the first road has them: the others must solve their equations with these."""
-        told = dict(zip(self.mechanism.row_names, self._told(state, self.state_of(state))["multipliers"], strict=True))
-        return np.array([told[row] for row in self.mechanism.depends])
+        reported = dict(zip(self.mechanism.row_names, self._reported(state, self.state_of(state))["multipliers"], strict=True))
+        return np.array([reported[row] for row in self.mechanism.depends])
 
     def matrix(self, state: State) -> Reals:
         """A."""
@@ -258,7 +257,7 @@ class Roads:
     def unique(self, state: State) -> NDArray[np.bool_]:
         """Which of the forces are determined: those whose rows take no part in a dependence between the rows."""
         matrix = self.matrix(state)
-        if not self.mechanism.selection.spare:
+        if not self.mechanism.selection.redundant:
             by_row = np.ones(len(matrix), dtype=bool)
         else:
             by_row = np.linalg.norm(decompose(matrix, _NOT_UNIQUE).left_null_space, axis=1) < _NOT_UNIQUE
@@ -270,7 +269,7 @@ class Roads:
             start += rows.count
         wheels = [found.get(w.name, True) for w in self._rolling for _ in "xyz"]
         edges = [found[e.name] for e in (*self._edges, *(e for e in self._edges if e.on_ground))]
-        return np.array([*wheels, *edges, *(found[name] for name in self.tie_rows)], dtype=bool)
+        return np.array([*wheels, *edges, *(found[name] for name in self.residual_rows)], dtype=bool)
 
     def mass(self, state: State) -> tuple[Reals, Reals]:
         """M of the Newton–Euler road, column by column, and the efforts that no acceleration needs."""
@@ -289,8 +288,8 @@ class Roads:
         rows, _, given, _ = self._numbers(state)
         if not rows.size:
             return 1e-300
-        efforts = np.abs(mass) @ np.abs(accelerations) + np.abs(still) + np.abs(given[:, 0])
-        along = np.abs(rows) @ efforts / np.maximum(np.square(rows).sum(axis=1), 1e-300)
+        generalized_forces = np.abs(mass) @ np.abs(accelerations) + np.abs(still) + np.abs(given[:, 0])
+        along = np.abs(rows) @ generalized_forces / np.maximum(np.square(rows).sum(axis=1), 1e-300)
         return max(1e-3 * float(along.max()), 1e-300)
 
     def augmented(self, state: State) -> Answer:
@@ -304,7 +303,7 @@ class Roads:
 
     def _solved(self, matrix: Reals, side: Reals) -> Reals:
         """The solution; where constraints repeat each other, the one with the smallest forces."""
-        if not self.mechanism.selection.spare:
+        if not self.mechanism.selection.redundant:
             return np.asarray(np.linalg.solve(matrix, side))
         return np.asarray(np.linalg.lstsq(matrix, side, rcond=1e-12)[0])
 
@@ -341,7 +340,7 @@ class Roads:
         """What constraints that move by themselves do: λᵀA v = −λᵀa₀."""
         if not self.mechanism.moves:
             return 0.0
-        multipliers = self._told(state, self.state_of(state))["multipliers"]
+        multipliers = self._reported(state, self.state_of(state))["multipliers"]
         return -float(multipliers @ self._numbers(state)[3][:, 0])
 
     # ---------------------------------------------------------------- energies
@@ -353,15 +352,22 @@ class Roads:
         if not self.energies.rows[0].shape[0] or not self._massive:
             return None
         selection = self.mechanism.selection
-        return self.energies.connection(len(selection.kept) if selection.spare else None)
+        return self.energies.connection(len(selection.kept) if selection.redundant else None)
 
     def matrices(self, state: State) -> dict[str, Reals]:
         """M, C, g, Q, D, b of the road by energies, with the angles `q` and their rates `v`."""
         q, v = self.in_angles.motion(state.q, state.v)
         values = self._matrices([state.t], q, v, state.u, self.p)
-        told: dict[str, Reals] = dict(zip((s.name for s in self._matrices.outputs), values, strict=True))
+        reported: dict[str, Reals] = dict(zip((s.name for s in self._matrices.outputs), values, strict=True))
         n = len(q)
-        return {**told, "M": told["M"].reshape(n, n), "C": told["C"].reshape(n, n), "D": told["D"].reshape(-1, n), "q": q, "v": v}
+        return {
+            **reported,
+            "M": reported["M"].reshape(n, n),
+            "C": reported["C"].reshape(n, n),
+            "D": reported["D"].reshape(-1, n),
+            "q": q,
+            "v": v,
+        }
 
     @cached_property
     def _massive(self) -> bool:
@@ -376,31 +382,31 @@ class Roads:
 
     def by_energies(self, state: State) -> Answer:
         """M q̈ + C q̇ + g = Q + Dᵀλ with λ from eq. 38, or with both solved for together where M has no inverse."""
-        told = self.matrices(state)
-        mass, rows, v = told["M"], told["D"], told["v"]
-        force, n, k = told["Q"] - told["C"] @ v - told["g"], len(told["q"]), len(told["D"])
+        reported = self.matrices(state)
+        mass, rows, v = reported["M"], reported["D"], reported["v"]
+        force, n, k = reported["Q"] - reported["C"] @ v - reported["g"], len(reported["q"]), len(reported["D"])
         if not self._massive:
             big = np.block([[mass, -rows.T], [rows, np.zeros((k, k))]])
-            solved = self._solved(big, np.concatenate([force, told["b"]]))
+            solved = self._solved(big, np.concatenate([force, reported["b"]]))
             change, reactions = solved[:n], solved[n:]
         else:
             free, carried = np.linalg.solve(mass, force), np.linalg.solve(mass, rows.T)
-            reactions = self._solved(rows @ carried, told["b"] - rows @ free) if k else _NONE
+            reactions = self._solved(rows @ carried, reported["b"] - rows @ free) if k else _NONE
             change = np.asarray(free + carried @ reactions, dtype=np.float64)
-        accelerations = self.in_angles.back(told["q"], v, change)
+        accelerations = self.in_angles.back(reported["q"], v, change)
         if not k:
             return Answer(accelerations, _NONE, _NONE)
-        return Answer(accelerations, self._forces_of(reactions), self.in_angles.force_back(told["q"], rows.T @ reactions))
+        return Answer(accelerations, self._forces_of(reactions), self.in_angles.force_back(reported["q"], rows.T @ reactions))
 
     def by_connection(self, state: State) -> Answer:
-        told = self.matrices(state)
+        reported = self.matrices(state)
         assert self._connection is not None
-        arguments: list[Any] = [[state.t], told["q"], told["v"], state.u, self.p]
+        arguments: list[Any] = [[state.t], reported["q"], reported["v"], state.u, self.p]
         if len(self._connection.inputs) > len(arguments):
-            left = np.linalg.svd(told["D"])[0]
+            left = np.linalg.svd(reported["D"])[0]
             arguments.append(left[:, : len(self.mechanism.selection.kept)].T)
         (accelerations,) = self._connection(*arguments)
-        return Answer(self.in_angles.back(told["q"], told["v"], accelerations), _NONE, _NONE)
+        return Answer(self.in_angles.back(reported["q"], reported["v"], accelerations), _NONE, _NONE)
 
     def _forces_of(self, reactions: Reals) -> Reals:
         """Reactions on heights, rolling rows, blades and ties as forces in the world."""
@@ -416,4 +422,4 @@ class Roads:
             forces += list(force + value.get(f"{wheel.name}_across", 0.0) * across)
         forces += [value[f"{edge.name}_across"] for edge in self._edges]
         forces += [value.get(f"{edge.name}_normal", 0.0) for edge in self._edges if edge.on_ground]
-        return np.array([*forces, *(value.get(name, 0.0) for name in self.tie_rows)])
+        return np.array([*forces, *(value.get(name, 0.0) for name in self.residual_rows)])

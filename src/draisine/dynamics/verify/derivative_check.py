@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from draisine.dynamics.verify.agreement import apart
-from draisine.program.dae_residual import Implicit
-from draisine.program.interpreter import complex_slopes
-from draisine.program.linear_solve import Solved
+from draisine.program.dae_residual import DaeResidual
+from draisine.program.interpreter import complex_step_derivatives
+from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import Program
 
 Reals = NDArray[np.float64]
@@ -29,14 +29,14 @@ _SMALL = 1e-3  # rows below this fraction of the largest entry are judged by it
 _NOTHING = 1e-5  # so are derivatives below this fraction of what is differentiated: what is left is its rounding
 
 
-class Slopes:
+class Jacobian:
     """Derivatives of xdot by x and u, or of an implicit residual by x and xdot."""
 
-    def __init__(self, dynamics: Program | Solved | Implicit) -> None:
+    def __init__(self, dynamics: Program | LinearSolveProgram | DaeResidual) -> None:
         self.dynamics = dynamics
-        self._program: Program | Solved = dynamics.residual if isinstance(dynamics, Implicit) else dynamics
-        self._of = "residual" if isinstance(dynamics, Implicit) else "xdot"
-        wanted = ("x", "xdot") if isinstance(dynamics, Implicit) else ("x", "u")
+        self._program: Program | LinearSolveProgram = dynamics.residual if isinstance(dynamics, DaeResidual) else dynamics
+        self._of = "residual" if isinstance(dynamics, DaeResidual) else "xdot"
+        wanted = ("x", "xdot") if isinstance(dynamics, DaeResidual) else ("x", "u")
         self.by = [slot.name for slot in self._program.inputs if slot.name in wanted and slot.size]
 
     def against_complex_step(self, arguments: Sequence[ArrayLike]) -> float:
@@ -60,7 +60,7 @@ class Slopes:
     def exact(self, arguments: Sequence[ArrayLike]) -> dict[str, Reals]:
         """By differentiation of the program: argument → matrix."""
         count = self._program.output(self._of).size
-        if isinstance(self.dynamics, Implicit):
+        if isinstance(self.dynamics, DaeResidual):
             rows, columns = self.dynamics.pattern
             found = {}
             for name, values in zip(("x", "xdot"), self.dynamics.jacobian(*arguments), strict=True):
@@ -70,7 +70,7 @@ class Slopes:
         return {n: program(*arguments)[0].reshape(count, -1) for n, program in self._jacobians.items()}
 
     @cached_property
-    def _jacobians(self) -> dict[str, Program | Solved]:
+    def _jacobians(self) -> dict[str, Program | LinearSolveProgram]:
         return {name: self._program.jacobian(self._of, name) for name in self.by}
 
     def _columns(self, name: str, most: int) -> NDArray[np.intp]:
@@ -79,7 +79,7 @@ class Slopes:
 
     def _complex(self, name: str, columns: NDArray[np.intp], arguments: Sequence[ArrayLike]) -> Reals:
         directions = np.eye(self._program.input(name).size)[:, columns]
-        return complex_slopes(self._program, arguments, {name: directions})[self._of]
+        return complex_step_derivatives(self._program, arguments, {name: directions})[self._of]
 
     def _differences(self, name: str, columns: NDArray[np.intp], arguments: Sequence[ArrayLike]) -> Reals:
         slots = [slot.name for slot in self._program.inputs]
@@ -96,7 +96,7 @@ class Slopes:
                     moved[place][column] += far * step
                     total += weight * self._program(*moved)[of]
                 tried.append(total / (12 * step))
-            # truncation falls with the step and rounding rises: the best two neighbours are the closest to each other
+            # truncation falls with the step and rounding rises: the best two neighbors are the closest to each other
             change = [float(np.abs(a - b).max()) for a, b in pairwise(tried)]
             found.append(tried[1 + int(np.argmin(np.where(np.isfinite(change), change, np.inf)))])
         return np.column_stack(found)

@@ -15,9 +15,9 @@ from draisine.dynamics.verify.agreement import Avoided
 from draisine.errors import ArgumentError, ModelError
 from draisine.numerics.newton import LeastNorm, Newton
 from draisine.numerics.rank import equilibrate
-from draisine.program.dae_residual import Implicit
+from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations
-from draisine.program.linear_solve import Solved
+from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import Program
 
 Reals = NDArray[np.float64]
@@ -52,11 +52,11 @@ class Motion:
         motion = e.motion
         symbols = motion.symbols()
         named = dict(zip((s.name for s in motion.inputs), symbols, strict=True))
-        told = dict(zip((s.name for s in motion.outputs), motion.function.call(symbols), strict=True))
-        values = ca.vertcat(told["residuals"], told["outputs"])
-        slopes = {f"by_{name}": ca.densify(ca.jacobian(values, named[name])) for name in ("t", "q", "v")}
+        reported = dict(zip((s.name for s in motion.outputs), motion.function.call(symbols), strict=True))
+        values = ca.vertcat(reported["residuals"], reported["outputs"])
+        jacobian = {f"by_{name}": ca.densify(ca.jacobian(values, named[name])) for name in ("t", "q", "v")}
         slots = {slot.name: (symbol, slot.labels) for slot, symbol in zip(motion.inputs, symbols, strict=True)}
-        self._program = Program.build(f"{motion.name}_with_slopes", slots, {"values": values, **slopes})
+        self._program = Program.build(f"{motion.name}_with_slopes", slots, {"values": values, **jacobian})
         self.names = (*(c.name for c in e.constraints), *motion.output("outputs").labels)
 
     @cached_property
@@ -70,14 +70,14 @@ class Motion:
     def __call__(self, t: float, q: Reals, v: Reals, u: Reals) -> dict[str, Reals]:
         """`values`, and `by_t`, `by_q`, `by_v` as matrices."""
         given: dict[str, Any] = {"t": [t], "q": q, "v": v, "u": u, "p": self.e.default_parameters}
-        told = self._program(*[given[slot.name] for slot in self._program.inputs])
+        reported = self._program(*[given[slot.name] for slot in self._program.inputs])
         count = len(self.names)
-        found = dict(zip((s.name for s in self._program.outputs), told, strict=True))
+        found = dict(zip((s.name for s in self._program.outputs), reported, strict=True))
         sizes = {"by_t": 1, "by_q": len(q), "by_v": len(v)}
         return {"values": found["values"], **{name: found[name].reshape(count, size) for name, size in sizes.items()}}
 
 
-def told_at(e: Equations, instant: Instant) -> dict[str, Reals]:
+def reported_at(e: Equations, instant: Instant) -> dict[str, Reals]:
     """The report, by slot."""
     values = e.report([instant.t], instant.x, instant.u, e.default_parameters)
     return dict(zip((s.name for s in e.report.outputs), values, strict=True))
@@ -123,14 +123,14 @@ def _random_instant(motion: Motion, rng: np.random.Generator) -> Instant | None:
     speeds = [k for k, c in enumerate(e.constraints) if c.level != "position"]
 
     def place(y: Reals) -> tuple[Reals, Reals]:
-        told = motion(t, y, v, u)
-        return told["values"][positions], told["by_q"][positions]
+        reported = motion(t, y, v, u)
+        return reported["values"][positions], reported["by_q"][positions]
 
     def moving(y: Reals) -> tuple[Reals, Reals]:
-        told = motion(t, q, y, u)
-        return told["values"][speeds], told["by_v"][speeds]
+        reported = motion(t, q, y, u)
+        return reported["values"][speeds], reported["by_v"][speeds]
 
-    if isinstance(e.dynamics, Implicit):
+    if isinstance(e.dynamics, DaeResidual):
         return Instant(t, q, v, q, u)  # a residual has a value anywhere
     q = _onto(place, q) if positions else q
     v = _onto(moving, v) if speeds and np.isfinite(q).all() else v
@@ -139,7 +139,7 @@ def _random_instant(motion: Motion, rng: np.random.Generator) -> Instant | None:
     order = {velocity.name: i for i, velocity in enumerate(e.velocities)}
     x = np.concatenate([q, [v[order[name]] for name in e.independent], [s.default for s in e.extra_states]])
     instant = Instant(t, q, v, x, u)
-    return replace(instant, v=told_at(e, instant)["v"]) if len(v) else instant
+    return replace(instant, v=reported_at(e, instant)["v"]) if len(v) else instant
 
 
 def _onto(residual: Residual, y: Reals) -> Reals:
@@ -153,7 +153,7 @@ def _onto(residual: Residual, y: Reals) -> Reals:
 
 def solved_matrix(e: Equations, instant: Instant) -> Reals | None:
     """K of the linear system behind the accelerations, if there is one."""
-    if not isinstance(e.dynamics, Solved):
+    if not isinstance(e.dynamics, LinearSolveProgram):
         return None
     return e.dynamics.matrix_at([instant.t], instant.x, instant.u, e.default_parameters)
 

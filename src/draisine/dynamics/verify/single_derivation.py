@@ -16,22 +16,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.dynamics.verify.agreement import AGREEMENT, DIFFERENCES, Avoided, Certificate, Line, apart, worst_line
-from draisine.dynamics.verify.derivative_check import Slopes
-from draisine.dynamics.verify.power_balance import power_gap
-from draisine.dynamics.verify.sample_states import Instant, Motion, random_instants, solved_matrix, told_at
-from draisine.program.dae_residual import Implicit
+from draisine.dynamics.verify.sample_states import Instant, Motion, random_instants, reported_at, solved_matrix
+from draisine.dynamics.verify.single_derivation import Jacobian, power_gap
+from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations
-from draisine.program.linear_solve import Solved
+from draisine.program.linear_solve import LinearSolveProgram
 
 Reals = NDArray[np.float64]
 
 DERIVATION = (
-    "whether these are the equations of the mechanism: there is one road to them. Describe it a second time and compare: "
+    "whether these are the equations of the mechanism: there is a single derivation. Describe it a second time and compare: "
     + ("certify(model, against=equations)")
 )
 
 
-def certify_one_road(e: Equations, states: int = 12, seed: int = 1817) -> Certificate:
+def certify_single_derivation(e: Equations, states: int = 12, seed: int = 1817) -> Certificate:
     """Certify what can be certified of typed equations at random admissible states."""
     instants, avoided = random_instants(e, states, seed)
     return _Alone(e, instants).certificate(tuple(avoided))
@@ -48,7 +47,7 @@ class _Alone:
 
     def certificate(self, avoided: tuple[Avoided, ...]) -> Certificate:
         lines, undecided = self._jacobians(), [DERIVATION]
-        if not isinstance(self.e.dynamics, Implicit) and self.e.velocities:
+        if not isinstance(self.e.dynamics, DaeResidual) and self.e.velocities:
             lines += self._matrices()
             if self.e.constraints:
                 lines.append(self._line("constraints' derivatives", self._constraint_rates))
@@ -60,7 +59,9 @@ class _Alone:
                 amounts = dict(zip(map(id, self.instants), (b.relative for b in balances), strict=True))
                 lines.append(self._line("power balance", lambda i: amounts[id(i)]))
         failing = [line.what for line in lines if not line.holds]
-        verdict = f"the equations contradict themselves: {', '.join(failing)}" if failing else "all that one road can show holds"
+        verdict = (
+            f"the equations contradict themselves: {', '.join(failing)}" if failing else "all checks of a single derivation hold"
+        )
         return Certificate(self.e.name, ("as typed",), len(self.instants), tuple(lines), verdict, avoided, tuple(undecided))
 
     def _line(self, what: str, found: Callable[[Instant], float], allowed: float = AGREEMENT) -> Line:
@@ -68,8 +69,8 @@ class _Alone:
         return worst_line(what, [found(i) for i in self.instants], [i.condition for i in self.instants], places, allowed)
 
     def _jacobians(self) -> list[Line]:
-        slopes = Slopes(self.e.dynamics)
-        implicit = isinstance(self.e.dynamics, Implicit)
+        jacobian = Jacobian(self.e.dynamics)
+        implicit = isinstance(self.e.dynamics, DaeResidual)
         rng = np.random.default_rng(1689)
         rates = {id(i): rng.normal(size=len(i.x)) for i in self.instants}
 
@@ -78,14 +79,14 @@ class _Alone:
             return [[i.t], i.x, *between, i.u, self.e.default_parameters]
 
         return [
-            self._line("Jacobian against complex step", lambda i: slopes.against_complex_step(arguments(i))),
-            self._line("Jacobian against differences", lambda i: slopes.against_differences(arguments(i)), DIFFERENCES),
+            self._line("Jacobian against complex step", lambda i: jacobian.against_complex_step(arguments(i))),
+            self._line("Jacobian against differences", lambda i: jacobian.against_differences(arguments(i)), DIFFERENCES),
         ]
 
     def _matrices(self) -> list[Line]:
         """Of [M −Aᵀ; A 0]: M symmetric, and what stands above A its negative transpose."""
         n, m = len(self.e.velocities), len(self.e.multipliers)
-        if not isinstance(self.e.dynamics, Solved) or self.e.dynamics.size != n + m:
+        if not isinstance(self.e.dynamics, LinearSolveProgram) or self.e.dynamics.size != n + m:
             return []
         matrices = {id(i): solved_matrix(self.e, i) for i in self.instants}
 
@@ -104,11 +105,11 @@ class _Alone:
 
     def _constraint_rates(self, i: Instant) -> float:
         """d/dt of all residuals along the motion, each relative to the largest of its terms."""
-        told = self._motion(i.t, i.q, i.v, i.u)
+        reported = self._motion(i.t, i.q, i.v, i.u)
         (xdot,) = self.e.explicit([i.t], i.x, i.u, self.e.default_parameters)
-        rates = {"by_t": np.ones(1), "by_q": xdot[: len(i.q)], "by_v": told_at(self.e, i)["vdot"]}
+        rates = {"by_t": np.ones(1), "by_q": xdot[: len(i.q)], "by_v": reported_at(self.e, i)["vdot"]}
         count = len(self.e.constraints)
-        terms = np.hstack([told[name][:count] * rate for name, rate in rates.items()])
+        terms = np.hstack([reported[name][:count] * rate for name, rate in rates.items()])
         size = np.abs(terms).sum(axis=1)
         least = 1e-3 * max(float(size.max(initial=0.0)), 1e-300)
         return float((np.abs(terms.sum(axis=1)) / np.maximum(size, least)).max(initial=0.0))

@@ -24,9 +24,9 @@ from numpy.typing import NDArray
 from draisine.codegen.jit.kernel import Kernel, compile
 from draisine.errors import SolverError
 from draisine.estimation.tangent_coordinates import named_deviations
-from draisine.numerics.newton_batch import BatchNewton, LeastNormSteps, Places
+from draisine.numerics.newton_batch import BatchNewton, Indices, LeastNormSteps
 from draisine.numerics.rank import decompose
-from draisine.program.dae_residual import Implicit
+from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations
 from draisine.program.program import Program
 
@@ -113,22 +113,22 @@ class Manifold:
             rank, rows = split.rank, split.right
         wide = np.zeros((states, own))
         wide[:own] = rows.T
-        if isinstance(self.equations.dynamics, Implicit):
-            return self._told_by_rates(self.equations.dynamics, float(t), np.array(x), wide[:, rank:])
+        if isinstance(self.equations.dynamics, DaeResidual):
+            return self._reported_by_rates(self.equations.dynamics, float(t), np.array(x), wide[:, rank:])
         return Chart(float(t), np.array(x), wide[:, rank:], wide[:, :rank], wide[:, rank:])
 
-    def _told_by_rates(self, dynamics: Implicit, t: float, x: Reals, tangent: Reals) -> Chart:
+    def _reported_by_rates(self, dynamics: DaeResidual, t: float, x: Reals, tangent: Reals) -> Chart:
         """The chart in which unknowns with a rate tell the algebraic ones."""
         counts = np.array(dynamics.differential)
-        told, factor = np.linalg.qr(tangent * counts[:, None])
+        reported, factor = np.linalg.qr(tangent * counts[:, None])
         if np.abs(np.diag(factor)).min(initial=1.0) < DEPENDENT:
             free = ", ".join(q.name for q, c in zip(self.equations.coordinates, counts, strict=True) if not c)
             raise SolverError(
                 f"{self.equations.name}: at t = {t:g} s the other unknowns do not tell {free}; the motion is singular there, or "
                 "not all of its constraints are known"
             )
-        normal = np.linalg.qr(told, mode="complete")[0][:, told.shape[1] :]
-        return Chart(t, x, tangent @ np.linalg.inv(factor), normal, told)
+        normal = np.linalg.qr(reported, mode="complete")[0][:, reported.shape[1] :]
+        return Chart(t, x, tangent @ np.linalg.inv(factor), normal, reported)
 
     def points(self, chart: Chart, changes: Reals, u: Reals) -> Reals:
         """The states with coordinates ξ, (points, coordinates)."""
@@ -136,7 +136,7 @@ class Manifold:
         if not chart.normal.shape[1]:
             return base
 
-        def evaluate(across: Reals, places: Places) -> tuple[Reals, Reals]:
+        def evaluate(across: Reals, places: Indices) -> tuple[Reals, Reals]:
             residuals, gradients = self._constraints(chart.t, base[places] + across[places] @ chart.normal.T, u)
             return residuals, gradients @ chart.normal[: self._own]
 

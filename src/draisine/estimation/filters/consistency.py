@@ -1,6 +1,6 @@
 """Whether a filter is as good as it says: innovations and errors in units of their covariances.
 
-The normalised innovation squared νᵀS⁻¹ν of m measurements follows χ² with m degrees of freedom if model and noise are right, and
+The normalized innovation squared νᵀS⁻¹ν of m measurements follows χ² with m degrees of freedom if model and noise are right, and
 innovations follow each other by chance (Bar-Shalom, Li & Kirubarajan 2001, section 5.4).
 """
 
@@ -13,7 +13,7 @@ from enum import StrEnum
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.estimation.noise import Whiteness, whiteness
+from draisine.estimation.measurement import Whiteness, whiteness
 
 Reals = NDArray[np.float64]
 
@@ -30,7 +30,7 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True)
 class Squares:
-    """The mean of normalised squares per degree of freedom, how many of these there are, and where the mean is expected."""
+    """The mean of normalized squares per degree of freedom, how many of these there are, and where the mean is expected."""
 
     mean: float
     freedoms: int
@@ -85,8 +85,8 @@ class Consistency:
         lines = [f"{self.verdict}: squared innovations {self.together}"]
         for name, squares in self.channels.items():
             w = self.whiteness[name]
-            told = "white" if w.white else f"not white, correlated by {w.correlations[0]:.2f} from sample to sample"
-            lines.append(f"  {name}: {squares.mean:.3f} ({squares.verdict}), {told}")
+            reported = "white" if w.white else f"not white, correlated by {w.correlations[0]:.2f} from sample to sample"
+            lines.append(f"  {name}: {squares.mean:.3f} ({squares.verdict}), {reported}")
         if self.verdict is Verdict.CONFIDENT:
             lines.append("  the model explains less than it promises: raise process noise, or the noise of channels above 1")
         if self.verdict is Verdict.CAUTIOUS:
@@ -94,13 +94,13 @@ class Consistency:
         return "\n".join(lines)
 
 
-def judged(names: Sequence[str], normalised: Reals, squares: Reals) -> Consistency:
+def judged(names: Sequence[str], normalized: Reals, squares: Reals) -> Consistency:
     """From innovations in units of their own deviations (samples, channels), NaN where missing, and squares at samples."""
-    there = np.isfinite(normalised)
+    there = np.isfinite(normalized)
     together = Squares.of(squares, there.sum(axis=1))
     channels, orders = {}, {}
     for i, name in enumerate(names):
-        column = normalised[there[:, i], i]
+        column = normalized[there[:, i], i]
         channels[name] = Squares.of(column**2, np.ones(len(column)))
         orders[name] = whiteness("", name, column)
     return Consistency(together, channels, orders)

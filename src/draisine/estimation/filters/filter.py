@@ -11,25 +11,22 @@ from numpy.typing import ArrayLike, NDArray
 
 from draisine.errors import ArgumentError, DataError, ModelError, SolverError
 from draisine.estimation.data import Experiment
-from draisine.estimation.experiment_data import Recording
-from draisine.estimation.experiment_start import begun
+from draisine.estimation.experiment_data import Recording, begun
 from draisine.estimation.filters.chart import Manifold, symmetric
-from draisine.estimation.filters.filter_result import Estimates, Filtered
-from draisine.estimation.filters.methods import Belief, Corrected, Extended, Filter, Predicted, Sample
+from draisine.estimation.filters.filter_result import Estimates, FilterResult
+from draisine.estimation.filters.methods import Belief, Corrected, ExtendedKalmanFilter, Filter, Predicted, Sample, smoothed
 from draisine.estimation.filters.prediction import Mover, held
 from draisine.estimation.filters.process_noise import Noise
-from draisine.estimation.filters.smoother import smoothed
-from draisine.estimation.input_laws import with_laws_of
+from draisine.estimation.inputs import with_laws_of
 from draisine.estimation.measurement import observer
 from draisine.estimation.problem import recording_of
 from draisine.estimation.tangent_coordinates import named_deviations
-from draisine.expr.expression import closest
+from draisine.expr.expression import did_you_mean
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.program.equations import Equations
-from draisine.simulation.initial.problem import StartProblem
-from draisine.simulation.initial.targets import Near
-from draisine.simulation.methods.method import Method
+from draisine.simulation.initial.problem import InitialGuess, StartProblem
+from draisine.simulation.methods.selection import Method
 from draisine.simulation.named_values import numbers
 
 Reals = NDArray[np.float64]
@@ -42,7 +39,7 @@ def filter(
     measured: Mapping[str, Any] | Sequence[str],
     noise: Mapping[str, float] | ArrayLike | None = None,
     process: Mapping[str, float] | None = None,
-    start: Mapping[str, float | Near] | None = None,
+    start: Mapping[str, float | InitialGuess] | None = None,
     spread: Mapping[str, float] | None = None,
     inputs: Mapping[str, Any] | None = None,
     parameters: Mapping[str, float] | None = None,
@@ -50,7 +47,7 @@ def filter(
     smooth: bool = False,
     integration: Method | None = None,
     progress: Callable[[float], None] | None = None,
-) -> Filtered:
+) -> FilterResult:
     """Where a mechanism was, and how well one knows it: a Kalman filter on the model's own equations.
 
     - `data`: a table, file or trajectory, as for `estimate`; instants need not be regular, samples may be missing (NaN).
@@ -81,7 +78,7 @@ def filter(
     posed = _pose(equations, experiment, measured, noise, start, driving, parameters, process, spread)
     manifold = Manifold(posed.equations, posed.p)
     mover = Mover(manifold, posed.recording, posed.noise, integration or Mover.usual(posed.equations))
-    return _run(posed, mover, method or Extended(), smooth, progress)
+    return _run(posed, mover, method or ExtendedKalmanFilter(), smooth, progress)
 
 
 # ------------------------------------------------------------------------------------------------------------- posing
@@ -105,21 +102,21 @@ def _pose(
     experiment: Experiment,
     measured: Mapping[str, Any] | Sequence[str],
     noise: Any,
-    start: Mapping[str, float | Near] | None,
+    start: Mapping[str, float | InitialGuess] | None,
     inputs: Mapping[str, Any],
     parameters: Mapping[str, float] | None,
     process: Mapping[str, float] | None,
     spread: Mapping[str, float] | None,
 ) -> _Posed:
-    told: dict[str, Any] = {name: name for name in measured} if not isinstance(measured, Mapping) else dict(measured)
-    told = {c: (c, w) if isinstance(w, int | float | np.number) else w for c, w in told.items()}
+    reported: dict[str, Any] = {name: name for name in measured} if not isinstance(measured, Mapping) else dict(measured)
+    reported = {c: (c, w) if isinstance(w, int | float | np.number) else w for c, w in reported.items()}
     if isinstance(noise, Mapping):
         for column, size in noise.items():
-            if column not in told:
-                raise DataError(f"noise: {column!r} is not among what is measured{closest(column, list(told))}")
-            quantity = told[column][0] if isinstance(told[column], tuple) else told[column]
-            told[column] = (quantity, size)
-    recording = recording_of(equations, experiment, told, inputs, {**(start or {}), **experiment.start})
+            if column not in reported:
+                raise DataError(f"noise: {column!r} is not among what is measured{did_you_mean(column, list(reported))}")
+            quantity = reported[column][0] if isinstance(reported[column], tuple) else reported[column]
+            reported[column] = (quantity, size)
+    recording = recording_of(equations, experiment, reported, inputs, {**(start or {}), **experiment.start})
     p = numbers("parameter", equations.parameters, parameters)
     for name, drive in recording.recorded.items():
         if drive.sigma is not None:
@@ -128,7 +125,7 @@ def _pose(
                 f"noise, process={{{name!r}: …}}"
             )
     u = recording.given(np.zeros(1))[0]
-    _, fitting, x = begun(StartProblem(equations, compiled=False), recording.wishes, u, p)
+    _, fitting, x = begun(StartProblem(equations, compiled=False), recording.targets, u, p)
     found = held(fitting)
     covariance = _covariance(recording, None if isinstance(noise, Mapping) else noise)
     around = {name: float(size) for name, size in (spread or {}).items()}
@@ -182,11 +179,11 @@ def _first(posed: _Posed, mover: Mover) -> Belief:
     if not asked:
         return Belief(chart, np.zeros((count, count)))
     deviations = named_deviations(posed.equations, asked)
-    slopes = deviations.named(t, chart.x[None], mover.u(t)[None], posed.p[None])
-    naming = deviations.choose(slopes)
+    jacobian = deviations.named(t, chart.x[None], mover.u(t)[None], posed.p[None])
+    naming = deviations.choose(jacobian)
     span = np.zeros((len(chart.x), len(asked)))
     places = [naming.names.index(n) for n in asked]
-    span[: slopes.constraints.shape[2]] = naming.span(slopes)[0][:, places]
+    span[: jacobian.constraints.shape[2]] = naming.span(jacobian)[0][:, places]
     root = chart.reading.T @ span * np.array(list(posed.spread.values()))
     return Belief(chart, symmetric(root @ root.T))
 
@@ -207,7 +204,7 @@ def _sample(posed: _Posed, mover: Mover, k: int) -> tuple[Sample, NDArray[np.boo
     return Sample(values[there], posed.covariance[np.ix_(there, there)], says), there
 
 
-def _run(posed: _Posed, mover: Mover, method: Filter, smooth: bool, progress: Callable[[float], None] | None) -> Filtered:
+def _run(posed: _Posed, mover: Mover, method: Filter, smooth: bool, progress: Callable[[float], None] | None) -> FilterResult:
     times, count = posed.recording.times, len(posed.recording.channels)
     innovations = np.full((len(times), count), np.nan)
     covariances = np.full((len(times), count, count), np.nan)
@@ -237,7 +234,7 @@ def _run(posed: _Posed, mover: Mover, method: Filter, smooth: bool, progress: Ca
         return Estimates(posed.equations, times, tuple(beliefs), given, posed.p, kind)
 
     back = estimates(smoothed(predicted, corrected, mover), "smoothed") if smooth else None
-    return Filtered(
+    return FilterResult(
         estimates([c.belief for c in corrected], "filtered"),
         back,
         tuple(c.column for c in posed.recording.channels),

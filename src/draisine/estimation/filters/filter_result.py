@@ -15,14 +15,14 @@ from draisine.estimation.data import Experiment
 from draisine.estimation.filters.consistency import LEVEL, Consistency, Squares, judged
 from draisine.estimation.filters.methods import Belief
 from draisine.estimation.measurement import measurable, observer
-from draisine.expr.expression import closest
+from draisine.expr.expression import did_you_mean
 from draisine.program.equations import Equations
 from draisine.results.assembly import assemble
 from draisine.results.base import Result, figure
 from draisine.results.status import Ending, Status
 from draisine.results.trajectory import Trajectory
-from draisine.simulation.reported_values import account
 from draisine.simulation.result import Segment
+from draisine.simulation.trajectory_from_run import report_segment
 
 Reals = NDArray[np.float64]
 
@@ -46,7 +46,7 @@ class Estimates:
     def run(self) -> Trajectory:
         """The estimates as a trajectory: coordinates, velocities, outputs, forces, residuals of constraints."""
         e = self.equations
-        piece = account(Segment(e, self.time, self.states, self.inputs, self.time), self.p)
+        piece = report_segment(Segment(e, self.time, self.states, self.inputs, self.time), self.p)
         status = Status(Ending.FINISHED, f"{self.kind} estimates at {len(self.time)} samples")
         named = dict(zip((q.name for q in e.parameters), self.p.tolist(), strict=True))
         return assemble(e.name, [piece], status=status, parameters=named)
@@ -68,7 +68,7 @@ class Estimates:
         known = measurable(self.equations)
         for name in names:
             if name not in known:
-                raise ArgumentError(f"{self.equations.name} has no quantity {name!r}{closest(name, list(known))}")
+                raise ArgumentError(f"{self.equations.name} has no quantity {name!r}{did_you_mean(name, list(known))}")
         _, by_state, _ = observer(self.equations, tuple(names), ())(self.time, self.states, self.inputs, self.p)
         return by_state @ self._roots
 
@@ -96,7 +96,7 @@ class Estimates:
         return np.column_stack([self.run[n] - np.interp(self.time, time, columns[n]) for n in names])
 
     def nees(self, truth: Any, names: Sequence[str]) -> Reals:
-        """Normalised estimation error squared, eᵀP⁻¹e of these quantities at every sample: χ² with as many degrees of freedom."""
+        """Normalized estimation error squared, eᵀP⁻¹e of these quantities at every sample: χ² with as many degrees of freedom."""
         errors, covariance = self.errors(truth, names), self.covariance(names)
         weak = np.linalg.cond(_correlations(covariance)) > 1e12
         if weak.any():
@@ -117,7 +117,7 @@ def _correlations(covariance: Reals) -> Reals:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Filtered(Result):
+class FilterResult(Result):
     """The result of `filter`.
 
     `filtered` knows samples up to each instant, `smoothed` all of them (None if not asked for); `result["lean"]` and
@@ -153,7 +153,7 @@ class Filtered(Result):
 
     @cached_property
     def nis(self) -> Reals:
-        """Normalised innovation squared at every sample."""
+        """Normalized innovation squared at every sample."""
         found = np.zeros(len(self.time))
         for k, (innovation, covariance) in enumerate(zip(self.innovations, self.innovation_covariances, strict=True)):
             there = np.isfinite(innovation)
@@ -170,7 +170,7 @@ class Filtered(Result):
     def accuracy(self, truth: Any, names: Sequence[str], level: float = LEVEL) -> Squares:
         """Errors of these quantities against a known truth, in units of their covariances, at all samples together.
 
-        Errors at neighbouring samples are alike, so that the interval given for their mean is narrower than chance; compare means
+        Errors at neighboring samples are alike, so that the interval given for their mean is narrower than chance; compare means
         over independent runs for a test.
         """
         squares = self.best.nees(truth, names)
@@ -183,7 +183,7 @@ class Filtered(Result):
         return columns
 
     def plot(self, *names: str, truth: Trajectory | None = None, **options: Any) -> Any:
-        """Estimates of named quantities with 95 % bands, filtered and smoothed; see `draisine.view.plots.confidence_bands`."""
+        """Estimates of named quantities with 95 % bands, filtered and smoothed; see `draisine.view.plots.estimation`."""
         known = measurable(self.filtered.equations)
         kinds = [e for e in (self.filtered, self.smoothed) if e is not None]
         columns = dict(zip(self.quantities, self.measured.T, strict=True))
@@ -192,7 +192,7 @@ class Filtered(Result):
             true = None if truth is None else (truth.time, truth[name])
             unit = known[name].unit if name in known else ""
             panels.append([(name, unit, e.time, e[name], e.deviation(name), e.kind, columns.get(name), true) for e in kinds])
-        return figure("plots.confidence_bands.bands", panels, **options)
+        return figure("plots.estimation.bands", panels, **options)
 
     def to_dict(self) -> Mapping[str, Any]:
         """The verdict in numbers, as JSON takes it."""

@@ -1,7 +1,7 @@
 """Two Kalman filters: what becomes of a mean and a covariance, from sample to sample and at a sample.
 
-Both tell errors in the coordinates of a chart (`chart`), so that every estimate keeps the constraints. `Extended` carries the
-covariance by the exact derivative of the motion; `Unscented` (Julier & Uhlmann 1997) by the motion of points about the mean.
+Both tell errors in the coordinates of a chart (`chart`), so that every estimate keeps the constraints. `ExtendedKalmanFilter` carries the
+covariance by the exact derivative of the motion; `UnscentedKalmanFilter` (Julier & Uhlmann 1997) by the motion of points about the mean.
 """
 
 from __future__ import annotations
@@ -81,10 +81,10 @@ class Filter(Protocol):
 
 
 @dataclass(frozen=True)
-class Extended:
+class ExtendedKalmanFilter:
     """The extended Kalman filter: covariances by exact first derivatives, of the motion and of what is measured.
 
-    - `rounds`: how often what is measured is linearised, anew about the corrected state (iterated filter); once by default.
+    - `rounds`: how often what is measured is linearized, anew about the corrected state (iterated filter); once by default.
     """
 
     rounds: int = 1
@@ -120,11 +120,11 @@ class Extended:
 
 
 @dataclass(frozen=True)
-class Unscented:
+class UnscentedKalmanFilter:
     """The unscented Kalman filter: covariances by the motion of points ±√(α²(n + κ)) standard deviations from the mean.
 
     `alpha`, `beta`, `kappa` are those of Wan and van der Merwe (2000): distance of the points, weight of the mean in covariances
-    (2 for normal distributions), and a further parameter of the distance. Noise is added as in `Extended`.
+    (2 for normal distributions), and a further parameter of the distance. Noise is added as in `ExtendedKalmanFilter`.
     """
 
     alpha: float = 0.5
@@ -154,12 +154,12 @@ class Unscented:
         passed = mover.passage(belief.chart, until)  # of the mean: it adds the noise
         starts = mover.points(belief.chart, points.places[1:])
         ends = np.vstack([passed.end.x[None], *(mover.moved(belief.chart.t, x, until)[None] for x in starts)])
-        centre = passed.end
-        for _ in range(MEANS if centre.normal.shape[1] else 1):
-            centre = mover.chart(until, mover.point(centre, points.mean @ centre.coordinates(ends)))
-        errors = centre.coordinates(ends)
-        after = points.covariance(errors) + passed.end.carried(passed.added, centre)
-        return Predicted(Belief(centre, after), points.slope(errors))
+        center = passed.end
+        for _ in range(MEANS if center.normal.shape[1] else 1):
+            center = mover.chart(until, mover.point(center, points.mean @ center.coordinates(ends)))
+        errors = center.coordinates(ends)
+        after = points.covariance(errors) + passed.end.carried(passed.added, center)
+        return Predicted(Belief(center, after), points.slope(errors))
 
     def correct(self, belief: Belief, sample: Sample, mover: Mover) -> Corrected:
         chart, before = belief.chart, belief.covariance

@@ -22,18 +22,18 @@ from draisine.errors import SolverError
 from draisine.estimation.experiment_data import Recording
 from draisine.estimation.filters.chart import Chart, Manifold, symmetric
 from draisine.estimation.filters.process_noise import Noise, counting
-from draisine.numerics.collocation import gauss_kronrod
-from draisine.program.dae_residual import Implicit
+from draisine.numerics.runge_kutta import gauss_kronrod
+from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations
 from draisine.program.variational import Direction, split
 from draisine.results.status import Ending
+from draisine.simulation.compiled_equations import VelocityChoices, prepare
 from draisine.simulation.methods.dop853 import DOP853
-from draisine.simulation.methods.method import Method
 from draisine.simulation.methods.radau import Radau
+from draisine.simulation.methods.selection import Method
 from draisine.simulation.result import Run
 from draisine.simulation.run import integrate
 from draisine.simulation.sensitivity import integrate_varied
-from draisine.simulation.velocity_choices import Choices, prepare
 
 Reals = NDArray[np.float64]
 
@@ -55,7 +55,7 @@ def held(equations: Equations) -> Equations:
 
 
 @lru_cache(maxsize=32)
-def _compiled(equations: Equations) -> Choices:
+def _compiled(equations: Equations) -> VelocityChoices:
     return prepare(equations)
 
 
@@ -80,7 +80,7 @@ class Mover:
     @staticmethod
     def usual(equations: Equations) -> Method:
         """A method of integration that serves these equations."""
-        return STIFF if isinstance(equations.dynamics, Implicit) else FINE
+        return STIFF if isinstance(equations.dynamics, DaeResidual) else FINE
 
     @property
     def equations(self) -> Equations:

@@ -23,12 +23,12 @@ from numpy.typing import NDArray
 from draisine.codegen.jit.kernel import Kernel, compile
 from draisine.errors import ArgumentError, ModelError
 from draisine.estimation.tangent_coordinates import named_deviations
-from draisine.expr.expression import closest
-from draisine.numerics.newton_batch import BatchNewton, LeastNormSteps, Places
-from draisine.program.dae_residual import Implicit
+from draisine.expr.expression import did_you_mean
+from draisine.numerics.newton_batch import BatchNewton, Indices, LeastNormSteps
+from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations
 from draisine.program.variational import Direction, split, vary
-from draisine.stability.batch_evaluation import OverPoints, as_written
+from draisine.stability.batch_evaluation import BatchProgram, program_without_cse
 
 Reals = NDArray[np.float64]
 
@@ -41,7 +41,7 @@ def counting(equations: Equations) -> NDArray[np.bool_]:
     """Which states tell the others: no bookkeeping such as the work done so far, and no algebraic unknowns."""
     own = len(equations.coordinates) + len(equations.independent)
     found = np.arange(len(equations.states)) < own
-    if isinstance(equations.dynamics, Implicit):
+    if isinstance(equations.dynamics, DaeResidual):
         found &= np.array(equations.dynamics.differential)
     return found
 
@@ -63,7 +63,7 @@ class Noise:
         for name, size in process.items():
             if name not in (*inputs, *states):
                 raise ArgumentError(
-                    f"process: {equations.name} has no input or state {name!r}{closest(name, [*inputs, *states])}; of its "
+                    f"process: {equations.name} has no input or state {name!r}{did_you_mean(name, [*inputs, *states])}; of its "
                     f"velocities {', '.join(equations.independent) or 'none'} are states"
                 )
             if name not in inputs and not counts[name]:
@@ -84,7 +84,7 @@ class Noise:
         """B at instants, (instants, states, sources)."""
         count = len(self.equations.states)
         found = np.zeros((len(t), count, len(self.sizes)))
-        if self.inputs and isinstance(self.equations.dynamics, Implicit):
+        if self.inputs and isinstance(self.equations.dynamics, DaeResidual):
             found[:, :, : len(self.inputs)] = _Pushed(self.equations, self.inputs).at(t, x, u, p)
         elif self.inputs:
             kernel = _by_inputs(self.equations, self.inputs)
@@ -107,9 +107,9 @@ def _by_inputs(equations: Equations, names: tuple[str, ...]) -> Kernel:
 
 
 @lru_cache(maxsize=32)
-def _posed(equations: Equations, names: tuple[str, ...]) -> OverPoints:
+def _posed(equations: Equations, names: tuple[str, ...]) -> BatchProgram:
     """(t, x, ẋ, u, p) → F, E, F_x, F_u, and of the constraints c_x, c_t, c_u."""
-    assert isinstance(equations.dynamics, Implicit)
+    assert isinstance(equations.dynamics, DaeResidual)
     d, places = named_deviations(equations, ()), [q.name for q in equations.inputs]
     rate, c = ca.SX.sym("xdot", d._x.numel()), d._motion[0]
     (residual,) = equations.dynamics.residual.function.call([d._t, d._x, rate, d._u, d._p])
@@ -123,7 +123,9 @@ def _posed(equations: Equations, names: tuple[str, ...]) -> OverPoints:
         "in_time": ca.jacobian(c, d._t),
         "with_input": ca.jacobian(c, pushed),
     }
-    return OverPoints(as_written(f"{equations.name}_pushed", {"t": d._t, "x": d._x, "xdot": rate, "u": d._u, "p": d._p}, results))
+    return BatchProgram(
+        program_without_cse(f"{equations.name}_pushed", {"t": d._t, "x": d._x, "xdot": rate, "u": d._u, "p": d._p}, results)
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,7 +149,7 @@ class _Pushed:
         """All derivatives at the rates of the motion: what F and the constraints that no such input moves say of them."""
         program, latest = _posed(self.equations, self.names), list[Reals]()
 
-        def evaluate(rate: Reals, places: Places) -> tuple[Reals, Reals]:
+        def evaluate(rate: Reals, places: Indices) -> tuple[Reals, Reals]:
             latest[:] = program(t[:, None], x, rate, u, p)
             residual, e, _, _, along, in_time, with_input = latest
             fixed = ~(np.abs(with_input).max(axis=2, initial=0.0) > 0.0)[..., None]

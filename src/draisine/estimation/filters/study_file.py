@@ -26,12 +26,15 @@ from typing import Any
 
 from draisine.errors import DataError
 from draisine.estimation.filters.filter import filter
-from draisine.estimation.filters.filter_result import Filtered
-from draisine.estimation.filters.methods import Extended, Filter, Unscented
+from draisine.estimation.filters.filter_result import FilterResult
+from draisine.estimation.filters.methods import ExtendedKalmanFilter, Filter, UnscentedKalmanFilter
 from draisine.estimation.study_file import check_words, from_file, input_of, number_of
 from draisine.expr.units import quantity
 
-METHODS: Mapping[str, type[Extended] | type[Unscented]] = {"extended": Extended, "unscented": Unscented}
+METHODS: Mapping[str, type[ExtendedKalmanFilter] | type[UnscentedKalmanFilter]] = {
+    "extended": ExtendedKalmanFilter,
+    "unscented": UnscentedKalmanFilter,
+}
 TABLES = ("measured", "spread", "process", "start", "inputs", "parameters")
 WORDS = ("model", "smooth", "method", "show", *TABLES)
 
@@ -43,11 +46,11 @@ class FilterStudy:
     model: str
     measured: Mapping[str, Any] = field(default_factory=dict)
     given: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    method: Filter = field(default_factory=Extended)
+    method: Filter = field(default_factory=ExtendedKalmanFilter)
     smooth: bool = False
     show: tuple[str, ...] = ()
 
-    def run(self, model: Any, data: Any, **options: Any) -> Filtered:
+    def run(self, model: Any, data: Any, **options: Any) -> FilterResult:
         """The filter with a model and data."""
         given: dict[str, Any] = {**self.given, **options}
         return filter(model, data, measured=dict(self.measured), method=self.method, smooth=self.smooth, **given)

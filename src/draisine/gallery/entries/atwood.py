@@ -23,7 +23,7 @@ import numpy as np
 
 import draisine as dr
 from draisine.expr.expression import Name, Number
-from draisine.gallery.outcome import Study, entry
+from draisine.gallery.registry import Study, entry
 from draisine.model.items import Translate
 from draisine.model.joints import length
 from draisine.model.model import Model
@@ -110,7 +110,7 @@ def swinging_atwood_loops(until: float = 20.0) -> Study:
 
 def _orbits(ordered: dr.Trajectory, wild: dr.Trajectory, teardrop: dr.Trajectory) -> Any:
     """Ways of the swinging weight in its plane, side by side."""
-    from draisine.view.plots.style import COLOURS, PAGE, style
+    from draisine.view.plots.style import COLORS, PAGE, style
 
     with style():
         from matplotlib.figure import Figure
@@ -121,8 +121,8 @@ def _orbits(ordered: dr.Trajectory, wild: dr.Trajectory, teardrop: dr.Trajectory
         drop = (mirrored, np.concatenate([teardrop["bob_z"][::-1], teardrop["bob_z"]]))
         ways = (("M = 3 m", ordered["bob_x"], ordered["bob_z"]), ("M = 2.6 m", wild["bob_x"], wild["bob_z"]), ("teardrop", *drop))
         for panel, (title, x, z) in zip(axes, ways, strict=True):
-            panel.plot(x, z, color=COLOURS[0], linewidth=0.8)
-            panel.plot([0], [0], "o", color=COLOURS[1], markersize=3)
+            panel.plot(x, z, color=COLORS[0], linewidth=0.8)
+            panel.plot([0], [0], "o", color=COLORS[1], markersize=3)
             panel.set_title(title)
             panel.set_aspect("equal")
             panel.set_xlabel("x [m]")

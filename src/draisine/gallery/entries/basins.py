@@ -19,7 +19,7 @@ import numpy as np
 
 import draisine as dr
 from draisine.gallery.entries.bicycle import bicycle
-from draisine.gallery.outcome import Study, entry
+from draisine.gallery.registry import Study, entry
 
 WEAVE, CAPSIZE = 4.292382536, 6.024262015  # m/s, Meijaard et al. (2007), table 2
 HARDEST = 4.0  # rad/s
@@ -66,10 +66,8 @@ def _picture(speed: Any, knock: Any, ended: Any, fallen: Any, lean: Any, until: 
             (axes[0], np.where(fallen, ended, np.nan), "it falls after [s]", "magma", (0.0, until)),
             (axes[1], np.where(fallen, np.nan, np.degrees(np.abs(lean))), f"lean after {until:g} s [°]", "viridis", (0.0, 45.0)),
         )
-        for panel, values, title, colours, (low, high) in panels:
-            drawn = panel.pcolormesh(
-                speed, knock, values.T, cmap=colours, vmin=low, vmax=high, shading="nearest", rasterized=True
-            )
+        for panel, values, title, colors, (low, high) in panels:
+            drawn = panel.pcolormesh(speed, knock, values.T, cmap=colors, vmin=low, vmax=high, shading="nearest", rasterized=True)
             drawing.colorbar(drawn, ax=panel, label=title)
             for border in (WEAVE, CAPSIZE):
                 panel.axvline(border, color="black", linewidth=0.8, linestyle="--")

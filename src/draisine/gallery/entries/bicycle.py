@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from draisine.bicycle.benchmark import benchmark_bicycle
-from draisine.gallery.outcome import live
+from draisine.gallery.registry import live
 from draisine.model.model import Model
 
 

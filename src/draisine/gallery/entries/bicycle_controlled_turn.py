@@ -8,7 +8,7 @@ again.
 
 What you should see: the bar goes right by 2° for most of a second, then left by 12°; the bicycle leans 28° into the turn,
 changes its direction by a quarter turn and comes upright again, since at 6 m/s it is stable by itself. Mean curvature of the
-track near 0.067 m⁻¹ over the first 3.5 s; the front contact point wanders 0.12 rad forward along the tyre (read off the
+track near 0.067 m⁻¹ over the first 3.5 s; the front contact point wanders 0.12 rad forward along the tire (read off the
 paper: 0.13).
 
 The paper's axes are x up, y forward, z lateral; y × z = x makes z point to the left, so ours (x forward, y left, z up) are
@@ -29,7 +29,7 @@ import numpy as np
 
 import draisine as dr
 from draisine.gallery.entries.bicycle import bicycle
-from draisine.gallery.outcome import Study, entry
+from draisine.gallery.registry import Study, entry
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ def bicycle_controlled_turn(until: float = 6.0) -> Study:
         f"then {math.degrees(run['steer'].max()):.1f}° to the left",
         f"leans {math.degrees(-run['lean'].min()):.1f}° to the left, heading at the end {math.degrees(run['heading'][-1]):.1f}°",
         *([f"mean curvature over 3.5 s: {mean_curvature(run, 3.5):.4f} 1/m (paper: about 0.067)"] if until >= 3.5 else []),
-        f"front contact point wanders {wandering:.3f} rad along the tyre (paper: about 0.13)",
+        f"front contact point wanders {wandering:.3f} rad along the tire (paper: about 0.13)",
         f"speed between {run['speed'].min():.3f} and {run['speed'].max():.3f} m/s, pedal torque between "
         f"{run['pedal_torque'].min():.1f} and {run['pedal_torque'].max():.1f} N·m",
     )

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 import draisine as dr
 from draisine.gallery.entries.bicycle import bicycle
-from draisine.gallery.outcome import Study, entry
+from draisine.gallery.registry import Study, entry
 from draisine.stability.critical import Critical
 
 CHOSEN = ("trail", "steer_axis_tilt")
@@ -115,31 +115,31 @@ def bicycle_designed() -> Study:
 
 def _design(before: Range, after: Range) -> Any:
     from draisine.view.plots.canvas import Drawing
-    from draisine.view.plots.style import COLOURS, FAINT, PAGE, style
+    from draisine.view.plots.style import COLORS, FAINT, PAGE, style
 
     trail, tilt = best_design()
     speeds = np.linspace(2, 10, 161)
     with style():
         drawing = Drawing(figsize=(PAGE, 0.5 * PAGE), layout="constrained")
         left, right = drawing.subplots(1, 2)
-        for one, colour in ((BENCHMARK[0], FAINT), (trail, COLOURS[0])):
+        for one, color in ((BENCHMARK[0], FAINT), (trail, COLORS[0])):
             tilts = np.radians(np.linspace(11, 30, 7))
             ranges = [stable_range(one, float(a)) for a in tilts]
             low, high = [r.weave for r in ranges], [r.capsize for r in ranges]
-            left.fill_between(np.degrees(tilts), low, high, color=colour, alpha=0.25, lw=0, label=f"trail {one:.2f} m")
-            left.plot(np.degrees(tilts), low, color=colour)
-            left.plot(np.degrees(tilts), high, color=colour)
-        for found, at, colour in ((before, BENCHMARK[1], FAINT), (after, tilt, COLOURS[0])):
-            left.plot([math.degrees(at)] * 2, [found.weave, found.capsize], "o-", color=colour, lw=2.5, ms=4)
+            left.fill_between(np.degrees(tilts), low, high, color=color, alpha=0.25, lw=0, label=f"trail {one:.2f} m")
+            left.plot(np.degrees(tilts), low, color=color)
+            left.plot(np.degrees(tilts), high, color=color)
+        for found, at, color in ((before, BENCHMARK[1], FAINT), (after, tilt, COLORS[0])):
+            left.plot([math.degrees(at)] * 2, [found.weave, found.capsize], "o-", color=color, lw=2.5, ms=4)
         left.set_xlabel("steer axis from the vertical [°]")
         left.set_ylabel("stable speeds [m/s]")
         left.legend(loc="lower right")
-        for design, found, colour, label in (
+        for design, found, color, label in (
             (BENCHMARK, before, FAINT, "benchmark"),
-            (best_design(), after, COLOURS[0], "designed"),
+            (best_design(), after, COLORS[0], "designed"),
         ):
-            right.plot(speeds, growth(*design, speeds), color=colour, label=label)
-            right.axvspan(found.weave, found.capsize, color=colour, alpha=0.15, lw=0)
+            right.plot(speeds, growth(*design, speeds), color=color, label=label)
+            right.axvspan(found.weave, found.capsize, color=color, alpha=0.15, lw=0)
         right.axhline(0, color="0.3", lw=0.8)
         right.set_xlabel("speed [m/s]")
         right.set_ylabel("largest real part [1/s]")

@@ -5,7 +5,7 @@ acts anywhere, yet it steers into the fall and comes upright again.
 
 What you should see: roll and steer rates swing a few times and die away; the wheels leave two wavy tracks that end in a
 straight line in a new direction; energy of the swing goes into forward speed, which settles near 4.62 m/s, above where it
-began; contact points wander along the tyres and return to π (rear) and π + π/10 (front).
+began; contact points wander along the tires and return to π (rear) and π + π/10 (front).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 
 import draisine as dr
-from draisine.gallery.outcome import Study, entry
+from draisine.gallery.registry import Study, entry
 from draisine.symbolic.rendering.model_text import derived_in_brief
 
 

@@ -3,7 +3,7 @@
 What it shows: parameters of an unstable vehicle from noisy gyroscopes, a speedometer and a noisy record of the steer torque. One
 run from the start cannot be fitted: driven by the record alone the bicycle falls, and `SingleShooting` says so. Windows of
 0.2 s, joined by continuity, can: `MultipleShooting`. The torque that acted is not the one recorded: its true values are found
-along with all else, and it has no corners between samples (`Smooth`); so intervals are honest.
+along with all else, and it has no corners between samples (`CubicInput`); so intervals are honest.
 
 What you should see: trail, front wheel spin inertia and roll inertia of the rear frame within 95 % intervals of ±1 %, ±3 % and
 ±3 %; χ² as large as its degrees of freedom; and the report which of the 25 parameters such data can tell: each alone, nearly all;
@@ -20,7 +20,7 @@ import numpy as np
 
 import draisine as dr
 from draisine.gallery.entries.bicycle import bicycle
-from draisine.gallery.outcome import Study, entry
+from draisine.gallery.registry import Study, entry
 
 TRUTH = {"trail": 0.08, "iyy_front_wheel": 0.28, "ixx_frame": 9.2}
 GUESS = {"trail": 0.1, "iyy_front_wheel": 0.2, "ixx_frame": 12.0}
@@ -31,16 +31,16 @@ MEASURED = {
     "steer_gyro": ("steer_rate", NOISE["steer_gyro"]),
     "speedometer": ("speed", NOISE["speedometer"]),
 }
-TORQUE = dr.Smooth("torque", NOISE["torque"])  # straight lines would take a thousandth of the fastest sine away
-AS_IT_IS = dr.Smooth("torque")  # one run takes what was recorded for what has been
+TORQUE = dr.CubicInput("torque", NOISE["torque"])  # straight lines would take a thousandth of the fastest sine away
+AS_IT_IS = dr.CubicInput("torque")  # one run takes what was recorded for what has been
 SHAKE = "2*sin(2*t) + 2*sin(5*t + 1) + 2*sin(9*t)"
-WINDOWS = dr.MultipleShooting(0.2)
+WINDOWS = dr.MultipleShooting(window=0.2)
 
 
 def ride(until: float = 10.0) -> dr.Trajectory:
     """The bicycle ridden upright at 2 m/s and shaken through its steering."""
     bike = bicycle()
-    law = dr.lqr(bike, {"speed": 2.0}, weights={"heading": 1.0, "lean": 10.0, "steer": 1.0}, effort={"steer_torque": 0.05})
+    law = dr.lqr(bike, {"speed": 2.0}, weights={"heading": 1.0, "lean": 10.0, "steer": 1.0}, input_weights={"steer_torque": 0.05})
     shaken = {"steer_torque": f"({dict(law)['steer_torque']}) + {SHAKE}"}
     return dr.simulate(bike, until, start={"speed": 2.0, "lean": 0.05}, inputs=shaken, samples=round(100 * until) + 1)
 
@@ -99,8 +99,8 @@ def bicycle_identified(until: float = 10.0, report: bool = True) -> Study:
     assert fit.probability > 1e-4
     findings = [f"one run from the start: {refused}", str(fit)]
     if report:
-        told = tellable(data)
-        assert len(told.names) == 25 and len(told.untold) > 0
-        findings.append(str(told))
+        reported = tellable(data)
+        assert len(reported.names) == 25 and len(reported.unidentifiable) > 0
+        findings.append(str(reported))
     figures = {"fit": fit.plot(), "intervals": fit.plot_intervals(TRUTH)}
     return Study("A bicycle identified at 2 m/s", {"bicycle_identified": run}, figures, tuple(findings))

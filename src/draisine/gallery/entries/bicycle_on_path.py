@@ -20,7 +20,7 @@ import numpy as np
 
 import draisine as dr
 from draisine.gallery.entries.bicycle import bicycle
-from draisine.gallery.outcome import Study, entry
+from draisine.gallery.registry import Study, entry
 
 SPEED, WIDTH, LENGTH = 5.0, 3.0, 4.0  # m/s, m, m: along the road, of the lane, of the half of the curve
 MIDDLE = 25.0  # m, where the curve crosses the middle between the lanes

@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 import draisine as dr
-from draisine.gallery.outcome import Study, entry
+from draisine.gallery.registry import Study, entry
 from draisine.model.model import Model
 
 SHRINKS = 0.8  # length of a branch, as a part of the one that bears it

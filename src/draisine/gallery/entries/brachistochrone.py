@@ -20,7 +20,7 @@ import sympy as sp
 from numpy.typing import NDArray
 
 import draisine as dr
-from draisine.gallery.outcome import Study, entry
+from draisine.gallery.registry import Study, entry
 from draisine.numerics.root_finding import bracketed_root
 
 ACROSS, DOWN, GRAVITY = 2.0, 1.5, 9.81  # m, m, m/s²
@@ -47,8 +47,8 @@ def cycloid(across: float = ACROSS, down: float = DOWN) -> tuple[float, float]:
 @cache
 def quickest() -> dr.Solution:
     """Radau of order 7 on twenty intervals, from a wire of 40° and one second as first guess."""
-    stated = dr.manoeuvre(bead_on_wire()).start(x=0, drop=0, speed=0).finish(x=ACROSS, drop=DOWN)
-    stated = stated.bounds(slope=(-1.5, 1.6)).duration(0.1, 5).minimise("time")
+    stated = dr.maneuver(bead_on_wire()).start(x=0, drop=0, speed=0).finish(x=ACROSS, drop=DOWN)
+    stated = stated.bounds(slope=(-1.5, 1.6)).duration(0.1, 5).minimize("time")
     return stated.solve(dr.Collocation("radau", 4, 20), guess=dr.Straight(duration=1.0, inputs={"slope": 0.7}))
 
 
@@ -89,19 +89,19 @@ def brachistochrone() -> Study:
 def _wires(found: dr.Solution, radius: float, angle: float, straight: float) -> Any:
     from draisine.view.plots.canvas import panels
     from draisine.view.plots.labels import legend_above
-    from draisine.view.plots.style import COLOURS, FAINT, PAGE, style
+    from draisine.view.plots.style import COLORS, FAINT, PAGE, style
 
     with style():
         drawing, (axes,) = panels(1, 0.8 * PAGE, 0.62 * PAGE)
         a = np.linspace(0, angle, 200)
         axes.plot(radius * (a - np.sin(a)), -radius * (1 - np.cos(a)), color=FAINT, lw=4, alpha=0.5, label="cycloid")
         run = found.trajectory
-        axes.plot(run["x"], -run["drop"], color=COLOURS[0], label=f"wire of least time, {found.duration:.4f} s")
-        axes.plot([0, ACROSS], [0, -DOWN], color=COLOURS[1], label=f"straight wire, {straight:.4f} s")
+        axes.plot(run["x"], -run["drop"], color=COLORS[0], label=f"wire of least time, {found.duration:.4f} s")
+        axes.plot([0, ACROSS], [0, -DOWN], color=COLORS[1], label=f"straight wire, {straight:.4f} s")
         for t in np.linspace(0, 1, 21) * found.duration:
-            axes.plot(np.interp(t, run.time, run["x"]), -np.interp(t, run.time, run["drop"]), "o", color=COLOURS[0], ms=4)
+            axes.plot(np.interp(t, run.time, run["x"]), -np.interp(t, run.time, run["drop"]), "o", color=COLORS[0], ms=4)
             part = (t / straight) ** 2
-            axes.plot(part * ACROSS, -part * DOWN, "o", color=COLOURS[1], ms=4)
+            axes.plot(part * ACROSS, -part * DOWN, "o", color=COLORS[1], ms=4)
         axes.set_aspect("equal")
         axes.set_xlabel("x [m]")
         axes.set_ylabel("height [m]")

@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import draisine as dr
-from draisine.gallery.outcome import Study, entry, live
+from draisine.gallery.registry import Study, entry, live
 from draisine.model.model import Model
 
 Reals = NDArray[np.float64]
@@ -43,10 +43,10 @@ def car() -> Model:
     wheelbase, track = m.parameter("wheelbase", 2.6, "m"), m.parameter("track", 1.5, "m")
     radius = m.parameter("wheel_radius", 0.3, "m")
     m_body, upright = m.parameter("m_body", 1000.0, "kg"), m.parameter("i_body", 1500.0, "kg*m^2", "about its own vertical")
-    ahead, high = m.parameter("centre_ahead", 1.3, "m", "of the rear axle"), m.parameter("centre_high", 0.55, "m")
+    ahead, high = m.parameter("center_ahead", 1.3, "m", "of the rear axle"), m.parameter("center_high", 0.55, "m")
     m_wheel, i_wheel = m.parameter("m_wheel", 18.0, "kg"), m.parameter("i_wheel", 0.9, "kg*m^2", "about the axle")
     carrier_mass = m.parameter("m_carrier", 8.0, "kg", "of what steers with a front wheel")
-    body = m.body("body", mass=m_body, centre=(ahead, 0, high), inertia=(350, 1400, upright))
+    body = m.body("body", mass=m_body, center_of_mass=(ahead, 0, high), inertia=(350, 1400, upright))
     m.free(body)  # its origin runs on the ground, under the middle of the rear axle
     m.input("drive_torque", "N*m", "of the body on the rear wheels together")
     for side, sign in (("left", 0.5), ("right", -0.5)):
@@ -56,9 +56,9 @@ def car() -> Model:
             wheel = m.body(f"{end}_{side}_wheel", mass=m_wheel, inertia=(i_wheel / 2, i_wheel, i_wheel / 2))
             m.revolute(f"{end}_{side}_spin", holder, wheel, axis="y", at=at)
             m.wheel(f"{end}_{side}", wheel, radius)
-        m.effort(f"rear_{side}_spin", "drive_torque/2")
+        m.generalized_force(f"rear_{side}_spin", "drive_torque/2")
     m.constrain("ackermann", "sin(left_steer - right_steer) - track/wheelbase*sin(left_steer)*sin(right_steer)", unit="rad")
-    m.effort("left_steer", m.input("steer_torque", "N*m"))
+    m.generalized_force("left_steer", m.input("steer_torque", "N*m"))
     m.output("speed", "body_velocity_x(body)", "m/s", "of the rear axle's middle")
     m.output("turn_rate", "rate_z(body)", "rad/s", "positive to the left")
     return m

@@ -24,7 +24,7 @@ import sympy as sp
 from sympy.physics.mechanics import dynamicsymbols
 
 import draisine as dr
-from draisine.gallery.outcome import Study, entry, live
+from draisine.gallery.registry import Study, entry, live
 from draisine.model.model import Model
 
 DEFAULTS = {"m_cart": 1.0, "m_pole": 0.3, "l_pole": 0.6, "gravity": 9.81}
@@ -62,10 +62,10 @@ def cart_pole_graph() -> Model:
     p = {name: m.parameter(name, value, UNITS[name]) for name, value in DEFAULTS.items()}
     m.gravity(p["gravity"])
     cart = m.body("carriage", mass=p["m_cart"])
-    pole = m.body("rod", mass=p["m_pole"], centre=(0, 0, p["l_pole"]))
+    pole = m.body("rod", mass=p["m_pole"], center_of_mass=(0, 0, p["l_pole"]))
     m.prismatic("cart", "ground", cart, axis="x")
     m.revolute("pole", cart, pole, axis="y")
-    m.effort("cart", m.input("push", "N", "on the cart, along x"))
+    m.generalized_force("cart", m.input("push", "N", "on the cart, along x"))
     swing = "m_pole*l_pole^2*pole_rate^2/2 + m_pole*gravity*l_pole*(cos(pole) - 1)"
     m.output("swing_energy", swing, "J", "of the pole about its hinge, zero at rest at the top")
     return m

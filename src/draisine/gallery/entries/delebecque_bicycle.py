@@ -15,8 +15,8 @@ by the track's direction e₁ = (cos φ, sin φ, 0) and the way up e₂ = (−si
 and points to the right, so ψ̇ < 0 rolls forward. A rod in the plane of a wheel points along d(ξ) = cos ξ e₁ + sin ξ e₂.
 
     P₁ rear hub, P₅ front hub      of wheels of one radius
-    P₂ = P₁ + l₁₆ d₁(ξ₁)           centre of the frame, a rod from P₁ to the head
-    P₃ = P₄ + l₁₇ d₂(ξ₂)           centre of the fork, a rod along the steer axis from its foot P₄ to the head
+    P₂ = P₁ + l₁₆ d₁(ξ₁)           center of the frame, a rod from P₁ to the head
+    P₃ = P₄ + l₁₇ d₂(ξ₂)           center of the fork, a rod along the steer axis from its foot P₄ to the head
     P₁ + l₁₈ d₁ = P₄ + l₁₉ d₂      the head
     |P₄ − P₁| = l₁₅, e₃·d₂ = 0     the steer axis keeps its place in the frame
     P₅ = P₄ + l₂₀ n₂(ξ₂)           n = sin ξ e₁ − cos ξ e₂, straight ahead of the steer axis
@@ -43,7 +43,7 @@ from sympy.physics.mechanics import dynamicsymbols
 
 import draisine as dr
 from draisine.expr.expression import Name, Number, acos
-from draisine.gallery.outcome import Study, entry, live
+from draisine.gallery.registry import Study, entry, live
 from draisine.model.items import Coordinate, Rotate, Translate
 from draisine.model.model import Model
 from draisine.program.linear_solve import Solver
@@ -65,8 +65,8 @@ PARAMETERS: Mapping[str, tuple[float, str]] = {
     "i_front_wheel_across": (0.036, "kg*m^2"),
     "gravity": (9.81, "m/s^2"),
     "l_hub_to_foot": (1.0, "m"),  # |P₄ − P₁|
-    "l_frame_centre": (0.475, "m"),  # |P₂ − P₁|
-    "l_fork_centre": (0.3, "m"),  # |P₃ − P₄|
+    "l_frame_center": (0.475, "m"),  # |P₂ − P₁|
+    "l_fork_center": (0.3, "m"),  # |P₃ − P₄|
     "l_frame": (0.95, "m"),  # in the source 2 |P₂ − P₁|
     "l_fork": (0.6, "m"),  # in the source 2 |P₃ − P₄|
     "l_offset": (0.02, "m"),  # |P₅ − P₄|
@@ -105,8 +105,8 @@ class Upright:
         straight = {"rear_slant": math.pi / 2, "front_slant": math.pi / 2, "frame_angle": first, "fork_angle": second}
         places = {
             "rear": (0.0, p["r_wheel"]),
-            "frame": (p["l_frame_centre"] * math.cos(first), p["r_wheel"] + p["l_frame_centre"] * math.sin(first)),
-            "fork": (foot[0] + p["l_fork_centre"] * math.cos(second), foot[1] + p["l_fork_centre"] * math.sin(second)),
+            "frame": (p["l_frame_center"] * math.cos(first), p["r_wheel"] + p["l_frame_center"] * math.sin(first)),
+            "fork": (foot[0] + p["l_fork_center"] * math.cos(second), foot[1] + p["l_fork_center"] * math.sin(second)),
             "foot": foot,
             "front": (foot[0] + p["l_offset"] * math.sin(second), p["r_wheel"]),
         }
@@ -156,11 +156,11 @@ class _Plane:
         rates = self.rates(self.turn)
         return (mass * _square(_rate(hub)) + across * (rates[0] ** 2 + rates[1] ** 2) + along * rates[2] ** 2) / 2
 
-    def rod_energy(self, centre: Any, angle: Any, mass: Any, along: Any, across: Any) -> Any:
+    def rod_energy(self, center: Any, angle: Any, mass: Any, along: Any, across: Any) -> Any:
         """Of a rod that lies in the plane."""
         w1, w2, w3 = self.rates(angle)
         about_rod, about_normal = w1 * sp.cos(angle) + w2 * sp.sin(angle), w2 * sp.cos(angle) - w1 * sp.sin(angle)
-        return (mass * _square(_rate(centre)) + along * about_rod**2 + across * (about_normal**2 + w3**2)) / 2
+        return (mass * _square(_rate(center)) + along * about_rod**2 + across * (about_normal**2 + w3**2)) / 2
 
 
 def _rate(vector: Any) -> Any:
@@ -223,8 +223,8 @@ def _holonomic(
     hub, foot = points["rear"], points["foot"]
     d1, d2 = rear.rod(q["frame_angle"]), front.rod(q["fork_angle"])
     vectors = {
-        "frame": hub - points["frame"] + p["l_frame_centre"] * d1,
-        "fork": foot - points["fork"] + p["l_fork_centre"] * d2,
+        "frame": hub - points["frame"] + p["l_frame_center"] * d1,
+        "fork": foot - points["fork"] + p["l_fork_center"] * d2,
         "head": hub - foot + p["l_frame"] * d1 - p["l_fork"] * d2,
         "front_hub": points["front"] - foot - p["l_offset"] * front.ahead(q["fork_angle"]),
     }
@@ -277,9 +277,9 @@ def delebecque_graph() -> Model:
     m.gravity(p["gravity"])
 
     # The frame's x axis points from the rear hub to the head, the fork's z axis from its foot to the head, its x axis ahead.
-    frame = m.body("frame", p["m_frame"], (p["l_frame_centre"], 0, 0), _about("x", p["i_frame_along"], p["i_frame_across"]))
+    frame = m.body("frame", p["m_frame"], (p["l_frame_center"], 0, 0), _about("x", p["i_frame_along"], p["i_frame_across"]))
     fork = m.body(
-        "fork", p["m_fork"], (0, 0, p["l_fork_centre"] - p["l_fork"]), _about("z", p["i_fork_along"], p["i_fork_across"])
+        "fork", p["m_fork"], (0, 0, p["l_fork_center"] - p["l_fork"]), _about("z", p["i_fork_along"], p["i_fork_across"])
     )
     rear, front = (
         m.body(wheel, p[f"m_{wheel}"], inertia=_about("y", p[f"i_{wheel}_along"], p[f"i_{wheel}_across"]))
@@ -300,12 +300,12 @@ def delebecque_graph() -> Model:
     m.joint("motion", "ground", frame, chain, coordinates)
     between = acos((p["l_frame"] ** 2 + p["l_fork"] ** 2 - p["l_hub_to_foot"] ** 2) / (2 * p["l_frame"] * p["l_fork"]))
     m.revolute("rear_wheel_angle", frame, rear, axis="y")
-    m.revolute("steer", frame, fork, axis="z", at=(p["l_frame"], 0, 0), turned=[("y", Number(math.pi / 2) - between)])
+    m.revolute("steer", frame, fork, axis="z", at=(p["l_frame"], 0, 0), orientation=[("y", Number(math.pi / 2) - between)])
     m.revolute("front_wheel_angle", fork, front, axis="y", at=(p["l_offset"], 0, -p["l_fork"]))
     for wheel in (rear, front):
         m.wheel(wheel.name, wheel, radius=p["r_wheel"])
-    m.effort("steer", m.input("steer_torque", "N*m", "of the frame on the fork, positive to the left"))
-    m.effort("rear_wheel_angle", m.input("pedal_torque", "N*m", "of the frame on the rear wheel, positive forward"))
+    m.generalized_force("steer", m.input("steer_torque", "N*m", "of the frame on the fork, positive to the left"))
+    m.generalized_force("rear_wheel_angle", m.input("pedal_torque", "N*m", "of the frame on the rear wheel, positive forward"))
     m.output("speed", "velocity_x(frame)*cos(rear_heading) + velocity_y(frame)*sin(rear_heading)", "m/s", "of the rear hub")
     m.output("lean", "rear_slant - pi/2", "rad", "positive to the right")
     return m
@@ -332,7 +332,7 @@ def delebecque_pulse(until: float = 12.0) -> Study:
     """A push on the bar at 8 m/s: the riderless bicycle rights itself; slower it weaves, and falls (Delebecque & Nikoukhah)."""
     from draisine import view
 
-    bike, fallen = delebecque_bicycle(), dr.Event("fell_over", "abs(lean) - 80*pi/180", "stop", about="lean passed 80°")
+    bike, fallen = delebecque_bicycle(), dr.Event("fell_over", "abs(lean) - 80*pi/180", "stop", description="lean passed 80°")
     options: dict[str, Any] = {"control": dr.Sampled(pulse, rate=10.0), "method": dr.DOP853(rtol=1e-10, atol=1e-12)}
     runs = {speed: dr.simulate(bike, until, start={"speed": speed}, events=[fallen], **options) for speed in (8.0, 5.5, 5.0)}
     run = runs[8.0]

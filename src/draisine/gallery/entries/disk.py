@@ -1,6 +1,6 @@
 """The falling rolling disk: a uniform disc on a sharp rim, rolling without slip (Sanjuan & Jarzębowska, section VII.A).
 
-What it shows: a free body with one wheel. Coordinates are the source's: position of the centre, then heading φ, lean θ and
+What it shows: a free body with one wheel. Coordinates are the source's: position of the center, then heading φ, lean θ and
 spin angle ψ, turned about z, x and y (its equations 39 and 40). Rolling leaves three degrees of freedom.
 
 What you should see: a disc that leans to the right rolls in a circle to the right, for ever, if its spin suits its turn rate.
@@ -18,7 +18,7 @@ import numpy as np
 
 import draisine as dr
 from draisine.expr.expression import Expr
-from draisine.gallery.outcome import Study, entry, live
+from draisine.gallery.registry import Study, entry, live
 from draisine.model.model import Model
 
 
@@ -33,9 +33,9 @@ def rolling_disk() -> Model:
     about_diameter = mass * radius**2 / 4
     put_disk(m, mass, radius, (about_diameter, mass * radius**2 / 2, about_diameter), ("heading", "lean", "spin_angle"))
 
-    m.output("speed", "velocity_x(disk)*cos(heading) + velocity_y(disk)*sin(heading)", "m/s", "forward velocity of the centre")
+    m.output("speed", "velocity_x(disk)*cos(heading) + velocity_y(disk)*sin(heading)", "m/s", "forward velocity of the center")
     m.output("spin", "spin_angle_rate + heading_rate*sin(lean)", "rad/s", "angular velocity about the axle")
-    m.watch("fell_over", "abs(lean) - 85*pi/180", about="lean passed 85°")
+    m.event("fell_over", "abs(lean) - 85*pi/180", description="lean passed 85°")
     return m
 
 
@@ -49,7 +49,7 @@ def put_disk(m: Model, mass: Expr, radius: Expr, inertia: tuple[Expr, Expr, Expr
 def steady_spin(lean: float, turn_rate: float, radius: float = 0.3, gravity: float = 9.81) -> float:
     """Spin about the axle of the steady turn with this lean and turn rate (positive to the left), for a uniform disc.
 
-    The force of the ground is m g upward and m Ω V to the left, V = r σ; its moment about the centre turns the angular momentum
+    The force of the ground is m g upward and m Ω V to the left, V = r σ; its moment about the center turns the angular momentum
     (m r²/2) σ along the axle and (m r²/4) Ω cos θ along the diameter with the rate Ω about the vertical:
     r Ω² cos θ / 4 − (3/2) r σ Ω / tan θ = g.
 
@@ -79,7 +79,7 @@ def rolling_disk_paths(until: float = 20.0) -> Study:
         assert run.energy_drift is not None and run.energy_drift < 1e-9
 
     turn, fast, slow = runs.values()
-    middle = -turn["speed"][0] / turn_rate  # m to the right of the start: the centre of mass goes round there
+    middle = -turn["speed"][0] / turn_rate  # m to the right of the start: the center of mass goes round there
     track = np.hypot(turn["disk_contact_x"], turn["disk_contact_y"] + middle)
     assert np.ptp(turn["lean"]) < 1e-9 and np.ptp(track) < 1e-8
     assert np.allclose(track, middle + 0.3 * math.sin(lean), atol=1e-8)
@@ -102,6 +102,6 @@ def rolling_disk_paths(until: float = 20.0) -> Study:
         f"straight rolling is stable above {critical:.4f} m/s",
         f"knocked at {1.5 * critical:.2f} m/s it wobbles by {math.degrees(abs(fast['lean']).max()):.2f}°, "
         f"at {0.5 * critical:.2f} m/s it falls to {math.degrees(abs(slow['lean']).max()):.1f}° and rises again",
-        f"steady turn at {math.degrees(lean):.0f}° of lean: circles of {track[0]:.4f} m (track) and {middle:.4f} m (centre)",
+        f"steady turn at {math.degrees(lean):.0f}° of lean: circles of {track[0]:.4f} m (track) and {middle:.4f} m (center)",
     )
     return Study("Paths of a rolling disk", runs, figures, findings)

@@ -21,7 +21,7 @@ import numpy as np
 import sympy as sp
 
 import draisine as dr
-from draisine.gallery.outcome import Study, entry
+from draisine.gallery.registry import Study, entry
 
 STARTS = ((-1.0, 0.0), (1.7, 0.0), (0.5, 1.2), (-0.3, 1.0), (-1.2, -0.8))  # m, m/s
 
@@ -48,15 +48,15 @@ def parked(x: float, v: float) -> dr.Solution:
     push = -math.copysign(0.9, x + v * abs(v) / 2)
     first = dr.simulate(model, 2.0, start={"x": x, "v": v}, inputs={"force": push})
     second = dr.simulate(model, 2.0, start={"x": first["x"][-1], "v": first["v"][-1]}, inputs={"force": -push})
-    trolley = dr.manoeuvre(model).bounds(force=(-1, 1)).duration(0.3, 5).minimise("time")
+    trolley = dr.maneuver(model).bounds(force=(-1, 1)).duration(0.3, 5).minimize("time")
     stated = trolley.start(x=x, v=v).then(trolley.finish(x=0, v=0))
-    return stated.solve(dr.Collocation(intervals=1, held=True), guess=[first, second])
+    return stated.solve(dr.Collocation(intervals=1, constant_controls=True), guess=[first, second])
 
 
 @cache
 def parked_plainly() -> dr.Solution:
     """One phase from −1 m: the switch is in the middle, on a point of the mesh."""
-    trolley = dr.manoeuvre(double_integrator()).bounds(force=(-1, 1)).minimise("time")
+    trolley = dr.maneuver(double_integrator()).bounds(force=(-1, 1)).minimize("time")
     return trolley.start(x=-1, v=0).finish(x=0, v=0).solve(dr.Collocation(intervals=10))
 
 
@@ -90,7 +90,7 @@ def trolley_parks() -> Study:
 def _plane(found: dict[tuple[float, float], dr.Solution]) -> Any:
     from draisine.view.plots.canvas import panels
     from draisine.view.plots.labels import legend_above
-    from draisine.view.plots.style import COLOURS, FAINT, PAGE, style
+    from draisine.view.plots.style import COLORS, FAINT, PAGE, style
 
     with style():
         drawing, (axes,) = panels(1, 0.8 * PAGE, 0.6 * PAGE)
@@ -100,13 +100,13 @@ def _plane(found: dict[tuple[float, float], dr.Solution]) -> Any:
             axes.text(1.3 * side, 1.45 * side, text, color=FAINT, ha="center")
         for k, ((x, speed), solution) in enumerate(found.items()):
             run = solution.trajectory
-            axes.plot(run["x"], run["v"], color=COLOURS[k])
+            axes.plot(run["x"], run["v"], color=COLORS[k])
             middle = len(run.time) // 5
             step = (run["x"][middle + 1] - run["x"][middle], run["v"][middle + 1] - run["v"][middle])
             axes.quiver(
-                run["x"][middle], run["v"][middle], *step, color=COLOURS[k], angles="xy", width=0.006, headwidth=5, pivot="mid"
+                run["x"][middle], run["v"][middle], *step, color=COLORS[k], angles="xy", width=0.006, headwidth=5, pivot="mid"
             )
-            axes.plot(x, speed, "o", color=COLOURS[k], ms=5)
+            axes.plot(x, speed, "o", color=COLORS[k], ms=5)
         axes.plot(0, 0, "o", color="black", ms=6)
         axes.set_xlabel("x [m]")
         axes.set_ylabel("v [m/s]")

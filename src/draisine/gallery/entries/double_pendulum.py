@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from sympy.physics.mechanics import dynamicsymbols
 
 import draisine as dr
-from draisine.gallery.outcome import Study, entry, live
+from draisine.gallery.registry import Study, entry, live
 from draisine.model.model import Model
 
 DEFAULTS = {"m_upper": 1.0, "m_lower": 1.0, "l_upper": 1.0, "l_lower": 1.0, "gravity": 9.81}
@@ -53,8 +53,8 @@ def double_pendulum_graph() -> Model:
     m = Model("double_pendulum_graph", "two bobs on massless rods, hinged about y")
     p = {name: m.parameter(name, value, UNITS[name]) for name, value in DEFAULTS.items()}
     m.gravity(p["gravity"])
-    first = m.body("first", mass=p["m_upper"], centre=(0, 0, -p["l_upper"]))
-    second = m.body("second", mass=p["m_lower"], centre=(0, 0, -p["l_lower"]))
+    first = m.body("first", mass=p["m_upper"], center_of_mass=(0, 0, -p["l_upper"]))
+    second = m.body("second", mass=p["m_lower"], center_of_mass=(0, 0, -p["l_lower"]))
     m.revolute("upper", "ground", first, axis="y")
     m.revolute("elbow", first, second, axis="y", at=(0, 0, -p["l_upper"]))
     m.point("tip", second, at=(0, 0, -p["l_lower"]))
@@ -78,21 +78,21 @@ def double_pendulum_twice(until: float = 30.0) -> Study:
     run = dr.simulate(equations, until, start=START, method=EXACT)
     other = dr.simulate(graph, until, start=START, method=EXACT)
     moved = dr.simulate(equations, until, start={**START, "upper": START["upper"] + 1e-6}, method=EXACT)
-    roads, starts = _tips_apart(run, other), _tips_apart(run, moved)
+    derivations, starts = _tips_apart(run, other), _tips_apart(run, moved)
     early = run.time <= 5.0
     modes = [_mode_error(equations, sign) for sign in (-1, 1)]
 
     assert run.status.complete and other.status.complete
     for motion in (run, other):
         assert motion.energy_drift is not None and motion.energy_drift < 1e-10
-    assert roads[early].max() < 1e-10, roads[early].max()
+    assert derivations[early].max() < 1e-10, derivations[early].max()
     assert max(modes) < 1e-7, modes  # small swings are the normal modes
     if until >= 30.0:
         assert starts[-1] > 0.01  # chaos
 
-    figures = {"tip": _track(run), "apart": _distances(run.time, roads, starts), "angles": view.plot(run, "upper", "lower")}
+    figures = {"tip": _track(run), "apart": _distances(run.time, derivations, starts), "angles": view.plot(run, "upper", "lower")}
     findings = (
-        f"tips of both descriptions: {roads[early].max():.1e} m apart at most in the first 5 s, {roads.max():.1e} m in all",
+        f"tips of both descriptions: {derivations[early].max():.1e} m apart at most in the first 5 s, {derivations.max():.1e} m in all",
         f"two starts 1e-6 rad apart: 1 cm apart after {_first(run.time, starts, 0.01)}",
         f"normal modes: largest difference from a cosine {max(modes):.1e} of the amplitude",
     )
@@ -125,24 +125,24 @@ def _track(run: dr.Trajectory) -> Any:
     with style():
         drawing, (axes,) = panels(1, 0.6 * PAGE, 0.6 * PAGE)
         axes.plot(run["tip_x"], run["tip_z"], linewidth=0.6)
-        for k, colour in ((0, FAINT), (-1, INK)):
+        for k, color in ((0, FAINT), (-1, INK)):
             l1 = run.parameters["l_upper"]
             knee = -l1 * math.sin(run["upper"][k]), -l1 * math.cos(run["upper"][k])
-            axes.plot([0, knee[0], run["tip_x"][k]], [0, knee[1], run["tip_z"][k]], "o-", color=colour, markersize=4)
+            axes.plot([0, knee[0], run["tip_x"][k]], [0, knee[1], run["tip_z"][k]], "o-", color=color, markersize=4)
         axes.set_aspect("equal")
         axes.set_xlabel("x [m]")
         axes.set_ylabel("z [m]")
     return drawing
 
 
-def _distances(time: NDArray[np.float64], roads: NDArray[np.float64], starts: NDArray[np.float64]) -> Any:
+def _distances(time: NDArray[np.float64], derivations: NDArray[np.float64], starts: NDArray[np.float64]) -> Any:
     from draisine.view.plots.canvas import panels
     from draisine.view.plots.labels import legend_above
     from draisine.view.plots.style import PAGE, style
 
     with style():
         drawing, (axes,) = panels(1, PAGE, 0.45 * PAGE)
-        for values, label in ((roads, "Lagrangian and graph"), (starts, "two starts 1e-6 rad apart")):
+        for values, label in ((derivations, "Lagrangian and graph"), (starts, "two starts 1e-6 rad apart")):
             axes.semilogy(time, np.maximum(values, 1e-17), label=label)
         axes.set_xlabel("time [s]")
         axes.set_ylabel("distance of the tips [m]")

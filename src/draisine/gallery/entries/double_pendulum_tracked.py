@@ -1,10 +1,10 @@
 """Lengths and masses of a double pendulum from a camera that sees a marker at its tip.
 
-What it shows: positions in millimetres with gaps where the marker was hidden; unknown starts; and what such data cannot tell: the
+What it shows: positions in millimeters with gaps where the marker was hidden; unknown starts; and what such data cannot tell: the
 motion is the same if both masses grow by one factor, so that only their ratio is in the data. Before the fit `identifiability`
 says so; with one mass known the other follows.
 
-What you should see: both rods to about a millimetre and the lower mass to 0.2 %, each within its interval, from 3 s of swinging
+What you should see: both rods to about a millimeter and the lower mass to 0.2 %, each within its interval, from 3 s of swinging
 at 60 frames a second with 2 mm of noise.
 """
 
@@ -16,7 +16,7 @@ import numpy as np
 
 import draisine as dr
 from draisine.gallery.entries.double_pendulum import double_pendulum
-from draisine.gallery.outcome import Study, entry
+from draisine.gallery.registry import Study, entry
 
 TRUTH = {"l_upper": 0.93, "l_lower": 0.71, "m_lower": 0.8}
 BEGIN = {"upper": 0.9, "lower": -0.4}
@@ -24,7 +24,7 @@ MEASURED = {"marker_x": ("tip_x", "2 mm"), "marker_z": ("tip_z", "2 mm")}
 
 
 def filmed(until: float = 3.0, seed: int = 2) -> tuple[dr.Trajectory, dict[str, Any]]:
-    """The run, and the marker's places in millimetres, every seventh lost and a third of a second hidden."""
+    """The run, and the marker's places in millimeters, every seventh lost and a third of a second hidden."""
     frames = round(60 * until) + 1
     run = dr.simulate(double_pendulum(), until, start=BEGIN, parameters=TRUTH, samples=frames)
     random = np.random.default_rng(seed)
@@ -52,10 +52,10 @@ def double_pendulum_tracked(until: float = 3.0) -> Study:
     run, data = filmed(until)
     start = {**BEGIN, "upper_rate": 0.0, "lower_rate": 0.0}
     masses = dr.identifiability(double_pendulum(), data, ["m_upper", "m_lower"], MEASURED, start=start)
-    (untold,) = masses.untold
-    assert abs(untold.shares["m_upper"] - untold.shares["m_lower"]) < 1e-6  # both by the same share
+    (unidentifiable,) = masses.unidentifiable
+    assert abs(unidentifiable.shares["m_upper"] - unidentifiable.shares["m_lower"]) < 1e-6  # both by the same share
     fit = identify(data)
     for name, value in TRUTH.items():
         assert abs(fit[name] - value) < 4 * fit.deviations[name], name
     figures = {"fit": fit.plot(), "intervals": fit.plot_intervals({**TRUTH, **{f"start.{k}": v for k, v in BEGIN.items()}})}
-    return Study("A double pendulum filmed", {"double_pendulum_tracked": run}, figures, (f"masses: {untold}", str(fit)))
+    return Study("A double pendulum filmed", {"double_pendulum_tracked": run}, figures, (f"masses: {unidentifiable}", str(fit)))

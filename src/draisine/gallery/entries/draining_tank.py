@@ -22,7 +22,7 @@ import numpy as np
 import sympy as sp
 
 import draisine as dr
-from draisine.gallery.outcome import Study, entry
+from draisine.gallery.registry import Study, entry
 
 THETA = 1.0 / math.sqrt(2.0 * 9.81)
 NOISES = {"7.1": 1e-4, "7.2": 5e-4, "7.3": 1e-3}

@@ -1,13 +1,13 @@
-"""A frame that bends and tyres that slip: where the wobble comes from.
+"""A frame that bends and tires that slip: where the wobble comes from.
 
 What it shows: the third mode of two-wheelers, which a bicycle of rigid bodies that roll ideally does not have. The head is hinged
-to the frame about an axis across the steer axis and held by a spring; the tyres answer a slip angle with a side force that builds
-up over a tenth of a metre. All numbers beyond the benchmark's are our choice, of the size measured on bicycles.
+to the frame about an axis across the steer axis and held by a spring; the tires answer a slip angle with a side force that builds
+up over a tenth of a meter. All numbers beyond the benchmark's are our choice, of the size measured on bicycles.
 
 What you should see: weave and capsize hardly change. A mode of six to eight swings per second appears, in which the fork shakes
 against the bending frame: the wobble. With a stiff frame it is as good as absent (it dies within a few swings). With a flexible
 one that takes little energy away it grows by itself between 2.0 and 12.5 m/s, at the frequency the linear model gives; a little
-more damping in the frame quietens it at every speed. With stiff tyres and a stiff head the eigenvalues are the benchmark's.
+more damping in the frame quietens it at every speed. With stiff tires and a stiff head the eigenvalues are the benchmark's.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 import draisine as dr
 from draisine.expr.expression import Name, Number
 from draisine.gallery.entries.bicycle import bicycle
-from draisine.gallery.outcome import Study, entry, live
-from draisine.model.contact_laws import LinearTyre
+from draisine.gallery.registry import Study, entry, live
+from draisine.model.contact_laws import LinearTire
 from draisine.model.items import Coordinate, Joint, Parameter, Rotate, Translate
 from draisine.model.model import Model
 
@@ -31,33 +31,35 @@ FLEXIBLE = (
     Parameter("head_stiffness", 3000.0, "N*m/rad", "of the frame against twist of the head about an axis across the steer axis"),
     Parameter("head_damping", 5.0, "N*m*s/rad"),
     Parameter("head_height", 0.5, "m", "of that axis above the foot of the fork, along the steer axis"),
-    Parameter("rear_cornering", 7000.0, "N", "side force of the rear tyre per radian of slip angle"),
-    Parameter("front_cornering", 4000.0, "N", "of the front tyre"),
-    Parameter("tyre_along", 1e5, "N", "force along the track per unit of creep"),
-    Parameter("relaxation", 0.1, "m", "way that a tyre rolls until its force has built up"),
+    Parameter("rear_cornering", 7000.0, "N", "side force of the rear tire per radian of slip angle"),
+    Parameter("front_cornering", 4000.0, "N", "of the front tire"),
+    Parameter("tire_along", 1e5, "N", "force along the track per unit of creep"),
+    Parameter("relaxation", 0.1, "m", "way that a tire rolls until its force has built up"),
 )
 FRAMES = {
     "flexible": {},
     "flexible, more damping": {"head_damping": 20.0},
     "stiff": {"head_stiffness": 1e6},
 }
-TOLD = ("lean", "steer", "head_twist")
-WOBBLE = 2 * np.pi * np.array([4.0, 15.0])  # rad/s: between weave and the tyres' own swings
+REPORTED = ("lean", "steer", "head_twist")
+WOBBLE = 2 * np.pi * np.array([4.0, 15.0])  # rad/s: between weave and the tires' own swings
 
 
 @live(start={"speed": 5.0, "roll_rate": 0.1})
 def flexible_frame() -> Model:
-    """The benchmark bicycle with a head that twists against a spring, on tyres that slip sideways."""
+    """The benchmark bicycle with a head that twists against a spring, on tires that slip sideways."""
     rigid = bicycle().freeze()
     joints = tuple(_twisting(joint) if joint.name == "steer" else joint for joint in rigid.joints)
     wheels = tuple(
         replace(
-            wheel, contact=LinearTyre(f"{wheel.name.removesuffix('_wheel')}_cornering", "relaxation", longitudinal="tyre_along")
+            wheel, contact=LinearTire(f"{wheel.name.removesuffix('_wheel')}_cornering", "relaxation", longitudinal="tire_along")
         )
         for wheel in rigid.wheels
     )
-    about = "benchmark bicycle, its head sprung to the frame, on tyres that slip"
-    changed = replace(rigid, name="flexible_frame", about=about, parameters=(*rigid.parameters, *FLEXIBLE), joints=joints)
+    description = "benchmark bicycle, its head sprung to the frame, on tires that slip"
+    changed = replace(
+        rigid, name="flexible_frame", description=description, parameters=(*rigid.parameters, *FLEXIBLE), joints=joints
+    )
     m = Model.of(replace(changed, wheels=wheels, independent=()))
     m.spring("head_twist", Name("head_stiffness"), damping=Name("head_damping"), name="head")
     return m
@@ -82,20 +84,20 @@ def wobble(found: Any) -> NDArray[np.complex128]:
 
 
 def towards_rigid(equations: dr.Equations, stiffness: float, speed: float = 5.0) -> float:
-    """Largest distance of a benchmark eigenvalue from the nearest one with such a head and such tyres."""
-    stiff = dict.fromkeys(("head_stiffness", "rear_cornering", "front_cornering", "tyre_along"), stiffness)
+    """Largest distance of a benchmark eigenvalue from the nearest one with such a head and such tires."""
+    stiff = dict.fromkeys(("head_stiffness", "rear_cornering", "front_cornering", "tire_along"), stiffness)
     straight = dr.steady(equations, {"speed": speed, "lean": 0.0, "steer": 0.0}, parameters=stiff)
-    found = straight.linearize(TOLD).essential().eigenvalues
+    found = straight.linearize(REPORTED).essential().eigenvalues
     wanted = dr.linearize(bicycle(), {"speed": speed}, states=("lean", "steer")).essential().eigenvalues
     return max(float(np.abs(found - z).min()) for z in wanted)
 
 
 @entry(level="Advanced")
 def wobble_appears() -> Study:
-    """A sprung head and slipping tyres give the benchmark bicycle its third mode, the wobble."""
+    """A sprung head and slipping tires give the benchmark bicycle its third mode, the wobble."""
     model = dr.derive(flexible_frame(), work=False)
     speeds = np.linspace(1.0, 16.0, 151)
-    swept = {name: dr.modes(model, speed=speeds, states=TOLD, parameters=given) for name, given in FRAMES.items()}
+    swept = {name: dr.modes(model, speed=speeds, states=REPORTED, parameters=given) for name, given in FRAMES.items()}
     shakes = {name: wobble(found) for name, found in swept.items()}
     growing = speeds[shakes["flexible"].real > 0]
     assert abs(growing[0] - 2.0) < 0.2 and abs(growing[-1] - 12.5) < 0.2
@@ -123,7 +125,7 @@ def shaken(equations: dr.Equations, speed: float = 8.0) -> tuple[dr.Trajectory, 
     straight = dr.steady(equations, {"speed": speed, "lean": 0.0, "steer": 0.0})
     start = {name: straight[name] for name in ("speed", "lean", "steer", "rear_wheel_spin", "front_wheel_spin")}
     run = dr.simulate(equations, 3.0, start={**start, "head_twist": 1e-5}, method=dr.DOP853(rtol=1e-11, atol=1e-14), samples=3001)
-    found = straight.linearize(TOLD).essential().eigenvalues
+    found = straight.linearize(REPORTED).essential().eigenvalues
     eigenvalue = complex(max(found[(found.imag > WOBBLE[0]) & (found.imag < WOBBLE[1])], key=lambda z: z.real))
     late = run.time >= 1.0
     return run, eigenvalue, _measured(run.time[late], run["head_twist"][late])

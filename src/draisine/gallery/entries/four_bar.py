@@ -4,7 +4,7 @@ What it shows: a loop closed by two residuals, a motor as a constraint that move
 constraint's multiplier. The bars obey Grashof's rule (shortest + longest ≤ the other two, and the shortest is the crank), so the
 crank passes every position, and its rate never fails as independent velocity.
 
-What you should see: the rocker swings between two dead centres, slower one way than the other; let go, the crank runs unevenly,
+What you should see: the rocker swings between two dead centers, slower one way than the other; let go, the crank runs unevenly,
 as if its moment of inertia changed with its angle, which is what happens; held at a steady speed by a motor, the torque changes
 sign four times a turn.
 
@@ -14,7 +14,7 @@ from x downwards) and the bars' lengths a, b, c, d:
     the loop             a e(φ) + b e(χ) = d e(0) + c e(ψ),   e(α) = (cos α, sin α)
     Freudenstein         (d/a) cos ψ − (d/c) cos φ + (a² − b² + c² + d²)/(2 a c) = cos(φ − ψ)
     its rates            χ′ = dχ/dφ = a sin(ψ − φ)/(b sin(χ − ψ)),   ψ′ = a sin(χ − φ)/(c sin(χ − ψ))
-    dead centres         c² + d² + 2 c d cos ψ = (b ± a)²
+    dead centers         c² + d² + 2 c d cos ψ = (b ± a)²
     energy               ½ J(φ) φ̇² + V(φ) = E,   J the sum of m |r′|² + I α′² over the bars
     torque at φ̇ = ω      τ = ½ ω² J′(φ) + V′(φ)
 
@@ -32,7 +32,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import draisine as dr
-from draisine.gallery.outcome import Study, entry, live
+from draisine.gallery.registry import Study, entry, live
 from draisine.model.model import Model
 
 Reals = NDArray[np.float64]
@@ -48,7 +48,7 @@ def four_bar() -> Model:
     density = m.parameter("density", 2.0, "kg/m", "of all bars, mass per length")
     for bar, length in zip(BARS, lengths, strict=True):
         about = density * length**3 / 12
-        m.body(bar, mass=density * length, centre=(length / 2, 0, 0), inertia=(0, about, about))
+        m.body(bar, mass=density * length, center_of_mass=(length / 2, 0, 0), inertia=(0, about, about))
     m.revolute("crank_angle", "ground", "crank", axis="y")
     m.revolute("knee", "crank", "coupler", axis="y", at=(lengths[0], 0, 0), default=-0.8)
     m.revolute("rocker_angle", "ground", "rocker", axis="y", at=(between, 0, 0), default=-1.5)
@@ -56,7 +56,7 @@ def four_bar() -> Model:
     m.point("rocker_end", "rocker", (lengths[2], 0, 0))
     m.close_point("loop", "rocker_end", "coupler_end", axes="xz")
     m.independent("crank_angle_rate")
-    m.effort("crank_angle", m.input("crank_torque", "N*m"))
+    m.generalized_force("crank_angle", m.input("crank_torque", "N*m"))
     m.output("coupler_angle", "crank_angle + knee", "rad")
     for point in ("coupler", "coupler_end"):
         m.output(f"{point}_x", f"position_x({point})", "m")
@@ -134,7 +134,7 @@ class ClosedForm:
         return 0.5 * speed**2 * slope(self.inertia) + slope(self.potential)
 
     @property
-    def dead_centres(self) -> tuple[float, float]:
+    def dead_centers(self) -> tuple[float, float]:
         """ψ where crank and coupler are in line, folded and stretched; the rocker swings between them."""
         c, d = self.rocker, self.ground
         folded, stretched = (
@@ -145,7 +145,7 @@ class ClosedForm:
 
 @entry(level="First steps", film="free")
 def four_bar_turns(until: float = 3.0) -> Study:
-    """A four-bar linkage let go, and turned by a motor: uneven running, dead centres, and the torque for a steady speed."""
+    """A four-bar linkage let go, and turned by a motor: uneven running, dead centers, and the torque for a steady speed."""
     from draisine import view
 
     method = dr.DOP853(rtol=1e-11, atol=1e-12)
@@ -165,7 +165,7 @@ def four_bar_turns(until: float = 3.0) -> Study:
     torque = exact.torque(driven["crank_angle"], 10.0)
     apart = float(np.max(np.abs(driven["motor_multiplier"] - torque)))
     assert apart < 1e-8 * np.max(np.abs(torque)) + 1e-8, apart
-    low, high = exact.dead_centres
+    low, high = exact.dead_centers
     reached = np.min(driven["rocker_angle"]), np.max(driven["rocker_angle"])
     assert low - 1e-9 < reached[0] < low + 1e-4 and high - 1e-4 < reached[1] < high + 1e-9, reached  # sampled by half degrees
 
@@ -191,15 +191,15 @@ def _wrapped(angle: Reals) -> Reals:
 def _positions(run: dr.Trajectory, exact: ClosedForm) -> Any:
     """The linkage in twelve positions, and the way of the rocker's end."""
     from draisine.view.plots.canvas import panels
-    from draisine.view.plots.style import COLOURS, PAGE, style
+    from draisine.view.plots.style import COLORS, PAGE, style
 
     with style():
         drawing, (axes,) = panels(1, 0.8 * PAGE, 0.62 * PAGE)
         for k in range(0, 720, 60):
             x = [0.0, run["coupler_x"][k], run["coupler_end_x"][k], exact.ground]
             z = [0.0, run["coupler_z"][k], run["coupler_end_z"][k], 0.0]
-            axes.plot(x, z, color=COLOURS[0], alpha=1.0 if k == 0 else 0.3, marker="o", markersize=3)
-        axes.plot(run["coupler_end_x"], run["coupler_end_z"], color=COLOURS[1])
+            axes.plot(x, z, color=COLORS[0], alpha=1.0 if k == 0 else 0.3, marker="o", markersize=3)
+        axes.plot(run["coupler_end_x"], run["coupler_end_z"], color=COLORS[1])
         axes.set_aspect("equal")
         axes.set_xlabel("x [m]")
         axes.set_ylabel("z [m]")

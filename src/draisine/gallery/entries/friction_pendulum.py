@@ -17,7 +17,7 @@ import numpy as np
 import sympy as sp
 
 import draisine as dr
-from draisine.gallery.outcome import Study, entry
+from draisine.gallery.registry import Study, entry
 
 TRUTH = {"length": 1.3, "friction": 0.35}
 GUESS = {"length": 1.5, "friction": 0.1}
@@ -61,7 +61,10 @@ def pendulum_friction_found(until: float = 6.0) -> Study:
     """Length and friction of a pendulum with its tension, by one run, by windows and by collocation."""
     run, data = filmed(until)
     one = identify(data)
-    others = {"windows": identify(data, dr.MultipleShooting(1.0)), "collocation": identify(data, dr.Collocation("radau", 5, 60))}
+    others = {
+        "windows": identify(data, dr.MultipleShooting(window=1.0)),
+        "collocation": identify(data, dr.Collocation("radau", 5, 60)),
+    }
     findings = [str(one)]
     for kind, fit in others.items():
         for name, value in TRUTH.items():
@@ -69,7 +72,7 @@ def pendulum_friction_found(until: float = 6.0) -> Study:
             assert abs(fit.deviations[name] / one.deviations[name] - 1.0) < 1e-3
             assert abs(fit[name] - value) < 3.5 * fit.deviations[name]
         findings.append(f"{kind}: " + ", ".join(f"{n} {fit[n]:.7g} ± {fit.deviations[n]:.2g}" for n in TRUTH))
-    told = dr.filter(
+    reported = dr.filter(
         friction_pendulum(),
         data,
         measured=MEASURED,
@@ -78,25 +81,25 @@ def pendulum_friction_found(until: float = 6.0) -> Study:
         spread={"x": 5 * one.deviations["start.x"], "v": 5 * one.deviations["start.v"]},
         smooth=True,
     )
-    error = told["tension"] - run["tension"]
-    assert np.abs(error).max() < 0.02 * run["tension"].max() and np.abs(told.best.run.residuals).max() < 1e-9
-    assert str(told.consistency.verdict) == "consistent"
+    error = reported["tension"] - run["tension"]
+    assert np.abs(error).max() < 0.02 * run["tension"].max() and np.abs(reported.best.run.residuals).max() < 1e-9
+    assert str(reported.consistency.verdict) == "consistent"
     findings.append(
         f"tension smoothed: off by {np.sqrt(np.mean(error**2)):.2g} 1/s² of {run['tension'].mean():.3g}, innovations "
-        f"{told.consistency.together.mean:.3f} of what they should be"
+        f"{reported.consistency.together.mean:.3f} of what they should be"
     )
     figures = {
         "fit": one.plot(),
         "intervals": one.plot_intervals(TRUTH),
-        "found": _picture(run, data, told, {"one run": one, **others}),
+        "found": _picture(run, data, reported, {"one run": one, **others}),
     }
     return Study("Friction of a pendulum with its tension", {"friction_pendulum": run}, figures, tuple(findings))
 
 
-def _picture(run: dr.Trajectory, data: Any, told: dr.Filtered, fits: dict[str, dr.Fit]) -> Any:
+def _picture(run: dr.Trajectory, data: Any, reported: dr.FilterResult, fits: dict[str, dr.Fit]) -> Any:
     """The marker, the tension that goes with it, and what each method found."""
     from draisine.view.plots.canvas import Drawing
-    from draisine.view.plots.style import COLOURS, FAINT, PAGE, style
+    from draisine.view.plots.style import COLORS, FAINT, PAGE, style
 
     with style():
         drawing = Drawing(figsize=(PAGE, 1.05 * PAGE), layout="constrained")
@@ -104,15 +107,17 @@ def _picture(run: dr.Trajectory, data: Any, told: dr.Filtered, fits: dict[str, d
         marker = drawing.add_subplot(grid[0, :])
         tension, error = (drawing.add_subplot(grid[row, :], sharex=marker) for row in (1, 2))
         for k, (column, (name, _)) in enumerate(MEASURED.items()):
-            marker.plot(data["time"], data[column], ".", color=COLOURS[k], ms=4)
-            marker.plot(told.time, told[name], color=COLOURS[k], lw=1.0, label=f"{name}, seen and found")
+            marker.plot(data["time"], data[column], ".", color=COLORS[k], ms=4)
+            marker.plot(reported.time, reported[name], color=COLORS[k], lw=1.0, label=f"{name}, seen and found")
         marker.set_ylabel("marker [m]")
         marker.legend(loc="upper right", ncols=2)
-        tension.plot(told.time, told["tension"], color=COLOURS[0], lw=1.0)
+        tension.plot(reported.time, reported["tension"], color=COLORS[0], lw=1.0)
         tension.set_ylabel("tension/(m l) [1/s²]")
-        half = 1.96 * told.deviation("tension")
-        error.fill_between(told.time, -1e3 * half, 1e3 * half, color=COLOURS[0], alpha=0.25, lw=0, label="95 %")
-        error.plot(told.time, 1e3 * (told["tension"] - run["tension"]), color=COLOURS[0], lw=1.0, label="smoothed less truth")
+        half = 1.96 * reported.deviation("tension")
+        error.fill_between(reported.time, -1e3 * half, 1e3 * half, color=COLORS[0], alpha=0.25, lw=0, label="95 %")
+        error.plot(
+            reported.time, 1e3 * (reported["tension"] - run["tension"]), color=COLORS[0], lw=1.0, label="smoothed less truth"
+        )
         error.set_ylabel("its error [10⁻³/s²]")
         error.set_xlabel("time [s]")
         error.legend(loc="upper right", ncols=2)
@@ -120,8 +125,8 @@ def _picture(run: dr.Trajectory, data: Any, told: dr.Filtered, fits: dict[str, d
             axes = drawing.add_subplot(grid[3, k])
             for row, fit in enumerate(fits.values()):
                 low, high = fit.interval(name)
-                axes.plot([low, high], [row, row], color=COLOURS[0], lw=2.0, solid_capstyle="butt")
-                axes.plot(fit[name], row, "o", color=COLOURS[0], ms=4)
+                axes.plot([low, high], [row, row], color=COLORS[0], lw=2.0, solid_capstyle="butt")
+                axes.plot(fit[name], row, "o", color=COLORS[0], ms=4)
             axes.axvline(truth, color=FAINT, lw=1.0)
             axes.locator_params(axis="x", nbins=4)
             axes.set_yticks(range(len(fits)), list(fits) if k == 0 else [""] * len(fits))

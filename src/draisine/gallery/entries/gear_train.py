@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 
 import draisine as dr
-from draisine.gallery.outcome import Study, entry, live
+from draisine.gallery.registry import Study, entry, live
 from draisine.model.model import Model
 
 PLANETS = ("first", "second", "third")
@@ -56,7 +56,7 @@ def planetary_gear() -> Model:
         m.gear(f"{planet}_in_ring", "carrier", planet, -ring_teeth / planet_teeth)
     m.prismatic("lift", "ground", m.body("load", mass=m.parameter("m_load", 20.0, "kg")), axis="z", at=(0.1, 0, -2))
     m.rack("winch", "carrier", "lift", "drum_radius")
-    m.effort("sun", m.input("motor_torque", "N*m", "on the sun"))
+    m.generalized_force("sun", m.input("motor_torque", "N*m", "on the sun"))
     return m
 
 

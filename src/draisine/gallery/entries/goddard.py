@@ -26,7 +26,7 @@ import sympy as sp
 from numpy.typing import NDArray
 
 import draisine as dr
-from draisine.gallery.outcome import Study, entry
+from draisine.gallery.registry import Study, entry
 
 PUBLISHED = 1.01283634  # on 400 intervals
 MOST, BURNT_OUT = 3.5, 0.6
@@ -48,18 +48,20 @@ def goddard_rocket() -> dr.Equations:
 @cache
 def plain_ascent() -> dr.Solution:
     """One phase, the thrust between its bounds, with nothing known about it."""
-    stated = dr.manoeuvre(goddard_rocket()).start(height=1, speed=0, mass=1).finish(mass=BURNT_OUT)
-    stated = stated.bounds(thrust=(0, MOST), speed=(0, None), mass=(BURNT_OUT, 1)).duration(0.05, 1).minimise(final="-height")
-    return stated.solve(dr.Collocation(intervals=100, held=True), guess=dr.Straight(duration=0.2, inputs={"thrust": 1.75}))
+    stated = dr.maneuver(goddard_rocket()).start(height=1, speed=0, mass=1).finish(mass=BURNT_OUT)
+    stated = stated.bounds(thrust=(0, MOST), speed=(0, None), mass=(BURNT_OUT, 1)).duration(0.05, 1).minimize(final="-height")
+    return stated.solve(
+        dr.Collocation(intervals=100, constant_controls=True), guess=dr.Straight(duration=0.2, inputs={"thrust": 1.75})
+    )
 
 
 @cache
 def ascent() -> dr.Solution:
     """Full thrust until the arc is met, along the arc until the fuel is gone, and up as far as it goes."""
-    rocket = dr.manoeuvre(goddard_rocket())
+    rocket = dr.maneuver(goddard_rocket())
     full = rocket.start(height=1, speed=0, mass=1).inputs(thrust=MOST).finish("balance = 0").duration(0.005, 0.1)
     arc = rocket.controls("thrust").along(arc="thrust = singular_thrust").finish(mass=BURNT_OUT).duration(0.005, 0.2)
-    coast = rocket.inputs(thrust=0).finish(speed=0).duration(0.02, 0.5).minimise(final="-height")
+    coast = rocket.inputs(thrust=0).finish(speed=0).duration(0.02, 0.5).minimize(final="-height")
     return full.then(arc).then(coast).solve(dr.Collocation("gauss", 4, 8), guess=_simulated((0.022, 0.05, 0.12)))
 
 
@@ -104,7 +106,7 @@ def rocket_climbs() -> Study:
 def _ascent() -> Any:
     from draisine.view.plots.canvas import panels
     from draisine.view.plots.labels import legend_above
-    from draisine.view.plots.style import COLOURS, FAINT, PAGE, style
+    from draisine.view.plots.style import COLORS, FAINT, PAGE, style
 
     plain, found = plain_ascent(), ascent()
     run = found.trajectory
@@ -112,15 +114,15 @@ def _ascent() -> Any:
         drawing, (thrust, speed, height) = panels(3, PAGE, 0.8 * PAGE)
         for axes in (thrust, speed, height):
             axes.axvspan(found.phases[1].begin, found.phases[2].begin, color="0.93", lw=0)
-        thrust.plot(plain.time, plain["thrust"], color=COLOURS[1], lw=1.0, label="one phase, 100 steps")
-        thrust.plot(run.time, run["thrust"], color=COLOURS[0], label="three phases")
+        thrust.plot(plain.time, plain["thrust"], color=COLORS[1], lw=1.0, label="one phase, 100 steps")
+        thrust.plot(run.time, run["thrust"], color=COLORS[0], label="three phases")
         thrust.plot([], [], color="0.93", lw=8, label="singular arc")
         thrust.set_ylabel("thrust")
-        speed.plot(run.time, run["speed"], color=COLOURS[0], label="speed")
-        speed.plot(run.time, run["drag"], color=COLOURS[2], label="drag")
+        speed.plot(run.time, run["speed"], color=COLORS[0], label="speed")
+        speed.plot(run.time, run["drag"], color=COLORS[2], label="drag")
         speed.plot(run.time, run["mass"], color=FAINT, label="mass")
         speed.legend(loc="upper right")
-        height.plot(run.time, 1000 * (run["height"] - 1), color=COLOURS[0])
+        height.plot(run.time, 1000 * (run["height"] - 1), color=COLORS[0])
         height.set_ylabel("height − 1 [1e-3]")
         height.set_xlabel("time")
         height.margins(x=0)

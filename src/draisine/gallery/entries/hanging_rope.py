@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import draisine as dr
-from draisine.gallery.outcome import Study, entry
+from draisine.gallery.registry import Study, entry
 from draisine.model.model import Model
 from draisine.numerics.root_finding import bracketed_root
 
@@ -56,7 +56,7 @@ def hanging_rope(links: int = 5, length: float = 1.5) -> Model:
         link = m.body(f"link{k}", weight, (rod / 2, 0, 0), (0, moment, moment))
         at, bend = (0, 0, 0) if k == 1 else (rod, 0, 0), float(bends[k - 1])
         m.revolute(f"angle{k}", bearer, link, axis="y", at=at, default=bend, span=(bend - apart, bend + apart))
-        m.effort(f"angle{k}", f"-{friction}*angle{k}_rate")
+        m.generalized_force(f"angle{k}", f"-{friction}*angle{k}_rate")
         bearer = f"link{k}"
     m.point("end", bearer, (rod, 0, 0))
     m.point("nail", "ground", (between, 0, 0))
@@ -100,14 +100,14 @@ def smooth_force(length: float, span: float = 1.0) -> float:
 # ---------------------------------------------------------------- against closed forms and another road
 
 
-def told_at_rest(equations: dr.Equations, slopes: Array) -> tuple[float, Array]:
+def reported_at_rest(equations: dr.Equations, slopes: Array) -> tuple[float, Array]:
     """The largest acceleration at rest with the given slopes, as a part of g/l, and the forces at the nail over the weight."""
     links = len(slopes)
     x = np.concatenate([_relative(slopes), np.zeros(len(equations.states) - links)])
     report = equations.report([0.0], x, [], equations.default_parameters)
-    told = dict(zip((slot.name for slot in equations.report.outputs), report, strict=True))
+    reported = dict(zip((slot.name for slot in equations.report.outputs), report, strict=True))
     length, mass = equations.default_parameters[:2]
-    return float(np.abs(told["vdot"]).max() * length / links / GRAVITY), told["multipliers"] / (mass * GRAVITY)
+    return float(np.abs(reported["vdot"]).max() * length / links / GRAVITY), reported["multipliers"] / (mass * GRAVITY)
 
 
 def apart_from_whole(links: int, states: int = 3, seed: int = 0) -> float:
@@ -121,8 +121,8 @@ def apart_from_whole(links: int, states: int = 3, seed: int = 0) -> float:
         x = np.concatenate([v_shape(links, 1.5) + rng.uniform(-0.2, 0.2, links), rng.normal(size=links), np.zeros(rest)])
         for _ in range(8):
             x = tree.project([0.0], x, [], p)[0]
-        found, told = (e.explicit([0.0], x, [], p)[0] for e in (tree, whole))
-        worst = max(worst, float(np.abs(found - told).max() / np.abs(told).max()))
+        found, reported = (e.explicit([0.0], x, [], p)[0] for e in (tree, whole))
+        worst = max(worst, float(np.abs(found - reported).max() / np.abs(reported).max()))
     return worst
 
 
@@ -165,7 +165,7 @@ def rope_settles(links: int = 32, few: int = 16, until: float = 2.0, sizes: Sequ
     energy = swing["total_energy"]
     kept = float(np.abs(energy - energy[0]).max() / (0.3 * GRAVITY))
     slopes, force = catenary(links, 1.5)
-    still, nail = told_at_rest(dr.derive(model), slopes)
+    still, nail = reported_at_rest(dr.derive(model), slopes)
     pull = float(np.abs(nail - [force, 0.5]).max())
     smooth = {n: catenary(n, 1.5)[1] / smooth_force(1.5) - 1 for n in sizes}
     order = float(np.log(smooth[sizes[0]] / smooth[sizes[-1]]) / np.log(sizes[-1] / sizes[0]))

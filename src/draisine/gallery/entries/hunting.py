@@ -4,7 +4,7 @@ What it shows: a periodic motion of a system with contacts, creep and multiplier
 sensitivities and followed over the speed by pseudo-arclength (the wheelset of Thomsen 2005, chapter 5).
 
 What you should see: without suspension at 20 m/s a cycle of 9.43 mm between the flanges, which attracts so strongly that one
-period leaves 1.4e-5 of a deviation. Held by springs, with a conicity of 0.08, the cycle grows out of the centred run at the
+period leaves 1.4e-5 of a deviation. Held by springs, with a conicity of 0.08, the cycle grows out of the centerd run at the
 critical speed, 79.91 m/s, for higher speeds only: the bifurcation is supercritical, and the cycle stable. Its amplitude rises
 steeply, 1 mm within 0.3 m/s. Beyond 117 m/s a real multiplier passes one: the symmetric cycle goes on, unstable, and meets the
 flanges at 156 m/s.
@@ -21,8 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 import draisine as dr
-from draisine.gallery.entries.wheelset import SPRINGS, centred, critical_speed, growth, wheelset
-from draisine.gallery.outcome import Study, entry
+from draisine.gallery.entries.wheelset import SPRINGS, centerd, critical_speed, growth, wheelset
+from draisine.gallery.registry import Study, entry
 
 METHOD = dr.DOP853(rtol=1e-9, atol=1e-11)
 CONICITY = 0.08
@@ -32,14 +32,14 @@ GAP = 0.0091  # m, to the flanges
 def free_hunting(model: dr.Equations) -> dr.Cycle:
     """The cycle between the flanges, without suspension, at 20 m/s."""
     parameters = {"speed": 20.0, "conicity": 0.05, "suspension": 0.0}
-    start = {**centred(20.0, 0.05), "lateral": 0.008}
+    start = {**centerd(20.0, 0.05), "lateral": 0.008}
     return dr.limit_cycle(model, start, settle=12.0, parameters=parameters, method=METHOD, accuracy=1e-8)
 
 
 def held_hunting(model: dr.Equations, speed: float = 90.0) -> dr.Cycle:
     """The cycle of the wheelset that springs hold."""
     parameters = {"speed": speed, "conicity": CONICITY, "suspension": SPRINGS}
-    start = {**centred(speed, CONICITY), "lateral": 0.003}
+    start = {**centerd(speed, CONICITY), "lateral": 0.003}
     return dr.limit_cycle(model, start, settle=3.0, parameters=parameters, method=METHOD, accuracy=1e-8)
 
 
@@ -60,7 +60,7 @@ def wheelset_limit_cycles(fastest: float = 170.0) -> Study:
     stable = np.array([*down.stable[:0:-1], *up.stable], dtype=bool)
     critical = critical_speed(description, CONICITY)
     born = growth(description, critical, CONICITY, SPRINGS)
-    assert "rest" in down.ending and abs(down.values[-1] - critical) < 0.01  # it shrinks into the centred run there
+    assert "equilibrium" in down.ending and abs(down.values[-1] - critical) < 0.01  # it shrinks into the centerd run there
     assert abs(down.periods[-1] * abs(born.imag) / (2 * math.pi) - 1) < 1e-3
     assert np.all(np.diff(speeds) > 0) and not down.folds and all(down.stable)  # nothing below: supercritical
     lost = _loss(up)

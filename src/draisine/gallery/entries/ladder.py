@@ -22,7 +22,7 @@ import numpy as np
 
 import draisine as dr
 from draisine.dynamics.augmented.second_order_system import SecondOrder, augmented, euler_lagrange
-from draisine.gallery.outcome import Study, entry
+from draisine.gallery.registry import Study, entry
 from draisine.program.equations import Quantity, RunLimits
 from draisine.program.linear_solve import Solver
 
@@ -185,14 +185,14 @@ def _snapshots(run: dr.Trajectory, cells: int) -> Any:
     length, width = (run.parameters[name] for name in ("l_rail", "l_rung"))
     with style():
         drawing, (axes,) = panels(1, 0.7 * PAGE, 0.7 * PAGE)
-        for moment, colour in ((0.0, FAINT), (0.5, INK), (1.0, "C0"), (1.5, "C1")):
+        for moment, color in ((0.0, FAINT), (0.5, INK), (1.0, "C0"), (1.5, "C1")):
             k = int(np.argmin(np.abs(run.time - moment)))
             for body in (f"{link}{n}" for n in range(1, cells + 1) for link in LINKS):
                 x, z, angle = (float(run[f"{body}_{part}"][k]) for part in ("x", "z", "angle"))
                 level = body.startswith("rung")
                 along = (np.cos(angle), np.sin(angle)) if level else (np.sin(angle), -np.cos(angle))
                 half = np.array([-0.5, 0.5]) * (width if level else length)
-                axes.plot(x + half * along[0], z + half * along[1], color=colour)
+                axes.plot(x + half * along[0], z + half * along[1], color=color)
         axes.set_aspect("equal")
         axes.set_xlabel("x [m]")
         axes.set_ylabel("z [m]")

@@ -21,7 +21,7 @@ import numpy as np
 
 import draisine as dr
 from draisine.gallery.entries.bicycle import bicycle
-from draisine.gallery.outcome import Study, entry
+from draisine.gallery.registry import Study, entry
 
 GRIP, LOAD = 0.8, 20.0  # friction coefficient; the least load of a wheel, N
 ASIDE, ALONG = 3.0, 18.0  # m, of the change of lane
@@ -29,22 +29,22 @@ WEIGHT = 923.0  # N, of rider and bicycle: the cones are written relative to it
 INTERVALS = 50
 
 
-def within_limits() -> dr.Manoeuvre:
+def within_limits() -> dr.OptimalControlProblem:
     """What the rider may do, wherever the ride goes."""
-    stated = dr.manoeuvre(bicycle()).bounds(steer_torque=(-10, 10), pedal_torque=(-100, 150), lean=(-1, 1))
+    stated = dr.maneuver(bicycle()).bounds(steer_torque=(-10, 10), pedal_torque=(-100, 150), lean=(-1, 1))
     stated = stated.bounds(frame_x=(-1, 30), frame_y=(-1, 30), speed=(3, 15))  # the road is wide; nobody stops to turn round
     for wheel in ("front_wheel", "rear_wheel"):
         force = f"({wheel}_longitudinal_force**2 + {wheel}_lateral_force**2)/{WEIGHT}**2"
         stated = stated.along(**{f"{wheel}_grip": f"{force} <= ({GRIP}*{wheel}_normal_force/{WEIGHT})**2"})
         stated = stated.bounds(**{f"{wheel}_normal_force": (LOAD, None)})
-    return stated.duration(0.3, 5).minimise("time")
+    return stated.duration(0.3, 5).minimize("time")
 
 
 @cache
 def quarter_turn(intervals: int = INTERVALS) -> dr.Solution:
     """From 8 m/s straight ahead to upright and straight ahead again, a quarter of a turn to the left."""
     stated = within_limits().start(speed=8).finish(heading=math.pi / 2, lean=0, steer=0, rates=0)
-    return stated.solve(dr.Collocation("radau", 3, intervals, held=True), guess=dr.Straight(duration=2.0))
+    return stated.solve(dr.Collocation("radau", 3, intervals, constant_controls=True), guess=dr.Straight(duration=2.0))
 
 
 @cache
@@ -52,7 +52,7 @@ def next_lane(intervals: int = INTERVALS) -> dr.Solution:
     """From 6 m/s to the lane on the left, upright and straight ahead there."""
     stated = within_limits().start(speed=6).finish(frame_x=ALONG, frame_y=ASIDE)
     stated = stated.finish("steer_rate = 0", "frame_wx = 0", heading=0, lean=0, steer=0)
-    return stated.solve(dr.Collocation("radau", 3, intervals, held=True), guess=dr.Straight(duration=2.5))
+    return stated.solve(dr.Collocation("radau", 3, intervals, constant_controls=True), guess=dr.Straight(duration=2.5))
 
 
 def held_back(found: dr.Solution) -> dict[str, float]:
@@ -70,18 +70,18 @@ def lane_change() -> Study:
     for name, found in rides.items():
         run, final, shares = found.trajectory, found.trajectory.final, held_back(found)
         assert found.solved and found.discrepancy < 5e-3
-        watched = found.only.necessary
+        watched = found.only.pontryagin
         assert watched is not None
         # the cones at the nodes: left side minus right side
-        assert watched.watched[:, :2].max() < 1e-6
+        assert watched.path_values[:, :2].max() < 1e-6
         assert shares["front_wheel_grip"] > 0.05 and shares["rear_wheel_grip"] > 0.005
         assert max(abs(final[n]) for n in ("lean", "steer")) < 1e-2
         assert run["steer"][run.time < 0.1 * found.duration].min() < -0.003  # to the right first
-        told = ", ".join(f"{condition.replace('_', ' ')} {share:.0%}" for condition, share in shares.items())
+        reported = ", ".join(f"{condition.replace('_', ' ')} {share:.0%}" for condition, share in shares.items())
         findings.append(
             f"{name}: {found.duration:.4f} s, speed {run['speed'].min():.2f} to {run['speed'].max():.2f} m/s, lean up to "
             f"{math.degrees(np.abs(run['lean']).max()):.1f}°, heading {math.degrees(final['heading']):.3f}° in the end; held "
-            f"back by {told} of the way; the simulated motion departs by {found.discrepancy:.0e}"
+            f"back by {reported} of the way; the simulated motion departs by {found.discrepancy:.0e}"
         )
     assert held_back(rides["lane"])["front_wheel_normal_force"] > 0.05  # the front wheel is about to lift
     figures: dict[str, Any] = {"limits": _limits(rides)}
@@ -95,7 +95,7 @@ def _limits(rides: dict[str, dr.Solution]) -> Any:
     """Used friction of both wheels and the front wheel's load, against what there is."""
     from draisine.view.plots.canvas import panels
     from draisine.view.plots.labels import legend_above
-    from draisine.view.plots.style import COLOURS, FAINT, PAGE, style
+    from draisine.view.plots.style import COLORS, FAINT, PAGE, style
 
     with style():
         drawing, axes = panels(2 * len(rides), PAGE, 1.1 * PAGE)
@@ -103,8 +103,8 @@ def _limits(rides: dict[str, dr.Solution]) -> Any:
             run = found.trajectory
             for k, wheel in enumerate(("front_wheel", "rear_wheel")):
                 word = wheel.replace("_", " ")
-                used.plot(run.time, run[f"{wheel}_friction_needed"], color=COLOURS[k], label=f"{name}: {word}")
-                load.plot(run.time, run[f"{wheel}_normal_force"], color=COLOURS[k])
+                used.plot(run.time, run[f"{wheel}_friction_needed"], color=COLORS[k], label=f"{name}: {word}")
+                load.plot(run.time, run[f"{wheel}_normal_force"], color=COLORS[k])
             used.axhline(GRIP, color=FAINT, lw=0.8, ls="--")
             load.axhline(LOAD, color=FAINT, lw=0.8, ls="--")
             used.set_ylim(0, 1.25)

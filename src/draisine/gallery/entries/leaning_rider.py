@@ -23,12 +23,12 @@ from numpy.typing import NDArray
 import draisine as dr
 from draisine.expr.expression import Name
 from draisine.gallery.entries.bicycle import bicycle
-from draisine.gallery.outcome import Study, entry, live
+from draisine.gallery.registry import Study, entry, live
 from draisine.model.items import Inertia, Parameter
 from draisine.model.model import Model
 
 RIDER = (
-    Parameter("x_rider", 0.3, "m", "upper body's centre of mass ahead of the rear contact"),
+    Parameter("x_rider", 0.3, "m", "upper body's center of mass ahead of the rear contact"),
     Parameter("z_rider", 1.15, "m", "above the ground"),
     Parameter("m_rider", 34.0, "kg", "of the upper body, part of m_frame"),
     Parameter("ixx_rider", 1.5, "kg*m^2"),
@@ -38,7 +38,7 @@ RIDER = (
     Parameter("hip_stiffness", 400.0, "N*m/rad", "of muscles that hold the body upright"),
     Parameter("hip_damping", 30.0, "N*m*s/rad"),
 )
-TOLD = ("lean", "steer", "rider_lean")
+REPORTED = ("lean", "steer", "rider_lean")
 
 
 @live(start={"speed": 5.0, "roll_rate": 0.2})
@@ -47,18 +47,20 @@ def leaning_rider() -> Model:
     rigid = bicycle().freeze()
     x, z, mass, hips, radius = (Name(n) for n in ("x_rider", "z_rider", "m_rider", "z_hips", "r_rear_wheel"))
     bodies = tuple(_without_rider(body) if body.name == "frame" else body for body in rigid.bodies)
-    about = "benchmark bicycle, its rider's upper body hinged to the frame"
-    cut = replace(rigid, name="leaning_rider", about=about, parameters=(*rigid.parameters, *RIDER), bodies=bodies)
+    description = "benchmark bicycle, its rider's upper body hinged to the frame"
+    cut = replace(rigid, name="leaning_rider", description=description, parameters=(*rigid.parameters, *RIDER), bodies=bodies)
     m = Model.of(replace(cut, independent=()))
-    rider = m.body("rider", mass, centre=(0, 0, z - hips), inertia=tuple(Name(f"{i}_rider") for i in ("ixx", "iyy", "izz")))
+    rider = m.body(
+        "rider", mass, center_of_mass=(0, 0, z - hips), inertia=tuple(Name(f"{i}_rider") for i in ("ixx", "iyy", "izz"))
+    )
     m.revolute("rider_lean", "frame", rider, axis="x", at=(x, 0, hips - radius))
     m.spring("rider_lean", Name("hip_stiffness"), damping=Name("hip_damping"), name="hips")
-    m.effort("rider_lean", m.input("lean_torque", "N*m", "of the frame on the upper body, positive to the right"))
+    m.generalized_force("rider_lean", m.input("lean_torque", "N*m", "of the frame on the upper body, positive to the right"))
     return m
 
 
 def _without_rider(frame: Any) -> Any:
-    """What is left of the benchmark's rear frame, so that mass, centre and inertia of both together are what they were."""
+    """What is left of the benchmark's rear frame, so that mass, center and inertia of both together are what they were."""
     x, z, mass = Name("x_rider"), Name("z_rider"), Name("m_rider")
     whole, x_whole, z_whole = Name("m_frame"), Name("x_frame"), Name("z_frame")
     rest = whole - mass
@@ -71,7 +73,9 @@ def _without_rider(frame: Any) -> Any:
         zz=Name("izz_frame") - Name("izz_rider") - shifted,
         zx=Name("ixz_frame") + mass * ahead * above + rest * behind * below,
     )
-    return replace(frame, mass=rest, centre=(x_rest, frame.centre[1], z_rest - Name("r_rear_wheel")), inertia=inertia)
+    return replace(
+        frame, mass=rest, center_of_mass=(x_rest, frame.center_of_mass[1], z_rest - Name("r_rear_wheel")), inertia=inertia
+    )
 
 
 def response(linear: Any, into: str, out: str, frequencies: NDArray[np.float64]) -> NDArray[np.complex128]:
@@ -87,12 +91,12 @@ def rider_steers_by_leaning() -> Study:
     from draisine import view
 
     model = dr.derive(leaning_rider(), work=False)
-    found = dr.modes(model, speed=np.linspace(0, 10, 201), states=TOLD)
+    found = dr.modes(model, speed=np.linspace(0, 10, 201), states=REPORTED)
     weave = next(c.value for c in found.critical() if c.kind == "weave")
     capsize = next(c.value for c in found.critical() if c.kind == "capsize")
     apart = stiff_hips(model, (1e5, 1e6))
     assert 0.09 < apart[1] / apart[0] < 0.11, apart  # as one over the stiffness
-    linear = dr.linearize(model, {"speed": 6.0}, states=TOLD)
+    linear = dr.linearize(model, {"speed": 6.0}, states=REPORTED)
     frequencies = 2 * np.pi * np.geomspace(0.05, 5.0, 200)
     gains = {torque: np.abs(response(linear, torque, "yaw_rate", frequencies)) for torque in ("lean_torque", "steer_torque")}
     half = int(np.argmin(np.abs(frequencies - np.pi)))
@@ -124,7 +128,7 @@ def stiff_hips(model: dr.Equations, stiffnesses: tuple[float, ...], speed: float
     wanted = dr.linearize(bicycle(), {"speed": speed}, states=("lean", "steer")).essential().eigenvalues
     found = []
     for stiffness in stiffnesses:
-        linear = dr.linearize(model, {"speed": speed}, states=TOLD, parameters={"hip_stiffness": stiffness}).essential()
+        linear = dr.linearize(model, {"speed": speed}, states=REPORTED, parameters={"hip_stiffness": stiffness}).essential()
         found.append(max(float(np.abs(linear.eigenvalues - z).min()) for z in wanted))
     return found
 

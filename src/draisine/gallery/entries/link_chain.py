@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 import draisine as dr
 from draisine.gallery.entries.n_pendulum import n_pendulum_by_angles
-from draisine.gallery.outcome import Study, entry
+from draisine.gallery.registry import Study, entry
 from draisine.model.model import Model
 
 Array = NDArray[np.float64]
@@ -34,10 +34,10 @@ BESSEL = (2.404825557695773, 5.520078110286311, 8.653727912911013)  # zeros of J
 def link_chain(links: int = 5, rods: bool = True) -> Model:
     """A chain of equal links hinged in a vertical plane: slender rods, or point masses on rods of no mass."""
     m = _hung(f"chain_of_{links}", "links hinged in a plane", links)
-    centre, moment = ("-l_link/2", "m_link*l_link^2/12") if rods else ("-l_link", "0")
+    center, moment = ("-l_link/2", "m_link*l_link^2/12") if rods else ("-l_link", "0")
     parent = "ground"
     for k in range(1, links + 1):
-        link = m.body(f"link{k}", "m_link", (0, 0, centre), (moment, moment, 0))
+        link = m.body(f"link{k}", "m_link", (0, 0, center), (moment, moment, 0))
         m.revolute(f"angle{k}", parent, link, axis="y", at=(0, 0, 0) if k == 1 else (0, 0, "-l_link"), span=(-3.0, 3.0))
         parent = f"link{k}"
     _tip(m, links)
@@ -57,10 +57,10 @@ def spatial_chain(links: int = 3) -> Model:
     return m
 
 
-def _hung(name: str, about: str, links: int) -> Model:
+def _hung(name: str, description: str, links: int) -> Model:
     if links < 1:
         raise dr.errors.ArgumentError(f"a chain needs at least one link, got {links}")
-    m = Model(name, about)
+    m = Model(name, description)
     m.parameter("m_link", 1.0, "kg", "of each link")
     m.parameter("l_link", 1.0, "m", "of each link")
     return m
@@ -85,8 +85,8 @@ def apart_from_angles(links: int, states: int = 5, seed: int = 0) -> float:
         found = tree.explicit([0.0], relative.ravel(), [], tree.default_parameters)[0][links:]
         # this chain turns about y, which takes −z towards −x; the angles of the other count the other way
         absolute = -np.cumsum(relative, axis=1)
-        told = plain.explicit([0.0], absolute.ravel(), [], plain.default_parameters)[0][links:]
-        worst = max(worst, float(np.abs(-np.cumsum(found) - told).max() / np.abs(told).max()))
+        reported = plain.explicit([0.0], absolute.ravel(), [], plain.default_parameters)[0][links:]
+        worst = max(worst, float(np.abs(-np.cumsum(found) - reported).max() / np.abs(reported).max()))
     return worst
 
 

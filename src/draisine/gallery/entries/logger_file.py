@@ -16,7 +16,7 @@ from pathlib import Path
 import sympy as sp
 
 import draisine as dr
-from draisine.gallery.outcome import Study, entry
+from draisine.gallery.registry import Study, entry
 
 DATA = Path(__file__).parents[1] / "data"
 TRUTH = {"length": 1.12, "damping": 0.15}

@@ -1,6 +1,6 @@
 """A bicycle at 2 m/s, where it would fall by itself, rides through a gust: a linear law in the nonlinear equations.
 
-What it shows: from a description to a law in one line, `lqr(bike, {"speed": 2.0}, weights=…, effort=…)`, and from the law to the
+What it shows: from a description to a law in one line, `lqr(bike, {"speed": 2.0}, weights=…, input_weights=…)`, and from the law to the
 nonlinear run in one more, `inputs=law`: the gains are compiled in. Heading and place have weights too, so that the bicycle comes
 back to its line; the forward speed, which the steering cannot change, is left alone.
 
@@ -19,10 +19,10 @@ import numpy as np
 
 import draisine as dr
 from draisine.gallery.entries.bicycle import bicycle
-from draisine.gallery.outcome import Study, entry
+from draisine.gallery.registry import Study, entry
 
 SPEED, BEGIN, END, FORCE = 2.0, 1.0, 2.0, 60.0  # m/s, s, s, N
-FALLEN = dr.Event("fallen", "abs(lean) - pi/4", "stop", about="lean passed 45°")
+FALLEN = dr.Event("fallen", "abs(lean) - pi/4", "stop", description="lean passed 45°")
 WEIGHTS = {"rear_wheel_contact_y": 1.0, "heading": 1.0, "lean": 10.0, "steer": 1.0}
 
 
@@ -34,14 +34,14 @@ def gust() -> str:
 
 @entry(level="Intermediate", film="lqr_gust", charts=("lean", "steer", "steer_torque"))
 def lqr_gust(until: float = 8.0) -> Study:
-    """An LQR-stabilised bicycle at 2 m/s rides through a gust; with the bar let go it falls."""
+    """An LQR-stabilized bicycle at 2 m/s rides through a gust; with the bar let go it falls."""
     from draisine import view
 
     bike = bicycle()
-    law = dr.lqr(bike, {"speed": SPEED}, weights=WEIGHTS, effort={"steer_torque": 0.05})
+    law = dr.lqr(bike, {"speed": SPEED}, weights=WEIGHTS, input_weights={"steer_torque": 0.05})
     ridden = dr.simulate(bike, until, start={"speed": SPEED}, inputs={**law, "push": gust()})
     alone = dr.simulate(bike, until, start={"speed": SPEED}, inputs={"push": gust()}, events=[FALLEN])
-    loop = dr.linearize(law.on(bike), {"speed": SPEED}, states=tuple(WEIGHTS)).keeping(law.states)
+    loop = dr.linearize(law.on(bike), {"speed": SPEED}, states=tuple(WEIGHTS)).with_states(law.states)
 
     assert not law.linear.stable and law.closed.stable
     np.testing.assert_allclose(loop.eigenvalues, law.eigenvalues, atol=1e-8)  # the law is what was designed
@@ -68,14 +68,14 @@ def lqr_gust(until: float = 8.0) -> Study:
 def _compared(ridden: dr.Trajectory, alone: dr.Trajectory) -> Any:
     from draisine.view.plots.canvas import panels
     from draisine.view.plots.labels import legend_above
-    from draisine.view.plots.style import COLOURS, PAGE, style
+    from draisine.view.plots.style import COLORS, PAGE, style
 
     with style():
         drawing, axes = panels(2, PAGE, 0.6 * PAGE)
         for panel, name in zip(axes, ("lean", "steer"), strict=True):
             panel.axvspan(BEGIN, END, color="0.93", lw=0, label="gust" if name == "lean" else None)
-            panel.plot(ridden.time, np.degrees(ridden[name]), color=COLOURS[0], label="with the law")
-            panel.plot(alone.time, np.degrees(alone[name]), color=COLOURS[1], ls="--", label="bar let go")
+            panel.plot(ridden.time, np.degrees(ridden[name]), color=COLORS[0], label="with the law")
+            panel.plot(alone.time, np.degrees(alone[name]), color=COLORS[1], ls="--", label="bar let go")
             panel.set_ylim(-20, 20)
             panel.margins(x=0)
             panel.set_ylabel(f"{name} [°]")

@@ -21,7 +21,7 @@ from functools import cache
 
 import draisine as dr
 from draisine.gallery.entries.bicycle import bicycle
-from draisine.gallery.outcome import Study, entry
+from draisine.gallery.registry import Study, entry
 
 SPEED, ANGLE = 8.0, math.pi / 4
 STEER, PEDAL = 5.0, 30.0  # N·m
@@ -30,31 +30,33 @@ GUESS = dr.Straight(duration=1.5)
 
 
 @cache
-def turn() -> dr.Manoeuvre:
-    """The manoeuvre, stated."""
+def turn() -> dr.OptimalControlProblem:
+    """The maneuver, stated."""
     return (
-        dr.manoeuvre(bicycle())
+        dr.maneuver(bicycle())
         .start(speed=SPEED)
         .finish(heading=ANGLE, lean=0, steer=0, rates=0)
         .bounds(steer_torque=(-STEER, STEER), pedal_torque=(-PEDAL, PEDAL))
         .duration(0.3, 5)
-        .minimise("time")
+        .minimize("time")
     )
 
 
 @cache
-def searched(pieces: int = PIECES, starts: int = STARTS) -> dr.Searches:
+def searched(pieces: int = PIECES, starts: int = STARTS) -> dr.MultistartResult:
     """Local minima by collocation, from a straight guess and others around it."""
-    from_here = dr.Starts(starts, first=GUESS, amplitude=0.3)
-    return dr.multistart(turn(), from_here, method=dr.Collocation(intervals=pieces, held=True), solver=dr.Ipopt(iterations=300))
+    from_here = dr.RandomGuesses(starts, first=GUESS, amplitude=0.3)
+    return dr.multistart(
+        turn(), from_here, method=dr.Collocation(intervals=pieces, constant_controls=True), solver=dr.Ipopt(iterations=300)
+    )
 
 
 @cache
-def both_roads(pieces: int = PIECES) -> tuple[dr.Solution, dr.Solution]:
+def both_derivations(pieces: int = PIECES) -> tuple[dr.Solution, dr.Solution]:
     """By the adjoint and by collocation, on one grid and from one start: the same with pieces twice as long."""
-    start = turn().solve(dr.Collocation(intervals=pieces // 2, held=True), guess=GUESS)
+    start = turn().solve(dr.Collocation(intervals=pieces // 2, constant_controls=True), guess=GUESS)
     return turn().solve(dr.Adjoint(pieces=pieces), guess=start), turn().solve(
-        dr.Collocation(intervals=pieces, held=True), guess=start
+        dr.Collocation(intervals=pieces, constant_controls=True), guess=start
     )
 
 
@@ -68,10 +70,10 @@ def minimum_time_turn(pieces: int = PIECES, starts: int = STARTS) -> Study:
     """A bicycle turns by 45° in the least time: countersteer, bang-bang; two roads agree, minima are listed."""
     from draisine import view
 
-    found, (adjoint, collocation) = searched(pieces, starts), both_roads(pieces)
+    found, (adjoint, collocation) = searched(pieces, starts), both_derivations(pieces)
     best = found.best
     run, steer, pedal = best.trajectory, best.only.input("steer_torque"), best.only.input("pedal_torque")
-    told = best.optimality
+    reported = best.optimality
     apart = adjoint.duration / collocation.duration - 1.0
     right = run["steer"][run.time < 0.1 * best.duration]
     braking = float((pedal < 0).mean())
@@ -81,7 +83,7 @@ def minimum_time_turn(pieces: int = PIECES, starts: int = STARTS) -> Study:
     assert best.duration <= min(adjoint.duration, collocation.duration) * (1 + 1e-3)
     assert steer[0] < -0.99 * STEER and right.min() < -0.001 and right.max() < 1e-6, "it must countersteer"
     assert run["lean"].min() < -0.25, "it must lean into the turn"
-    assert told["steer_torque"].agreeing > 0.95 and told["pedal_torque"].agreeing > 0.95
+    assert reported["steer_torque"].agreement > 0.95 and reported["pedal_torque"].agreement > 0.95
     assert 0.5 < braking < 1.0, "it brakes first and accelerates then"
     assert abs(run.final["heading"] - ANGLE) < 2e-2 and abs(run.final["lean"]) < 2e-2
 
@@ -94,7 +96,7 @@ def minimum_time_turn(pieces: int = PIECES, starts: int = STARTS) -> Study:
         f"least time {best.duration:.4f} s; {found}",
         f"from one start: adjoint {adjoint.duration:.6f} s, collocation {collocation.duration:.6f} s, {apart:+.1e} apart",
         f"adjoint: {adjoint.status.message}",
-        str(told),
+        str(reported),
         f"brakes for {braking:.0%} of the way; leans by {math.degrees(-run['lean'].min()):.1f}°",
     )
     return Study("Turn by 45° in the least time", {"turn": run, "turn_by_adjoint": adjoint.trajectory}, figures, findings)

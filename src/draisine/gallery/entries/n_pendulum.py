@@ -1,7 +1,7 @@
 """A chain of n masses on massless rods, in Cartesian coordinates: 2 n coordinates, n constraints, nothing eliminated.
 
 What it shows: the pendulum of Thomsen's lecture notes (2005, chapter 3), whose author could not pass the vertical, written with
-the multipliers that the notes left out. There is nothing to pass: no coordinate is singular anywhere. The rods couple neighbours
+the multipliers that the notes left out. There is nothing to pass: no coordinate is singular anywhere. The rods couple neighbors
 alone, so that the augmented matrix of 3 n unknowns has some 10 n entries, and a step costs n times what it costs for one mass.
 
 What you should see: a chain let go from the horizontal, falling, whipping and tangling up; energy and lengths of the rods kept
@@ -23,11 +23,11 @@ from numpy.typing import NDArray
 
 import draisine as dr
 from draisine.dynamics.augmented.second_order_system import SecondOrder, augmented, euler_lagrange
-from draisine.gallery.outcome import Study, entry
+from draisine.gallery.registry import Study, entry
 from draisine.program.equations import Quantity, RunLimits
 from draisine.program.linear_solve import Solver
+from draisine.simulation.compiled_equations import prepare
 from draisine.simulation.run import integrate
-from draisine.simulation.velocity_choices import prepare
 
 Array = NDArray[np.float64]
 
@@ -134,7 +134,7 @@ class Kept:
     masses: int
     steps: int
     energy: float  # largest change, as a part of Σ m g l
-    length: float  # largest error of a rod, in metres
+    length: float  # largest error of a rod, in meters
     crossings: int  # how often a rod passed the vertical, downwards or upwards
 
 

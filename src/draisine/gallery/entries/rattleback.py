@@ -11,8 +11,8 @@ rattles, and then the rattling dies into a spin to the right. Spun to the right 
 do so for ever: a slow rolling from side to side grows until it turns the spin too, four times as late; a little drag eats that,
 and then the stone knows but one direction. Energy is conserved, less the work of the drag; the ground never has to pull.
 
-The surface is an ellipsoid with semi-axes a, b, c; its centre lies h above the centre of mass. With n the vertical in the body's
-axes, the lowest point lies at −(a² n₁, b² n₂, c² n₃)/√(a² n₁² + b² n₂² + c² n₃²) from the ellipsoid's centre. The product of
+The surface is an ellipsoid with semi-axes a, b, c; its center lies h above the center of mass. With n the vertical in the body's
+axes, the lowest point lies at −(a² n₁, b² n₂, c² n₃)/√(a² n₁² + b² n₂² + c² n₃²) from the ellipsoid's center. The product of
 inertia is positive here and negative in the paper, whose axes are turned by 180° about the long one.
 """
 
@@ -24,9 +24,9 @@ from typing import Any
 import numpy as np
 
 import draisine as dr
-from draisine.gallery.outcome import Study, entry, live
+from draisine.gallery.registry import Study, entry, live
 
-# Kane & Levinson (1982): metres, kilograms
+# Kane & Levinson (1982): meters, kilograms
 DEFAULTS = {
     "long_axis": 0.2,
     "short_axis": 0.03,
@@ -67,20 +67,20 @@ def rattleback() -> dr.Equations:
     stone.orient_body_fixed(ground, (heading, roll, pitch), "zxy")
     turning = stone.ang_vel_in(ground)
     stone.set_ang_vel(ground, sum((w * e for w, e in zip(rate, stone, strict=True)), start=0 * stone.x))
-    centre = Point("centre")
-    centre.set_vel(ground, sum((v * e for v, e in zip(velocity, ground, strict=True)), start=0 * ground.x))
-    body = RigidBody("stone", centre, stone, m, (inertia(stone, ixx, iyy, izz, ixy), centre))
+    center = Point("center")
+    center.set_vel(ground, sum((v * e for v, e in zip(velocity, ground, strict=True)), start=0 * ground.x))
+    body = RigidBody("stone", center, stone, m, (inertia(stone, ixx, iyy, izz, ixy), center))
     body.potential_energy = m * g * z
 
     up = [ground.z.dot(e) for e in stone]
     length = sp.sqrt(sum((axis * n) ** 2 for axis, n in zip((a, b, c), up, strict=True)))
     lowest = [-(axis**2) * n / length for axis, n in zip((a, b, c), up, strict=True)]
-    arm = lowest[0] * stone.x + lowest[1] * stone.y + (lowest[2] + h) * stone.z  # from the centre of mass
-    contact = centre.vel(ground) + stone.ang_vel_in(ground).cross(arm)
+    arm = lowest[0] * stone.x + lowest[1] * stone.y + (lowest[2] + h) * stone.z  # from the center of mass
+    contact = center.vel(ground) + stone.ang_vel_in(ground).cross(arm)
 
     system = System(ground)
     system.add_bodies(body)
-    system.add_loads((centre, -m * g * ground.z), (stone, -drag * stone.ang_vel_in(ground)))
+    system.add_loads((center, -m * g * ground.z), (stone, -drag * stone.ang_vel_in(ground)))
     system.add_coordinates(*coordinates)
     system.add_speeds(*velocity, *rate)
     system.add_kdes(*(q.diff() - v for q, v in zip((x, y, z), velocity, strict=True)))
@@ -168,7 +168,7 @@ def _spins(runs: dict[str, dr.Trajectory]) -> Any:
     """Spin about the vertical against time, all runs."""
     from draisine.view.plots.canvas import panels
     from draisine.view.plots.labels import legend_above
-    from draisine.view.plots.style import COLOURS, FAINT, PAGE, style
+    from draisine.view.plots.style import COLORS, FAINT, PAGE, style
 
     with style():
         drawing, (axes,) = panels(1, PAGE, 0.5 * PAGE)
@@ -176,7 +176,7 @@ def _spins(runs: dict[str, dr.Trajectory]) -> Any:
         for i, (name, run) in enumerate(runs.items()):
             way = "--" if "drag" in name else "-"
             label = name.removeprefix("rattleback_").replace("_", " ")
-            axes.plot(run.time, run["spin"], way, color=COLOURS[i % 2], label=label)
+            axes.plot(run.time, run["spin"], way, color=COLORS[i % 2], label=label)
         axes.set_xlabel("time [s]")
         axes.set_ylabel("spin [rad/s]")
         legend_above(axes, PAGE)

@@ -17,7 +17,7 @@ through its own hub; there is no fork body. For α₁ > 0 that axis leans *forwa
 the hub on, and meets the ground behind the contact: a trail of −r tan α₁. α₁ < 0 gives the positive trail of real
 bicycles, and that is taken here.
 
-The source gives no numbers. Those here are a bicycle with a rigid rider: 70 kg with the centre of mass and the principal axes
+The source gives no numbers. Those here are a bicycle with a rigid rider: 70 kg with the center of mass and the principal axes
 at the frame's origin, as (16) and (17) ask, 0.92 m above the ground and 0.43 of the wheelbase ahead of the rear hub; wheels
 of 3 kg; trail 0.114 m, steer axis 18° from the vertical. Self-stable between about 4.1 and 7.5 m/s.
 """
@@ -31,7 +31,7 @@ import numpy as np
 
 import draisine as dr
 from draisine.expr.expression import Name, Number, cos, sin
-from draisine.gallery.outcome import Study, entry, live
+from draisine.gallery.registry import Study, entry, live
 from draisine.model.items import Coordinate, Rotate, Translate
 from draisine.model.model import Model
 
@@ -59,8 +59,8 @@ def sanjuan_bicycle() -> Model:
         "frame",
         mass=m.parameter("m_frame", 70.0, "kg", "with a rigid rider"),
         inertia=tuple(
-            m.parameter(f"i{axis}_frame", value, "kg*m^2", about)
-            for axis, value, about in (("xx", 8.0, "roll"), ("yy", 2.5, "yaw"), ("zz", 9.0, "pitch"))
+            m.parameter(f"i{axis}_frame", value, "kg*m^2", description)
+            for axis, value, description in (("xx", 8.0, "roll"), ("yy", 2.5, "yaw"), ("zz", 9.0, "pitch"))
         ),
     )
     m_wheel = m.parameter("m_wheel", 3.0, "kg", "each")
@@ -104,18 +104,18 @@ def sanjuan_bicycle() -> Model:
     for wheel in (front, rear):
         m.wheel(wheel.name, wheel, radius=r, axis="z")  # (2) with u_z for u_y
 
-    m.effort(
+    m.generalized_force(
         "-beta", m.input("steer_torque", "N*m", "of the frame on the front wheel about the steer axis, positive to the left")
     )
-    m.effort("phi_2", m.input("pedal_torque", "N*m", "of the frame on the rear wheel, positive forward"))
-    m.frame("rider", frame, turned=[("y", math.pi), ("x", -math.pi / 2)])  # x forward, y left, z up
+    m.generalized_force("phi_2", m.input("pedal_torque", "N*m", "of the frame on the rear wheel, positive forward"))
+    m.frame("rider", frame, orientation=[("y", math.pi), ("x", -math.pi / 2)])  # x forward, y left, z up
     m.output("speed", "body_velocity_x(rider)", "m/s", "forward velocity of the frame's origin")
     m.output("lean", "lean(rider)", "rad", "of the frame, positive to the right")
     m.output("heading", "atan2(-sin(tau_y), cos(tau_y)*sin(tau_x))", "rad", "from −x, positive to the left")
     m.output("steer", "-beta", "rad", "positive to the left")
     m.output("steer_rate", "-beta_rate", "rad/s")
     m.output("roll_rate", "rate_x(rider)", "rad/s", "of the frame about its forward axis")
-    m.watch("fell_over", "abs(lean) - 80*pi/180", about="lean passed 80°")
+    m.event("fell_over", "abs(lean) - 80*pi/180", description="lean passed 80°")
     return m
 
 

@@ -24,7 +24,7 @@ from typing import Any
 
 import draisine as dr
 from draisine.gallery.entries.disk import put_disk
-from draisine.gallery.outcome import Study, entry, live
+from draisine.gallery.registry import Study, entry, live
 from draisine.model.model import Model
 
 COORDINATES = ("x", "y", "z", "ψ", "θ", "φ")  # in the order of the printed rows
@@ -38,12 +38,12 @@ def sanjuan_disk() -> Model:
     m = Model("sanjuan_disk", "falling rolling disk with the names of Sanjuan Szklarz & Jarzębowska, section VII.A")
     mass, radius = m.parameter("m", MASS, "kg"), m.parameter("r", RADIUS, "m")
     moments = {1: MASS * RADIUS**2 / 4, 2: MASS * RADIUS**2 / 4, 3: MASS * RADIUS**2 / 2}  # of a uniform disk
-    about = {1: "about x", 2: "about z", 3: "about the axle, y"}
-    i_1, i_2, i_3 = (m.parameter(f"I_{i}", value, "kg*m^2", about[i]) for i, value in moments.items())
+    description = {1: "about x", 2: "about z", 3: "about the axle, y"}
+    i_1, i_2, i_3 = (m.parameter(f"I_{i}", value, "kg*m^2", description[i]) for i, value in moments.items())
     m.gravity(m.parameter("g", GRAVITY, "m/s^2"))
     put_disk(m, mass, radius, (i_1, i_3, i_2), ("phi", "theta", "psi"))
-    m.output("speed", "velocity_x(disk)*cos(phi) + velocity_y(disk)*sin(phi)", "m/s", "forward velocity of the centre")
-    m.watch("fell_over", "abs(theta) - 80*pi/180", about="lean passed 80°")
+    m.output("speed", "velocity_x(disk)*cos(phi) + velocity_y(disk)*sin(phi)", "m/s", "forward velocity of the center")
+    m.event("fell_over", "abs(theta) - 80*pi/180", description="lean passed 80°")
     return m
 
 
@@ -105,23 +105,23 @@ def compare_with_print() -> tuple[Entry, ...]:
     """Every entry of M, C and D that is not zero in the print or in truth. Leans stay within ±90°."""
     from sympy import Abs, cos, sign
 
-    told = dr.symbolic(sanjuan_disk()).simplified()
-    symbols = (*told.coordinates, *told.velocities, *told.parameters)
+    reported = dr.symbolic(sanjuan_disk()).simplified()
+    symbols = (*reported.coordinates, *reported.velocities, *reported.parameters)
     known = {symbol.name: symbol for symbol in symbols}
     lean = cos(known["theta"])
     upright = {sign(lean): 1, Abs(lean): lean}
-    places = [[c.name for c in told.coordinates].index(name) for name in NAMES]
-    rows = told.D.xreplace(upright)[[1, 2, 0], :]  # along x, along y, height
-    derived = {"M": told.M[places, places], "C": told.C[places, places], "D": rows[:, places]}
+    places = [[c.name for c in reported.coordinates].index(name) for name in NAMES]
+    rows = reported.D.xreplace(upright)[[1, 2, 0], :]  # along x, along y, height
+    derived = {"M": reported.M[places, places], "C": reported.C[places, places], "D": rows[:, places]}
     printed = printed_matrices(known)
     found = []
     for matrix, entries in derived.items():
         for i, row in enumerate(COORDINATES[: entries.rows]):
             for j, column in enumerate(COORDINATES[: entries.cols]):
                 there = printed[matrix][i, j]
-                true = _short(entries[i, j], told.velocities)
+                true = _short(entries[i, j], reported.velocities)
                 if there != 0 or true != 0:
-                    found.append(Entry(matrix, row, column, there, true, _short(true - there, told.velocities)))
+                    found.append(Entry(matrix, row, column, there, true, _short(true - there, reported.velocities)))
     return tuple(found)
 
 
@@ -188,7 +188,7 @@ def sanjuan_disk_matrices(until: float = 2.0) -> Study:
     assert all(entry.right for entry in entries if entry.matrix == "D" or (entry.matrix == "M" and entry.row == entry.column))
     assert not any(verdict[name] for name in ("M[ψ, φ]", "M[θ, φ]", "C[θ, θ]", "C[φ, φ]"))
 
-    fallen = dr.Event("fell_over", "abs(theta) - 80*pi/180", "stop", about="lean passed 80°")
+    fallen = dr.Event("fell_over", "abs(theta) - 80*pi/180", "stop", description="lean passed 80°")
     start = {"speed": 2.0, "theta_rate": 0.05, "phi_rate": 0.0}
     method = dr.DOP853(rtol=1e-10, atol=1e-12)
     run = dr.simulate(sanjuan_disk(), until, start=start, method=method)

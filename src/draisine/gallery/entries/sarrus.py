@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import draisine as dr
-from draisine.gallery.outcome import Study, entry
+from draisine.gallery.registry import Study, entry
 from draisine.model.model import Model
 
 Reals = NDArray[np.float64]
@@ -48,7 +48,7 @@ def sarrus_lift() -> Model:
     for leg, axis, sense, (x, y) in LEGS:
         for bar in ("lower", "upper"):
             slender = mass * length**2 / 12
-            m.body(f"{leg}_{bar}", mass=mass, centre=(0, 0, length / 2), inertia=(slender, slender, 0))
+            m.body(f"{leg}_{bar}", mass=mass, center_of_mass=(0, 0, length / 2), inertia=(slender, slender, 0))
         place, end, lean = (x * half, y * half, 0), (0, 0, length), _span(sense, 0.2, 1.2)
         m.revolute(f"{leg}_foot", "ground", f"{leg}_lower", axis, place, default=sense * 0.6, span=lean)
         bent = _span(-sense, 0.4, 2.4)
@@ -151,7 +151,7 @@ def _load(run: dr.Trajectory, exact: ClosedForm) -> Any:
             axes.plot(degrees, -run[f"{leg}_top_z_multiplier"], label=f"{leg} leg")
         by_hand = exact.load(run["east_foot"], run["east_foot_rate"])
         axes.plot(degrees[::20], by_hand[::20], "o", markersize=3, label="M(g + z̈)/4")
-        axes.axhline(exact.platform * exact.gravity / 4, linestyle=":", color="grey", label="at rest")
+        axes.axhline(exact.platform * exact.gravity / 4, linestyle=":", color="gray", label="at rest")
         axes.set_xlim(math.floor(degrees[0]), math.ceil(degrees[-1]))
         axes.set_xlabel("lean of the lower bars [°]")
         axes.set_ylabel("load of a leg [N]")

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 import draisine as dr
 from draisine.gallery.entries.bicycle import bicycle
-from draisine.gallery.outcome import Study, entry, live
+from draisine.gallery.registry import Study, entry, live
 from draisine.model.model import Model
 from draisine.numerics.root_finding import bisect
 
@@ -43,8 +43,8 @@ def schwab_bicycle() -> Model:
     """The bicycle of Schwab, Meijaard & Papadopoulos 2005, of chapter 6 of Thomsen's lecture notes."""
     system = bicycle().freeze()
     parameters = tuple(replace(p, default=CHANGED.get(p.name, p.default)) for p in system.parameters)
-    about = "Whipple–Carvallo bicycle, benchmark of Schwab, Meijaard & Papadopoulos 2005"
-    return Model.of(replace(system, name="schwab_bicycle", about=about, parameters=parameters))
+    description = "Whipple–Carvallo bicycle, benchmark of Schwab, Meijaard & Papadopoulos 2005"
+    return Model.of(replace(system, name="schwab_bicycle", description=description, parameters=parameters))
 
 
 def linear_response(model: Model, start: dict[str, float], times: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -60,10 +60,10 @@ def linear_response(model: Model, start: dict[str, float], times: NDArray[np.flo
 
 
 def response(model: Model, start: dict[str, float], until: float) -> dr.Trajectory:
-    """The whole bicycle, from rest in lean and steer but for the start, until it leans 50°: tyres let go before that."""
+    """The whole bicycle, from rest in lean and steer but for the start, until it leans 50°: tires let go before that."""
     still = {"speed": SPEED, "lean": 0.0, "steer": 0.0, "roll_rate": 0.0, "steer_rate": 0.0}
     method = dr.DOP853(rtol=1e-10, atol=1e-12)
-    lost = dr.Event("lost", "abs(lean) - 50*pi/180", "stop", about="lean passed 50°")
+    lost = dr.Event("lost", "abs(lean) - 50*pi/180", "stop", description="lean passed 50°")
     return dr.simulate(model, until, start={**still, **start}, method=method, events=[lost], samples=int(until / 0.05) + 1)
 
 
@@ -113,15 +113,15 @@ def _largest_lean(model: Model) -> tuple[float, float]:
 def _responses(times: NDArray[np.float64], linear: NDArray[np.float64], large: dr.Trajectory, small: dr.Trajectory) -> Any:
     from draisine.view.plots.canvas import panels
     from draisine.view.plots.labels import legend_above
-    from draisine.view.plots.style import COLOURS, PAGE, style
+    from draisine.view.plots.style import COLORS, PAGE, style
 
     with style():
         drawing, both = panels(2, PAGE, 0.7 * PAGE)
         for axes, name, column in zip(both, ("lean", "steer"), (0, 1), strict=True):
-            axes.plot(times, np.degrees(linear[:, column]), color=COLOURS[0], label="linear, π/10")
-            axes.plot(large.time, np.degrees(large[name]), color=COLOURS[1], label="whole, π/10")
-            axes.plot(times, np.degrees(linear[:, column]) / 8, "--", color=COLOURS[2], label="linear, π/80")
-            axes.plot(small.time, np.degrees(small[name]), color=COLOURS[3], label="whole, π/80")
+            axes.plot(times, np.degrees(linear[:, column]), color=COLORS[0], label="linear, π/10")
+            axes.plot(large.time, np.degrees(large[name]), color=COLORS[1], label="whole, π/10")
+            axes.plot(times, np.degrees(linear[:, column]) / 8, "--", color=COLORS[2], label="linear, π/80")
+            axes.plot(small.time, np.degrees(small[name]), color=COLORS[3], label="whole, π/80")
             axes.set_ylabel(f"{name} [°]")
         both[1].set_xlabel("time [s]")
         legend_above(both[0], PAGE)

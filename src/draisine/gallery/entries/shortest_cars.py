@@ -21,7 +21,7 @@ import sympy as sp
 
 import draisine as dr
 from draisine.gallery.entries.shortest_words import TURN, Word, dubins, length, reeds_shepp
-from draisine.gallery.outcome import Study, entry
+from draisine.gallery.registry import Study, entry
 
 Goal = tuple[float, float, float]  # m, m, rad; the least radius is 1 m, the speed 1 m/s
 
@@ -95,7 +95,7 @@ def by_arcs(drive: Drive) -> dr.Solution:
     """One phase for each letter; only their durations are unknown."""
     model = drive.model
     phases = [
-        dr.manoeuvre(model).inputs(**drive.held(kind, piece)).duration(1e-3, 7).minimise("time") for kind, piece in drive.word
+        dr.maneuver(model).inputs(**drive.held(kind, piece)).duration(1e-3, 7).minimize("time") for kind, piece in drive.word
     ]
     phases[0], phases[-1] = phases[0].start(x=0, y=0, heading=0), phases[-1].finish(**drive.finish())
     whole = phases[0]
@@ -107,9 +107,9 @@ def by_arcs(drive: Drive) -> dr.Solution:
 @cache
 def plainly(drive: Drive) -> dr.Solution:
     """One phase with bounded controls, begun from the rough drive."""
-    stated = dr.manoeuvre(drive.model).start(x=0, y=0, heading=0).finish(**drive.finish())
+    stated = dr.maneuver(drive.model).start(x=0, y=0, heading=0).finish(**drive.finish())
     bounds = {"speed": (-1, 1), "curvature": (-1, 1)} if drive.reverse else {"turn": (-1, 1)}
-    stated = stated.bounds(**bounds).duration(0.5, 20).minimise("time")
+    stated = stated.bounds(**bounds).duration(0.5, 20).minimize("time")
     return stated.solve(dr.Collocation(intervals=60), guess=drive.rough_in_one())
 
 
@@ -117,7 +117,7 @@ HOME = Drive((0.5, 0.5, math.pi), reverse=False)
 ROUND = Drive((1.0, -3.0, -1.0), reverse=False)
 SIDEWAYS = Drive((0.0, 1.0, 0.0), reverse=True)
 ABOUT = Drive((0.0, 0.0, math.pi), reverse=True)
-DRIVES = {"home": HOME, "round": ROUND, "sideways": SIDEWAYS, "about": ABOUT}
+DRIVES = {"home": HOME, "round": ROUND, "sideways": SIDEWAYS, "description": ABOUT}
 
 
 @entry(level="Intermediate")
@@ -140,22 +140,22 @@ def shortest_cars() -> Study:
 
 def _paths(runs: dict[str, dr.Trajectory]) -> Any:
     from draisine.view.plots.canvas import Drawing
-    from draisine.view.plots.style import COLOURS, FAINT, PAGE, style
+    from draisine.view.plots.style import COLORS, FAINT, PAGE, style
 
     with style():
         drawing = Drawing(figsize=(PAGE, 0.62 * PAGE), layout="constrained")
         panels = drawing.subplots(1, 2)
         for axes, names, title in zip(
-            panels, (("home", "round"), ("sideways", "about")), ("forward only", "with reverse"), strict=True
+            panels, (("home", "round"), ("sideways", "description")), ("forward only", "with reverse"), strict=True
         ):
             for k, name in enumerate(names):
                 run, dots = runs[name], runs[f"{name}_plainly"]
                 label = f"{DRIVES[name].name}, {length(DRIVES[name].word):.4f} m"
-                axes.plot(run["x"], run["y"], color=COLOURS[k], label=label)
-                axes.plot(dots["x"][::10], dots["y"][::10], ".", color=COLOURS[k], ms=4)
+                axes.plot(run["x"], run["y"], color=COLORS[k], label=label)
+                axes.plot(dots["x"][::10], dots["y"][::10], ".", color=COLORS[k], ms=4)
                 x, y, heading = DRIVES[name].goal
                 arrow = {"angles": "xy", "width": 0.008, "scale": 12, "zorder": 3}
-                axes.quiver(x, y, math.cos(heading), math.sin(heading), color=COLOURS[k], **arrow)
+                axes.quiver(x, y, math.cos(heading), math.sin(heading), color=COLORS[k], **arrow)
             axes.quiver(0, 0, 1, 0, color=FAINT, **arrow)
             axes.set_aspect("equal", adjustable="datalim")
             axes.set_title(title)

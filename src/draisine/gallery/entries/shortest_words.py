@@ -4,8 +4,8 @@ L. E. Dubins (1957): forward only, the shortest path is one of the words LSL, LS
 (1990): with reverse, one of CSC, CCC, CCCC, CCSC, CSCC, CCSCC with cusps in between.
 
 All words are solved by one thought. Let a word begin with L by the angle t and end with a circle arc by v, with a middle
-between. In complex numbers, start at 0 with heading 0 and finish at z with heading h: the first circle's centre is i, the
-last one's z ± i e^{ih} (+ for L). Seen from the first centre the last one is at d = z ± i e^{ih} − i. The middle alone, begun
+between. In complex numbers, start at 0 with heading 0 and finish at z with heading h: the first circle's center is i, the
+last one's z ± i e^{ih} (+ for L). Seen from the first center the last one is at d = z ± i e^{ih} − i. The middle alone, begun
 at 0, moves it to m(u), and the first arc turns that:  d = e^{it} m(u).  So |m(u)| = |d| gives u, arguments give t, headings
 give v. Words that begin with R are those of the mirrored finish. Candidates are checked by driving them.
 """
@@ -72,7 +72,7 @@ def _closed(middle: Word, last: str, d: complex, h: float, forward: bool) -> Wor
 
 
 def _middles(last: str, distance: float, forward: bool) -> Iterator[Word]:
-    """Middles that bring the last centre to this distance from the first."""
+    """Middles that bring the last center to this distance from the first."""
     if last == "L" and distance <= 4:  # LRL: |m| = 4 |sin(u/2)|
         u = 2 * math.asin(distance / 4)
         yield from ((("R", a),) for a in ((u, 2 * math.pi - u) if forward else (u, -u)))

@@ -16,7 +16,7 @@ where the system is stepped as posed (index 2), and by order 5 for both after re
 the difference: it is a parabola in time, which three stages differentiate exactly. Along exponentials it shows.
 
 Of the printed equations, (8.2.9) has the wrong sign before cos λ cos γ; the aerodynamics are those of the original problem,
-C_L = 0.01 α (α in degrees), C_D = 0.04 + 0.1 C_L², with an exponential atmosphere. Units are metres and kilograms here.
+C_L = 0.01 α (α in degrees), C_D = 0.04 + 0.1 C_L², with an exponential atmosphere. Units are meters and kilograms here.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ import numpy as np
 import sympy as sp
 
 import draisine as dr
-from draisine.gallery.outcome import Study, entry, live
-from draisine.simulation.methods.method import Method
+from draisine.gallery.registry import Study, entry, live
+from draisine.simulation.methods.selection import Method
 
 FOOT = 0.3048  # m
 SLUG = 0.45359237 * 9.80665 / FOOT  # kg
@@ -196,7 +196,7 @@ def shuttle_poses() -> Study:
 
 
 LAST = 300.0  # s
-TOLD = ("altitude", "speed", "attack", "bank")
+REPORTED = ("altitude", "speed", "attack", "bank")
 
 
 @dataclass(frozen=True)
@@ -230,14 +230,17 @@ def errors_against_step(posed: dr.Equations) -> dict[str, Errors]:
             for h in treatment.steps
         }
         assert all(run.status.complete for run in runs.values()), name
-        found[name] = {h: {told: abs(float(run[told][-1] / best[told][-1]) - 1) for told in TOLD} for h, run in runs.items()}
+        found[name] = {
+            h: {reported: abs(float(run[reported][-1] / best[reported][-1]) - 1) for reported in REPORTED}
+            for h, run in runs.items()
+        }
     return found
 
 
 def orders(errors: Errors) -> dict[str, float]:
     """From the last two steps."""
     before, last = list(errors.values())[-2:]
-    return {name: math.log2(before[name] / last[name]) for name in TOLD}
+    return {name: math.log2(before[name] / last[name]) for name in REPORTED}
 
 
 @entry(level="Advanced")
@@ -246,7 +249,7 @@ def shuttle_returns() -> Study:
     tight = dr.DOP853(rtol=1e-12, atol=1e-12)
     open_states = {name: value for name, value in beginning().items() if name not in FLOWN}
     at_altitude = {name: value for name, value in open_states.items() if name != "altitude"}
-    guess: dict[str, float | dr.Near] = {"attack": dr.Near(CONTROLS["attack"])}
+    guess: dict[str, float | dr.InitialGuess] = {"attack": dr.InitialGuess(CONTROLS["attack"])}
     reduced = dr.reduce_index(shuttle())
     runs = {
         "followed": dr.follow(free_shuttle(), PATH, list(CONTROLS), LAST, start=guess | open_states, method=tight, samples=601),
@@ -304,14 +307,14 @@ def shuttle_returns() -> Study:
 
 
 def _apart(one: dr.Trajectory, other: dr.Trajectory) -> float:
-    return max(float(np.max(np.abs(one[n] - other[n])) / np.max(np.abs(other[n]))) for n in TOLD)
+    return max(float(np.max(np.abs(one[n] - other[n])) / np.max(np.abs(other[n]))) for n in REPORTED)
 
 
 def _table(path: str, found: dict[str, Errors]) -> list[str]:
-    lines = [f"{'relative error at 300 s along ' + path:<74}" + "".join(f"{name:>10}" for name in TOLD)]
+    lines = [f"{'relative error at 300 s along ' + path:<74}" + "".join(f"{name:>10}" for name in REPORTED)]
     for treatment, errors in found.items():
         for h, of in errors.items():
-            lines.append(f"    {treatment:<20}step {h:5.2f} s" + " " * 38 + "".join(f"{of[name]:10.1e}" for name in TOLD))
+            lines.append(f"    {treatment:<20}step {h:5.2f} s" + " " * 38 + "".join(f"{of[name]:10.1e}" for name in REPORTED))
         lines.append(f"    {'order, last two':<70}" + "".join(f"{order:10.2f}" for order in orders(errors).values()))
     return lines
 

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 import draisine as dr
 from draisine.gallery.entries.shuttle import CONSTANTS, DEGREE, FOOT, STATES, UNITS, H, V, alpha, controls, latitude, rates
-from draisine.gallery.outcome import Study, entry, live
+from draisine.gallery.registry import Study, entry, live
 
 MOST_LOAD, MOST_ATTACK = 2.5, 20 * DEGREE  # g, rad
 START: dict[str, Any] = {
@@ -64,12 +64,12 @@ def gliding_shuttle() -> dr.Equations:
 @cache
 def farthest() -> dr.Solution:
     """From a guess of 800 s at 5° of attack and 45° of bank to the left."""
-    stated = dr.manoeuvre(gliding_shuttle()).start(**START)
+    stated = dr.maneuver(gliding_shuttle()).start(**START)
     stated = stated.finish(altitude=80_000 * FOOT, speed=2500 * FOOT, path_angle=(-10 * DEGREE, 0.0))
     stated = stated.bounds(attack=(0, MOST_ATTACK), bank=(-89 * DEGREE, 89 * DEGREE), load=(None, MOST_LOAD))
     stated = stated.bounds(path_angle=(-30 * DEGREE, 30 * DEGREE), altitude=(0, 60_000)).duration(100, 3000)
     guess = dr.Straight(duration=800, inputs={"attack": 5 * DEGREE, "bank": -45 * DEGREE})
-    return stated.minimise(final="-cross_range/1e6").solve(dr.Collocation("hermite-simpson", intervals=250), guess=guess)
+    return stated.minimize(final="-cross_range/1e6").solve(dr.Collocation("hermite-simpson", intervals=250), guess=guess)
 
 
 def hamiltonian(found: dr.Solution) -> NDArray[np.float64]:
@@ -108,7 +108,7 @@ def shuttle_lands_aside() -> Study:
 
 def _flight(run: dr.Trajectory) -> Any:
     from draisine.view.plots.canvas import Drawing
-    from draisine.view.plots.style import COLOURS, FAINT, PAGE, style
+    from draisine.view.plots.style import COLORS, FAINT, PAGE, style
 
     with style():
         drawing = Drawing(figsize=(PAGE, 0.75 * PAGE), layout="constrained")
@@ -116,10 +116,10 @@ def _flight(run: dr.Trajectory) -> Any:
         ground = drawing.add_subplot(grid[:, 0])
         ground.axhline(0, color=FAINT, lw=1.0, ls="--")
         ground.text(6.2, 0.25, "equator", color=FAINT)
-        ground.plot(np.degrees(run["longitude"]), np.degrees(run["latitude"]), color=COLOURS[0])
+        ground.plot(np.degrees(run["longitude"]), np.degrees(run["latitude"]), color=COLORS[0])
         for t in np.arange(120, run.time[-1], 120):
             east, north = (math.degrees(float(np.interp(t, run.time, run[name]))) for name in ("longitude", "latitude"))
-            ground.plot(east, north, "o", color=COLOURS[0], ms=4)
+            ground.plot(east, north, "o", color=COLORS[0], ms=4)
             ground.annotate(f"{t / 60:g} min", (east, north), xytext=(6, -3), textcoords="offset points", fontsize=8, color=FAINT)
         ground.set_aspect("equal")
         ground.set_xlim(-1, 14)
@@ -132,9 +132,9 @@ def _flight(run: dr.Trajectory) -> Any:
         )
         for k, (label, name, unit, legend) in enumerate(rows):
             axes = drawing.add_subplot(grid[k, 1])
-            axes.plot(run.time, run[name] * unit, color=COLOURS[k], label=legend)
+            axes.plot(run.time, run[name] * unit, color=COLORS[k], label=legend)
             if legend:
-                axes.plot(run.time, -run["bank"] / DEGREE, color=COLOURS[3], label="bank to the left")
+                axes.plot(run.time, -run["bank"] / DEGREE, color=COLORS[3], label="bank to the left")
                 axes.legend(loc="upper right")
             axes.set_ylabel(label)
             axes.margins(x=0)

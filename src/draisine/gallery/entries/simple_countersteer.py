@@ -25,7 +25,7 @@ import numpy as np
 import sympy as sp
 
 import draisine as dr
-from draisine.gallery.outcome import Study, entry, live
+from draisine.gallery.registry import Study, entry, live
 
 CONSTANTS = {"I_roll": 9.2, "I_pitch": 11.0, "I_yaw": 2.8, "a": 0.5, "b": 1.0, "g": 9.81, "h": 1.0, "m": 87.0, "v": 5.0}
 UNITS = {
@@ -74,10 +74,12 @@ def simple_bicycle(as_printed: bool = False) -> dr.Equations:
 @cache
 def quickest(as_printed: bool = False) -> dr.Solution:
     """The fastest turn by 90° to the left; 100 intervals with a constant steer rate in each."""
-    stated = dr.manoeuvre(simple_bicycle(as_printed)).start(lean=0, roll_rate=0, heading=0, steer=0, x=0, y=0)
-    stated = stated.finish(lean=0, roll_rate=0, heading=math.pi / 2, steer=0).duration(0.2, 20).minimise("time")
+    stated = dr.maneuver(simple_bicycle(as_printed)).start(lean=0, roll_rate=0, heading=0, steer=0, x=0, y=0)
+    stated = stated.finish(lean=0, roll_rate=0, heading=math.pi / 2, steer=0).duration(0.2, 20).minimize("time")
     stated = stated.bounds(steer_rate=(-STEER_RATE, STEER_RATE), roll_rate=(-ROLL_RATE, ROLL_RATE), lean=(-1.57, 1.57))
-    return stated.bounds(steer=(-1.5, 1.5)).solve(dr.Collocation("gauss", 3, 100, held=True), guess=dr.Straight(duration=2.0))
+    return stated.bounds(steer=(-1.5, 1.5)).solve(
+        dr.Collocation("gauss", 3, 100, constant_controls=True), guess=dr.Straight(duration=2.0)
+    )
 
 
 @entry(level="Intermediate")
@@ -103,26 +105,26 @@ def simple_bicycle_countersteers() -> Study:
 
 def _turn(found: dr.Solution, printed: dr.Solution) -> Any:
     from draisine.view.plots.canvas import Drawing
-    from draisine.view.plots.style import COLOURS, FAINT, PAGE, style
+    from draisine.view.plots.style import COLORS, FAINT, PAGE, style
 
     with style():
         drawing = Drawing(figsize=(PAGE, 0.5 * PAGE), layout="constrained")
         above, angles = drawing.subplots(1, 2)
-        for one, colour, label in ((printed, FAINT, "as printed"), (found, COLOURS[0], "v²/b")):
-            above.plot(one["x"], one["y"], color=colour, label=f"{label}: {one.duration:.3f} s")
+        for one, color, label in ((printed, FAINT, "as printed"), (found, COLORS[0], "v²/b")):
+            above.plot(one["x"], one["y"], color=color, label=f"{label}: {one.duration:.3f} s")
         for t in np.linspace(0, found.duration, 15):
             x, y, heading, steer = (float(np.interp(t, found.time, found[name])) for name in ("x", "y", "heading", "steer"))
             ahead = x + math.cos(heading), y + math.sin(heading)
             above.plot([x, ahead[0]], [y, ahead[1]], color="0.3", lw=1.2, alpha=0.7)
             bar = 0.2 * math.cos(heading + steer), 0.2 * math.sin(heading + steer)
-            above.plot([ahead[0] - bar[0], ahead[0] + bar[0]], [ahead[1] - bar[1], ahead[1] + bar[1]], color=COLOURS[1], lw=2.2)
+            above.plot([ahead[0] - bar[0], ahead[0] + bar[0]], [ahead[1] - bar[1], ahead[1] + bar[1]], color=COLORS[1], lw=2.2)
         above.set_aspect("equal")
         above.set_xlabel("x [m]")
         above.set_ylabel("y [m]")
         above.legend(loc="upper left")
         for k, name in enumerate(("heading", "steer", "lean")):
-            angles.plot(found.time, np.degrees(found[name]), color=COLOURS[k], label=name)
-        angles.axhline(90, color=COLOURS[0], lw=0.8, ls=":")
+            angles.plot(found.time, np.degrees(found[name]), color=COLORS[k], label=name)
+        angles.axhline(90, color=COLORS[0], lw=0.8, ls=":")
         angles.set_xlabel("time [s]")
         angles.set_ylabel("[°]")
         angles.legend(loc="upper left")

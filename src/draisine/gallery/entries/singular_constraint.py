@@ -16,7 +16,7 @@ import numpy as np
 import sympy as sp
 
 import draisine as dr
-from draisine.gallery.outcome import Study, entry
+from draisine.gallery.registry import Study, entry
 
 
 def singular_constraint() -> dr.Equations:

@@ -7,7 +7,7 @@ expression that is compiled into the nonlinear equations.
 
 What you should see: from above, the tracks of both wheels wind through the cones, alternately left and right of them, the rear
 one inside; the first swings grow from nothing. The bicycle leans into every turn by some 11° and steers after its lean, with a
-torque on the bar of half a newton metre.
+torque on the bar of half a newton meter.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 import draisine as dr
 from draisine.gallery.entries.bicycle import bicycle
-from draisine.gallery.outcome import Study, entry
+from draisine.gallery.registry import Study, entry
 
 SPEED, APART, SWING = 4.0, 7.0, 0.8  # m/s, distance of the cones, amplitude in m
 LENGTH = 60.0  # m, of the course
@@ -35,7 +35,7 @@ def slalom(until: float = LENGTH / SPEED) -> Study:
     from draisine import view
 
     bike = bicycle()
-    law = dr.lqr(bike, {"speed": SPEED}, weights=WEIGHTS, effort=EFFORT, limits={"steer_torque": 5.0})
+    law = dr.lqr(bike, {"speed": SPEED}, weights=WEIGHTS, input_weights=EFFORT, limits={"steer_torque": 5.0})
     rate = math.pi * SPEED / APART
     winding = law.following("rear_wheel_contact_y", GROWING, rate, phase=f"{math.pi / APART!r}*rear_wheel_contact_x")
     run = dr.simulate(bike, until, start={"speed": SPEED}, inputs=winding)
@@ -63,11 +63,11 @@ def slalom(until: float = LENGTH / SPEED) -> Study:
 
 def _seen_from_above(run: dr.Trajectory, cones: NDArray[np.float64]) -> Any:
     from draisine import view
-    from draisine.view.plots.style import COLOURS
+    from draisine.view.plots.style import COLORS
 
     drawing = view.path(run, snapshots=1.0)
     drawing.set_figheight(1.45)
     axes = drawing.axes[0]
     axes.set_ylim(-3, 3)
-    axes.plot(cones, 0 * cones, "^", color=COLOURS[1], markersize=6, zorder=5)
+    axes.plot(cones, 0 * cones, "^", color=COLORS[1], markersize=6, zorder=5)
     return drawing

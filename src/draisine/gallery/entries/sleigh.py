@@ -8,7 +8,7 @@ What you should see: the blade backs up, stops in a cusp and sets off again; the
 away; in the (v, ω) plane every motion runs along its own half ellipse from v = −√(2E/m) to v = +√(2E/m).
 
 Its equations by hand. Let e₁ point along the blade and e₂ to the left; v is the velocity of the blade along e₁, ω the rate of
-turn, a the distance of the mass ahead of the blade, I = m k² the inertia about the centre of mass, F the force of the ground
+turn, a the distance of the mass ahead of the blade, I = m k² the inertia about the center of mass, F the force of the ground
 along e₂:
 
     velocity of the mass       v e₁ + a ω e₂
@@ -31,7 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import draisine as dr
-from draisine.gallery.outcome import Study, entry, live
+from draisine.gallery.registry import Study, entry, live
 from draisine.model.model import Model
 
 if TYPE_CHECKING:
@@ -42,11 +42,11 @@ Reals = NDArray[np.float64]
 
 @live(start={"speed": 1.0, "turn_rate": 1.5})
 def chaplygin_sleigh() -> Model:
-    """A planar body on a knife edge, its centre of mass ahead of the blade."""
-    m = Model("chaplygin_sleigh", "planar body on a knife edge behind its centre of mass")
+    """A planar body on a knife edge, its center of mass ahead of the blade."""
+    m = Model("chaplygin_sleigh", "planar body on a knife edge behind its center of mass")
     m.gravity(0)
-    a = m.parameter("mass_ahead", 0.25, "m", "centre of mass ahead of the blade")
-    k = m.parameter("gyration_radius", 0.35, "m", "√(I/m) about the centre of mass")
+    a = m.parameter("mass_ahead", 0.25, "m", "center of mass ahead of the blade")
+    k = m.parameter("gyration_radius", 0.35, "m", "√(I/m) about the center of mass")
     mass = m.parameter("m_sleigh", 2.0, "kg")
     sleigh = m.body("sleigh", mass=mass, inertia=(mass * k**2, mass * k**2, mass * k**2))
     m.planar(sleigh)
@@ -136,18 +136,18 @@ def _ellipses(runs: list[Trajectory], j: float) -> Any:
     """Motions in the plane of the speed along the blade and the rate of turn, with the ellipses of constant energy."""
     from draisine.view.plots.canvas import panels
     from draisine.view.plots.labels import legend_above
-    from draisine.view.plots.style import COLOURS, FAINT, INK, PAGE, style
+    from draisine.view.plots.style import COLORS, FAINT, INK, PAGE, style
 
     with style():
         drawing, (axes,) = panels(1, 0.8 * PAGE, 0.6 * PAGE)
         around = np.linspace(0, 2 * math.pi, 200)
-        for run, colour in zip(runs, COLOURS, strict=False):
+        for run, color in zip(runs, COLORS, strict=False):
             v, w = run["speed"], run["turn_rate"]
             top = math.hypot(v[0], j * w[0])
             axes.plot(top * np.cos(around), top / j * np.sin(around), color=FAINT, linewidth=0.7, linestyle=":")
-            axes.plot(v, w, color=colour)
-            axes.plot(v[0], w[0], "o", color=colour, markerfacecolor="white", markersize=5)
-            axes.plot(v[-1], w[-1], "o", color=colour, markersize=5)
+            axes.plot(v, w, color=color)
+            axes.plot(v[0], w[0], "o", color=color, markerfacecolor="white", markersize=5)
+            axes.plot(v[-1], w[-1], "o", color=color, markersize=5)
         axes.plot([], [], "o", color=INK, markerfacecolor="white", markersize=5, label="start")
         axes.plot([], [], "o", color=INK, markersize=5, label=f"after {runs[0].time[-1]:g} s")
         axes.plot([], [], color=FAINT, linewidth=0.7, linestyle=":", label="constant energy")

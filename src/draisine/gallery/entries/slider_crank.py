@@ -4,7 +4,7 @@ What it shows: a loop with a slider in it, described in two ways that give one m
 (`slider_crank`), or the piston hung on the rod and its guide closed (`slider_crank_by_guide`). The multipliers of the closing are
 the forces in the pin; those of the motor that holds the speed are the torque.
 
-What you should see: running free, the crank is slow at mid-stroke, where the piston is fast, and quick at the dead centres; held
+What you should see: running free, the crank is slow at mid-stroke, where the piston is fast, and quick at the dead centers; held
 at a steady speed, the piston's acceleration is the textbook's r ω² (cos φ + λ cos 2φ) but for a few per cent of higher harmonics.
 
 By hand, with the crank's radius r, the rod's length l, λ = r/l, and all angles from the line of the stroke:
@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 import draisine as dr
 from draisine.expr.expression import Expr
-from draisine.gallery.outcome import Study, entry, live
+from draisine.gallery.registry import Study, entry, live
 from draisine.model.model import Model
 
 Reals = NDArray[np.float64]
@@ -70,15 +70,15 @@ def _crank_and_rod(name: str) -> tuple[Model, Expr]:
     radius = m.parameter("crank_radius", 0.04, "m")
     length = m.parameter("rod_length", 0.14, "m")
     flywheel = m.parameter("i_crank", 0.004, "kg*m^2", "of crank and flywheel, balanced")
-    m_rod, to_centre = m.parameter("m_rod", 0.6, "kg"), m.parameter("rod_centre", 0.045, "m", "from the crank's end")
-    i_rod = m.parameter("i_rod", 0.0015, "kg*m^2", "about the rod's own centre of mass")
+    m_rod, to_center = m.parameter("m_rod", 0.6, "kg"), m.parameter("rod_center", 0.045, "m", "from the crank's end")
+    i_rod = m.parameter("i_rod", 0.0015, "kg*m^2", "about the rod's own center of mass")
     m.body("crank", mass=3.0, inertia=(flywheel, flywheel, flywheel))
-    m.body("rod", mass=m_rod, centre=(to_centre, 0, 0), inertia=(0, i_rod, i_rod))
+    m.body("rod", mass=m_rod, center_of_mass=(to_center, 0, 0), inertia=(0, i_rod, i_rod))
     m.body("piston", mass=m.parameter("m_piston", 0.5, "kg"), inertia=(4e-4, 4e-4, 4e-4))
     m.revolute("crank_angle", "ground", "crank", axis="y")
     m.revolute("rod_angle", "crank", "rod", axis="y", at=(radius, 0, 0))
     m.independent("crank_angle_rate")
-    m.effort("crank_angle", m.input("crank_torque", "N*m"))
+    m.generalized_force("crank_angle", m.input("crank_torque", "N*m"))
     return m, length
 
 
@@ -90,14 +90,14 @@ class ClosedForm:
     rod: float
     flywheel: float
     m_rod: float
-    rod_centre: float
+    rod_center: float
     i_rod: float
     m_piston: float
     gravity: float = 9.81
 
     @staticmethod
     def of(parameters: Mapping[str, float]) -> ClosedForm:
-        names = ("crank_radius", "rod_length", "i_crank", "m_rod", "rod_centre", "i_rod", "m_piston")
+        names = ("crank_radius", "rod_length", "i_crank", "m_rod", "rod_center", "i_rod", "m_piston")
         return ClosedForm(*(parameters[name] for name in names))
 
     def piston(self, phi: Reals) -> Reals:
@@ -110,8 +110,8 @@ class ClosedForm:
         return sine, cosine, self.radius / self.rod * np.cos(phi) / cosine
 
     def inertia(self, phi: Reals) -> Reals:
-        """J(φ): flywheel, the rod's centre of mass and its turning, the piston."""
-        r, s = self.radius, self.rod_centre
+        """J(φ): flywheel, the rod's center of mass and its turning, the piston."""
+        r, s = self.radius, self.rod_center
         sine, cosine, slope = self._swing(phi)
         along = -r * np.sin(phi) - s * slope * sine
         down = r * np.cos(phi) - s * slope * cosine
@@ -120,7 +120,7 @@ class ClosedForm:
 
     def potential(self, phi: Reals) -> Reals:
         """V(φ): only the rod rises and falls."""
-        return -self.m_rod * self.gravity * (self.radius * np.sin(phi) - self.rod_centre * self._swing(phi)[0])
+        return -self.m_rod * self.gravity * (self.radius * np.sin(phi) - self.rod_center * self._swing(phi)[0])
 
     def rate(self, phi: Reals, start: float) -> Reals:
         """φ̇ at φ after a start at φ = 0 with this rate."""

@@ -1,9 +1,9 @@
-"""A bicycle that slides: tyres that creep and let go, in place of ideal rolling (what Thomsen 2005, section 6.6, tried).
+"""A bicycle that slides: tires that creep and let go, in place of ideal rolling (what Thomsen 2005, section 6.6, tried).
 
 What it shows: the benchmark bicycle whose wheels hold on to the ground by a law. The force along the ground is proportional to
 creep and bounded by grip times the normal force; the normal forces are multipliers, and Newton's method finds both at every step.
 
-What you should see: the stiffer the tyres, the closer the motion is to that of ideal rolling; the difference falls as one over
+What you should see: the stiffer the tires, the closer the motion is to that of ideal rolling; the difference falls as one over
 the stiffness. Knocked to the side at 4.6 m/s it needs a friction of 0.14 to right itself: a dry road has that; on ice the wheels
 slide away from under it, sideways and more slowly than it goes forward, and it falls. Contact is persistent: once a wheel would
 lift, a run says so.
@@ -18,7 +18,7 @@ import numpy as np
 
 import draisine as dr
 from draisine.gallery.entries.bicycle import bicycle
-from draisine.gallery.outcome import Study, entry, live
+from draisine.gallery.registry import Study, entry, live
 from draisine.model.contact_laws import Creep
 from draisine.model.items import Parameter
 from draisine.model.model import Model
@@ -28,28 +28,28 @@ STIFFNESSES = (1e4, 3e4, 1e5)  # N per unit of creep
 
 @live(start={"speed": 4.6, "roll_rate": 0.5})
 def sliding_bicycle() -> Model:
-    """The benchmark bicycle on tyres that creep, and slide where they need more than their grip."""
+    """The benchmark bicycle on tires that creep, and slide where they need more than their grip."""
     ideal = bicycle().freeze()
     own = (
-        Parameter("tyre_stiffness", 2e4, "N", "force per unit of creep, along and across"),
+        Parameter("tire_stiffness", 2e4, "N", "force per unit of creep, along and across"),
         Parameter("grip", 0.8, "", "bound of the force along the ground, per normal force"),
     )
-    law = Creep("tyre_stiffness", "tyre_stiffness", friction="grip")
+    law = Creep("tire_stiffness", "tire_stiffness", friction="grip")
     wheels = tuple(replace(wheel, contact=law) for wheel in ideal.wheels)
-    about = "Whipple–Carvallo bicycle, benchmark of Meijaard et al. 2007, on tyres that slip"
-    named = replace(ideal, name="sliding_bicycle", about=about, independent=())
+    description = "Whipple–Carvallo bicycle, benchmark of Meijaard et al. 2007, on tires that slip"
+    named = replace(ideal, name="sliding_bicycle", description=description, independent=())
     return Model.of(replace(named, parameters=(*ideal.parameters, *own), wheels=wheels))
 
 
-def rolling_start(**wishes: float) -> dict[str, float]:
+def rolling_start(**targets: float) -> dict[str, float]:
     """Coordinates and velocities of the bicycle that rolls ideally, with wishes fulfilled."""
-    first = dr.simulate(bicycle(), 1e-3, start=wishes)
+    first = dr.simulate(bicycle(), 1e-3, start=targets)
     return {name: float(first[name][0]) for group in ("coordinates", "velocities") for name in first.names(group)}
 
 
 @entry(level="Intermediate", film="ice", charts=("lean",))
 def bicycle_slides(until: float = 2.0) -> Study:
-    """A bicycle on tyres that creep and slide: it tends to ideal rolling with stiff tyres, and falls on ice."""
+    """A bicycle on tires that creep and slide: it tends to ideal rolling with stiff tires, and falls on ice."""
     from draisine import view
 
     method = dr.DOP853(rtol=1e-9, atol=1e-11)
@@ -57,7 +57,7 @@ def bicycle_slides(until: float = 2.0) -> Study:
     ideal = dr.simulate(bicycle(), until, start=knock, method=method, samples=201)
     start, runs, apart = rolling_start(**knock), {"ideal": ideal}, []
     for stiffness in STIFFNESSES:
-        parameters = {"tyre_stiffness": stiffness, "grip": 1.0}
+        parameters = {"tire_stiffness": stiffness, "grip": 1.0}
         run = dr.simulate(model, until, start=start, parameters=parameters, method=method, samples=201)
         assert run.status.complete, run.status
         assert run.energy_drift is not None and run.energy_drift < 1e-8

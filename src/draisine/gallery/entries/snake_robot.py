@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import draisine as dr
-from draisine.gallery.outcome import Study, entry
+from draisine.gallery.registry import Study, entry
 from draisine.model.model import Model
 
 Array = NDArray[np.float64]
@@ -52,7 +52,7 @@ def snake_robot(links: int = 4) -> Model:
         m.revolute(f"joint{k}", f"link{k - 1}", link, axis="z", at=("-l_link/2" if k == 2 else "-l_link", 0, 0), span=(-0.8, 0.8))
         m.knife_edge(link, at=("-l_link/2", 0, 0), along="x", name=f"wheels{k}")
         wave = f"amplitude*sin(frequency*t - {k}*lag)"
-        m.effort(f"joint{k}", f"stiffness*({wave} - joint{k}) - damping*joint{k}_rate", name=f"servo{k}")
+        m.generalized_force(f"joint{k}", f"stiffness*({wave} - joint{k}) - damping*joint{k}_rate", name=f"servo{k}")
     return m
 
 

@@ -9,8 +9,8 @@ What you should see: in phase, the gait drives straight on, faster from cycle to
 time; the momentum climbs in steps, two to a cycle, and never falls back by much. With a steady steer φ₀ the same gait drives
 round in a ring of about the radius l / tan φ₀. Out of phase (B < 0) the board goes backwards.
 
-Why, by hand. In the board's axes its centre moves with (v, w), it turns with ω; m is the whole mass, I the whole moment of
-inertia about the centre, K and k those of rotor and wheel set, l half the distance of the wheels. No sliding across at the
+Why, by hand. In the board's axes its center moves with (v, w), it turns with ω; m is the whole mass, I the whole moment of
+inertia about the center, K and k those of rotor and wheel set, l half the distance of the wheels. No sliding across at the
 wheels' angles α, β:
 
     w + l ω = v tan α,  w − l ω = v tan β,    so  w = a v,  ω = b v  with  a = (tan α + tan β)/2,  b = (tan α − tan β)/(2 l).
@@ -41,7 +41,7 @@ from dataclasses import dataclass
 import numpy as np
 
 import draisine as dr
-from draisine.gallery.outcome import Study, entry, live
+from draisine.gallery.registry import Study, entry, live
 from draisine.model.model import Model
 
 
@@ -54,7 +54,7 @@ def snakeboard() -> Model:
     """
     m = Model("snakeboard", "planar snakeboard after Ostrowski, Burdick, Lewis & Murray 1995")
     m.gravity(0)
-    half = m.parameter("half_length", 0.2, "m", "of the board, centre to wheels")
+    half = m.parameter("half_length", 0.2, "m", "of the board, center to wheels")
     m_board, i_board = m.parameter("m_board", 4.0, "kg"), m.parameter("i_board", 0.05, "kg*m^2")
     m_rotor, i_rotor = m.parameter("m_rotor", 2.0, "kg"), m.parameter("i_rotor", 0.08, "kg*m^2")
     m_wheels = m.parameter("m_wheels", 0.5, "kg", "of one wheel set")
@@ -72,9 +72,9 @@ def snakeboard() -> Model:
     m.knife_edge(front, along="x", name="front_axle")
     m.knife_edge(back, along="x", name="back_axle")
 
-    m.effort("rotor", m.input("rotor_torque", "N*m", "of the board on the rotor"))
-    m.effort("front_steer", m.input("front_torque", "N*m", "of the board on the front wheel set"))
-    m.effort("back_steer", m.input("back_torque", "N*m", "of the board on the back wheel set"))
+    m.generalized_force("rotor", m.input("rotor_torque", "N*m", "of the board on the rotor"))
+    m.generalized_force("front_steer", m.input("front_torque", "N*m", "of the board on the front wheel set"))
+    m.generalized_force("back_steer", m.input("back_torque", "N*m", "of the board on the back wheel set"))
 
     m.output("speed", "body_velocity_x(board)", "m/s", "of the board along itself")
     m.output("drift", "body_velocity_y(board)", "m/s", "of the board across itself, positive to the left")
@@ -85,7 +85,7 @@ def snakeboard() -> Model:
         "(i_board + i_rotor + 2*(i_wheels + m_wheels*half_length^2))*board_heading_rate"
         " + i_rotor*rotor_rate + i_wheels*(front_steer_rate + back_steer_rate)",
         "kg*m^2/s",
-        "about the centre of the board",
+        "about the center of the board",
     )
     m.output(
         "momentum",

@@ -1,7 +1,7 @@
-"""The snakeboard at its best: one metre from rest to rest in the least time, and a gait of one metre per cycle with least effort.
+"""The snakeboard at its best: one meter from rest to rest in the least time, and a gait of one meter per cycle with least effort.
 
 What it shows: two problems for a rider who never touches the ground. In the first all three torques are bounded (rotor ±2
-N·m, wheel sets ±0.05 N·m) and time is to be short; wheels, rotor and board end as they began, one metre on. In the second the
+N·m, wheel sets ±0.05 N·m) and time is to be short; wheels, rotor and board end as they began, one meter on. In the second the
 cycle lasts 2 s and the rider's effort is to be small: the integral of the squared torques, each relative to the inertia that
 it turns, so that a wheel set's torque counts (K/k)² = 1600 times. Nothing brakes a snakeboard, and a cycle of pure coasting
 would cost nothing; so the board has to come to a stop in every cycle. Rotor and wheel sets may be in full swing then: all
@@ -23,7 +23,7 @@ import numpy as np
 
 import draisine as dr
 from draisine.gallery.entries.snakeboard import Gait, snakeboard
-from draisine.gallery.outcome import Study, entry
+from draisine.gallery.registry import Study, entry
 
 WAY, CYCLE = 1.0, 2.0  # m, s
 ROTOR, WHEELS = 2.0, 0.05  # N·m
@@ -36,18 +36,18 @@ def dash() -> dr.Solution:
     """Rest to rest in the least time, begun from a simulated gait that goes about as far but does not stop."""
     home = {"board_y": 0, "board_heading": 0, "rotor": 0, "front_steer": 0, "back_steer": 0}
     wheels = (-WHEELS, WHEELS)
-    stated = dr.manoeuvre(snakeboard()).start(speed=0).finish(board_x=WAY, **home, rates=0).minimise("time").duration(0.5, 20)
+    stated = dr.maneuver(snakeboard()).start(speed=0).finish(board_x=WAY, **home, rates=0).minimize("time").duration(0.5, 20)
     stated = stated.bounds(rotor_torque=(-ROTOR, ROTOR), front_torque=wheels, back_torque=wheels, **STEERS)
     rough = dr.simulate(snakeboard(), 2.5, inputs=Gait(steer=0.5, frequency=0.8).laws())
-    return stated.solve(dr.Collocation("gauss", 3, 40, held=True), guess=rough)
+    return stated.solve(dr.Collocation("gauss", 3, 40, constant_controls=True), guess=rough)
 
 
 @cache
 def gait() -> dr.Solution:
     """The cycle of least effort; where the rotor and the board are at the start does not matter and is fixed."""
     place: dict[str, Any] = {"speed": 0, "rotor": 0, "board_y": 0}
-    stated = dr.manoeuvre(snakeboard()).start(board_x=0, **place).periodic(displaced=["board_x"]).finish(board_x=WAY)
-    stated = stated.bounds(**STEERS).duration(CYCLE).minimise(integral=EFFORT)
+    stated = dr.maneuver(snakeboard()).start(board_x=0, **place).periodic(displaced=["board_x"]).finish(board_x=WAY)
+    stated = stated.bounds(**STEERS).duration(CYCLE).minimize(integral=EFFORT)
     sines = Gait(steer=0.5, frequency=1 / CYCLE)
     rough = dr.simulate(snakeboard(), CYCLE, start=sines.start, inputs=sines.laws())
     return stated.solve(dr.Collocation("gauss", 3, 30), guess=rough)
@@ -63,7 +63,7 @@ def from_both_ends(found: dr.Solution) -> float:
 
 @entry(level="Advanced")
 def snakeboard_at_its_best() -> Study:
-    """A snakeboard goes one metre in the least time, and in cycles of one metre with least effort."""
+    """A snakeboard goes one meter in the least time, and in cycles of one meter with least effort."""
     from draisine import view
 
     fast, easy = dash(), gait()
@@ -80,7 +80,7 @@ def snakeboard_at_its_best() -> Study:
     assert at_bound.mean() > 0.9
 
     findings = (
-        f"one metre from rest to rest in {fast.duration:.4f} s, "
+        f"one meter from rest to rest in {fast.duration:.4f} s, "
         f"the rotor's torque at a bound for {at_bound.mean():.0%} of the time",
         f"least effort of a cycle of {CYCLE:g} s: {easy.objective:.5f} (N·m)²·s; angles and rates return to {back:.0e}",
         f"simulated motions depart from the nodes by {fast.discrepancy:.0e} and {easy.discrepancy:.0e}",
@@ -97,7 +97,7 @@ def snakeboard_at_its_best() -> Study:
 
 def _both(fast: dr.Solution, easy: dr.Solution) -> Any:
     from draisine.view.plots.canvas import Drawing
-    from draisine.view.plots.style import COLOURS, PAGE, style
+    from draisine.view.plots.style import COLORS, PAGE, style
 
     with style():
         drawing = Drawing(figsize=(PAGE, 0.8 * PAGE), layout="constrained")
@@ -105,13 +105,13 @@ def _both(fast: dr.Solution, easy: dr.Solution) -> Any:
         for column, found, title in ((0, fast, "least time"), (1, easy, "a cycle of least effort")):
             run, (angles, torque, way) = found.trajectory, grid[:, column]
             for k, name in enumerate(("front_steer", "back_steer", "board_heading")):
-                angles.plot(run.time, np.degrees(run[name]), color=COLOURS[k], label=name.replace("_", " "))
-            angles.plot(run.time, np.degrees(run["rotor"]) / 4, color=COLOURS[3], label="rotor / 4")
+                angles.plot(run.time, np.degrees(run[name]), color=COLORS[k], label=name.replace("_", " "))
+            angles.plot(run.time, np.degrees(run["rotor"]) / 4, color=COLORS[3], label="rotor / 4")
             angles.set_title(title)
-            torque.plot(run.time, run["rotor_torque"], color=COLOURS[3], label="rotor")
-            torque.plot(run.time, 40 * run["front_torque"], color=COLOURS[0], label="front wheels × 40", lw=1.0)
-            way.plot(run.time, run["board_x"], color=COLOURS[4], label="way [m]")
-            way.plot(run.time, run["speed"], color=COLOURS[5], label="speed [m/s]")
+            torque.plot(run.time, run["rotor_torque"], color=COLORS[3], label="rotor")
+            torque.plot(run.time, 40 * run["front_torque"], color=COLORS[0], label="front wheels × 40", lw=1.0)
+            way.plot(run.time, run["board_x"], color=COLORS[4], label="way [m]")
+            way.plot(run.time, run["speed"], color=COLORS[5], label="speed [m/s]")
             way.set_xlabel("time [s]")
             way.margins(x=0)
         for axes in grid[:, 1]:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 import draisine as dr
 from draisine.gallery.entries.delebecque_bicycle import delebecque_graph, pulse
-from draisine.gallery.outcome import Study, entry
+from draisine.gallery.registry import Study, entry
 
 FATES = {"rights itself": 8.0, "zig-zag": 5.6, "circle": 5.15, "fall": 5.0}
 WHEELS = ("rear_wheel", "front_wheel")
@@ -26,7 +26,7 @@ WHEELS = ("rear_wheel", "front_wheel")
 
 def ride(speed: float, until: float) -> dr.Trajectory:
     """The bicycle after the push, until it has fallen or time is over."""
-    fallen = dr.Event("fell_over", "abs(lean) - 80*pi/180", "stop", about="lean passed 80°")
+    fallen = dr.Event("fell_over", "abs(lean) - 80*pi/180", "stop", description="lean passed 80°")
     return dr.simulate(
         delebecque_graph(),
         until,
@@ -87,13 +87,13 @@ def delebecque_fates(until: float = 120.0) -> Study:
 
 def _paths(runs: dict[str, dr.Trajectory]) -> Any:
     from draisine.view.plots.canvas import Drawing
-    from draisine.view.plots.style import COLOURS, PAGE, style
+    from draisine.view.plots.style import COLORS, PAGE, style
 
     with style():
         drawing = Drawing(figsize=(PAGE, 0.5 * PAGE), layout="constrained")
         for axes, (k, (fate, run)) in zip(drawing.subplots(1, len(runs)), enumerate(runs.items()), strict=True):
             shown = run.time <= (60.0 if fate == "circle" else 12.0)
-            axes.plot(run["rear_wheel_contact_x"][shown], run["rear_wheel_contact_y"][shown], color=COLOURS[k], lw=1.0)
+            axes.plot(run["rear_wheel_contact_x"][shown], run["rear_wheel_contact_y"][shown], color=COLORS[k], lw=1.0)
             axes.plot([0], [0], "o", color="0.2", ms=4)
             axes.set_aspect("equal", adjustable="datalim")
             axes.set_title(f"{fate}, {FATES[fate]:g} m/s")
@@ -104,13 +104,13 @@ def _paths(runs: dict[str, dr.Trajectory]) -> Any:
 
 def _leans(runs: dict[str, dr.Trajectory]) -> Any:
     from draisine.view.plots.canvas import panels
-    from draisine.view.plots.style import COLOURS, PAGE, style
+    from draisine.view.plots.style import COLORS, PAGE, style
 
     with style():
         drawing, rows = panels(len(runs), PAGE, 0.8 * PAGE)
         for axes, (k, (fate, run)) in zip(rows, enumerate(runs.items()), strict=True):
             shown = run.time <= 30.0
-            axes.plot(run.time[shown], np.degrees(run["lean"][shown]), color=COLOURS[k])
+            axes.plot(run.time[shown], np.degrees(run["lean"][shown]), color=COLORS[k])
             axes.set_ylabel("lean [°]")
             axes.set_title(f"{fate}, {FATES[fate]:g} m/s", loc="left")
         rows[-1].set_xlabel("time [s]")

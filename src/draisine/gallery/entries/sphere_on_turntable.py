@@ -1,7 +1,7 @@
 """A ball rolling on a turntable goes round in circles, 2/7 as fast as the table.
 
 What it shows: quasi-velocities and constraints that move. The angular velocity of a ball needs no angles: five speeds (two of the
-centre, three of spin) belong to two coordinates, and SymPy's vectors state the rolling: contact point and table move alike,
+center, three of spin) belong to two coordinates, and SymPy's vectors state the rolling: contact point and table move alike,
 v − r ω × z = Ω z × p. The table does work on the ball through these constraints, and the energy balance counts it.
 
 What you should see: the ball moves on a circle about a point that depends on how it was thrown and not on the axis of the table,
@@ -29,7 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import draisine as dr
-from draisine.gallery.outcome import Study, entry, live
+from draisine.gallery.registry import Study, entry, live
 
 Reals = NDArray[np.float64]
 
@@ -62,12 +62,12 @@ def sphere_on_turntable() -> dr.Equations:
     table = ReferenceFrame("table_axes")  # in the plane of the table, not turning
     ball = ReferenceFrame("ball")
     ball.set_ang_vel(table, wx * table.x + wy * table.y + wz * table.z)  # no orientation: a ball looks the same from all sides
-    centre = Point("centre")
-    centre.set_vel(table, vx * table.x + vy * table.y)
+    center = Point("center")
+    center.set_vel(table, vx * table.x + vy * table.y)
     about = 2 * m * r**2 / 5
-    body = RigidBody("ball", centre, ball, m, (inertia(table, about, about, about), centre))
+    body = RigidBody("ball", center, ball, m, (inertia(table, about, about, about), center))
     body.potential_energy = m * g * sp.sin(tilt) * x
-    slip = centre.vel(table) + ball.ang_vel_in(table).cross(-r * table.z) - omega * table.z.cross(x * table.x + y * table.y)
+    slip = center.vel(table) + ball.ang_vel_in(table).cross(-r * table.z) - omega * table.z.cross(x * table.x + y * table.y)
     method = KanesMethod(
         table,
         [x, y],
@@ -76,7 +76,7 @@ def sphere_on_turntable() -> dr.Equations:
         u_dependent=[wx, wy],
         velocity_constraints=[slip.dot(table.x), slip.dot(table.y)],
         bodies=[body],
-        forcelist=[(centre, -m * g * (sp.sin(tilt) * table.x + sp.cos(tilt) * table.z))],
+        forcelist=[(center, -m * g * (sp.sin(tilt) * table.x + sp.cos(tilt) * table.z))],
     )
     kinetic = m * (vx**2 + vy**2) / 2 + about * sum(w**2 for w in spins) / 2
     return dr.from_sympy(

@@ -19,7 +19,7 @@ import sympy as sp
 from sympy.physics.mechanics import dynamicsymbols
 
 import draisine as dr
-from draisine.gallery.outcome import Study, entry, live
+from draisine.gallery.registry import Study, entry, live
 
 DEFAULTS = {"m_bob": 1.0, "l_rod": 1.0, "gravity": 9.81}
 UNITS = {"m_bob": "kg", "l_rod": "m", "gravity": "m/s^2"}

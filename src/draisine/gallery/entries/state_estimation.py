@@ -20,14 +20,14 @@ import numpy as np
 
 import draisine as dr
 from draisine.gallery.entries.bicycle import bicycle
-from draisine.gallery.outcome import Study, entry
+from draisine.gallery.registry import Study, entry
 from draisine.simulation.sampled_control import Recorded
 
 SPEED = 4.6  # m/s, between weave and capsize speed: it stays upright by itself
 SENSORS = {"frame_wx": 0.1, "frame_wy": 0.1, "frame_wz": 0.1, "rear_wheel_spin": 0.5}  # rad/s
 SHAKEN = {"steer_torque": 0.2, "push": 2.0, "pedal_torque": 2.0}  # N m √s, N √s, N m √s
 SPREAD = {"lean": 0.05, "steer": 0.05, "frame_wx": 0.1, "steer_rate": 0.1, "speed": 0.2}
-TOLD = ("lean", "steer", "roll_rate", "steer_rate", "speed")
+REPORTED = ("lean", "steer", "roll_rate", "steer_rate", "speed")
 STEP, EVERY = 0.005, 8  # s of constant noise, and how many of them from sample to sample
 
 
@@ -49,7 +49,7 @@ def state_estimation(until: float = 4.0, seed: int = 1) -> Study:
     """A filter and a smoother tell the lean and steer of a bicycle from its gyroscope and the speed of its rear wheel."""
     truth, data = ride(until, seed)
     found = {}
-    for name, method in (("extended", dr.Extended()), ("unscented", dr.Unscented())):
+    for name, method in (("extended", dr.ExtendedKalmanFilter()), ("unscented", dr.UnscentedKalmanFilter())):
         short = data if name == "extended" else {n: c[: len(truth.time) // 4] for n, c in data.items()}
         found[name] = dr.filter(
             bicycle(),
@@ -70,13 +70,13 @@ def state_estimation(until: float = 4.0, seed: int = 1) -> Study:
     half = len(truth.time) // 2
     known = [math.degrees(float(e.deviation("lean")[half])) for e in (extended.filtered, extended.smoothed)]
     assert known[0] < 0.4 * math.degrees(SPREAD["lean"]) and known[1] < 0.7 * known[0]
-    inside = np.abs(extended.smoothed.errors(truth, TOLD)) < 1.96 * np.column_stack(
-        [extended.smoothed.deviation(n) for n in TOLD]
+    inside = np.abs(extended.smoothed.errors(truth, REPORTED)) < 1.96 * np.column_stack(
+        [extended.smoothed.deviation(n) for n in REPORTED]
     )
     assert inside.mean() > 0.85
     count = len(found["unscented"].time)
-    apart = [np.abs(found["unscented"].filtered[n] - extended.filtered[n][:count]) for n in TOLD]
-    share = max(float((a / extended.filtered.deviation(n)[:count]).max()) for n, a in zip(TOLD, apart, strict=True))
+    apart = [np.abs(found["unscented"].filtered[n] - extended.filtered[n][:count]) for n in REPORTED]
+    share = max(float((a / extended.filtered.deviation(n)[:count]).max()) for n, a in zip(REPORTED, apart, strict=True))
     assert share < 0.5
 
     figures = {"lean_and_steer": extended.plot("lean", "steer", "frame_wx", truth=truth), "errors": _errors(extended, truth)}
@@ -91,16 +91,16 @@ def state_estimation(until: float = 4.0, seed: int = 1) -> Study:
     return Study("Lean and steer from a gyroscope", {"state_estimation": extended.smoothed.run}, figures, findings)
 
 
-def _errors(found: dr.Filtered, truth: dr.Trajectory) -> Any:
+def _errors(found: dr.FilterResult, truth: dr.Trajectory) -> Any:
     """Estimate less truth, with the bands in which it should lie."""
-    from draisine.view.plots.confidence_bands import Band, bands
+    from draisine.view.plots.estimation import Band, bands
 
     zero = (truth.time, np.zeros(len(truth.time)))
     kinds = [e for e in (found.filtered, found.smoothed) if e is not None]
     panels = []
     for name, unit in (("lean", "rad"), ("steer", "rad"), ("speed", "m/s")):
-        told = [(e, e.errors(truth, [name])[:, 0]) for e in kinds]
+        reported = [(e, e.errors(truth, [name])[:, 0]) for e in kinds]
         panels.append(
-            [Band(f"error of {name}", unit, e.time, errors, e.deviation(name), e.kind, None, zero) for e, errors in told]
+            [Band(f"error of {name}", unit, e.time, errors, e.deviation(name), e.kind, None, zero) for e, errors in reported]
         )
     return bands(panels)

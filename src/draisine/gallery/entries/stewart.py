@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 
 import draisine as dr
-from draisine.gallery.outcome import Study, entry
+from draisine.gallery.registry import Study, entry
 from draisine.model.model import Model
 
 FEET = tuple(f"{pair}{side}" for pair in "abc" for side in "lr")  # three pairs of legs, left and right
@@ -89,7 +89,7 @@ def stewart_platform_heaves(until: float = 3.0) -> Study:
 def _plan(p: Mapping[str, float]) -> Any:
     """Legs as seen from above."""
     from draisine.view.plots.canvas import panels
-    from draisine.view.plots.style import COLOURS, PAGE, style
+    from draisine.view.plots.style import COLORS, PAGE, style
 
     with style():
         drawing, (axes,) = panels(1, 0.5 * PAGE, 0.5 * PAGE)
@@ -99,8 +99,8 @@ def _plan(p: Mapping[str, float]) -> Any:
             feet, heads = p["foot_radius"], p["head_radius"]
             x = [feet * math.cos(below), heads * math.cos(above)]
             y = [feet * math.sin(below), heads * math.sin(above)]
-            axes.plot(x, y, color=COLOURS[0], marker="o", markersize=3)
-        axes.plot([0], [0], "o", color=COLOURS[1])
+            axes.plot(x, y, color=COLORS[0], marker="o", markersize=3)
+        axes.plot([0], [0], "o", color=COLORS[1])
         axes.set_aspect("equal")
         axes.set_xlabel("x [m]")
         axes.set_ylabel("y [m]")

@@ -2,7 +2,7 @@
 
 What it shows: machines with fewer motors than freedoms, brought from hanging to standing at rest in a given time with the
 least integral of the squared effort. The cart-pole is the problem of M. Kelly (SIAM Review 59, 2017, section 6): 1 kg and 0.3
-kg, 0.5 m, one metre to the side in 2 s, force within ±20 N. It is found from straight lines. The acrobot is harder: it is
+kg, 0.5 m, one meter to the side in 2 s, force within ±20 N. It is found from straight lines. The acrobot is harder: it is
 found with a second motor at the shoulder first, whose torque is then made dearer and dearer and at last taken away; each
 answer is the guess of the next.
 
@@ -22,7 +22,7 @@ import numpy as np
 
 import draisine as dr
 from draisine.gallery.entries.cart_pole import cart_pole
-from draisine.gallery.outcome import Study, entry, live
+from draisine.gallery.registry import Study, entry, live
 from draisine.model.model import Model
 
 KELLY = {"l_pole": 0.5}  # m; masses and gravity are the model's own
@@ -37,34 +37,34 @@ def acrobot() -> Model:
     m.gravity(m.parameter("gravity", 9.81, "m/s^2"))
     mass, length = m.parameter("mass", 1.0, "kg", "of a rod"), m.parameter("length", LENGTH, "m", "of a rod")
     across = "mass*length^2/12"
-    upper = m.body("upper_rod", mass=mass, centre=(0, 0, "-length/2"), inertia=(across, across, 0))
-    lower = m.body("lower_rod", mass=mass, centre=(0, 0, "-length/2"), inertia=(across, across, 0))
+    upper = m.body("upper_rod", mass=mass, center_of_mass=(0, 0, "-length/2"), inertia=(across, across, 0))
+    lower = m.body("lower_rod", mass=mass, center_of_mass=(0, 0, "-length/2"), inertia=(across, across, 0))
     m.revolute("shoulder", "ground", upper, axis="y")
     m.revolute("elbow", upper, lower, axis="y", at=(0, 0, -length))
-    m.effort("elbow", m.input("elbow_torque", "N*m", "of the upper rod on the lower"))
-    m.effort("shoulder", m.input("shoulder_torque", "N*m", "of the ground on the upper rod"))
+    m.generalized_force("elbow", m.input("elbow_torque", "N*m", "of the upper rod on the lower"))
+    m.generalized_force("shoulder", m.input("shoulder_torque", "N*m", "of the ground on the upper rod"))
     return m
 
 
 @cache
 def cart_pole_up() -> dr.Solution:
     """Kelly's problem; here the pole's angle is counted from the top."""
-    stated = dr.manoeuvre(cart_pole()).parameters(**KELLY).start(pole=math.pi).finish(cart=1, pole=0, rates=0).duration(2)
-    stated = stated.bounds(push=(-20, 20), cart=(-2, 2)).minimise(integral="push^2")
+    stated = dr.maneuver(cart_pole()).parameters(**KELLY).start(pole=math.pi).finish(cart=1, pole=0, rates=0).duration(2)
+    stated = stated.bounds(push=(-20, 20), cart=(-2, 2)).minimize(integral="push^2")
     return stated.solve(dr.Collocation(degree=4, intervals=40))
 
 
 @cache
 def acrobot_up() -> dr.Solution:
     """With help at the shoulder first, dearer each time, then without; the last mesh is fine enough to be simulated."""
-    swing = dr.manoeuvre(acrobot()).start(shoulder=0).finish(shoulder=math.pi, elbow=0, rates=0).duration(SWING)
+    swing = dr.maneuver(acrobot()).start(shoulder=0).finish(shoulder=math.pi, elbow=0, rates=0).duration(SWING)
     swing = swing.bounds(elbow=(-3.1, 3.1), elbow_torque=(-15, 15))
     found = None
     for price in (1, 10, 100):
         helped = swing.controls("elbow_torque", "shoulder_torque")
-        helped = helped.minimise(integral=f"elbow_torque^2 + {price}*shoulder_torque^2")
+        helped = helped.minimize(integral=f"elbow_torque^2 + {price}*shoulder_torque^2")
         found = helped.solve(dr.Collocation(intervals=60), guess=found)
-    alone = swing.controls("elbow_torque").inputs(shoulder_torque=0).minimise(integral="elbow_torque^2")
+    alone = swing.controls("elbow_torque").inputs(shoulder_torque=0).minimize(integral="elbow_torque^2")
     return alone.solve(dr.Collocation("gauss", 6, 100), guess=found)
 
 
@@ -81,7 +81,7 @@ def swing_ups() -> Study:
     top = robot.trajectory.final
     assert max(abs(top["shoulder"] - math.pi), abs(top["elbow"])) < 0.01
     assert np.abs(robot.only.input("elbow_torque")).max() < 14.9  # no bound is met
-    lifted = 4 * 9.81 * LENGTH  # J: centres of mass rise by one and by three lengths
+    lifted = 4 * 9.81 * LENGTH  # J: centers of mass rise by one and by three lengths
     work = float(np.trapezoid(robot["elbow_torque"] * robot["elbow_rate"], robot.time))
     assert abs(work / lifted - 1) < 1e-3, work  # the elbow's work has lifted the rods
 
@@ -100,7 +100,7 @@ def swing_ups() -> Study:
 
 def _pictures(cart: dr.Trajectory, robot: dr.Trajectory) -> Any:
     from draisine.view.plots.canvas import Drawing
-    from draisine.view.plots.style import COLOURS, FAINT, PAGE, style
+    from draisine.view.plots.style import COLORS, FAINT, PAGE, style
 
     with style():
         drawing = Drawing(figsize=(PAGE, 0.8 * PAGE), layout="constrained")
@@ -109,24 +109,24 @@ def _pictures(cart: dr.Trajectory, robot: dr.Trajectory) -> Any:
             shade = 0.25 + 0.75 * k / len(cart.time)
             x, angle = cart["cart"][k], cart["pole"][k]
             tip = x + KELLY["l_pole"] * math.sin(angle), KELLY["l_pole"] * math.cos(angle)
-            left.plot([x, tip[0]], [0, tip[1]], color=COLOURS[0], alpha=shade, lw=1.6)
-            left.plot(*tip, "o", color=COLOURS[1], alpha=shade, ms=5)
-            left.plot(x, 0, "s", color=COLOURS[0], alpha=shade, ms=5)
+            left.plot([x, tip[0]], [0, tip[1]], color=COLORS[0], alpha=shade, lw=1.6)
+            left.plot(*tip, "o", color=COLORS[1], alpha=shade, ms=5)
+            left.plot(x, 0, "s", color=COLORS[0], alpha=shade, ms=5)
         left.axhline(0, color=FAINT, lw=0.8)
         for k in np.linspace(0, len(robot.time) - 1, 41).astype(int):
             shade = 0.12 + 0.88 * (k / len(robot.time)) ** 2
             first, second = robot["shoulder"][k], robot["shoulder"][k] + robot["elbow"][k]
             knee = -LENGTH * math.sin(first), -LENGTH * math.cos(first)
             tip = knee[0] - LENGTH * math.sin(second), knee[1] - LENGTH * math.cos(second)
-            right.plot([0, knee[0]], [0, knee[1]], color=COLOURS[0], alpha=shade, lw=1.6)
-            right.plot([knee[0], tip[0]], [knee[1], tip[1]], color=COLOURS[1], alpha=shade, lw=1.6)
+            right.plot([0, knee[0]], [0, knee[1]], color=COLORS[0], alpha=shade, lw=1.6)
+            right.plot([knee[0], tip[0]], [knee[1], tip[1]], color=COLORS[1], alpha=shade, lw=1.6)
         right.plot(0, 0, "o", color="black", ms=5)
         for axes, title in ((left, "pole on a cart"), (right, "acrobot")):
             axes.set_aspect("equal")
             axes.set_title(title)
-        push.plot(cart.time, cart["push"], color=COLOURS[0])
+        push.plot(cart.time, cart["push"], color=COLORS[0])
         push.set_ylabel("force [N]")
-        torque.plot(robot.time, robot["elbow_torque"], color=COLOURS[0])
+        torque.plot(robot.time, robot["elbow_torque"], color=COLORS[0])
         torque.set_ylabel("elbow torque [N·m]")
         for axes in (push, torque):
             axes.set_xlabel("time [s]")

@@ -1,7 +1,7 @@
 """The restricted three-body problem: a satellite between Earth and Moon, on an orbit that closes, and its invariant.
 
 What it shows: a system with an invariant and no constraint (Thomsen 2005, chapter 4). In axes that turn with Earth and Moon
-(μ = 1/82.45 and 1 − μ of the mass, one unit apart, the origin in their centre of mass) the satellite obeys
+(μ = 1/82.45 and 1 − μ of the mass, one unit apart, the origin in their center of mass) the satellite obeys
 
     ẍ = x + 2 ẏ − (1 − μ)(x + μ)/R₁³ − μ (x − 1 + μ)/R₂³,   ÿ = y − 2 ẋ − (1 − μ) y/R₁³ − μ y/R₂³                    (4.2.1)
 
@@ -18,7 +18,7 @@ Where the notes wondered, and why it is so:
   treatment over again.
 - Velocities and momenta give the same orbit, with either method. The momenta ẋ − y, ẏ + x are linear in the state, and
   Runge–Kutta methods do not notice linear maps; so the midpoint rule is symplectic in the notes' first variables too.
-- Holding I makes the midpoint rule worse. It keeps a neighbour of I to rounding (the integral of its modified equations), which
+- Holding I makes the midpoint rule worse. It keeps a neighbor of I to rounding (the integral of its modified equations), which
   differs from I near the Earth alone. I therefore dips as the satellite passes and comes back by itself; who corrects it there
   moves the satellite to another orbit.
 
@@ -39,10 +39,10 @@ import sympy as sp
 from numpy.typing import NDArray
 
 import draisine as dr
-from draisine.dynamics.dae.stabilization.options import Drift, InvariantStabilisation, NoControl, Projection
-from draisine.gallery.outcome import Study, entry
-from draisine.simulation.pipeline import compute
+from draisine.dynamics.options import Drift, InvariantStabilization, NoControl, Projection
+from draisine.gallery.registry import Study, entry
 from draisine.simulation.run import integrate
+from draisine.simulation.simulate import compute
 
 Reals = NDArray[np.float64]
 
@@ -117,9 +117,9 @@ TREATMENTS: dict[str, tuple[Callable[[], dr.Equations], Drift | None]] = {
     "plain": (three_body, None),
     "multiplier": (lambda: dr.reduce_index(three_body_with_multiplier()), NoControl()),
     "projected": (three_body, Projection(invariants=HELD)),
-    "stabilised": (three_body, InvariantStabilisation(HELD)),
+    "stabilized": (three_body, InvariantStabilization(HELD)),
     "momenta": (three_body_in_momenta, None),
-    "momenta, stabilised": (three_body_in_momenta, InvariantStabilisation(HELD)),
+    "momenta, stabilized": (three_body_in_momenta, InvariantStabilization(HELD)),
 }
 
 
@@ -206,8 +206,8 @@ def three_body_treatments(steps: tuple[float, ...] = STEPS) -> Study:
         assert not flights["plain", implicit, h].lost, h
         assert flights["projected", implicit, h].worst < 1e-12, h
         # held to I₀ the midpoint rule does worse than left alone
-        assert flights["stabilised", implicit, h].mean > flights["plain", implicit, h].mean, h
-    for treatment in ("projected", "stabilised"):
+        assert flights["stabilized", implicit, h].mean > flights["plain", implicit, h].mean, h
+    for treatment in ("projected", "stabilized"):
         assert not flights[treatment, explicit, finest].lost, treatment
 
     orbit = dr.simulate(three_body(), PERIOD, method=dr.DOP853(rtol=1e-12, atol=1e-12), samples=2001)
@@ -248,7 +248,7 @@ def _table(flights: Mapping[tuple[str, str, float], Flight], steps: tuple[float,
 # ---------------------------------------------------------------- figures
 
 # those that give one orbit are one curve; the improved Euler method loses it at these steps
-CURVES = {"plain, multiplier, momenta": "plain", "projected": "projected", "stabilised, momenta too": "stabilised"}
+CURVES = {"plain, multiplier, momenta": "plain", "projected": "projected", "stabilized, momenta too": "stabilized"}
 
 
 def _orbit(run: dr.Trajectory) -> Any:
@@ -283,7 +283,7 @@ def _errors(flights: Mapping[tuple[str, str, float], Flight], steps: tuple[float
                         *zip(*found, strict=True), line + mark, label=f"{label}, {method}", markersize=6, fillstyle="none"
                     )
         slope = np.array([min(steps), max(steps)])
-        axes.loglog(slope, 1.5e3 * slope**2, ":", color="grey", label="order 2")
+        axes.loglog(slope, 1.5e3 * slope**2, ":", color="gray", label="order 2")
         axes.set_xlabel("step")
         axes.set_ylabel("mean error over ten periods")
         legend_above(axes, PAGE)
@@ -298,7 +298,7 @@ def _invariant(flights: Mapping[tuple[str, str, float], Flight], step: float) ->
 
     with style():
         drawing, (axes,) = panels(1, PAGE, 0.4 * PAGE)
-        for treatment in ("plain", "stabilised"):
+        for treatment in ("plain", "stabilized"):
             f = flights[treatment, "implicit midpoint", step]
             axes.plot(f.time / PERIOD, 100 * f.deviation, linewidth=0.8, label=f"{treatment}, step {step:g}")
         axes.set_xlabel("periods")

@@ -1,11 +1,11 @@
 """A solid torus rolling on its tube, without slip.
 
 What it shows: a wheel with a tube. As the torus leans, its contact moves round the tube towards the side it falls to, so
-gravity tips it with the arm R sin θ of the tube's centre line only, not with that of the outer radius. Inertia is given as
+gravity tips it with the arm R sin θ of the tube's center line only, not with that of the outer radius. Inertia is given as
 expressions of the mass and the two radii; with a tube of zero the torus is a thin ring.
 
-What you should see: in the steady turn, lean and both circles (of the centre, of the contact) stay what they are. With too
-little spin for its turn the torus dips and rises between two leans: its centre draws the petals of a flower inside the track
+What you should see: in the steady turn, lean and both circles (of the center, of the contact) stay what they are. With too
+little spin for its turn the torus dips and rises between two leans: its center draws the petals of a flower inside the track
 of the contact. Rolling straight at 0.7 m/s, slower than it needs, it is knocked and meanders, falling to one side and the
 other. Energy is kept throughout.
 """
@@ -17,16 +17,16 @@ import math
 import numpy as np
 
 import draisine as dr
-from draisine.gallery.outcome import Study, entry, live
+from draisine.gallery.registry import Study, entry, live
 from draisine.model.model import Model
 
 
 @live(start={"lean": 0.3, "turn_rate": 1.0, "spin": 6.0})
 def rolling_torus() -> Model:
-    """A solid torus that rolls on its tube: parameters mass, ring radius (of the tube's centre line), tube radius, gravity."""
+    """A solid torus that rolls on its tube: parameters mass, ring radius (of the tube's center line), tube radius, gravity."""
     m = Model("rolling_torus", "solid torus rolling on its tube")
     mass = m.parameter("mass", 1.0, "kg")
-    ring = m.parameter("ring_radius", 0.24, "m", "of the centre line of the tube")
+    ring = m.parameter("ring_radius", 0.24, "m", "of the center line of the tube")
     tube = m.parameter("tube_radius", 0.06, "m")
     m.gravity(m.parameter("gravity", 9.81, "m/s^2"))
 
@@ -41,15 +41,15 @@ def rolling_torus() -> Model:
     m.output("turn_rate", "rate(heading)", "rad/s", "about the vertical, positive to the left")
     m.output("lean_rate", "rate(lean)", "rad/s")
     m.output("spin", "rate_y(torus)", "rad/s", "angular velocity about the axis of the torus")
-    m.output("speed", "velocity_x(torus)*cos(heading) + velocity_y(torus)*sin(heading)", "m/s", "forward velocity of the centre")
-    m.watch("fell_over", "abs(lean) - 85*pi/180", about="lean passed 85°")
+    m.output("speed", "velocity_x(torus)*cos(heading) + velocity_y(torus)*sin(heading)", "m/s", "forward velocity of the center")
+    m.event("fell_over", "abs(lean) - 85*pi/180", description="lean passed 85°")
     return m
 
 
 def steady_spin(lean: float, turn_rate: float, ring: float = 0.24, tube: float = 0.06, gravity: float = 9.81) -> float:
     """Spin about the axis of the steady turn with this lean and turn rate (positive to the left), for a solid torus.
 
-    The contact lies R sin θ beside the centre and R cos θ + a below it; the ground pushes with m g upward and m Ω V to the
+    The contact lies R sin θ beside the center and R cos θ + a below it; the ground pushes with m g upward and m Ω V to the
     left, where V = R σ + a cos θ (σ − Ω sin θ). With moments A about the axis and D about a diameter, turning the angular
     momentum takes D Ω² sin θ cos θ − A σ Ω cos θ = m g R sin θ + m Ω V (R cos θ + a), which is solved for σ (per unit of
     mass).
@@ -114,7 +114,7 @@ def rolling_torus_paths(until: float = 20.0) -> Study:
     }
     findings = (
         f"straight rolling is stable above {critical_speed():.4f} m/s, a ring as high above {critical_speed(0.3, 0.0):.4f} m/s",
-        f"steady turn at {math.degrees(lean):.0f}° of lean: circles of {track[0]:.4f} m (track) and {middle:.4f} m (centre)",
+        f"steady turn at {math.degrees(lean):.0f}° of lean: circles of {track[0]:.4f} m (track) and {middle:.4f} m (center)",
         f"with 40 % of that spin it dips to {math.degrees(flower['lean'].max()):.1f}° and rises again",
     )
     return Study("Paths of a rolling torus", runs, figures, findings)

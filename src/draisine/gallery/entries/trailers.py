@@ -5,7 +5,7 @@ a trailer decides how fast its hitch turns; so n constraints are n divisions by 
 however many trailers there are: the speed of the vehicle and its rate of turn.
 
 What you should see: in a steady circle every trailer cuts the corner by a little more than the one before it, since axle and
-hitch are two corners of a right-angled triangle whose third is the centre of the circle:
+hitch are two corners of a right-angled triangle whose third is the center of the circle:
 
     R_k² = R_0² − k L²
 
@@ -26,12 +26,12 @@ from numpy.typing import NDArray
 
 import draisine as dr
 from draisine.errors import ArgumentError
-from draisine.gallery.outcome import Study, entry
+from draisine.gallery.registry import Study, entry
 from draisine.model.model import Model
 
 Array = NDArray[np.float64]
 
-LENGTH = 1.0  # metres from axle to axle
+LENGTH = 1.0  # meters from axle to axle
 
 
 def trailers(count: int = 3) -> Model:
@@ -47,12 +47,12 @@ def trailers(count: int = 3) -> Model:
     m.parameter("m_vehicle", 3.0, "kg")
     m.parameter("i_vehicle", 0.5, "kg*m^2")
     m.parameter("m_trailer", 1.0, "kg", "of each")
-    m.parameter("i_trailer", 0.2, "kg*m^2", "of each, about its centre of mass")
+    m.parameter("i_trailer", 0.2, "kg*m^2", "of each, about its center of mass")
     vehicle = m.body("vehicle", "m_vehicle", (0.2, 0, 0), ("i_vehicle",) * 3)
     m.planar(vehicle)
     m.knife_edge(vehicle, along="x", name="axle0")
     m.wrench("vehicle", force=(m.input("push", "N", "along the vehicle"), 0, 0), axes="body", name="drive")
-    m.effort("vehicle_heading", m.input("turn", "N*m", "on the vehicle"), name="steering")
+    m.generalized_force("vehicle_heading", m.input("turn", "N*m", "on the vehicle"), name="steering")
     parent = "vehicle"
     for k in range(1, count + 1):
         trailer = m.body(f"trailer{k}", "m_trailer", ("-l_trailer/2", 0, 0), ("i_trailer",) * 3)
@@ -98,15 +98,15 @@ def against_kinematics(run: dr.Trajectory, count: int) -> float:
     apart = heading[:, :-1] - heading[:, 1:]
     speed = np.column_stack([run["vehicle_vx"], run["vehicle_vx"][:, None] * np.cumprod(np.cos(apart), axis=1)])
     turning = np.column_stack([run["vehicle_heading_rate"], speed[:, :-1] * np.sin(apart) / LENGTH])
-    told = np.column_stack([run[f"hitch{k}_rate"] for k in range(1, count + 1)])
-    return float(np.abs(np.diff(turning, axis=1) - told).max())
+    reported = np.column_stack([run[f"hitch{k}_rate"] for k in range(1, count + 1)])
+    return float(np.abs(np.diff(turning, axis=1) - reported).max())
 
 
 def radii_of(run: dr.Trajectory, count: int) -> Array:
-    """Distances of the axles from the centre of the vehicle's circle, over the samples."""
-    centre_x = run["vehicle_x"] - run["vehicle_vx"] / run["vehicle_heading_rate"] * np.sin(run["vehicle_heading"])
-    centre_y = run["vehicle_y"] + run["vehicle_vx"] / run["vehicle_heading_rate"] * np.cos(run["vehicle_heading"])
-    return np.asarray(np.linalg.norm(places(run, count)[0] - np.stack([centre_x, centre_y], axis=1)[:, None], axis=2))
+    """Distances of the axles from the center of the vehicle's circle, over the samples."""
+    center_x = run["vehicle_x"] - run["vehicle_vx"] / run["vehicle_heading_rate"] * np.sin(run["vehicle_heading"])
+    center_y = run["vehicle_y"] + run["vehicle_vx"] / run["vehicle_heading_rate"] * np.cos(run["vehicle_heading"])
+    return np.asarray(np.linalg.norm(places(run, count)[0] - np.stack([center_x, center_y], axis=1)[:, None], axis=2))
 
 
 @entry(level="Advanced", film="circle")

@@ -5,10 +5,10 @@ repeats the first: of the nine rows of three rolling wheels eight count. That is
 share the sideways force is not decided by mechanics, all other forces of the ground are. The tricycle is a body in space, held
 upright by nothing but its wheels, so that the normal forces tell when it would tip.
 
-What you should see: with the handlebar held, it rides a circle whose centre lies on the rear axle, at L/tan δ. Driven faster and
+What you should see: with the handlebar held, it rides a circle whose center lies on the rear axle, at L/tan δ. Driven faster and
 faster, load goes from the inner to the outer rear wheel, until the inner one would have to be pulled down: there it tips.
 
-By hand. At a held steer δ everything turns with ω = v/R about a centre O on the ground, R = L/tan δ to the left of the axle's
+By hand. At a held steer δ everything turns with ω = v/R about a center O on the ground, R = L/tan δ to the left of the axle's
 middle. The angular momentum about O is ω h; a body at (x, y, z) seen from O adds m (−x z, −y z, x² + y²) to h and its own inertia
 about the vertical, a wheel also J s/ω along its axle, with the spin s = ω · (way from O)/radius. Then for the normal forces Nᵢ
 
@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import draisine as dr
-from draisine.gallery.outcome import Study, entry, live
+from draisine.gallery.registry import Study, entry, live
 from draisine.model.model import Model
 
 Reals = NDArray[np.float64]
@@ -45,25 +45,25 @@ def tricycle() -> Model:
     wheelbase, track = m.parameter("wheelbase", 1.2, "m"), m.parameter("track", 0.8, "m")
     radius = m.parameter("wheel_radius", 0.3, "m")
     m_frame = m.parameter("m_frame", 90.0, "kg", "with its rider")
-    ahead, high = m.parameter("centre_ahead", 0.4, "m", "of the rear axle"), m.parameter("centre_high", 0.7, "m")
+    ahead, high = m.parameter("center_ahead", 0.4, "m", "of the rear axle"), m.parameter("center_high", 0.7, "m")
     m_wheel, i_wheel = m.parameter("m_wheel", 2.5, "kg"), m.parameter("i_wheel", 0.15, "kg*m^2", "about the axle")
     m_fork, i_fork = m.parameter("m_fork", 3.0, "kg"), m.parameter("i_fork", 0.06, "kg*m^2", "about the steering axis")
 
     upright = m.parameter("i_frame", 5.0, "kg*m^2", "about its own vertical")
-    frame = m.body("frame", mass=m_frame, centre=(ahead, 0, high), inertia=(7, 9, upright))
+    frame = m.body("frame", mass=m_frame, center_of_mass=(ahead, 0, high), inertia=(7, 9, upright))
     m.free(frame)  # its origin runs on the ground, under the middle of the rear axle
     disc = (i_wheel / 2, i_wheel, i_wheel / 2)
     for side, sign in (("left", 0.5), ("right", -0.5)):
         hub = m.body(f"{side}_wheel", mass=m_wheel, inertia=disc)
         m.revolute(f"{side}_spin", frame, hub, axis="y", at=(0, sign * track, radius))
         m.wheel(f"rear_{side}", hub, radius)
-        m.effort(f"{side}_spin", m.input(f"{side}_torque", "N*m"))
+        m.generalized_force(f"{side}_spin", m.input(f"{side}_torque", "N*m"))
     fork = m.body("fork", mass=m_fork, inertia=(i_fork, i_fork, i_fork))
     m.revolute("steer", frame, fork, axis="z", at=(wheelbase, 0, radius), span=(-1.0, 1.0))
     front = m.body("front_wheel", mass=m_wheel, inertia=disc)
     m.revolute("front_spin", fork, front, axis="y")
     m.wheel("front", front, radius)
-    m.effort("steer", m.input("steer_torque", "N*m"))
+    m.generalized_force("steer", m.input("steer_torque", "N*m"))
     m.output("speed", "body_velocity_x(frame)", "m/s", "of the rear axle's middle")
     m.output("turn_rate", "rate_z(frame)", "rad/s", "positive to the left")
     return m
@@ -93,15 +93,15 @@ class ClosedForm:
 
     @property
     def contacts(self) -> Reals:
-        """Where the wheels touch the ground, seen from the centre of the circle."""
+        """Where the wheels touch the ground, seen from the center of the circle."""
         half, ahead = self.p["track"] / 2, self.p["wheelbase"]
         return np.array([[0, half - self.radius], [0, -half - self.radius], [ahead, -self.radius]])
 
     @property
     def masses(self) -> list[tuple[float, Reals, float]]:
-        """Mass, place seen from the centre, and moment of inertia about the body's own vertical."""
+        """Mass, place seen from the center, and moment of inertia about the body's own vertical."""
         p, disc = self.p, self.p["i_wheel"] / 2
-        frame = np.array([p["centre_ahead"], -self.radius, p["centre_high"]])
+        frame = np.array([p["center_ahead"], -self.radius, p["center_high"]])
         wheels = [(p["m_wheel"], np.array([*place, p["wheel_radius"]]), disc) for place in self.contacts]
         return [(p["m_frame"], frame, p["i_frame"]), *wheels, (p["m_fork"], wheels[2][1], p["i_fork"])]
 
@@ -115,7 +115,7 @@ class ClosedForm:
 
     @property
     def momentum(self) -> Reals:
-        """h: angular momentum about the centre, per rate of turn."""
+        """h: angular momentum about the center, per rate of turn."""
         spins, axles = self.spins
         total = self.p["i_wheel"] * spins @ axles
         for mass, (x, y, z), own in self.masses:
@@ -161,7 +161,7 @@ def tricycle_corners(until: float = 4.0, torque: float = 12.0) -> Study:
     acceleration = 2 * torque / exact.p["wheel_radius"] / exact.inertia
     forces = np.array([run[f"{wheel}_normal_force"] for wheel in WHEELS])
     by_hand = exact.normal_forces(run["speed"], acceleration)
-    # the middle of the axle, and the centre of its circle by the first heading
+    # the middle of the axle, and the center of its circle by the first heading
     way = np.hypot(run["frame_x"], run["frame_y"] - exact.radius)
 
     assert run.status.complete, run.status
@@ -185,17 +185,17 @@ def tricycle_corners(until: float = 4.0, torque: float = 12.0) -> Study:
 def _loads(run: dr.Trajectory, exact: ClosedForm, tips: float, acceleration: float) -> Any:
     from draisine.view.plots.canvas import panels
     from draisine.view.plots.labels import legend_above
-    from draisine.view.plots.style import COLOURS, PAGE, style
+    from draisine.view.plots.style import COLORS, PAGE, style
 
     some = slice(None, None, max(1, len(run.time) // 12))
     by_hand = exact.normal_forces(run["speed"][some], acceleration)
     with style():
         drawing, (axes,) = panels(1, 0.8 * PAGE, 0.5 * PAGE)
-        for wheel, points, colour in zip(WHEELS, by_hand, COLOURS, strict=False):
-            axes.plot(run["speed"], run[f"{wheel}_normal_force"], color=colour, label=wheel.replace("_", " "))
-            axes.plot(run["speed"][some], points, "o", color=colour, markersize=3)
+        for wheel, points, color in zip(WHEELS, by_hand, COLORS, strict=False):
+            axes.plot(run["speed"], run[f"{wheel}_normal_force"], color=color, label=wheel.replace("_", " "))
+            axes.plot(run["speed"][some], points, "o", color=color, markersize=3)
         axes.axhline(0.0, color="black", linewidth=0.6)
-        axes.axvline(tips, color="grey", linestyle=":", label="inner wheel lifts")
+        axes.axvline(tips, color="gray", linestyle=":", label="inner wheel lifts")
         axes.set_xlabel("speed [m/s]")
         axes.set_ylabel("normal force [N]")
         legend_above(axes, 0.8 * PAGE)

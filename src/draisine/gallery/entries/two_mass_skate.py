@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 import draisine as dr
 from draisine.expr.expression import Name, Number
-from draisine.gallery.outcome import Study, entry, live
+from draisine.gallery.registry import Study, entry, live
 from draisine.model.items import Coordinate, Rotate, Translate
 from draisine.model.model import Model
 
@@ -54,18 +54,18 @@ def two_mass_skate() -> Model:
 
     # Rear frame: origin at the rear contact. Front frame: origin where the steer axis meets the ground; unsteered, its axes are
     # the rear frame's, so that its blade lies along the ground.
-    frame = m.body("frame", mass=m_frame, centre=(x_frame, 0, z_frame))
-    fork = m.body("fork", mass=m_fork, centre=(x_fork - w - c, 0, z_fork))
+    frame = m.body("frame", mass=m_frame, center_of_mass=(x_frame, 0, z_frame))
+    fork = m.body("fork", mass=m_fork, center_of_mass=(x_fork - w - c, 0, z_fork))
     m.free(frame)
     chain = (Translate((w + c, Number(0.0), Number(0.0))), Rotate("y", -tilt), Rotate("z", Name("steer")), Rotate("y", tilt))
     m.joint("steer", frame, fork, chain, (Coordinate("steer", "steer_rate", "rad"),))
     m.knife_edge(frame, name="rear_blade", on_ground=True)
     m.knife_edge(fork, at=(-c, 0, 0), name="front_blade", on_ground=True)
-    m.effort("steer", m.input("steer_torque", "N*m", "of the rear on the front frame, positive to the left"))
+    m.generalized_force("steer", m.input("steer_torque", "N*m", "of the rear on the front frame, positive to the left"))
     m.output("speed", "body_velocity_x(frame)", "m/s", "of the rear blade")
     m.output("lean", "lean(frame)", "rad", "of the rear frame, positive to the right")
     m.output("roll_rate", "rate_x(frame)", "rad/s")
-    m.watch("fell_over", "abs(lean) - 80*pi/180", about="lean passed 80°")
+    m.event("fell_over", "abs(lean) - 80*pi/180", description="lean passed 80°")
     return m
 
 

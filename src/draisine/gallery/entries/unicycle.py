@@ -18,7 +18,7 @@ import math
 import numpy as np
 
 import draisine as dr
-from draisine.gallery.outcome import Study, entry, live
+from draisine.gallery.registry import Study, entry, live
 from draisine.model.model import Model
 
 # Gains by linear-quadratic design at 3 m/s, rounded. The speed enters with a plus: too slow is answered by rolling back.
@@ -40,17 +40,17 @@ def unicycle() -> Model:
     m_wheel = m.parameter("m_wheel", 3.0, "kg")
     ixx_wheel = m.parameter("ixx_wheel", 0.1, "kg*m^2", "about a diameter")
     iyy_wheel = m.parameter("iyy_wheel", 0.2, "kg*m^2", "about the axle")
-    z_frame = m.parameter("z_frame", 0.5, "m", "centre of mass above the hub")
+    z_frame = m.parameter("z_frame", 0.5, "m", "center of mass above the hub")
     m_frame = m.parameter("m_frame", 35.0, "kg", "frame, saddle and legs")
     ixx_frame = m.parameter("ixx_frame", 3.0, "kg*m^2")
     iyy_frame = m.parameter("iyy_frame", 3.0, "kg*m^2")
     izz_frame = m.parameter("izz_frame", 0.8, "kg*m^2")
-    z_torso = m.parameter("z_torso", 1.0, "m", "centre of mass above the hub")
+    z_torso = m.parameter("z_torso", 1.0, "m", "center of mass above the hub")
     m_torso = m.parameter("m_torso", 40.0, "kg", "torso with arms spread")
     ixx_torso = m.parameter("ixx_torso", 2.5, "kg*m^2", "about any horizontal axis")
     izz_torso = m.parameter("izz_torso", 1.6, "kg*m^2", "about the axis of the twist")
 
-    frame = m.body("frame", mass=m_frame, centre=(0, 0, z_frame), inertia=(ixx_frame, iyy_frame, izz_frame))
+    frame = m.body("frame", mass=m_frame, center_of_mass=(0, 0, z_frame), inertia=(ixx_frame, iyy_frame, izz_frame))
     wheel = m.body("wheel", mass=m_wheel, inertia=(ixx_wheel, iyy_wheel, ixx_wheel))
     torso = m.body("torso", mass=m_torso, inertia=(ixx_torso, ixx_torso, izz_torso))
     m.free(frame)
@@ -58,8 +58,8 @@ def unicycle() -> Model:
     m.revolute("twist", frame, torso, axis="z", at=(0, 0, z_torso))
     m.wheel("wheel", wheel, radius=radius)
 
-    m.effort("wheel_angle", m.input("pedal_torque", "N*m", "of the frame on the wheel, positive forward"))
-    m.effort("twist", m.input("twist_torque", "N*m", "of the frame on the torso, positive to the left"))
+    m.generalized_force("wheel_angle", m.input("pedal_torque", "N*m", "of the frame on the wheel, positive forward"))
+    m.generalized_force("twist", m.input("twist_torque", "N*m", "of the frame on the torso, positive to the left"))
     m.point("chest", frame, at=(0, 0, z_torso))
     m.wrench("chest", force=(0, m.input("push", "N", "sideways on the rider, positive along the world's y"), 0))
 
@@ -72,8 +72,8 @@ def unicycle() -> Model:
     m.output("pitch_rate", "rate(pitch)", "rad/s")
     m.output("chest_x", "position_x(chest)", "m", "seen from above, beside the contact where it leans")
     m.output("chest_y", "position_y(chest)", "m")
-    m.watch("fell_sideways", "abs(lean) - 60*pi/180", about="lean passed 60°")
-    m.watch("fell_forward", "abs(pitch) - 60*pi/180", about="pitch passed 60°")
+    m.event("fell_sideways", "abs(lean) - 60*pi/180", description="lean passed 60°")
+    m.event("fell_forward", "abs(pitch) - 60*pi/180", description="pitch passed 60°")
     return m
 
 

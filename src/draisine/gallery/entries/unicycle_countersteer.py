@@ -1,6 +1,6 @@
 """A unicycle turns to the left in the least time: to do so its rider turns it to the right first.
 
-What it shows: a manoeuvre of the full nonlinear unicycle, stated in the names of its model. At 3 m/s, upright, the rider is
+What it shows: a maneuver of the full nonlinear unicycle, stated in the names of its model. At 3 m/s, upright, the rider is
 to turn by 45° to the left in the least time and be upright again, torso straight, at the old speed. Both torques are bounded:
 pedals within ±40 N·m, twist within ±30 N·m; the torso may twist by ±90°.
 
@@ -21,7 +21,7 @@ import numpy as np
 
 import draisine as dr
 from draisine.gallery.entries.unicycle import unicycle
-from draisine.gallery.outcome import Study, entry
+from draisine.gallery.registry import Study, entry
 
 SPEED, TURN = 3.0, math.pi / 4  # m/s, rad
 PEDALS, TWIST = 40.0, 30.0  # N·m
@@ -31,12 +31,10 @@ PEDALS, TWIST = 40.0, 30.0  # N·m
 def quickest_turn() -> dr.Solution:
     """Sixty intervals with constant torques in each; Gauss points are the same from both ends, as the motion turns out to be."""
     upright = {"lean": 0, "pitch": 0, "twist": 0}
-    stated = (
-        dr.manoeuvre(unicycle()).start(speed=SPEED, pitch_rate=0).finish(heading=TURN, **upright, rates=0).finish(speed=SPEED)
-    )
+    stated = dr.maneuver(unicycle()).start(speed=SPEED, pitch_rate=0).finish(heading=TURN, **upright, rates=0).finish(speed=SPEED)
     stated = stated.bounds(pedal_torque=(-PEDALS, PEDALS), twist_torque=(-TWIST, TWIST), twist=(-math.pi / 2, math.pi / 2))
-    stated = stated.bounds(lean=(-0.8, 0.8), pitch=(-0.8, 0.8)).duration(0.3, 5).minimise("time")
-    return stated.solve(dr.Collocation("gauss", 3, 60, held=True), guess=dr.Straight(duration=1.5))
+    stated = stated.bounds(lean=(-0.8, 0.8), pitch=(-0.8, 0.8)).duration(0.3, 5).minimize("time")
+    return stated.solve(dr.Collocation("gauss", 3, 60, constant_controls=True), guess=dr.Straight(duration=1.5))
 
 
 def mirrored(found: dr.Solution, name: str, sign: int) -> float:
@@ -80,20 +78,20 @@ def unicycle_countersteers() -> Study:
 def _turn(found: dr.Solution) -> Any:
     from draisine.view.plots.canvas import panels
     from draisine.view.plots.labels import legend_above
-    from draisine.view.plots.style import COLOURS, PAGE, style
+    from draisine.view.plots.style import COLORS, PAGE, style
 
     run = found.trajectory
     with style():
         drawing, (angles, speed, torques) = panels(3, PAGE, 0.85 * PAGE, [2.0, 1.0, 1.4])
         for k, name in enumerate(("heading", "lean", "twist", "pitch")):
-            angles.plot(run.time, np.degrees(run[name]), color=COLOURS[k], label=name)
-        angles.axhline(45, color=COLOURS[0], lw=0.8, ls=":")
+            angles.plot(run.time, np.degrees(run[name]), color=COLORS[k], label=name)
+        angles.axhline(45, color=COLORS[0], lw=0.8, ls=":")
         angles.set_ylabel("[°]")
         legend_above(angles, PAGE)
-        speed.plot(run.time, run["speed"], color=COLOURS[4])
+        speed.plot(run.time, run["speed"], color=COLORS[4])
         speed.set_ylabel("speed [m/s]")
-        torques.plot(run.time, run["twist_torque"], color=COLOURS[2], label="twist")
-        torques.plot(run.time, run["pedal_torque"], color=COLOURS[4], label="pedals")
+        torques.plot(run.time, run["twist_torque"], color=COLORS[2], label="twist")
+        torques.plot(run.time, run["pedal_torque"], color=COLORS[4], label="pedals")
         torques.set_ylabel("torque [N·m]")
         torques.set_xlabel("time [s]")
         torques.margins(x=0)

@@ -17,7 +17,7 @@ import sympy as sp
 from sympy.physics.mechanics import dynamicsymbols
 
 import draisine as dr
-from draisine.gallery.outcome import Study, entry
+from draisine.gallery.registry import Study, entry
 
 STIFFNESS = (10.0, 100.0, 1e3, 1e6)
 SLOWEST = 3 - 2 * math.log(2)  # period in scaled time as μ → ∞

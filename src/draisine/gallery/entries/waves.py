@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 import draisine as dr
 from draisine.expr.expression import Name, Number
-from draisine.gallery.outcome import Study, entry, live
+from draisine.gallery.registry import Study, entry, live
 from draisine.model.items import Coordinate, Rotate, Translate
 from draisine.model.model import Model
 
@@ -114,7 +114,7 @@ def wheel_over_waves(until: float = 6.0) -> Study:
 def _path(run: dr.Trajectory, by_hand: ByHand) -> Any:
     from draisine.view.plots.canvas import panels
     from draisine.view.plots.labels import legend_above
-    from draisine.view.plots.style import COLOURS, PAGE, style
+    from draisine.view.plots.style import COLORS, PAGE, style
 
     with style():
         drawing, (axes,) = panels(1, PAGE, 0.27 * PAGE)
@@ -124,9 +124,9 @@ def _path(run: dr.Trajectory, by_hand: ByHand) -> Any:
         axes.plot(run["along"][seen], run["up"][seen], label="hub")
         place = np.array([0.375, 1.125, 1.875, 2.625])
         angle = np.linspace(0, 2 * math.pi, 200)
-        for centre in zip(*by_hand.hub(place), strict=True):
-            ring = centre[0] + by_hand.radius * np.cos(angle), centre[1] + by_hand.radius * np.sin(angle)
-            axes.plot(*ring, color=COLOURS[1], linewidth=0.7)
+        for center in zip(*by_hand.hub(place), strict=True):
+            ring = center[0] + by_hand.radius * np.cos(angle), center[1] + by_hand.radius * np.sin(angle)
+            axes.plot(*ring, color=COLORS[1], linewidth=0.7)
         axes.set_aspect("equal")
         axes.set_xlabel("x [m]")
         axes.set_ylabel("z [m]")

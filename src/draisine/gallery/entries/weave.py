@@ -4,7 +4,7 @@ What it shows: a bicycle without damping and without drive that rides a serpenti
 one energy, the motion is a limit cycle: nonholonomic systems may attract, for volumes of their reduced flow are not conserved.
 
 What you should see: just below the weave speed, 4.292 m/s, the straight run gives way to a cycle around it that exists for lower
-energies only and attracts its neighbours of the same energy (supercritical). Its period and shape tend to those of the weave mode
+energies only and attracts its neighbors of the same energy (supercritical). Its period and shape tend to those of the weave mode
 as it shrinks. At a lean of 0.21 rad and mean speeds below 3.95 m/s a multiplier passes one, and the symmetric weave is unstable.
 
 How we know: the cycle closes to 1e-10 and its trivial multiplier is one to ten digits; a bicycle that is merely knocked, at the
@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 import draisine as dr
-from draisine.gallery.outcome import Study, entry
+from draisine.gallery.registry import Study, entry
 
 WEAVE_SPEED = 4.292382536341114  # Meijaard et al. 2007
 STATES = ("lean", "steer")

@@ -4,7 +4,7 @@ What it shows: two bodies in persistent contact along surfaces with parameters o
 multipliers; creep forces by Shen, Hedrick and Elkins, which are not linear in these multipliers, so that Newton's method finds
 both at every step. The frame runs along the track, and the rails' matter runs past.
 
-What you should see: without suspension the centred run is unstable at 20 m/s, and the flanges bound the hunting; held by springs
+What you should see: without suspension the centerd run is unstable at 20 m/s, and the flanges bound the hunting; held by springs
 it is stable at 100 m/s with a conicity of 0.05 and unstable with 0.08. The critical speed falls with the conicity.
 
 Where it differs from the chapter: the contact is treated in three dimensions (there the yaw is left out of it), creep comes from
@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 import draisine as dr
 from draisine.expr.expression import Name, Number
-from draisine.gallery.outcome import Study, entry, live
+from draisine.gallery.registry import Study, entry, live
 from draisine.model.contact_laws import ShenHedrickElkins
 from draisine.model.items import Coordinate, Rotate, Translate
 from draisine.model.model import Model
@@ -97,8 +97,8 @@ def _contact(m: Model, side: str, sign: str, speed: Any) -> None:
 
 # ---------------------------------------------------------------- how it looks
 
-STEEL_GREY, RAIL_GREY, PAINT = "#7C858D", "#6B5F56", "#D55E00"
-AXLE = {"kind": "cylinder", "radius": 0.08, "length": "2*half_base + 0.5", "axis": "y", "colour": STEEL_GREY}
+STEEL_GRAY, RAIL_GRAY, PAINT = "#7C858D", "#6B5F56", "#D55E00"
+AXLE = {"kind": "cylinder", "radius": 0.08, "length": "2*half_base + 0.5", "axis": "y", "color": STEEL_GRAY}
 
 
 def _wheel(side: int) -> list[dict[str, Any]]:
@@ -111,8 +111,8 @@ def _wheel(side: int) -> list[dict[str, Any]]:
         (0.09, 0.08),
     ]  # fmt: skip
     profile = [(f"{side}*(half_base + {out})", radius) for out, radius in outline]
-    mark = {"kind": "box", "size": (0.05, 0.03, 0.12), "at": (0, f"{side}*(half_base + 0.02)", 0.27), "colour": PAINT}
-    return [{"kind": "turned", "profile": profile, "axis": "y", "colour": STEEL_GREY}, mark]
+    mark = {"kind": "box", "size": (0.05, 0.03, 0.12), "at": (0, f"{side}*(half_base + 0.02)", 0.27), "color": PAINT}
+    return [{"kind": "revolved", "profile": profile, "axis": "y", "color": STEEL_GRAY}, mark]
 
 
 def _rail(side: int) -> list[dict[str, Any]]:
@@ -121,19 +121,19 @@ def _rail(side: int) -> list[dict[str, Any]]:
     head = [*arc, ("-rail_radius*sin(0.17)", -0.04), ("rail_radius*sin(0.17)", -0.04)]
     place = f"{side}*half_gauge"
     return [
-        {"kind": "prism", "profile": head, "length": 2.4, "axis": "x", "at": (0, place, 0), "colour": RAIL_GREY},
-        {"kind": "box", "size": (2.4, 0.016, 0.1), "at": (0, place, -0.09), "colour": RAIL_GREY},
-        {"kind": "box", "size": (2.4, 0.14, 0.015), "at": (0, place, -0.147), "colour": RAIL_GREY},
+        {"kind": "prism", "profile": head, "length": 2.4, "axis": "x", "at": (0, place, 0), "color": RAIL_GRAY},
+        {"kind": "box", "size": (2.4, 0.016, 0.1), "at": (0, place, -0.09), "color": RAIL_GRAY},
+        {"kind": "box", "size": (2.4, 0.14, 0.015), "at": (0, place, -0.147), "color": RAIL_GRAY},
     ]
 
 
 def _boxes() -> list[dict[str, Any]]:
     """Axle boxes, which do not turn."""
     at = "half_base + 0.22"
-    return [{"kind": "box", "size": (0.24, 0.16, 0.24), "at": (0, f"{side}*({at})", 0), "colour": "#0072B2"} for side in (1, -1)]
+    return [{"kind": "box", "size": (0.24, 0.16, 0.24), "at": (0, f"{side}*({at})", 0), "color": "#0072B2"} for side in (1, -1)]
 
 
-def centred(speed: float, conicity: float) -> dict[str, float]:
+def centerd(speed: float, conicity: float) -> dict[str, float]:
     """The start of a run in the middle of the track, rolling on the circles that touch there."""
     circle = 0.46 - (0.04 - 0.21 * math.sin(conicity)) * math.tan(conicity)
     still = dict.fromkeys(("lateral", "yaw", "lateral_rate", "yaw_rate"), 0.0)
@@ -141,15 +141,15 @@ def centred(speed: float, conicity: float) -> dict[str, float]:
 
 
 def growth(model: Model, speed: float, conicity: float, suspension: float) -> complex:
-    """The eigenvalue with the largest real part of small motions about the centred run, but for the angle of the spin."""
+    """The eigenvalue with the largest real part of small motions about the centerd run, but for the angle of the spin."""
     parameters = {"speed": speed, "conicity": conicity, "suspension": suspension}
-    found = np.linalg.eigvals(dr.linearize(model, centred(speed, conicity), parameters=parameters).A)
+    found = np.linalg.eigvals(dr.linearize(model, centerd(speed, conicity), parameters=parameters).A)
     moving = found[np.abs(found) > 1e-6 * np.abs(found).max()]
     return complex(moving[np.argmax(moving.real)])
 
 
 def critical_speed(model: Model, conicity: float, suspension: float = SPRINGS, most: float = 400.0) -> float:
-    """The speed at which the centred run loses its stability; NaN if it does not below `most`."""
+    """The speed at which the centerd run loses its stability; NaN if it does not below `most`."""
     return bracketed_root(lambda speed: growth(model, speed, conicity, suspension).real, 5.0, most, rtol=1e-9)
 
 
@@ -160,7 +160,7 @@ def wheelset_hunts(conicities: Sequence[float] = (0.03, 0.04, 0.05, 0.06, 0.07, 
     runs, rates = {}, {}
     for name, (speed, suspension, conicity, until) in RUNS.items():
         parameters = {"speed": speed, "conicity": conicity, "suspension": suspension}
-        start = {**centred(speed, conicity), "lateral": 0.002}
+        start = {**centerd(speed, conicity), "lateral": 0.002}
         method = dr.DOP853(rtol=1e-8, atol=1e-10)
         runs[name] = dr.simulate(model, until, start=start, parameters=parameters, method=method, samples=int(200 * until) + 1)
         rates[name] = growth(model, speed, conicity, suspension)

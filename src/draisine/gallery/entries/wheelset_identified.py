@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 import draisine as dr
-from draisine.gallery.entries.wheelset import centred, wheelset
-from draisine.gallery.outcome import Study, entry
+from draisine.gallery.entries.wheelset import centerd, wheelset
+from draisine.gallery.registry import Study, entry
 
 SPEED, NOISE = 40.0, 1e-4
 TRUTH = {"conicity": 0.05, "suspension": 1.823e6}
@@ -26,7 +26,7 @@ METHOD = dr.DOP853(rtol=1e-7, atol=1e-9)
 
 def displaced(until: float = 1.0, seed: int = 1) -> tuple[dr.Trajectory, dict[str, Any]]:
     """The run, and what a displacement sensor at 200 Hz would have recorded of it."""
-    start = {**centred(SPEED, TRUTH["conicity"]), "lateral": 0.004}
+    start = {**centerd(SPEED, TRUTH["conicity"]), "lateral": 0.004}
     samples = round(200 * until) + 1
     run = dr.simulate(wheelset(), until, start=start, parameters={"speed": SPEED, **TRUTH}, samples=samples, method=METHOD)
     random = np.random.default_rng(seed)
@@ -42,7 +42,7 @@ def identify(data: Any) -> dr.Fit:
         {"sensor": ("lateral", "0.1 mm")},
         guess=GUESS,
         parameters={"speed": SPEED},
-        start={**centred(SPEED, GUESS["conicity"]), "lateral": 0.0035},
+        start={**centerd(SPEED, GUESS["conicity"]), "lateral": 0.0035},
         method=dr.SingleShooting(METHOD),
     )
 
@@ -56,4 +56,4 @@ def wheelset_identified(until: float = 1.0) -> Study:
         assert abs(fit[name] - value) < 4 * fit.deviations[name], name
         assert fit.deviations[name] < 0.1 * value
     figures = {"fit": fit.plot(), "intervals": fit.plot_intervals({**TRUTH, "start.lateral": 0.004})}
-    return Study("A wheelset identified", {"wheelset_identified": run}, figures, (str(fit), str(fit.telling)))
+    return Study("A wheelset identified", {"wheelset_identified": run}, figures, (str(fit), str(fit.identifiability)))

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 import draisine as dr
 from draisine.gallery.entries.bicycle import bicycle
-from draisine.gallery.outcome import Study, entry
+from draisine.gallery.registry import Study, entry
 
 SPEED, KICK = 5.0, 0.3  # m/s, rad/s
 STATES = ("lean", "steer", "roll_rate", "steer_rate")
@@ -87,7 +87,7 @@ def _speed_for(energy: float) -> float:
 
 def _energies(run: dr.Trajectory, aside: NDArray[np.float64]) -> Any:
     from draisine.view.plots.canvas import panels
-    from draisine.view.plots.style import COLOURS, PAGE, style
+    from draisine.view.plots.style import COLORS, PAGE, style
 
     with style():
         drawing, (first, second, third) = panels(3, PAGE, 0.8 * PAGE)
@@ -96,12 +96,12 @@ def _energies(run: dr.Trajectory, aside: NDArray[np.float64]) -> Any:
         first.set_ylabel("[°]")
         first.legend(loc="upper right", ncols=2)
         forward = straight_energy(run["speed"]) - straight_energy(SPEED)
-        second.plot(run.time, aside, color=COLOURS[0], label="of lean and steer")
-        second.plot(run.time, forward, color=COLOURS[1], label="of forward motion, more than at first")
+        second.plot(run.time, aside, color=COLORS[0], label="of lean and steer")
+        second.plot(run.time, forward, color=COLORS[1], label="of forward motion, more than at first")
         second.plot(run.time, aside + forward, "--", color="0.3", label="sum")
         second.set_ylabel("energy [J]")
         second.legend(loc="upper right")
-        third.plot(run.time, run["speed"], color=COLOURS[1])
+        third.plot(run.time, run["speed"], color=COLORS[1])
         third.set_ylabel("speed [m/s]")
         third.set_xlabel("time [s]")
         third.set_xlim(0, 12)
@@ -111,7 +111,7 @@ def _energies(run: dr.Trajectory, aside: NDArray[np.float64]) -> Any:
 def _divergence(found: Any) -> Any:
     from draisine.view.plots.canvas import panels
     from draisine.view.plots.labels import legend_above
-    from draisine.view.plots.style import COLOURS, PAGE, style
+    from draisine.view.plots.style import COLORS, PAGE, style
 
     with style():
         drawing, (axes,) = panels(1, 0.8 * PAGE, 0.5 * PAGE)
@@ -119,7 +119,7 @@ def _divergence(found: Any) -> Any:
         for j, name in enumerate(found.names):
             label = None if name.endswith("*") else name
             axes.plot(
-                found.values, found.eigenvalues[:, j].real, color=COLOURS[modes.index(name.rstrip("*"))], lw=1.2, label=label
+                found.values, found.eigenvalues[:, j].real, color=COLORS[modes.index(name.rstrip("*"))], lw=1.2, label=label
             )
         axes.plot(found.values, found.eigenvalues.real.sum(axis=1), color="0.2", lw=2.2, label="sum: divergence of the flow")
         axes.axhline(0, color="0.3", lw=0.8)

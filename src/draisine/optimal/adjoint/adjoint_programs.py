@@ -21,9 +21,9 @@ import casadi as ca
 
 from draisine.codegen.jit.kernel import Kernel, compile
 from draisine.errors import ModelError
-from draisine.optimal.vocabulary import Vocabulary
-from draisine.program.dae_residual import Implicit
-from draisine.program.linear_solve import Solved
+from draisine.optimal.symbolic_model import Vocabulary
+from draisine.program.dae_residual import DaeResidual
+from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import Program
 
 
@@ -37,7 +37,7 @@ class Motion:
 
     def __post_init__(self) -> None:
         e = self.vocabulary.equations
-        if isinstance(e.dynamics, Implicit):
+        if isinstance(e.dynamics, DaeResidual):
             raise ModelError(
                 f"{e.name}: the adjoint road steps explicit equations, and these are implicit, 0 = F(t, x, ẋ); use Collocation, "
                 "or reduce_index"
@@ -65,33 +65,33 @@ class Motion:
         return [x, u, ca.vertcat(*[p[i] for i in self.varied_places]) if self.varied else ca.SX(0, 1), t]
 
     @property
-    def forward(self) -> Program | Solved:
+    def forward(self) -> Program | LinearSolveProgram:
         """(t, x, u, p) → rates, and what is solved for."""
         v, dynamics = self.vocabulary, self.vocabulary.equations.dynamics
         name = f"{v.equations.name}_with_cost"
         outs = {"rates": self.rates, "told": v.z}
         if isinstance(dynamics, Program):
             return Program.build(name, self._slots, outs)
-        assert isinstance(dynamics, Solved)
+        assert isinstance(dynamics, LinearSolveProgram)
         after = Program.build(name, {**self._slots, "z": v.z}, outs)
-        return Solved(name, dynamics.system, after, dynamics.pattern, dynamics.solver, start=dynamics.start)
+        return LinearSolveProgram(name, dynamics.system, after, dynamics.pattern, dynamics.solver, start=dynamics.start)
 
     @property
-    def backward(self) -> Program | Solved:
+    def backward(self) -> Program | LinearSolveProgram:
         """(t, x, u, p, told, κ) → derivatives of κᵀ rates by x, u, varied parameters, t."""
         v, dynamics = self.vocabulary, self.vocabulary.equations.dynamics
         name, load = f"{v.equations.name}_adjoint", ca.SX.sym("load", self.rates.numel())
         slots = {**self._slots, "told": v.z, "load": load}
         if isinstance(dynamics, Program):
             return Program.build(name, slots, self._outs(_pulled(self.rates, self._by, load)))
-        assert isinstance(dynamics, Solved)
+        assert isinstance(dynamics, LinearSolveProgram)
         matrix, side = dynamics.linear(v.plant.arguments, v.z)
         w = ca.SX.sym("w", dynamics.size)
         direct = _pulled(self.rates, self._by, load)
         through = _pulled(side - matrix @ v.z, self._by, w)
         results = [one + other for one, other in zip(direct, through, strict=True)]
         (pulled,) = _pulled(self.rates, [v.z], load)
-        return Solved.build(name, slots, matrix.T, pulled, w, self._outs(results), dynamics.solver)
+        return LinearSolveProgram.build(name, slots, matrix.T, pulled, w, self._outs(results), dynamics.solver)
 
     def _outs(self, results: list[ca.SX]) -> dict[str, ca.SX]:
         return dict(zip(("by_x", "by_u", "by_p", "by_t"), results, strict=True))

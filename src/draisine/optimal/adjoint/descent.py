@@ -19,8 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.optimal.adjoint.functional import Functional, Outcome
-from draisine.optimal.adjoint.memory import Slopes
+from draisine.optimal.adjoint.functional import Functional, Jacobian, Outcome
 from draisine.optimal.adjoint.method import Descent
 from draisine.optimal.ipopt import Outcome as Ending
 from draisine.optimal.ipopt import Progress, interruptible, watching
@@ -64,7 +63,7 @@ class Unknowns:
         values, n = w * self.sizes, self.pieces * self.controls
         return values[:n].reshape(self.pieces, self.controls), float(values[n]), values[n + 1 :]
 
-    def slopes(self, found: Slopes) -> Reals:
+    def jacobian(self, found: Jacobian) -> Reals:
         return np.concatenate([found.inputs.ravel(), [found.duration], found.parameters]) * self.sizes
 
     def free(self, w: Reals, slope: Reals) -> NDArray[np.bool_]:
@@ -86,14 +85,14 @@ class Combined:
     high: Reals
 
     @staticmethod
-    def of(low: Reals, high: Reals, slopes: Reals) -> Combined:
+    def of(low: Reals, high: Reals, jacobian: Reals) -> Combined:
         """From the conditions' gradients (conditions, unknowns), weighted by how free the unknowns are."""
         equal = np.flatnonzero(low == high)
-        sizes = np.linalg.norm(slopes, axis=1)
+        sizes = np.linalg.norm(jacobian, axis=1)
         sizes = np.maximum(sizes, max(LEAST_STEEP * float(sizes.max(initial=0.0)), 1e-12))
         matrix = np.diag(1.0 / sizes)
         if len(equal):
-            unit = slopes[equal] / sizes[equal, None]
+            unit = jacobian[equal] / sizes[equal, None]
             values, vectors = np.linalg.eigh(unit @ unit.T)
             root = vectors @ np.diag(np.maximum(values, LEAST_STEEP) ** -0.5) @ vectors.T
             matrix[np.ix_(equal, equal)] = root / sizes[equal]
@@ -157,10 +156,10 @@ class Search:
         controls, duration, values = self.unknowns.unpacked(w)
         return self._functional.run(duration, controls, self.parameters(values))
 
-    def _slopes(self, w: Reals, motion: Outcome, weights: Reals, cost: float = 1.0) -> Reals:
+    def _jacobian_entries(self, w: Reals, motion: Outcome, weights: Reals, cost: float = 1.0) -> Reals:
         controls, duration, values = self.unknowns.unpacked(w)
         p = self.parameters(values)
-        return self.unknowns.slopes(self._functional.slopes(motion, duration, controls, p, weights, cost))
+        return self.unknowns.jacobian(self._functional.jacobian(motion, duration, controls, p, weights, cost))
 
     def _violation(self, motion: Outcome) -> float:
         c = motion.conditions
@@ -191,7 +190,7 @@ class Search:
         if motion is None:
             return FALLEN, np.zeros_like(w)
         d = self._shifted(motion)
-        slope = self._slopes(w, motion, self._penalty * (self._combined.matrix.T @ d))
+        slope = self._jacobian_entries(w, motion, self._penalty * (self._combined.matrix.T @ d))
         rank = (max(self._violation(motion), self._settings.tolerance), motion.cost)
         if self._best is None or rank < self._best[:2]:
             self._best = (*rank, w.copy())
@@ -210,7 +209,7 @@ class Search:
                 ending, said = Ending.INTERRUPTED, "stopped on demand"
         if ending not in (Ending.SOLVED, Ending.INFEASIBLE) and self._best is not None:
             w = self._best[2]
-        return self._told(w, ending, said, time.perf_counter() - began)
+        return self._reported(w, ending, said, time.perf_counter() - began)
 
     def _rounds(self, w: Reals) -> tuple[Reals, Ending, str]:
         """Conn, Gould & Toint's rounds: multipliers follow where conditions are met well enough, otherwise the penalty grows."""
@@ -225,7 +224,7 @@ class Search:
                 return w, Ending.FAILED, "the motion does not stay finite"
             new = self._penalty * (self._combined.matrix.T @ self._shifted(motion))
             beyond = float(np.abs(self._combined.beyond(self._combined.matrix @ motion.conditions)).max(initial=0.0))
-            flat = self.unknowns.flatness(w, self._slopes(w, motion, new))
+            flat = self.unknowns.flatness(w, self._jacobian_entries(w, motion, new))
             if beyond > allowed and self._penalty >= MOST_PENALTY:
                 return w, Ending.INFEASIBLE, "conditions at the end are not met, at whatever price"
             if beyond <= allowed:
@@ -248,24 +247,24 @@ class Search:
         motion, count = self._motion(w), len(self._multipliers)
         if motion is None or not count:
             return
-        cost, slopes = self._slopes(w, motion, np.zeros(count)), self._condition_slopes(w, motion)
+        cost, jacobian = self._jacobian_entries(w, motion, np.zeros(count)), self._condition_jacobian(w, motion)
         free = (w > self.unknowns.low) & (w < self.unknowns.high)
         for _ in range(2):
-            self._multipliers = np.asarray(np.linalg.lstsq(slopes[:, free].T, -cost[free], rcond=1e-9)[0], dtype=np.float64)
-            free = self.unknowns.free(w, cost + slopes.T @ self._multipliers)
+            self._multipliers = np.asarray(np.linalg.lstsq(jacobian[:, free].T, -cost[free], rcond=1e-9)[0], dtype=np.float64)
+            free = self.unknowns.free(w, cost + jacobian.T @ self._multipliers)
 
-    def _condition_slopes(self, w: Reals, motion: Outcome) -> Reals:
+    def _condition_jacobian(self, w: Reals, motion: Outcome) -> Reals:
         """The conditions' gradients (conditions, unknowns)."""
-        return np.array([self._slopes(w, motion, unit, 0.0) for unit in np.eye(len(self._multipliers))])
+        return np.array([self._jacobian_entries(w, motion, unit, 0.0) for unit in np.eye(len(self._multipliers))])
 
     def _combine(self, w: Reals) -> None:
         """Choose combinations of conditions by their gradients at a point."""
         motion, count = self._motion(w), len(self._multipliers)
         if motion is None or not count:
             return
-        free = self.unknowns.free(w, self._slopes(w, motion, self._multipliers))
+        free = self.unknowns.free(w, self._jacobian_entries(w, motion, self._multipliers))
         weights = np.where(free, 1.0, HELD)
-        self._combined = Combined.of(self._low, self._high, self._condition_slopes(w, motion) * weights)
+        self._combined = Combined.of(self._low, self._high, self._condition_jacobian(w, motion) * weights)
 
     def _descend(self, w: Reals, accuracy: float) -> Reals:
         from scipy.optimize import Bounds, minimize
@@ -296,13 +295,13 @@ class Search:
         except KeyboardInterrupt:
             self._stop = True
 
-    def _told(self, w: Reals, ending: Ending, said: str, seconds: float) -> Found:
+    def _reported(self, w: Reals, ending: Ending, said: str, seconds: float) -> Found:
         motion = self._motion(w)
         spent = {"prepare": 0.0, "solve": seconds, "evaluate": self._spent}
         count = (self._iterations, self._evaluations)
         if motion is None:
             return Found(w, self._multipliers, np.inf, np.inf, np.inf, Ending.FAILED, said, *count, spent)
-        flat = self.unknowns.flatness(w, self._slopes(w, motion, self._multipliers))
+        flat = self.unknowns.flatness(w, self._jacobian_entries(w, motion, self._multipliers))
         return Found(w, self._multipliers, motion.cost, self._violation(motion), flat, ending, said, *count, spent)
 
     def stop(self) -> None:

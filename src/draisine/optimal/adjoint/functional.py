@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from draisine.control.plant import stacked
 from draisine.errors import ArgumentError
 from draisine.optimal.adjoint.adjoint_programs import Motion
-from draisine.optimal.adjoint.memory import Runner, Slopes
+from draisine.optimal.adjoint.functional import Jacobian, Runner
 from draisine.optimal.adjoint.method import MOST_STEPS, Adjoint
 from draisine.optimal.phase import Phase
 
@@ -46,8 +46,8 @@ class Ends:
     def _pulled(self) -> ca.Function:
         plant, weights = self.phase.vocabulary.plant, ca.SX.sym("weights", self._values.numel())
         by = ca.vertcat(plant.x, *[plant.p[i] for i in self.motion.varied_places], plant.t)
-        slopes = ca.jtimes(self._values, by, weights, True)
-        return ca.Function("ends_pulled", [*plant.arguments, weights], [ca.densify(slopes)])
+        jacobian = ca.jtimes(self._values, by, weights, True)
+        return ca.Function("ends_pulled", [*plant.arguments, weights], [ca.densify(jacobian)])
 
     def values(self, t: float, x: Reals, u: Reals, p: Reals) -> Reals:
         """Final cost, conditions."""
@@ -131,13 +131,13 @@ class Functional:
         cost = float(found[-1, -1] + values[0] + self.phase.time_weight * duration)
         return Outcome(states, cost, values[1:]) if np.isfinite(values).all() and np.isfinite(cost) else None
 
-    def slopes(self, last: Outcome, duration: float, controls: Reals, p: Reals, weights: Reals, cost: float = 1.0) -> Slopes:
+    def jacobian(self, last: Outcome, duration: float, controls: Reals, p: Reals, weights: Reals, cost: float = 1.0) -> Jacobian:
         """Derivatives of the cost, times a factor, and of weighted conditions, about the motion that was run last."""
         weighted = np.concatenate([[cost], weights])
         at_end = self.ends.pulled(duration, last.states[-1], self.inputs(controls)[-1], p, weighted)
         n = last.states.shape[1]
         found = self._runner.backward(at_end[:n], cost)
-        return Slopes(
+        return Jacobian(
             found.costates,
             found.inputs[:, self._places],
             found.parameters + at_end[n:-1],

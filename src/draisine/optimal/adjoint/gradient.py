@@ -4,7 +4,7 @@
 >>> import draisine as dr
 >>> x, v, force, mass = sp.symbols("x v force mass")
 >>> cart = dr.first_order("cart", {x: v, v: force / mass}, inputs=[force], parameters={mass: 2.0})
->>> far = dr.manoeuvre(cart).start(x=0, v=0).minimise(final="x")
+>>> far = dr.maneuver(cart).start(x=0, v=0).minimize(final="x")
 >>> found = gradient(far, {"force": [1.0, 1.0]}, duration=2.0)
 >>> round(found.value, 9), found.controls["force"].round(9).tolist()
 (1.0, [0.75, 0.25])
@@ -26,20 +26,19 @@ from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.optimal.adjoint.functional import Functional
 from draisine.optimal.adjoint.method import Adjoint
-from draisine.optimal.maneuver import Manoeuvre
-from draisine.optimal.problem_symbols import Poser, posed
+from draisine.optimal.maneuver import OptimalControlProblem
+from draisine.optimal.phase_builder import PhaseBuilder, posed
 from draisine.program.equations import Equations
 from draisine.program.variational import Direction
 from draisine.simulation.initial.consistent_start import consistent_start
-from draisine.simulation.initial.problem import StartProblem
-from draisine.simulation.initial.targets import Near
-from draisine.simulation.sensitivity import initial_slopes
+from draisine.simulation.initial.problem import InitialGuess, StartProblem
+from draisine.simulation.sensitivity import initial_jacobian
 
 Reals = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class Gradient:
+class CostGradient:
     """A cost and its derivatives, by name.
 
     `controls` by the value in each piece; `duration`; `parameters`, with what they do to the start; `start` by each state at the
@@ -52,7 +51,7 @@ class Gradient:
     duration: float
     parameters: Mapping[str, float]
     start: Mapping[str, float]
-    wishes: Mapping[str, float]
+    targets: Mapping[str, float]
     times: Reals
     costates: Mapping[str, Reals]
     steps: int  # of integration in each piece
@@ -63,23 +62,23 @@ class Gradient:
 
 
 def gradient(
-    cost: Manoeuvre,
+    cost: OptimalControlProblem,
     controls: Mapping[str, ArrayLike],
     *,
     duration: float | None = None,
     breaks: Sequence[float] | None = None,
     method: Adjoint | None = None,
-) -> Gradient:
-    """The gradient of what a manoeuvre minimises, along the motion that given controls make.
+) -> CostGradient:
+    """The gradient of what a maneuver minimizes, along the motion that given controls make.
 
     - `controls`: for each input to be varied its values, one for each of equally long pieces, or one number for all.
-    - `duration` in seconds; not needed where the manoeuvre has a fixed one.
+    - `duration` in seconds; not needed where the maneuver has a fixed one.
     - `breaks`: points between pieces from 0 to 1, if they are not equally long.
     - `method`: `Adjoint(steps=…, order=…, accuracy=…)`.
 
     The steps made forward are differentiated exactly, backward; all derivatives together take a few times as long as the motion,
-    however many there are. Conditions at the end and bounds of the manoeuvre play no part. The first call makes and compiles the
-    programs; later calls with the same manoeuvre and as many pieces go straight to the sweeps.
+    however many there are. Conditions at the end and bounds of the maneuver play no part. The first call makes and compiles the
+    programs; later calls with the same maneuver and as many pieces go straight to the sweeps.
     """
     ready = _prepared(cost, _snapshot(cost.model), tuple(controls), _on_pieces(cost, controls, breaks, method))
     poser, p = ready.poser, ready.poser.p
@@ -90,18 +89,18 @@ def gradient(
     motion = functional.run(lasts, values, p)
     if motion is None:
         raise SolverError(f"{poser.equations.name}: with these controls the motion does not stay finite until t = {lasts:g} s")
-    found = functional.slopes(motion, lasts, values, p, np.zeros(0))
+    found = functional.jacobian(motion, lasts, values, p, np.zeros(0))
     states, parameters = [q.name for q in poser.equations.states], [q.name for q in poser.equations.parameters]
     at_start = found.costates[0]
-    through_start = at_start @ ready.start_slopes
+    through_start = at_start @ ready.start_jacobian
     costates = functional.at_breaks(found.costates)
-    return Gradient(
+    return CostGradient(
         motion.cost,
         {name: found.inputs[:, i] for i, name in enumerate(functional.phase.controls)},
         found.duration,
         dict(zip(parameters, (found.parameters + through_start[: len(parameters)]).tolist(), strict=True)),
         dict(zip(states, at_start.tolist(), strict=True)),
-        dict(zip(poser.stated.wishes, through_start[len(parameters) :].tolist(), strict=True)),
+        dict(zip(poser.stated.targets, through_start[len(parameters) :].tolist(), strict=True)),
         lasts * functional.method.breaks,
         dict(zip(states, costates.T, strict=True)),
         functional.steps,
@@ -110,20 +109,20 @@ def gradient(
 
 @dataclass(frozen=True, eq=False)
 class _Prepared:
-    """A manoeuvre looked up, its programs compiled: the same for all values of the controls."""
+    """A maneuver looked up, its programs compiled: the same for all values of the controls."""
 
-    poser: Poser
+    poser: PhaseBuilder
     functional: Functional
 
     @cached_property
-    def start_slopes(self) -> Reals:
+    def start_jacobian(self) -> Reals:
         """∂(states at the start)/∂(all parameters, all wishes)."""
         e, inputs = self.poser.equations, self.poser.inputs
-        wishes: dict[str, float | Near] = dict(self.poser.stated.wishes)
-        directions = [Direction(q.name, "p", i) for i, q in enumerate(e.parameters)] + [Direction(name, "x") for name in wishes]
+        targets: dict[str, float | InitialGuess] = dict(self.poser.stated.targets)
+        directions = [Direction(q.name, "p", i) for i, q in enumerate(e.parameters)] + [Direction(name, "x") for name in targets]
         problem = StartProblem(e)
-        begin = consistent_start(problem, wishes, self.poser.p, inputs=inputs)
-        return initial_slopes(problem, wishes, begin, e, directions)
+        begin = consistent_start(problem, targets, self.poser.p, inputs=inputs)
+        return initial_jacobian(problem, targets, begin, e, directions)
 
 
 def _snapshot(model: Model | System | Equations) -> System | Equations:
@@ -132,10 +131,10 @@ def _snapshot(model: Model | System | Equations) -> System | Equations:
 
 
 def _on_pieces(
-    cost: Manoeuvre, controls: Mapping[str, ArrayLike], breaks: Sequence[float] | None, method: Adjoint | None
+    cost: OptimalControlProblem, controls: Mapping[str, ArrayLike], breaks: Sequence[float] | None, method: Adjoint | None
 ) -> Adjoint:
     if len(cost.phases) > 1:
-        raise ArgumentError(f"gradient: the manoeuvre has {len(cost.phases)} phases; take one of them")
+        raise ArgumentError(f"gradient: the maneuver has {len(cost.phases)} phases; take one of them")
     if not controls:
         raise ArgumentError("gradient: give at least one control with its values")
     count = max(np.size(value) for value in controls.values())
@@ -143,7 +142,7 @@ def _on_pieces(
 
 
 @lru_cache(maxsize=8)
-def _prepared(cost: Manoeuvre, model: System | Equations, controls: tuple[str, ...], method: Adjoint) -> _Prepared:
+def _prepared(cost: OptimalControlProblem, model: System | Equations, controls: tuple[str, ...], method: Adjoint) -> _Prepared:
     held = {name: value for name, value in cost.held_inputs.items() if name not in controls}
     alone = replace(
         cost,
@@ -173,10 +172,10 @@ def _values(controls: Mapping[str, ArrayLike], functional: Functional) -> Reals:
     return np.column_stack(columns)
 
 
-def _duration(cost: Manoeuvre, given: float | None) -> float:
+def _duration(cost: OptimalControlProblem, given: float | None) -> float:
     low, high = cost.times
     if given is None and low < high:
-        raise ArgumentError("gradient: say how long it lasts, duration=…; the manoeuvre leaves it free")
+        raise ArgumentError("gradient: say how long it lasts, duration=…; the maneuver leaves it free")
     lasts = low if given is None else float(given)
     if not 0.0 < lasts < np.inf:
         raise ArgumentError(f"gradient: duration is a positive number of seconds, got {given!r}")

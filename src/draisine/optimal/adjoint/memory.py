@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from draisine.codegen.jit.kernel import Kernel
 from draisine.codegen.restricted.entry import Code, Entry
 from draisine.optimal.adjoint.sweep import Sweep
-from draisine.simulation.methods.explicit_tableau import Scheme
+from draisine.simulation.methods.tableau import Scheme
 
 Reals = NDArray[np.float64]
-Places = NDArray[np.int64]
+Indices = NDArray[np.int64]
 
 
 @cache
@@ -25,7 +25,7 @@ def compiled_sweep() -> Code:
 
 
 @dataclass(frozen=True, eq=False)
-class Slopes:
+class Jacobian:
     """Derivatives of a cost of the discrete motion."""
 
     costates: Reals  # (steps + 1, states) by the state at each end of a step
@@ -37,18 +37,18 @@ class Slopes:
 class Runner:
     """Steps through given fractions τ of the duration, forward and backward; `piece` tells which inputs hold in each step."""
 
-    def __init__(self, forward: Kernel, backward: Kernel, scheme: Scheme, fractions: Reals, piece: Places) -> None:
+    def __init__(self, forward: Kernel, backward: Kernel, scheme: Scheme, fractions: Reals, piece: Indices) -> None:
         self._kernels, self.fractions = (forward, backward), np.asarray(fractions, dtype=float)
         self.sweep = s = Sweep()
         s.steps, s.stages = len(fractions) - 1, scheme.stages
         s.width, s.states, s.inputs = forward.outputs[0].size, forward.inputs[1].size, forward.inputs[2].size
-        s.varied, told = backward.outputs[2].size, forward.outputs[1].size
+        s.varied, reported = backward.outputs[2].size, forward.outputs[1].size
         s.forward_kernel, s.backward_kernel = forward.address, backward.address
         s.piece = np.ascontiguousarray(piece, dtype=np.int64)
         s.nodes = np.ascontiguousarray(scheme.nodes[: s.stages])
         s.weights = np.ascontiguousarray(scheme.weights[: s.stages + 1, : s.stages])
         pieces, width, stages = int(piece.max()) + 1, s.width, s.stages
-        s.room(
+        s.allocate(
             {
                 **dict.fromkeys(("time", "by_time"), (1,)),
                 "times": (s.steps + 1,),
@@ -56,7 +56,7 @@ class Runner:
                 "parameter": (forward.inputs[3].size,),
                 **dict.fromkeys(("state", "costate"), (s.steps + 1, width)),
                 **dict.fromkeys(("point", "rate", "pull"), (stages, width)),
-                "told": (stages, told),
+                "told": (stages, reported),
                 "load": (width,),
                 "by_x": (s.states,),
                 "by_input": (s.inputs,),
@@ -80,7 +80,7 @@ class Runner:
         s.backward = 0
         return s.state if self._run(s) == s.steps else None
 
-    def backward(self, seed: Reals, integral: float = 1.0) -> Slopes:
+    def backward(self, seed: Reals, integral: float = 1.0) -> Jacobian:
         """Derivatives of seedᵀx(end) + integral × ∫ cost, about the motion that `forward` has made last."""
         s = self.sweep
         s.input_slope[:], s.parameter_slope[:] = 0.0, 0.0
@@ -91,4 +91,4 @@ class Runner:
         moved, shifted = s.time_slope
         # of a step both its length, T Δτ, and its beginning, T τ, change with the duration T
         by_duration = float(spans @ (s.length_slope + shifted) + at @ moved)
-        return Slopes(s.costate[:, : s.states].copy(), s.input_slope.copy(), s.parameter_slope.copy(), by_duration)
+        return Jacobian(s.costate[:, : s.states].copy(), s.input_slope.copy(), s.parameter_slope.copy(), by_duration)

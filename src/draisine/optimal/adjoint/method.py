@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.errors import ArgumentError
-from draisine.optimal.collocation import Grid, breaks_of, check_breaks
-from draisine.optimal.shooting import Shooting
+from draisine.numerics.direct_methods import Grid, breaks_of, check_breaks
+from draisine.optimal.shooting import MultipleShooting
 from draisine.simulation.methods import dop853, rk4
-from draisine.simulation.methods.explicit_tableau import Scheme
+from draisine.simulation.methods.tableau import Scheme
 
 Reals = NDArray[np.float64]
 
@@ -78,7 +78,7 @@ class Adjoint:
     @cached_property
     def grid(self) -> Grid:
         """States at the ends of pieces, controls constant in between."""
-        return Shooting(self.pieces).grid
+        return MultipleShooting(self.pieces).grid
 
     def fractions(self, steps: int) -> Reals:
         """Ends of all steps, in [0, 1]."""

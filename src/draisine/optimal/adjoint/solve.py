@@ -1,4 +1,4 @@
-"""A manoeuvre solved by the adjoint road: pose, guess, descend, tell, simulate."""
+"""A maneuver solved by the adjoint road: pose, guess, descend, tell, simulate."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ from draisine.optimal.adjoint.functional import Functional, apart
 from draisine.optimal.first_order_conditions import Kkt, Necessary
 from draisine.optimal.guess import Guess, guesses
 from draisine.optimal.ipopt import Answer, Outcome, Progress
-from draisine.optimal.problem_symbols import Poser, parameter_ranges, posed
+from draisine.optimal.phase_builder import PhaseBuilder, parameter_ranges, posed
 from draisine.optimal.solution import PhaseSolution, Solution
 from draisine.optimal.solve import doubts
 from draisine.optimal.verification import simulate_phase
 
 if TYPE_CHECKING:
     from draisine.optimal.adjoint.method import Adjoint
-    from draisine.optimal.maneuver import Manoeuvre
+    from draisine.optimal.maneuver import OptimalControlProblem
     from draisine.optimal.phase import Phase
 
 Reals = NDArray[np.float64]
 
 
 def solve_by_adjoint(
-    manoeuvre: Manoeuvre, method: Adjoint, *, guess: Guess | None = None, progress: Progress | None = None
+    maneuver: OptimalControlProblem, method: Adjoint, *, guess: Guess | None = None, progress: Progress | None = None
 ) -> Solution:
-    """See `Manoeuvre.solve`. The guess gives controls and duration; the motion always is that of the equations."""
+    """See `Maneuver.solve`. The guess gives controls and duration; the motion always is that of the equations."""
     began = time.perf_counter()
-    if len(manoeuvre.phases) > 1:
-        raise ArgumentError(f"Adjoint: the manoeuvre has {len(manoeuvre.phases)} phases, and it knows one; use Collocation")
-    (poser,), (phase,) = posed(manoeuvre, [method])
+    if len(maneuver.phases) > 1:
+        raise ArgumentError(f"Adjoint: the maneuver has {len(maneuver.phases)} phases, and it knows one; use Collocation")
+    (poser,), (phase,) = posed(maneuver, [method])
     _check(poser, phase)
     seconds = {"pose": time.perf_counter() - began}
     (values,) = guesses(guess, (phase,), [method.grid])
@@ -43,37 +43,37 @@ def solve_by_adjoint(
     _ = functional.motion.kernels
     seconds["compile"] = time.perf_counter() - compiling
     functional = functional.settled(values.duration, values.controls, phase.p)
-    unknowns = Unknowns.of(functional, values.duration, parameter_ranges(manoeuvre))
+    unknowns = Unknowns.of(functional, values.duration, parameter_ranges(maneuver))
     search = Search(functional, unknowns, phase.p, method.descent, progress)
     first = [phase.p[i] for i in functional.motion.varied_places]
     found = search.run(unknowns.packed(values.controls, values.duration, np.array(first)))
-    return _Telling(manoeuvre, poser, functional, search, found).solution(seconds, began)
+    return _Identifiability(maneuver, poser, functional, search, found).solution(seconds, began)
 
 
-def restored_by_adjoint(manoeuvre: Manoeuvre, method: Adjoint, answer: Answer) -> Solution:
-    """The solution that an answer to this manoeuvre was, run and simulated again; nothing is searched for."""
+def restored_by_adjoint(maneuver: OptimalControlProblem, method: Adjoint, answer: Answer) -> Solution:
+    """The solution that an answer to this maneuver was, run and simulated again; nothing is searched for."""
     began = time.perf_counter()
-    (poser,), (phase,) = posed(manoeuvre, [method])
+    (poser,), (phase,) = posed(maneuver, [method])
     _check(poser, phase)
     functional = Functional.of(phase, poser.start, method, phase.unknown_parameters)
     count = (len(method.breaks) - 1) * len(phase.controls)
     given, own = (len(answer.w), len(answer.row_multipliers)), (count + 1 + len(phase.unknown_parameters), len(phase.ends))
     if given != own:
         raise DataError(
-            f"{phase.equations.name}: the stored answer has {given[0]} unknowns and {given[1]} conditions, this manoeuvre "
-            f"{own[0]} and {own[1]}; state the manoeuvre that was solved"
+            f"{phase.equations.name}: the stored answer has {given[0]} unknowns and {given[1]} conditions, this maneuver "
+            f"{own[0]} and {own[1]}; state the maneuver that was solved"
         )
-    unknowns = Unknowns.of(functional, float(answer.w[count]), parameter_ranges(manoeuvre))
+    unknowns = Unknowns.of(functional, float(answer.w[count]), parameter_ranges(maneuver))
     w = answer.w / unknowns.sizes
     controls, duration, values = unknowns.unpacked(w)
     search = Search(functional, unknowns, phase.p, method.descent, None)
     functional = functional.settled(duration, controls, search.parameters(values))
-    told = answer.objective, answer.violation, answer.stationarity, answer.outcome, answer.said, answer.iterations
-    found = Found(w, answer.row_multipliers, *told, 0, {})
-    return _Telling(manoeuvre, poser, functional, search, found).solution({}, began)
+    reported = answer.objective, answer.violation, answer.stationarity, answer.outcome, answer.said, answer.iterations
+    found = Found(w, answer.row_multipliers, *reported, 0, {})
+    return _Identifiability(maneuver, poser, functional, search, found).solution({}, began)
 
 
-def _check(poser: Poser, phase: Phase) -> None:
+def _check(poser: PhaseBuilder, phase: Phase) -> None:
     """Refuse what only a transcription of states can hold."""
     name, why = phase.equations.name, "the adjoint road knows bounds of controls and conditions at the end; use Collocation"
     if not poser.start_fixed:
@@ -85,11 +85,13 @@ def _check(poser: Poser, phase: Phase) -> None:
         raise ArgumentError(f"{name}: {', '.join(held)} must hold all the way; {why}")
 
 
-class _Telling:
+class _Identifiability:
     """What was found, as a solution."""
 
-    def __init__(self, manoeuvre: Manoeuvre, poser: Poser, functional: Functional, search: Search, found: Found) -> None:
-        self._manoeuvre, self._poser, self._functional, self._found = manoeuvre, poser, functional, found
+    def __init__(
+        self, maneuver: OptimalControlProblem, poser: PhaseBuilder, functional: Functional, search: Search, found: Found
+    ) -> None:
+        self._maneuver, self._poser, self._functional, self._found = maneuver, poser, functional, found
         self._phase, self._unknowns = functional.phase, search.unknowns
         self._fighting = search.broken(found.w) if found.ending is Outcome.INFEASIBLE else ()
         self._controls, self._duration, values = search.unknowns.unpacked(found.w)
@@ -119,7 +121,7 @@ class _Telling:
             found.seconds,
         )
         held = (simulated,), notes, self._fighting, seconds
-        return Solution(self._manoeuvre, (solved,), answer, self._parameters, *held, kkt=self._kkt())
+        return Solution(self._maneuver, (solved,), answer, self._parameters, *held, kkt=self._kkt())
 
     def _at_pieces(self) -> PhaseSolution:
         """States, costates and controls at the ends of pieces."""
@@ -129,25 +131,25 @@ class _Telling:
             raise SolverError(
                 f"{phase.equations.name}: the motion does not stay finite; give another guess of controls and duration"
             )
-        slopes = f.slopes(motion, self._duration, self._controls, self._p, self._found.multipliers)
-        self._slope = self._unknowns.slopes(slopes)
-        states, costates = f.at_breaks(motion.states), f.at_breaks(slopes.costates)
+        jacobian = f.jacobian(motion, self._duration, self._controls, self._p, self._found.multipliers)
+        self._slope = self._unknowns.jacobian(jacobian)
+        states, costates = f.at_breaks(motion.states), f.at_breaks(jacobian.costates)
         inputs = f.inputs(self._controls)
         times = self._duration * method.breaks
         ends = np.vstack([inputs, inputs[-1:]])
-        rates, told = f.motion.kernels[0].map(times[:, None], states, ends, self._p)
+        rates, reported = f.motion.kernels[0].map(times[:, None], states, ends, self._p)
         lasting = self._duration * np.diff(method.breaks)[:, None]
         watched = np.zeros((len(times), 0))
         hamiltonian = (costates * rates[:, :-1]).sum(axis=1) + rates[:, -1]
-        necessary = Necessary(hamiltonian, slopes.inputs / lasting, watched, watched, method.breaks)
-        kept = [phase.vocabulary.state_places[i] for i in phase.kept_places]
+        necessary = Necessary(hamiltonian, jacobian.inputs / lasting, watched, watched, method.breaks)
+        kept = [phase.vocabulary.state_places[i] for i in phase.kept_indices]
         return PhaseSolution(
             phase,
             method,
             0.0,
             self._duration,
             states[:, kept],
-            told[:-1],
+            reported[:-1],
             self._controls,
             self._duration * rates[:-1, kept],
             costates[:, kept],

@@ -15,8 +15,7 @@ from __future__ import annotations
 
 import math
 
-from draisine.codegen.restricted.calls import call_kernel
-from draisine.codegen.restricted.record import Record
+from draisine.codegen.restricted.record import Record, call_kernel
 from draisine.codegen.restricted.types import Integers, Matrix, Vector
 
 
@@ -42,7 +41,7 @@ class Sweep(Record):
     weights: Matrix  # (s + 1, s)
     point: Matrix  # (s, w)
     rate: Matrix  # (s, w)
-    told: Matrix  # (s, told) numbers of the solution that the forward kernel tells and the backward one takes
+    reported: Matrix  # (s, told) numbers of the solution that the forward kernel tells and the backward one takes
     costate: Matrix  # (steps + 1, w)
     pull: Matrix  # (s, w) ξ
     load: Vector  # (w) κ
@@ -90,7 +89,7 @@ def attempt(s: Sweep, step: int) -> None:
                 total += weights[stage, j] * k[j, i]
             points[stage, i] = x[step, i] + h * total
         s.time[0] = times[step] + s.nodes[stage] * h
-        call_kernel(s.forward_kernel, (s.time, points[stage], inputs, s.parameter), (k[stage], s.told[stage]))
+        call_kernel(s.forward_kernel, (s.time, points[stage], inputs, s.parameter), (k[stage], s.reported[stage]))
 
 
 def backward(s: Sweep) -> int:
@@ -117,7 +116,7 @@ def pull_step(s: Sweep, step: int) -> None:
             load[i] = h * total
             stretched += total * k[stage, i]
         s.time[0] = times[step] + nodes[stage] * h
-        given = (s.time, s.point[stage], s.input[piece], s.parameter, s.told[stage], load)
+        given = (s.time, s.point[stage], s.input[piece], s.parameter, s.reported[stage], load)
         call_kernel(s.backward_kernel, given, (by_x, s.by_input, s.by_parameter, s.by_time))
         for i in range(states):
             pull[stage, i] = by_x[i]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.errors import ArgumentError, DataError, DependencyError, needed
+from draisine.errors import ArgumentError, DataError, DependencyError, require
 from draisine.results.metadata import channels_in, check_columns, check_format, decode, describe, encode
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def engine(purpose: str) -> Literal["h5netcdf", "netcdf4"]:
 
 
 def write(run: Trajectory, path: Path) -> None:
-    needed("xarray", "saving .nc")
+    require("xarray", "saving .nc")
     library = engine("saving .nc")
     if _METADATA in run:
         raise ArgumentError(
@@ -44,7 +44,7 @@ def write(run: Trajectory, path: Path) -> None:
 
 def read(path: Path, limit: int) -> tuple[Any, NDArray[np.float64], NDArray[np.float64]]:
     """Metadata, instants and table; at most `limit` numbers."""
-    xarray = needed("xarray", "loading .nc")
+    xarray = require("xarray", "loading .nc")
     library = engine("loading .nc")
     try:
         # without indexes nothing is read before the sizes are checked

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.errors import DataError, needed
+from draisine.errors import DataError, require
 from draisine.results.metadata import MAX_CHARACTERS, check_columns, check_format, decode, describe, encode
 
 if TYPE_CHECKING:
@@ -18,8 +18,8 @@ _KEY = b"draisine"
 
 
 def write(run: Trajectory, path: Path) -> None:
-    arrow = needed("pyarrow", "saving .parquet")
-    parquet = needed("pyarrow.parquet", "saving .parquet")
+    arrow = require("pyarrow", "saving .parquet")
+    parquet = require("pyarrow.parquet", "saving .parquet")
     fields = [arrow.field("time", arrow.float64(), nullable=False, metadata={"unit": "s"})]
     fields += [arrow.field(c.name, arrow.float64(), nullable=False, metadata={"unit": c.unit}) for c in run.channels]
     schema = arrow.schema(fields, metadata={_KEY: encode(describe(run)).encode()})
@@ -29,8 +29,8 @@ def write(run: Trajectory, path: Path) -> None:
 
 def read(path: Path, limit: int) -> tuple[Any, NDArray[np.float64], NDArray[np.float64]]:
     """Metadata, instants and table; at most `limit` numbers."""
-    arrow = needed("pyarrow", "loading .parquet")
-    parquet = needed("pyarrow.parquet", "loading .parquet")
+    arrow = require("pyarrow", "loading .parquet")
+    parquet = require("pyarrow.parquet", "loading .parquet")
     try:
         # pyarrow refuses footers above its own bounds, so that a forged size cannot claim the memory
         with parquet.ParquetFile(path) as file:

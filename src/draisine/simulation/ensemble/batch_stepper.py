@@ -9,20 +9,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.codegen.restricted.entry import Code, Entry
-from draisine.codegen.simd.vector_kernel import LANES, WideKernel, compile_wide
-from draisine.program.dae_residual import Implicit
+from draisine.codegen.simd import LANES, VectorKernel, compile_vector
+from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations
 from draisine.program.program import Program
 from draisine.results.status import Ending
+from draisine.simulation.compiled_equations import CompiledEquations
 from draisine.simulation.ensemble import batch as code
-from draisine.simulation.ensemble.batch import Batch, Place
-from draisine.simulation.ensemble.vector_batch import Group
-from draisine.simulation.method_selection import Chosen, projection_threshold, watches_stiffness
-from draisine.simulation.methods.explicit_tableau import Scheme
+from draisine.simulation.ensemble.batch import Batch, Group, Place
+from draisine.simulation.methods.selection import Chosen, projection_threshold, watches_stiffness
+from draisine.simulation.methods.tableau import Scheme
 from draisine.simulation.stepper import layout
-from draisine.simulation.stepper.memory import Memory
-from draisine.simulation.stepper.stored_loop import EXPLICIT, SOURCES
-from draisine.simulation.velocity_choices import CompiledEquations
+from draisine.simulation.stepper.memory import EXPLICIT, SOURCES, Memory
 
 Reals = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -92,23 +90,23 @@ class Moved:
 def steps_in_lanes(equations: Equations, chosen: Chosen) -> bool:
     """Whether compiled code can run whole lanes: explicit methods of our own on ẋ = f."""
     scheme = chosen.method.scheme
-    return not isinstance(equations.dynamics, Implicit) and isinstance(scheme, Scheme) and not scheme.foreign
+    return not isinstance(equations.dynamics, DaeResidual) and isinstance(scheme, Scheme) and not scheme.foreign
 
 
-def wide_dynamics(equations: Equations, chosen: Chosen) -> WideKernel | None:
+def wide_dynamics(equations: Equations, chosen: Chosen) -> VectorKernel | None:
     """The kernel of several lanes, if these equations and this method have one."""
     dynamics = equations.dynamics
     one_step = chosen.method.scheme.history == 1 and chosen.method.starter.history == 1
     if not one_step or not isinstance(dynamics, Program):
         return None
-    return compile_wide(dynamics)
+    return compile_vector(dynamics)
 
 
 class BatchStepper:
     """Memory for lanes of one thread: for one at a time, or for some side by side."""
 
     def __init__(
-        self, compiled: CompiledEquations, chosen: Chosen, until: float, samples: Reals, stop: Integers, wide: WideKernel | None
+        self, compiled: CompiledEquations, chosen: Chosen, until: float, samples: Reals, stop: Integers, wide: VectorKernel | None
     ) -> None:
         self._places = [_place(compiled, chosen, until, samples) for _ in range(1 if wide is None else LANES)]
         self._stop, self._bears = stop, int(chosen.if_stiff is None)
@@ -160,21 +158,21 @@ def _memory(compiled: CompiledEquations, chosen: Chosen, until: float, samples: 
     return memory
 
 
-def _group(kernel: WideKernel, places: list[Place]) -> Group:
+def _group(kernel: VectorKernel, places: list[Place]) -> Group:
     """Lanes side by side."""
     made, s = Group(), places[0].stepper
     made.kernel, made.places = kernel.address, places
     sizes = {"time": 1, "state": s.states, "inputs": s.inputs, "parameters": len(s.parameters), "rate": s.states}
     sizes |= dict.fromkeys(("step", "new_time", "size", "lane_of", "verdict"), 1)
-    made.room({name: (size * LANES,) for name, size in sizes.items()})
+    made.allocate({name: (size * LANES,) for name, size in sizes.items()})
     return made
 
 
 _SOURCES = (
     *SOURCES,
     "draisine.simulation.ensemble.batch",
-    "draisine.simulation.ensemble.vector_batch",
-    "draisine.codegen.simd.vector_kernel",
+    "draisine.simulation.ensemble.batch",
+    "draisine.codegen.simd",
 )
 
 
@@ -182,5 +180,5 @@ _SOURCES = (
 def lane_code(side_by_side: bool) -> Code:
     """The driver of lanes, or of groups of them."""
     if side_by_side:
-        return Entry("draisine.simulation.ensemble.vector_batch", "advance_groups", _SOURCES, EXPLICIT).load()
+        return Entry("draisine.simulation.ensemble.batch", "advance_groups", _SOURCES, EXPLICIT).load()
     return Entry("draisine.simulation.ensemble.batch", "advance_lanes", _SOURCES, EXPLICIT).load()

@@ -9,10 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.codegen.jit.kernel import Kernel
-from draisine.codegen.simd.vector_kernel import WideKernel
+from draisine.codegen.simd import VectorKernel
 from draisine.errors import StartError
 from draisine.program.equations import Equations
 from draisine.results.status import Ending
+from draisine.simulation.compiled_equations import VelocityChoices, best_choice_for
 from draisine.simulation.ensemble.batch import BEGINS, GOES_ON, LEFT_OUT
 from draisine.simulation.ensemble.batch_stepper import (
     ENDINGS,
@@ -25,19 +26,17 @@ from draisine.simulation.ensemble.batch_stepper import (
     wide_dynamics,
 )
 from draisine.simulation.ensemble.outputs import Reporter
-from draisine.simulation.ensemble.validity import BAD_VALUES
+from draisine.simulation.ensemble.problem import BAD_VALUES
 from draisine.simulation.initial.batch import Asked, Begun, begin_all
 from draisine.simulation.initial.consistent_start import consistent_start
 from draisine.simulation.initial.problem import StartProblem
-from draisine.simulation.method_selection import Chosen
-from draisine.simulation.methods.method import Method
+from draisine.simulation.methods.selection import Chosen, Method
 from draisine.simulation.run import HOPELESS, integrate
 from draisine.simulation.stepper import layout
-from draisine.simulation.velocity_choices import Choices, best_for
 
 NO_START = "NO_START"  # the wishes of a lane contradict each other or the constraints
 Choice = tuple[str, ...]
-Places = NDArray[np.intp]
+Indices = NDArray[np.intp]
 Bools = NDArray[np.bool_]
 
 
@@ -45,7 +44,7 @@ Bools = NDArray[np.bool_]
 class Shared:
     """What all blocks and threads share."""
 
-    choices: Choices
+    choices: VelocityChoices
     starts: StartProblem
     method: Method | None
     chosen: Chosen
@@ -55,7 +54,7 @@ class Shared:
     stop: Integers  # one word, not 0 when the work is to be left
     velocities: dict[Choice, Kernel] = field(default_factory=dict)  # (t, x, u, p) → all velocities
     monitors: dict[Choice, Kernel | None] = field(default_factory=dict)
-    wide: dict[Choice, WideKernel | None] = field(default_factory=dict)  # the dynamics of several lanes
+    wide: dict[Choice, VectorKernel | None] = field(default_factory=dict)  # the dynamics of several lanes
     side_by_side: bool = True
     lock: Lock = field(default_factory=Lock)  # single runs may compile and interpret, which is for one thread at a time
 
@@ -111,13 +110,13 @@ class Worker:
         alone = ~begun.refused if not steps_in_lanes(s.equations, s.chosen) else ~(begun.settled | begun.refused)
         wanted = np.where(alone | begun.refused | ~sensible, LEFT_OUT, BEGINS).astype(np.int64)
         while wanted.any():
-            told = moved.sampled.copy()
+            reported = moved.sampled.copy()
             for k in np.unique(choice_of[wanted != LEFT_OUT]):
                 own = np.where(choice_of == k, wanted, LEFT_OUT).astype(np.int64)
                 self._stepper(self._choices[k])(moved, own)
             if s.stop[0]:
                 return None
-            self._report(moved, values, choice_of, told, lanes[wanted != LEFT_OUT])
+            self._report(moved, values, choice_of, reported, lanes[wanted != LEFT_OUT])
             wanted = self._onwards(moved, choice_of, wanted)
         status, event = self._ends(moved)
         status[begun.refused], moved.ended[begun.refused] = NO_START, 0.0
@@ -149,8 +148,8 @@ class Worker:
         found = monitor.map(t[:, None], x, u, p)[0][:, 0]
         return np.where(np.isfinite(found), found, np.inf)
 
-    def _choices_to_begin(self, begun: Begun, asked: Asked) -> tuple[Reals, Places]:
-        """The equations' own choice, or a better one where that is ill conditioned: `best_for` over lanes."""
+    def _choices_to_begin(self, begun: Begun, asked: Asked) -> tuple[Reals, Indices]:
+        """The equations' own choice, or a better one where that is ill conditioned: `best_choice_for` over lanes."""
         s = self._shared
         root, t = s.equations, np.zeros(len(asked))
         x = begun.states(root)
@@ -164,7 +163,7 @@ class Worker:
             x[better], lowest[better], choice_of[better] = there[better], condition[better], k
         return x, choice_of
 
-    def _onwards(self, moved: Moved, choice_of: Places, wanted: Integers) -> Integers:
+    def _onwards(self, moved: Moved, choice_of: Indices, wanted: Integers) -> Integers:
         """Give lanes that lost their conditioning another choice of velocities, or let them bear with the present one."""
         s = self._shared
         asking = np.flatnonzero((wanted != LEFT_OUT) & (moved.reason == layout.SWITCH))
@@ -185,7 +184,7 @@ class Worker:
             again[changing] = again[bearing] = GOES_ON
         return again
 
-    def _best_other(self, choice: Choice, moved: Moved, own: Places) -> tuple[Places, Reals, Reals]:
+    def _best_other(self, choice: Choice, moved: Moved, own: Indices) -> tuple[Indices, Reals, Reals]:
         """Of each lane the choice with the lowest condition where it stands (−1: none), and its state in terms of that."""
         s = self._shared
         e = s.choices.equations(choice)
@@ -205,12 +204,12 @@ class Worker:
 
     # ---------------------------------------------------------------------------------------------------- results
 
-    def _report(self, moved: Moved, values: Reals, choice_of: Places, told: Integers, lanes: Places) -> None:
+    def _report(self, moved: Moved, values: Reals, choice_of: Indices, reported: Integers, lanes: Indices) -> None:
         """Outputs at the samples reached since `told`, and where the lanes stand."""
         s = self._shared
         count = len(s.samples)
         rows = np.arange(count)
-        fresh = (rows >= told[lanes, None]) & (rows < moved.sampled[lanes, None])
+        fresh = (rows >= reported[lanes, None]) & (rows < moved.sampled[lanes, None])
         times = np.broadcast_to(s.samples, fresh.shape)
         for k in np.unique(choice_of[lanes]):
             own = choice_of[lanes] == k
@@ -247,8 +246,8 @@ class Worker:
             into.status[lane], into.ended[lane] = NO_START, 0.0
             return
         extra = begin.x[len(begin.x) - len(e.extra_states) :]
-        fitting, x0 = best_for(e, begin.q, begin.v, extra, (0.0, u, p))
-        choices = s.choices if fitting is e else Choices(fitting)
+        fitting, x0 = best_choice_for(e, begin.q, begin.v, extra, (0.0, u, p))
+        choices = s.choices if fitting is e else VelocityChoices(fitting)
         run = integrate(choices, x0, s.until, parameters=p, inputs=u, method=s.method, samples=s.samples)
         names = [event.name for event in e.event_list]
         into.first[lane], into.count[lane] = np.nan, 0
@@ -264,8 +263,8 @@ class Worker:
         for segment in run.segments:
             known = np.isin(segment.times, s.samples)
             count = int(np.count_nonzero(known))
-            told = s.reporter(segment.equations, segment.times, segment.states, segment.inputs, np.tile(p, (len(known), 1)))
-            into.values[lane, done : done + count] = told[known]
+            reported = s.reporter(segment.equations, segment.times, segment.states, segment.inputs, np.tile(p, (len(known), 1)))
+            into.values[lane, done : done + count] = reported[known]
             done += count
         last = run.segments[-1].equations
         one = np.array([run.final_time]), run.final_state[None, :], u[None, :], p[None, :]

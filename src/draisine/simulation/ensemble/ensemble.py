@@ -16,21 +16,18 @@ from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.model.quantities import Amount
 from draisine.program.equations import Equations, Event
-from draisine.simulation.ensemble.chunks import Column
-from draisine.simulation.ensemble.executors import Elsewhere, Makers, Threads
-from draisine.simulation.ensemble.folder import Folder
-from draisine.simulation.ensemble.job import Task, joined
+from draisine.simulation.ensemble.ensemble import Progress
+from draisine.simulation.ensemble.job import Elsewhere, Makers, Task, Threads, joined
 from draisine.simulation.ensemble.outputs import units_of
-from draisine.simulation.ensemble.problem import pose
-from draisine.simulation.ensemble.progress import Progress
-from draisine.simulation.ensemble.reductions import Final, Happenings, Keep
+from draisine.simulation.ensemble.problem import BAD_VALUES, pose
+from draisine.simulation.ensemble.reductions import EventCounts, Final, Keep
 from draisine.simulation.ensemble.result import Ensemble
 from draisine.simulation.ensemble.samples import Drawn, Grid, LaneValues
 from draisine.simulation.ensemble.statistics import Tally
-from draisine.simulation.ensemble.validity import BAD_VALUES
-from draisine.simulation.initial.targets import Near
+from draisine.simulation.ensemble.storage import Column, Folder
+from draisine.simulation.initial.problem import InitialGuess
 from draisine.simulation.methods.dop853 import DOP853
-from draisine.simulation.methods.method import Method
+from draisine.simulation.methods.selection import Method
 
 CHUNK = 4096  # runs that are written together
 
@@ -43,8 +40,8 @@ def ensemble(
     samples: Any = None,
     runs: int | None = None,
     outputs: Sequence[str] = (),
-    keep: Sequence[Keep] = (Final(), Happenings()),
-    start: Mapping[str, float | Near] | None = None,
+    keep: Sequence[Keep] = (Final(), EventCounts()),
+    start: Mapping[str, float | InitialGuess] | None = None,
     parameters: Mapping[str, float] | None = None,
     inputs: Mapping[str, Amount] | None = None,
     events: Sequence[Event] = (),
@@ -93,7 +90,7 @@ def ensemble(
     task = Task.of(posed, float(until), tuple(outputs), tuple(keep), method, rows, chunk)
     folder = None
     if out is not None:
-        folder = Folder.opened(out, task.fingerprint(), task.about())
+        folder = Folder.opened(out, task.fingerprint(), task.description())
     makers = Threads(threads or os.cpu_count() or 1) if on is None else Elsewhere(on)
     return _Conductor(task, folder, makers, progress).run()
 

@@ -13,8 +13,8 @@ import numpy as np
 
 from draisine.numerics.parallel import Job, map_in_threads
 from draisine.simulation.ensemble.block import Worker
-from draisine.simulation.ensemble.chunks import Column
 from draisine.simulation.ensemble.job import Task, joined
+from draisine.simulation.ensemble.storage import Column
 
 Columns = dict[str, Column]
 

@@ -11,10 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from draisine.errors import DataError
-from draisine.simulation.ensemble.chunks import Chunks, Column
-from draisine.simulation.ensemble.parquet_chunks import ParquetChunks
 from draisine.simulation.ensemble.statistics import Tally
-from draisine.simulation.ensemble.zarr_chunks import SUFFIX, ZarrChunks
+from draisine.simulation.ensemble.storage import SUFFIX, Chunks, Column, ParquetChunks, ZarrChunks
 
 FORMAT = 2
 
@@ -27,22 +25,22 @@ class Folder:
     chunks: Chunks
 
     @staticmethod
-    def opened(path: str | Path, fingerprint: str, about: Mapping[str, Any]) -> Folder:
+    def opened(path: str | Path, fingerprint: str, description: Mapping[str, Any]) -> Folder:
         """A folder for this problem: made, or taken up where it was left; one of another problem is refused."""
         path = Path(path)
         path.mkdir(parents=True, exist_ok=True)
         strange = sorted(entry.name for entry in path.iterdir())
-        zarr = ZarrChunks(path, int(about["runs"]) if about["rows"] else 0, int(about["chunk"]))
+        zarr = ZarrChunks(path, int(description["runs"]) if description["rows"] else 0, int(description["chunk"]))
         folder = Folder(path, zarr if path.suffix == SUFFIX else ParquetChunks(path))
         there = folder.chunks.manifest()
         if there is None and strange:
             raise DataError(f"{path} is not empty and holds no ensemble (there is {strange[0]}); give an empty or new folder")
         if there is None:
-            folder.chunks.begin({"format": FORMAT, "fingerprint": fingerprint, "about": dict(about)})
+            folder.chunks.begin({"format": FORMAT, "fingerprint": fingerprint, "description": dict(description)})
         elif there.get("format") != FORMAT:
             raise DataError(f"{path} holds an ensemble of another version of draisine; give another folder, or remove this one")
         elif there.get("fingerprint") != fingerprint:
-            differing = [key for key, value in about.items() if there.get("about", {}).get(key) != value]
+            differing = [key for key, value in description.items() if there.get("description", {}).get(key) != value]
             what = f"they differ in {', '.join(differing)}" if differing else "the equations differ"
             raise DataError(f"{path} holds the ensemble of another problem ({what}); give another folder, or remove this one")
         return folder

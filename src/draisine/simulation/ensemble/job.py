@@ -9,16 +9,14 @@ from typing import Any
 
 import numpy as np
 
+from draisine.simulation.compiled_equations import prepare
 from draisine.simulation.ensemble.block import Finished, Shared, Worker
-from draisine.simulation.ensemble.chunks import Column
 from draisine.simulation.ensemble.outputs import Reporter
-from draisine.simulation.ensemble.problem import Posed
+from draisine.simulation.ensemble.problem import Posed, Texts
 from draisine.simulation.ensemble.reductions import Keep, sample_times
 from draisine.simulation.ensemble.samples import Reals
-from draisine.simulation.ensemble.validity import Texts
-from draisine.simulation.method_selection import check_tolerance, choose
-from draisine.simulation.methods.method import Method
-from draisine.simulation.velocity_choices import prepare
+from draisine.simulation.ensemble.storage import Column
+from draisine.simulation.methods.selection import Method, check_tolerance, choose
 
 BLOCK = 1024  # runs that one thread makes at a time: enough that what Python does between them is little
 ROOM = 2_000_000  # numbers that the samples of a block may take
@@ -64,7 +62,7 @@ class Task:
         width = len(self.posed.equations.states) + len(self.outputs)
         return max(1, min(BLOCK, self.chunk, ROOM // ((len(self.samples) + 1) * width)))
 
-    def about(self) -> dict[str, Any]:
+    def description(self) -> dict[str, Any]:
         """The problem in words, for the folder."""
         return {
             "model": self.posed.equations.name,
@@ -79,7 +77,7 @@ class Task:
         }
 
     def fingerprint(self) -> str:
-        return self.posed.fingerprint(sorted(self.about().items()))
+        return self.posed.fingerprint(sorted(self.description().items()))
 
     def shared(self, stop: np.ndarray) -> Shared:
         equations = self.posed.equations

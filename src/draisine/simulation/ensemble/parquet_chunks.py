@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from draisine.errors import needed
-from draisine.simulation.ensemble.chunks import Column
+from draisine.errors import require
 from draisine.simulation.ensemble.statistics import Tally
+from draisine.simulation.ensemble.storage import Column
 
 MANIFEST = "ensemble.json"
 TALLY = b"draisine tally"
@@ -42,18 +42,18 @@ class ParquetChunks:
         return self._part(chunk).exists()
 
     def write(self, chunk: int, columns: Mapping[str, Column], tally: Tally) -> None:
-        arrow, parquet = needed("pyarrow", PURPOSE), needed("pyarrow.parquet", PURPOSE)
+        arrow, parquet = require("pyarrow", PURPOSE), require("pyarrow.parquet", PURPOSE)
         table = arrow.table(dict(columns)).replace_schema_metadata({TALLY: tally.as_text().encode()})
         unfinished = self._part(chunk).with_suffix(".unfinished")
         parquet.write_table(table, unfinished)
         os.replace(unfinished, self._part(chunk))
 
     def tally(self, chunk: int) -> Tally:
-        parquet = needed("pyarrow.parquet", PURPOSE)
+        parquet = require("pyarrow.parquet", PURPOSE)
         return Tally.from_text(parquet.read_schema(self._part(chunk)).metadata[TALLY].decode())
 
     def column(self, name: str) -> Column:
-        parquet = needed("pyarrow.parquet", PURPOSE)
+        parquet = require("pyarrow.parquet", PURPOSE)
         parts = sorted(self.path.glob("part-*.parquet"))
         read = [parquet.read_table(part, columns=[name])[name].to_numpy(zero_copy_only=False) for part in parts]
         return np.concatenate(read) if read else np.zeros(0)

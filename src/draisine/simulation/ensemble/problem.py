@@ -15,13 +15,12 @@ from draisine.errors import ArgumentError
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.model.quantities import Amount, laws_and_constants
-from draisine.program.dae_residual import Implicit
+from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations, Event
+from draisine.simulation.ensemble.problem import Sense
 from draisine.simulation.ensemble.samples import LaneValues, Reals
-from draisine.simulation.ensemble.validity import Sense
 from draisine.simulation.initial.batch import Asked
-from draisine.simulation.initial.problem import StartProblem
-from draisine.simulation.initial.targets import Near
+from draisine.simulation.initial.problem import InitialGuess, StartProblem
 from draisine.simulation.named_values import numbers, unknown_name
 
 START = "start."
@@ -35,7 +34,7 @@ class Posed:
     starts: StartProblem
     lanes: LaneValues
     homes: dict[str, tuple[str, str]]  # name → ("parameter" | "input" | "start", name there)
-    wishes: dict[str, float]
+    targets: dict[str, float]
     near: dict[str, float]
     inputs: Reals
     parameters: Reals
@@ -43,7 +42,7 @@ class Posed:
 
     def __reduce__(self) -> tuple[Callable[..., Posed], tuple[Any, ...]]:
         """What is compiled of the equations is compiled where they arrive."""
-        rest = self.lanes, self.homes, self.wishes, self.near, self.inputs, self.parameters, self.sense
+        rest = self.lanes, self.homes, self.targets, self.near, self.inputs, self.parameters, self.sense
         return arrived, (self.equations, *rest)
 
     @property
@@ -55,7 +54,7 @@ class Posed:
         e, count = self.equations, end - begin
         values = self.lanes.values(begin, end)
         u, p = np.tile(self.inputs, (count, 1)), np.tile(self.parameters, (count, 1))
-        wishes = {name: np.full(count, value) for name, value in self.wishes.items()}
+        targets = {name: np.full(count, value) for name, value in self.targets.items()}
         places = {
             "parameter": {q.name: i for i, q in enumerate(e.parameters)},
             "input": {q.name: i for i, q in enumerate(e.inputs)},
@@ -63,18 +62,18 @@ class Posed:
         for name, column in values.items():
             home, own = self.homes[name]
             if home == "start":
-                wishes[own] = column
+                targets[own] = column
             else:
                 (p if home == "parameter" else u)[:, places[home][own]] = column
-        return values, Asked(wishes, self.near, u, p)
+        return values, Asked(targets, self.near, u, p)
 
     def fingerprint(self, *more: object) -> str:
         """Of all that decides the results."""
         e = self.equations
         programs = [e.dynamics, e.report, e.motion, e.project, e.monitor, e.events]
-        told = [getattr(program, "digest", None) for program in _plain(programs)]
-        constants = sorted(self.wishes.items()), sorted(self.near.items()), self.inputs.tolist(), self.parameters.tolist()
-        text = repr((told, e.event_list, e.alternates, constants, self.lanes.told(), sorted(self.homes.items()), *more))
+        reported = [getattr(program, "digest", None) for program in _plain(programs)]
+        constants = sorted(self.targets.items()), sorted(self.near.items()), self.inputs.tolist(), self.parameters.tolist()
+        text = repr((reported, e.event_list, e.alternates, constants, self.lanes.reported(), sorted(self.homes.items()), *more))
         return hashlib.sha256(text.encode()).hexdigest()
 
 
@@ -87,14 +86,14 @@ def _plain(programs: Sequence[Any]) -> list[Any]:
     """Programs that have digests: an implicit system has two."""
     found: list[Any] = []
     for program in programs:
-        found += [program.residual, program.jacobian] if isinstance(program, Implicit) else [program]
+        found += [program.residual, program.jacobian] if isinstance(program, DaeResidual) else [program]
     return found
 
 
 def pose(
     model: Model | System | Equations,
     lanes: LaneValues,
-    start: Mapping[str, float | Near],
+    start: Mapping[str, float | InitialGuess],
     parameters: Mapping[str, float],
     inputs: Mapping[str, Amount],
     events: tuple[Event, ...],
@@ -111,15 +110,15 @@ def pose(
         equations = derive(model, laws, events, work=True if driven else None)
     starts = StartProblem(equations)
     homes = {name: _home(equations, starts, name) for name in lanes.names}
-    wishes = {name: float(value) for name, value in start.items() if not isinstance(value, Near)}
+    targets = {name: float(value) for name, value in start.items() if not isinstance(value, InitialGuess)}
     for name, (home, own) in homes.items():
-        twice = own in wishes if home == "start" else fixed.get(own) == home
+        twice = own in targets if home == "start" else fixed.get(own) == home
         if twice:
             raise ArgumentError(f"{name!r} is given for all runs and for each of them; leave one of these out")
-    _check_wishes(equations, starts, start)
-    near = {name: float(value.value) for name, value in start.items() if isinstance(value, Near)}
+    _check_targets(equations, starts, start)
+    near = {name: float(value.value) for name, value in start.items() if isinstance(value, InitialGuess)}
     u, p = numbers("input", equations.inputs, constants), numbers("parameter", equations.parameters, parameters)
-    return Posed(equations, starts, lanes, homes, wishes, near, u, p, Sense.of(model, homes, parameters))
+    return Posed(equations, starts, lanes, homes, targets, near, u, p, Sense.of(model, homes, parameters))
 
 
 def _is_input(model: Model | System | Equations, name: str) -> bool:
@@ -136,15 +135,15 @@ def _home(e: Equations, starts: StartProblem, name: str) -> tuple[str, str]:
         return "start", name.removeprefix(START)
     for home, names in known.items():
         if name in names:
-            _check_wishes(e, starts, [name] if home == "start" else [])
+            _check_targets(e, starts, [name] if home == "start" else [])
             return home, name
     raise unknown_name(
         f"parameter, input or wish for the start of {e.name}", name, [n for names in known.values() for n in names]
     )
 
 
-def _check_wishes(e: Equations, starts: StartProblem, wishes: Mapping[str, Any] | Sequence[str]) -> None:
-    for name in wishes:
+def _check_targets(e: Equations, starts: StartProblem, targets: Mapping[str, Any] | Sequence[str]) -> None:
+    for name in targets:
         if name in e.force_outputs:
             raise ArgumentError(f"{e.name}: {name!r} depends on accelerations or forces and cannot be wished for at the start")
         if name not in starts.homes:

@@ -96,7 +96,7 @@ class Extremes:
 
 
 @dataclass(frozen=True)
-class Happenings:
+class EventCounts:
     """When each event of the model first happened, and how often, in columns such as `fell_over.first` and `fell_over.count`."""
 
     def times(self, until: float) -> Reals:

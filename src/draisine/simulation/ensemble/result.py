@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from draisine.errors import ArgumentError
 from draisine.results.base import Result, figure
-from draisine.simulation.ensemble.folder import Folder
 from draisine.simulation.ensemble.statistics import Moments, Tally
+from draisine.simulation.ensemble.storage import Folder
 from draisine.simulation.named_values import unknown_name
 
 SHOWN = 4  # columns drawn when none are named
@@ -76,8 +76,8 @@ class Ensemble(Result):
 
     def _overview(self) -> Mapping[str, Any]:
         of = self.statistics
-        told = {key: [getattr(m, key) for m in of.values()] for key in ("count", "mean", "deviation", "least", "greatest")}
-        return {"column": list(of), **told}
+        reported = {key: [getattr(m, key) for m in of.values()] for key in ("count", "mean", "deviation", "least", "greatest")}
+        return {"column": list(of), **reported}
 
     def survived(self) -> NDArray[np.bool_]:
         """Which runs reached their end."""
@@ -86,19 +86,19 @@ class Ensemble(Result):
     def plot(self, *names: str, **options: Any) -> Any:
         """How runs ended over two quantities; with names, or where they differ in fewer, columns of numbers.
 
-        See `draisine.view.plots.ensembles`.
+        See `draisine.view.plots.parameter_studies`.
         """
         varied = [name for name in self.varied if name in self.names]
         if len(varied) >= 2 and not names:
             axes = {name: (self._unit(name), self[name]) for name in varied}
-            return figure("plots.ensembles.endings", axes, self["status"], **options)
+            return figure("plots.parameter_studies.endings", axes, self["status"], **options)
         kept = [n for n in self.statistics if n not in (*self.varied, "run", "steps") and self.statistics[n].count]
         ends = [n for n in kept if n.endswith(".end")]
         columns = {name: (self._unit(name), self[name]) for name in (names or (ends or kept)[:SHOWN])}
         if not columns:
             columns = {"ended": ("s", self["ended"])}
         over = (varied[0], self._unit(varied[0]), self[varied[0]]) if len(varied) == 1 else None
-        return figure("plots.ensembles.outcomes", over, columns, **options)
+        return figure("plots.parameter_studies.outcomes", over, columns, **options)
 
     def _unit(self, column: str) -> str:
         name = column.partition(".")[0].partition("@")[0]
@@ -108,5 +108,5 @@ class Ensemble(Result):
         ends = ", ".join(f"{count:,} {status}" for status, count in self.statuses.items())
         rate = f"{len(self) / self.seconds:,.0f} runs/s" if self.seconds > 0 else ""
         state = "" if self.complete else ", interrupted"
-        told = f"; {self.complaint}" if self.complaint else ""
-        return f"{self.name}: {len(self):,} runs ({ends}) in {self.seconds:.3g} s, {rate}{state}{told}"
+        reported = f"; {self.complaint}" if self.complaint else ""
+        return f"{self.name}: {len(self):,} runs ({ends}) in {self.seconds:.3g} s, {rate}{state}{reported}"

@@ -65,7 +65,7 @@ class LaneValues(Protocol):
     def values(self, begin: int, end: int) -> dict[str, Reals]:
         """Those of the lanes from `begin` to before `end`."""
 
-    def told(self) -> str:
+    def reported(self) -> str:
         """All that decides the values, for fingerprints."""
 
 
@@ -91,7 +91,7 @@ class Grid:
         places = np.unravel_index(np.arange(begin, end), self.shape)
         return {name: axis[place] for (name, axis), place in zip(self.axes.items(), places, strict=True)}
 
-    def told(self) -> str:
+    def reported(self) -> str:
         return f"grid {[(name, _digest(axis)) for name, axis in self.axes.items()]}"
 
 
@@ -146,7 +146,7 @@ class Drawn:
         own = int.from_bytes(hashlib.sha256(name.encode()).digest()[:4], "little")
         return np.random.Generator(np.random.PCG64(np.random.SeedSequence(self.seed, spawn_key=(own, page))))
 
-    def told(self) -> str:
+    def reported(self) -> str:
         columns = [(name, _digest(column)) for name, column in self.columns.items()]
         return f"{self.count} lanes, {columns}, {self.distributions!r}, seed {self.seed if self.distributions else None}"
 

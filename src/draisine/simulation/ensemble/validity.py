@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from draisine.model.items import System
 from draisine.model.model import Model
-from draisine.model.plausibility import NumberRules
+from draisine.model.plausibility import ParameterRules
 from draisine.program.equations import Equations
 
 Reals = NDArray[np.float64]
@@ -26,7 +26,7 @@ class Sense:
     """What the values in which runs differ must be."""
 
     parameters: Mapping[str, str]  # columns that are parameters, and of which
-    rules: NumberRules | None  # that these can break
+    rules: ParameterRules | None  # that these can break
 
     @staticmethod
     def of(model: Model | System | Equations, homes: Mapping[str, tuple[str, str]], fixed: Mapping[str, float]) -> Sense:
@@ -35,7 +35,7 @@ class Sense:
         if isinstance(model, Equations):
             return Sense(parameters, None)
         system = model.freeze() if isinstance(model, Model) else model
-        rules = NumberRules.of(system, fixed, frozenset(parameters.values()))
+        rules = ParameterRules.of(system, fixed, frozenset(parameters.values()))
         return Sense(parameters, rules if rules.amounts else None)
 
     def reasons(self, values: Mapping[str, Reals], count: int) -> Texts:
@@ -43,7 +43,7 @@ class Sense:
         found = np.full(count, "", dtype=object)
         if self.rules is not None:
             texts = np.array([*self.rules.reasons, ""], dtype=object)
-            found = texts[self.rules.judge(self._given(values))]
+            found = texts[self.rules.first_violations(self._given(values))]
         for name, column in values.items():
             found[~np.isfinite(column)] = _not_finite(name)
         return found
@@ -56,7 +56,7 @@ class Sense:
         if self.rules is None:
             return ""
         one = {name: np.array([value]) for name, value in self._given(values).items()}
-        (reason,) = self.rules.judge(one)
+        (reason,) = self.rules.first_violations(one)
         return self.rules.complaint(int(reason), self._given(values)) if reason >= 0 else ""
 
     def _given(self, values: Mapping[str, T]) -> dict[str, T]:

@@ -7,10 +7,9 @@ that a lane makes the steps it would make alone. Compiled like `lanes`.
 
 from __future__ import annotations
 
-from draisine.codegen.restricted.calls import call_kernel
-from draisine.codegen.restricted.record import Record
+from draisine.codegen.restricted.record import Record, call_kernel
 from draisine.codegen.restricted.types import Integers, Vector
-from draisine.codegen.simd.vector_kernel import LANES
+from draisine.codegen.simd import LANES
 from draisine.simulation.ensemble.batch import LEFT_OUT, Place, gather_events, leave, load
 from draisine.simulation.stepper.explicit_rk import copy, error_size, first_bad, looks_stiff, place
 from draisine.simulation.stepper.layout import GO_ON, GRID, REACHED, RUNNING, STIFF, TOO_MANY_STEPS

@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from draisine.errors import needed
-from draisine.simulation.ensemble.chunks import Column
+from draisine.errors import require
 from draisine.simulation.ensemble.statistics import Tally
+from draisine.simulation.ensemble.storage import Column
 
 SUFFIX = ".zarr"
 PURPOSE = "an ensemble in a .zarr folder"
@@ -67,7 +67,7 @@ class ZarrChunks:
         return found if meanings is None else np.array(meanings, dtype=object)[found]
 
     def _group(self) -> Any:
-        return needed("zarr", PURPOSE).open_group(str(self.path), mode="a")
+        return require("zarr", PURPOSE).open_group(str(self.path), mode="a")
 
     def _made(self, group: Any, name: str, column: Column) -> Any:
         coded = column.dtype == object

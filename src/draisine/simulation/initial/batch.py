@@ -9,22 +9,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.errors import StartError
-from draisine.program.dae_residual import Implicit
+from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations
 from draisine.simulation.initial.consistent_start import consistent_start, reference_of
 from draisine.simulation.initial.evaluation import Bools, Reals
-from draisine.simulation.initial.levels import Stage, stage_of_positions, stage_of_velocities
 from draisine.simulation.initial.memory import BATCH, Batch, Task
-from draisine.simulation.initial.problem import StartProblem
-from draisine.simulation.initial.solver import run
-from draisine.simulation.initial.targets import Near, Wishes
+from draisine.simulation.initial.problem import InitialGuess, StartProblem, Targets
+from draisine.simulation.initial.solver import Stage, run, stage_of_positions, stage_of_velocities
 
 
 @dataclass(frozen=True, eq=False)
 class Asked:
     """What is asked of a batch: targets by name, and the inputs and parameters of each member."""
 
-    wishes: Mapping[str, Reals]  # (members) each
+    targets: Mapping[str, Reals]  # (members) each
     near: Mapping[str, float]
     inputs: Reals  # (members, m)
     parameters: Reals  # (members, p)
@@ -34,13 +32,13 @@ class Asked:
 
     def rows(self, which: NDArray[np.intp]) -> Asked:
         """Some of the members."""
-        wishes = {name: column[which] for name, column in self.wishes.items()}
-        return Asked(wishes, self.near, self.inputs[which], self.parameters[which])
+        targets = {name: column[which] for name, column in self.targets.items()}
+        return Asked(targets, self.near, self.inputs[which], self.parameters[which])
 
-    def of(self, member: int) -> dict[str, float | Near]:
+    def of(self, member: int) -> dict[str, float | InitialGuess]:
         """What is asked of one member, as `consistent_start` takes it."""
-        near: dict[str, float | Near] = {name: Near(value) for name, value in self.near.items()}
-        return near | {name: float(column[member]) for name, column in self.wishes.items()}
+        near: dict[str, float | InitialGuess] = {name: InitialGuess(value) for name, value in self.near.items()}
+        return near | {name: float(column[member]) for name, column in self.targets.items()}
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,9 +64,9 @@ class Begun:
 def begin_all(problem: StartProblem, asked: Asked) -> Begun:
     """Starts of all members."""
     e, count = problem.equations, len(asked)
-    extra = np.array([asked.wishes.get(s.name, np.full(count, s.default)) for s in e.extra_states]).reshape(-1, count).T
+    extra = np.array([asked.targets.get(s.name, np.full(count, s.default)) for s in e.extra_states]).reshape(-1, count).T
     none = np.zeros(count, dtype=bool)
-    if isinstance(e.dynamics, Implicit):
+    if isinstance(e.dynamics, DaeResidual):
         q, v = (np.zeros((count, len(names))) for names in problem.unknowns)
         return Begun(q, v, extra, none, none)
     q, found = _positions(problem, asked)
@@ -94,9 +92,9 @@ def refusal(problem: StartProblem, asked: Asked, member: int) -> StartError:
 def _positions(problem: StartProblem, asked: Asked) -> tuple[Reals, Bools]:
     """Coordinates; solved once where members do not differ in what they depend on."""
     count = len(asked)
-    mine = [n for n in asked.wishes if problem.homes[n] == "coordinates"]
-    mine += [n for n in asked.wishes if problem.homes[n] == "outputs" and not problem.moving[problem.places[n]]]
-    what = [asked.inputs, asked.parameters, *(asked.wishes[n] for n in mine)]
+    mine = [n for n in asked.targets if problem.kinds[n] == "coordinates"]
+    mine += [n for n in asked.targets if problem.kinds[n] == "outputs" and not problem.moving[problem.places[n]]]
+    what = [asked.inputs, asked.parameters, *(asked.targets[n] for n in mine)]
     same = count > 1 and all((numbers == numbers[0]).all() for numbers in what)
     one = asked.rows(np.array([0])) if same else asked
     q, found, _ = _solve(problem, one, "position", np.zeros(0))
@@ -110,15 +108,15 @@ def _solve(problem: StartProblem, asked: Asked, name: str, q: Reals) -> tuple[Re
     q0, v0 = (reference_of(d, names, asked.near) for d, names in zip(problem.defaults, problem.unknowns, strict=True))
     length = problem.scales.typical_lengths(asked.parameters, q0)[:, None]
     first: dict[str, dict[str, float]] = {"coordinates": {}, "velocities": {}, "outputs": {}, "states": {}}
-    for wish, column in asked.wishes.items():
-        first[problem.homes[wish]][wish] = float(column[0])
+    for target, column in asked.targets.items():
+        first[problem.kinds[target]][target] = float(column[0])
     if name == "position":
         scale = problem.scales.coordinates(q0, length)
-        stage = stage_of_positions(problem, Wishes(**first), evaluation, q0, v0, scale[0], problem.scales.leaps)
+        stage = stage_of_positions(problem, Targets(**first), evaluation, q0, v0, scale[0], problem.scales.leaps)
         q = np.tile(q0, (members, 1))
     else:
         scale = problem.scales.velocities(length)
-        stage = stage_of_velocities(problem, Wishes(**first), evaluation, q[0], v0, scale[0])
+        stage = stage_of_velocities(problem, Targets(**first), evaluation, q[0], v0, scale[0])
     batch, task = _batch(stage, asked, scale), Task()
     batch.q, batch.v = np.ascontiguousarray(q), np.tile(v0, (members, 1))
     task.what, task.system, task.other, task.batch = BATCH, stage.whole.memory, stage.without_targets().memory, batch
@@ -136,9 +134,9 @@ def _batch(stage: Stage, asked: Asked, scale: Reals) -> Batch:
     batch.reference = np.tile(whole.reference, (members, 1))
     batch.target = np.zeros((members, len(whole.target)))
     for name in stage.held:
-        batch.reference[:, stage.unknowns.index(name)] = asked.wishes[name]
+        batch.reference[:, stage.unknowns.index(name)] = asked.targets[name]
     for k, name in enumerate(stage.aims):
-        batch.target[:, len(stage.constraints) + k] = asked.wishes[name]
+        batch.target[:, len(stage.constraints) + k] = asked.targets[name]
     batch.u, batch.p = (np.ascontiguousarray(numbers, dtype=float) for numbers in (asked.inputs, asked.parameters))
     batch.found = np.empty_like(batch.reference)
     batch.way, batch.full_rank = np.zeros(members, dtype=np.int64), np.zeros(members, dtype=np.int64)

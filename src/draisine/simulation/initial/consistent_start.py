@@ -14,15 +14,13 @@ from functools import partial
 import numpy as np
 from numpy.typing import ArrayLike
 
-from draisine.program.dae_residual import Implicit
+from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations
 from draisine.simulation.initial.conflict import explain
-from draisine.simulation.initial.evaluation import Places, Reals
-from draisine.simulation.initial.levels import Stage, stage_of_positions, stage_of_velocities
-from draisine.simulation.initial.problem import Given, StartProblem
-from draisine.simulation.initial.result import Leftover, Moved, Start, StartReport, Wish
-from draisine.simulation.initial.solver import Solution, Way
-from draisine.simulation.initial.targets import Near, Wishes, sorted_wishes
+from draisine.simulation.initial.evaluation import Indices, Reals
+from draisine.simulation.initial.problem import Given, InitialGuess, StartProblem, Targets, sorted_targets
+from draisine.simulation.initial.result import Leftover, Moved, Start, StartReport, Target
+from draisine.simulation.initial.solver import Solution, Stage, Way, stage_of_positions, stage_of_velocities
 from draisine.simulation.named_values import numbers
 
 TRUSTED = 1e3  # times the limit of the condition: beyond, the report's velocities are not used
@@ -31,7 +29,7 @@ UNMOVED = 1e-12  # changes below this part of an unknown's size are rounding
 
 def consistent_start(
     equations: Equations | StartProblem,
-    wishes: Mapping[str, float | Near] | None = None,
+    targets: Mapping[str, float | InitialGuess] | None = None,
     parameters: Mapping[str, float] | ArrayLike | None = None,
     *,
     inputs: Mapping[str, float] | ArrayLike | None = None,
@@ -56,7 +54,7 @@ def consistent_start(
     problem = equations if isinstance(equations, StartProblem) else StartProblem(equations, compiled=False)
     e = problem.equations
     given = float(time), numbers("input", e.inputs, inputs), numbers("parameter", e.parameters, parameters)
-    return _Solver(problem, sorted_wishes(e, problem.homes, wishes or {}), given).solve()
+    return _Solver(problem, sorted_targets(e, problem.kinds, targets or {}), given).solve()
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,11 +69,12 @@ class _Solved:
 class _Solver:
     """One start: positions, then velocities."""
 
-    def __init__(self, problem: StartProblem, wishes: Wishes, given: Given) -> None:
-        self._problem, self._wishes, self._given = problem, wishes, given
+    def __init__(self, problem: StartProblem, targets: Targets, given: Given) -> None:
+        self._problem, self._targets, self._given = problem, targets, given
         self._evaluation = problem.take_evaluation(given)
         self._q0, self._v0 = (
-            reference_of(defaults, names, wishes.near) for defaults, names in zip(problem.defaults, problem.unknowns, strict=True)
+            reference_of(defaults, names, targets.near)
+            for defaults, names in zip(problem.defaults, problem.unknowns, strict=True)
         )
         self._length = problem.scales.typical_length(given[2], self._q0)
 
@@ -97,19 +96,19 @@ class _Solver:
     def _positions(self) -> _Solved:
         e, scales = self._problem.equations, self._problem.scales
         scale = scales.coordinates(self._q0, self._length)
-        stage = stage_of_positions(self._problem, self._wishes, self._evaluation, self._q0, self._v0, scale, scales.leaps)
-        if isinstance(e.dynamics, Implicit):
+        stage = stage_of_positions(self._problem, self._targets, self._evaluation, self._q0, self._v0, scale, scales.leaps)
+        if isinstance(e.dynamics, DaeResidual):
             settled = self._one_order_after_the_other(stage, np.array(e.dynamics.orders)) if e.dynamics.orders else None
             if settled is not None:
                 return settled
             # differential unknowns stay where they are if the algebraic ones alone can do it
-            found = stage.system(stage.wishes, still=np.array(e.dynamics.differential)).find(thorough=False)
+            found = stage.system(stage.targets, still=np.array(e.dynamics.differential)).find(thorough=False)
             if found.fulfilled:
                 return _Solved(stage, found.way, found)
         found = self._searched(stage)
         return _Solved(stage, found.way, found)
 
-    def _one_order_after_the_other(self, stage: Stage, orders: Places) -> _Solved | None:
+    def _one_order_after_the_other(self, stage: Stage, orders: Indices) -> _Solved | None:
         """Positions, velocities and forces of a mechanism, each at what is settled before, as starts of its equations of motion
         have them; None where that leads nowhere, since a wish may ask for all of them together."""
         order_of = self._problem.orders(orders)
@@ -138,7 +137,7 @@ class _Solver:
 
     def _velocities(self, q: Reals) -> _Solved:
         scale = self._problem.scales.velocities(self._length)
-        stage = stage_of_velocities(self._problem, self._wishes, self._evaluation, q, self._v0, scale)
+        stage = stage_of_velocities(self._problem, self._targets, self._evaluation, q, self._v0, scale)
         found = self._searched(stage)
         hidden = self._hidden(stage, q, found)
         if hidden is not None:
@@ -181,16 +180,16 @@ class _Solver:
         e = self._problem.equations
         place = {velocity.name: i for i, velocity in enumerate(e.velocities)}
         speeds = [v[place[name]] for name in e.independent]
-        return np.concatenate([q, speeds, [self._wishes.states.get(s.name, s.default) for s in e.extra_states]])
+        return np.concatenate([q, speeds, [self._targets.states.get(s.name, s.default) for s in e.extra_states]])
 
     def _report(self, found: Sequence[_Solved], q: Reals, v: Reals) -> StartReport:
-        w, places = self._wishes, self._problem.places
+        w, places = self._targets, self._problem.places
         evaluation = self._problem.take_evaluation(self._given)
         values = evaluation(q, v, "v" if len(v) else "q")[0].copy()
-        wishes = [Wish(n, x, x, "coordinate") for n, x in w.coordinates.items()]  # they are held
-        wishes += [Wish(n, x, x, "velocity") for n, x in w.velocities.items()]
-        wishes += [Wish(n, x, float(values[places[n]]), "output") for n, x in w.outputs.items()]
-        wishes += [Wish(n, x, x, "state") for n, x in w.states.items()]
+        targets = [Target(n, x, x, "coordinate") for n, x in w.coordinates.items()]  # they are held
+        targets += [Target(n, x, x, "velocity") for n, x in w.velocities.items()]
+        targets += [Target(n, x, float(values[places[n]]), "output") for n, x in w.outputs.items()]
+        targets += [Target(n, x, x, "state") for n, x in w.states.items()]
         moved: list[Moved] = []
         left: list[tuple[int, Leftover]] = []
         ranks, sizes = list[int](), list[tuple[int, int]]()
@@ -204,7 +203,7 @@ class _Solver:
         self._problem.give_back(evaluation)
         names = [one.stage.name for one in found]
         return StartReport(
-            tuple(wishes),
+            tuple(targets),
             tuple(moved),
             tuple(leftover for _, leftover in sorted(left, key=lambda pair: pair[0])),
             tuple((name, one.way) for name, one in zip(names, found, strict=True)),

@@ -12,9 +12,8 @@ from __future__ import annotations
 import math
 
 from draisine.codegen.restricted.types import Vector
-from draisine.simulation.initial.least_norm import least_norm, multipliers_of, prepare, project
 from draisine.simulation.initial.memory import FULFILLED, Point, System
-from draisine.simulation.initial.newton import MOST_STEPS, restore, restore_here
+from draisine.simulation.initial.newton import MOST_STEPS, least_norm, multipliers_of, prepare, project, restore, restore_here
 from draisine.simulation.initial.residual_system import (
     copy,
     dot,
@@ -42,7 +41,7 @@ DISTANCE = 0  # ½|z|², from the references
 MISSED = 1  # ½ of the sum of squares of what is missing of targets, in units of their weights at the beginning
 
 
-def go_closest(s: System) -> None:
+def find_closest(s: System) -> None:
     """From a solution to the one that is closest to the references."""
     copy(s.here.z, s.kept)
     if not slide(s):
@@ -76,7 +75,7 @@ def slide(s: System) -> bool:
 
 
 def descend(s: System, aim: System, what: int) -> None:
-    """From a solution to one where the aim is smallest among its neighbours."""
+    """From a solution to one where the aim is smallest among its neighbors."""
     value = objective(s, aim, what, s.here, s.gradient)
     trust = math.inf
     for _ in range(MOST_DESCENTS):

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.codegen.jit.kernel import Kernel
-from draisine.codegen.restricted.calls import KERNEL
+from draisine.codegen.restricted.record import KERNEL
 from draisine.program.program import Program, Slot
 from draisine.simulation.initial.memory import Motion, System
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 Reals = NDArray[np.float64]
 Bools = NDArray[np.bool_]
-Places = NDArray[np.intp]
+Indices = NDArray[np.intp]
 Of = Literal["q", "v"]  # by coordinates, by velocities
 
 MANY_ENTRIES = 1000
@@ -36,10 +36,10 @@ DENSE = 10  # entries for each value and each unknown
 class Pattern:
     """Where the entries of a sparse Jacobian stand."""
 
-    rows: Places  # among all values
-    columns: Places
+    rows: Indices  # among all values
+    columns: Indices
 
-    def within(self, take: Places) -> tuple[Places, Places, Places]:
+    def within(self, take: Indices) -> tuple[Indices, Indices, Indices]:
         """Of the rows `take`: which entries, and their rows and columns in the dense matrix of these rows."""
         order = np.full(int(max(self.rows.max(initial=-1), take.max(initial=-1))) + 1, -1, dtype=np.intp)
         order[take] = np.arange(len(take))

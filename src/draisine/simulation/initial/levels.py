@@ -8,10 +8,9 @@ from functools import cached_property
 
 import numpy as np
 
-from draisine.simulation.initial.evaluation import Bools, Evaluation, Places, Reals
-from draisine.simulation.initial.problem import StartProblem
+from draisine.simulation.initial.evaluation import Bools, Evaluation, Indices, Reals
+from draisine.simulation.initial.problem import StartProblem, Targets
 from draisine.simulation.initial.solver import ResidualSystem
-from draisine.simulation.initial.targets import Wishes
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,7 +28,7 @@ class Stage:
     reference: Reals
     scale: Reals
     leap: Reals
-    groups: Places  # in which unknowns are put to rest, 0 for never
+    groups: Indices  # in which unknowns are put to rest, 0 for never
     held: Mapping[str, float]
     aims: Mapping[str, float]
     hidden: tuple[Reals, Reals] | None = None
@@ -40,24 +39,24 @@ class Stage:
         return self.problem.constraints[self.name]
 
     @cached_property
-    def wishes(self) -> dict[str, float]:
+    def targets(self) -> dict[str, float]:
         return {**self.held, **self.aims}
 
     @cached_property
     def whole(self) -> ResidualSystem:
         """All constraints and all targets."""
-        return self.system(self.wishes)
+        return self.system(self.targets)
 
     def without_targets(self) -> ResidualSystem:
         """The constraints alone."""
         return self.system(())
 
-    def target_of(self, wish: str, beside: ResidualSystem) -> ResidualSystem:
+    def target_of(self, target: str, beside: ResidualSystem) -> ResidualSystem:
         """One target without any constraint, with the references of another system that leaves it free."""
-        return replace(replace(self, hidden=None).system((wish,), without=self.constraints), reference=beside.reference)
+        return replace(replace(self, hidden=None).system((target,), without=self.constraints), reference=beside.reference)
 
     def system(
-        self, wishes: Collection[str], without: Collection[int] = (), loose: Collection[str] = (), still: Bools | None = None
+        self, targets: Collection[str], without: Collection[int] = (), loose: Collection[str] = (), still: Bools | None = None
     ) -> ResidualSystem:
         """The constraints but those `without`, and the wishes named.
 
@@ -66,14 +65,14 @@ class Stage:
         """
         reference, free = self.reference.copy(), np.ones(len(self.unknowns), dtype=bool)
         for name, value in self.held.items():
-            if name in wishes or name in loose:
+            if name in targets or name in loose:
                 place = self.unknowns.index(name)
                 reference[place] = value
                 free[place] = name in loose
         if still is not None:
             free &= ~still
         constraints = tuple(i for i in self.constraints if i not in without) if without else self.constraints
-        outputs = tuple(name for name in self.aims if name in wishes)
+        outputs = tuple(name for name in self.aims if name in targets)
         layout = self.problem.layout(self.name, constraints, outputs)
         target = np.array([0.0] * len(constraints) + [self.aims[name] for name in outputs])
         hidden = () if self.hidden is None else tuple(f"dependence of {name}" for name in self.unknowns)
@@ -93,20 +92,22 @@ class Stage:
 
 
 def stage_of_positions(
-    problem: StartProblem, wishes: Wishes, evaluation: Evaluation, q: Reals, v: Reals, scale: Reals, leap: Reals
+    problem: StartProblem, targets: Targets, evaluation: Evaluation, q: Reals, v: Reals, scale: Reals, leap: Reals
 ) -> Stage:
     """Coordinates, and what depends on them alone. `q` and `v` are references."""
     evaluation.arguments["v"][:] = v
     names = problem.unknowns[0]
-    aims = {n: a for n, a in wishes.outputs.items() if not problem.moving[problem.places[n]]}
+    aims = {n: a for n, a in targets.outputs.items() if not problem.moving[problem.places[n]]}
     groups = np.zeros(len(names), dtype=np.intp)
-    return Stage("position", problem, evaluation, names, q, scale, leap, groups, wishes.coordinates, aims)
+    return Stage("position", problem, evaluation, names, q, scale, leap, groups, targets.coordinates, aims)
 
 
-def stage_of_velocities(problem: StartProblem, wishes: Wishes, evaluation: Evaluation, q: Reals, v: Reals, scale: Reals) -> Stage:
+def stage_of_velocities(
+    problem: StartProblem, targets: Targets, evaluation: Evaluation, q: Reals, v: Reals, scale: Reals
+) -> Stage:
     """Velocities at coordinates that are settled, and what depends on them; the independent ones are put to rest."""
     evaluation.arguments["q"][:] = q
     names = problem.unknowns[1]
-    aims = {n: a for n, a in wishes.outputs.items() if problem.moving[problem.places[n]]}
+    aims = {n: a for n, a in targets.outputs.items() if problem.moving[problem.places[n]]}
     leap = np.full(len(names), np.inf)
-    return Stage("velocity", problem, evaluation, names, v, scale, leap, problem.rest_groups, wishes.velocities, aims)
+    return Stage("velocity", problem, evaluation, names, v, scale, leap, problem.rest_groups, targets.velocities, aims)

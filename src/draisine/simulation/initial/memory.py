@@ -1,7 +1,7 @@
 """Memory of the solver of starts: one stage, positions or velocities, as a system of residuals in scaled changes.
 
 The unknowns y are all coordinates, or all velocities. Some have a target of their own and are held at it, bit by bit; the others
-are y = reference + scale · z, so that z = 0 is the reference itself and |z| says how far a start is from it, with metres, radians
+are y = reference + scale · z, so that z = 0 is the reference itself and |z| says how far a start is from it, with meters, radians
 and quaternions made comparable. Residuals are constraints, which must vanish, outputs less their targets, and rows that are
 linear in y.
 

@@ -1,6 +1,6 @@
 """Newton's method for fewer, as many, or more equations than unknowns, some of which may be redundant.
 
-Each step is the shortest that fulfils the linearised equations, so that quadratic convergence is kept and little is moved. Where
+Each step is the shortest that fulfils the linearized equations, so that quadratic convergence is kept and little is moved. Where
 a full step does not help, it is damped as by Levenberg and Marquardt, which turns it towards steepest descent. It stands here
 since it is compiled, and translated for pages, together with the search around it.
 """
@@ -10,8 +10,8 @@ from __future__ import annotations
 import math
 
 from draisine.codegen.restricted.types import Vector
-from draisine.simulation.initial.least_norm import least_norm, prepare, solve_positive
 from draisine.simulation.initial.memory import FULFILLED, System
+from draisine.simulation.initial.newton import least_norm, prepare, solve_positive
 from draisine.simulation.initial.residual_system import EXACT, evaluate, go_to, larger, move_here, square
 
 MOST_STEPS = 80
@@ -52,7 +52,7 @@ def restore_here(s: System, most_steps: int) -> bool:
 
 
 def full_step(s: System) -> bool:
-    """The shortest step that fulfils the linearised equations, or as much of it as is believed, if it helps."""
+    """The shortest step that fulfils the linearized equations, or as much of it as is believed, if it helps."""
     prepare(s)
     least_norm(s, s.here.residual, s.step)
     for k in range(s.free):

@@ -9,12 +9,11 @@ from functools import cached_property, lru_cache, partial
 import numpy as np
 
 from draisine.codegen.jit.kernel import Kernel, compile
-from draisine.program.dependence import dependence
 from draisine.program.equations import Equations
-from draisine.program.lazy_program import Recipe
-from draisine.program.program import Program, Slot
-from draisine.simulation.initial.evaluation import Bools, Evaluation, Of, Pattern, Places, Reals, along_program
-from draisine.simulation.initial.scales import Scales
+from draisine.program.interpreter import dependence
+from draisine.program.program import LazyProgram, Program, Slot
+from draisine.simulation.initial.evaluation import Bools, Evaluation, Indices, Of, Pattern, Reals, along_program
+from draisine.simulation.initial.problem import Scales
 
 Given = tuple[float, Reals, Reals]  # time, inputs, parameters
 
@@ -24,11 +23,11 @@ class Layout:
     """Rows of one stage: some constraints, then some outputs."""
 
     labels: tuple[str, ...]
-    wished: Bools  # which rows are outputs
-    take: Places  # among all values
-    source: Places  # among the entries of the stage's Jacobian
-    row: Places  # of these entries in the dense matrix of the rows
-    column: Places
+    targeted: Bools  # which rows are outputs
+    take: Indices  # among all values
+    source: Indices  # among the entries of the stage's Jacobian
+    row: Indices  # of these entries in the dense matrix of the rows
+    column: Indices
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,12 +104,12 @@ class StartProblem:
         return self._filled("v")
 
     @cached_property
-    def rest_groups(self) -> Places:
+    def rest_groups(self) -> Indices:
         """Of each velocity when it is put to rest, those of 1 first; 0 for never, as dependent velocities are not."""
         independent = set(self.equations.independent)
         return np.array([int(name in independent) for name in self.unknowns[1]], dtype=np.intp)
 
-    def orders(self, of_unknowns: Places) -> Places:
+    def orders(self, of_unknowns: Indices) -> Indices:
         """Of each value the highest order among the unknowns it depends on, by structure."""
         found = np.zeros(len(self.names), dtype=np.intp)
         np.maximum.at(found, self.by_q.rows, of_unknowns[self.by_q.columns])
@@ -131,8 +130,8 @@ class StartProblem:
         def made(level: str, constraints: tuple[int, ...], outputs: tuple[str, ...]) -> Layout:
             pattern = self.by_q if level == "position" else self.by_v
             take = np.array([*constraints, *(self.places[name] for name in outputs)], dtype=np.intp)
-            wished = np.arange(len(take)) >= len(constraints)
-            return Layout(tuple(self.names[i] for i in take), wished, take, *pattern.within(take))
+            targeted = np.arange(len(take)) >= len(constraints)
+            return Layout(tuple(self.names[i] for i in take), targeted, take, *pattern.within(take))
 
         return made
 
@@ -161,7 +160,7 @@ class StartProblem:
         sizes = {"values": len(self.names), "by_q": len(self.by_q.rows), "by_v": len(self.by_v.rows)}
         outputs = tuple(Slot(name, (size, 1)) for name, size in sizes.items())
         digest = f"motion with Jacobians for starts 2; {motion.digest}"
-        return compile(Recipe(f"{motion.name}_for_starts", motion.inputs, outputs, digest, self.program))
+        return compile(LazyProgram(f"{motion.name}_for_starts", motion.inputs, outputs, digest, self.program))
 
     @cached_property
     def _interpreted(self) -> Program:
@@ -184,7 +183,7 @@ class StartProblem:
             outputs = Slot("values", (size, 1)), Slot("along", (size, 1))
             digest = f"motion along a direction of {of} 1; {motion.digest}"
             name, make = f"{motion.name}_along_{of}", partial(along_program, motion, of)
-            return compile(Recipe(name, (*motion.inputs, direction), outputs, digest, make), side_by_side=True)
+            return compile(LazyProgram(name, (*motion.inputs, direction), outputs, digest, make), vectorized=True)
 
         return made
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 
-from draisine.codegen.restricted.calls import call_kernel
+from draisine.codegen.restricted.record import call_kernel
 from draisine.codegen.restricted.types import Vector
 from draisine.simulation.initial.memory import Point, System
 

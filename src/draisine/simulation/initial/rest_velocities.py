@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import math
 
-from draisine.simulation.initial.descent import go_closest
-from draisine.simulation.initial.least_norm import prepare
+from draisine.simulation.initial.descent import find_closest
 from draisine.simulation.initial.memory import System
-from draisine.simulation.initial.newton import MOST_STEPS, restore
+from draisine.simulation.initial.newton import MOST_STEPS, prepare, restore
 from draisine.simulation.initial.residual_system import EXACT, copy, go_to, norm, square
 
 REASON = 10.0  # the change may grow by this factor for the sake of few velocities
@@ -138,5 +137,5 @@ def with_fixed(s: System, last: int, bound: float) -> bool:
         return True  # linear rows, as they mostly are
     if not restore(s, MOST_STEPS) or norm(s.here.z) > bound:
         return False
-    go_closest(s)
+    find_closest(s)
     return True

@@ -10,21 +10,21 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike
 
-from draisine.program.dae_residual import Implicit
+from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations
-from draisine.program.linear_solve import Solved
+from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import Program
+from draisine.simulation.compiled_equations import best_choice_for
 from draisine.simulation.initial.evaluation import Reals
 from draisine.simulation.initial.problem import Given
 from draisine.simulation.initial.solver import Way
-from draisine.simulation.velocity_choices import best_for
 
 SINGULAR = 1e-13  # singular values of linear systems below this fraction of the largest count as zero
 LARGE = 300  # systems with more unknowns are not searched for redundant rows
 
 
 @dataclass(frozen=True)
-class Wish:
+class Target:
     """What was asked for, and what the start has."""
 
     name: str
@@ -61,7 +61,7 @@ class Leftover:
 class StartReport:
     """What was wished for, what was moved from its default to fulfil it, and what is left of the constraints."""
 
-    wishes: tuple[Wish, ...]
+    targets: tuple[Target, ...]
     moved: tuple[Moved, ...]
     residuals: tuple[Leftover, ...]
     ways: tuple[tuple[str, Way], ...] = ()  # level, how it was solved
@@ -73,12 +73,12 @@ class StartReport:
         return max((abs(r.value) for r in self.residuals), default=0.0)
 
     @property
-    def largest_share(self) -> float:
+    def largest_relative_residual(self) -> float:
         return max((r.share for r in self.residuals), default=0.0)
 
     def __str__(self) -> str:
         lines = ["consistent start"]
-        lines += [f"  wished  {w.name} = {w.wanted:g} ({w.how}), got {w.got:.12g}" for w in self.wishes]
+        lines += [f"  wished  {w.name} = {w.wanted:g} ({w.how}), got {w.got:.12g}" for w in self.targets]
         lines += [f"  solved  {m.name} = {m.value:.6g} (default {m.default:g}, moved by {m.change:+.3g})" for m in self.moved]
         lines += [f"  {level} by {way}" for level, way in self.ways if way != Way.NEWTON]
         lines += [f"  {count} redundant among the {level} rows" for level, count in self.redundant if count]
@@ -117,9 +117,9 @@ class Start:
         return {c.name: float(value) for c, value in zip(self.equations.velocities, self.v, strict=True)}
 
     @cached_property
-    def _told(self) -> dict[str, dict[str, float]]:
+    def _reported(self) -> dict[str, dict[str, float]]:
         e, (t, u, p) = self.equations, self.given
-        fitting, x = best_for(e, self.q, self.v, self.x[len(self.x) - len(e.extra_states) :], self.given)
+        fitting, x = best_choice_for(e, self.q, self.v, self.x[len(self.x) - len(e.extra_states) :], self.given)
         report = fitting.report
         results = _evaluated(report, [t], x, u, p)
         return {
@@ -131,44 +131,44 @@ class Start:
     @cached_property
     def accelerations(self) -> dict[str, float]:
         """Rates of change of all velocities, by the names of these."""
-        rates = self._told.get("vdot", {})
+        rates = self._reported.get("vdot", {})
         return {v.name: rate for v, rate in zip(self.equations.velocities, rates.values(), strict=True)} if rates else {}
 
     @cached_property
     def multipliers(self) -> dict[str, float]:
         """Where constraints are redundant only their joint effect is known; these are then the smallest that have it."""
-        return self._told.get("multipliers", {})
+        return self._reported.get("multipliers", {})
 
     @cached_property
     def outputs(self) -> dict[str, float]:
         """All outputs, those of forces and accelerations too."""
-        return self._told.get("outputs", {})
+        return self._reported.get("outputs", {})
 
     @cached_property
     def rates(self) -> dict[str, float]:
         """ẋ by the names of the states. Where only 0 = F(t, x, ẋ) is known, the smallest that fulfils it."""
         e, (t, u, p) = self.equations, self.given
         names = [s.name for s in e.states]
-        if isinstance(e.dynamics, Implicit):
+        if isinstance(e.dynamics, DaeResidual):
             found = _implicit_rates(e.dynamics, t, self.x, u, p)
         else:
             found = _evaluated(e.dynamics, [t], self.x, u, p)[0]
         return dict(zip(names, np.ravel(found).tolist(), strict=True))
 
 
-def _evaluated(program: Program | Solved, *arguments: ArrayLike) -> tuple[Reals, ...]:
+def _evaluated(program: Program | LinearSolveProgram, *arguments: ArrayLike) -> tuple[Reals, ...]:
     """Results of a program; by least squares where the linear system inside may be singular, as redundant constraints make it."""
-    if not isinstance(program, Solved) or program.size > LARGE:
+    if not isinstance(program, LinearSolveProgram) or program.size > LARGE:
         return program(*arguments)
     entries, side = program.system(*arguments)
     matrix = np.zeros((program.size, program.size))
-    matrix[program.places.rows, program.places.columns] = entries.ravel(order="F")
+    matrix[program.entry_pattern.rows, program.entry_pattern.columns] = entries.ravel(order="F")
     largest = np.abs(matrix).max(axis=1, initial=0.0)
     rows = np.where(largest > 0.0, largest, 1.0)
     return program.after(*arguments, np.linalg.lstsq(matrix / rows[:, None], side / rows, rcond=SINGULAR)[0])
 
 
-def _implicit_rates(dynamics: Implicit, t: float, x: Reals, u: Reals, p: Reals) -> Reals:
+def _implicit_rates(dynamics: DaeResidual, t: float, x: Reals, u: Reals, p: Reals) -> Reals:
     """ẋ by Newton's method with the shortest steps from rest; F is linear in ẋ as a rule, and then one step will do."""
     rows, columns = dynamics.pattern
     rate = np.zeros(dynamics.size)
@@ -189,7 +189,7 @@ def _implicit_rates(dynamics: Implicit, t: float, x: Reals, u: Reals, p: Reals) 
 class Conflict(StrEnum):
     """Why there is no start."""
 
-    WISH_IMPOSSIBLE = "wish impossible"  # one wish alone cannot be, whatever else is wished for
-    WISHES_CONTRADICT = "wishes contradict each other"
-    TOO_MANY_WISHES = "too many wishes"  # what is wished for is decided already by other wishes
+    TARGET_IMPOSSIBLE = "wish impossible"  # one wish alone cannot be, whatever else is wished for
+    TARGETS_CONTRADICT = "wishes contradict each other"
+    TOO_MANY_TARGETS = "too many wishes"  # what is wished for is decided already by other wishes
     MODEL_CANNOT_STAND = "model cannot stand at all"  # its constraints have no solution without any wish

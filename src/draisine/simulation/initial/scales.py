@@ -1,7 +1,7 @@
 """What counts as much and as little: scales of coordinates and velocities by their units.
 
 An angle's scale is one radian. A component of a unit quaternion changes by half the angle. A length's scale is the typical
-length of the system, so that a metre at a ship is not a metre at a watch. What has no unit, or another one, is measured by
+length of the system, so that a meter at a ship is not a meter at a watch. What has no unit, or another one, is measured by
 the largest default among its like.
 """
 
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from draisine.program.equations import Equations, Kind, Quantity
-from draisine.simulation.initial.evaluation import Bools, Places, Reals
+from draisine.simulation.initial.evaluation import Bools, Indices, Reals
 
 LEAP = np.pi / 2  # a turn that Newton is believed in one step
 
@@ -22,11 +22,11 @@ LEAP = np.pi / 2  # a turn that Newton is believed in one step
 class Scales:
     """Which coordinates, velocities and parameters are of which kind."""
 
-    lengths: Places  # parameters that are lengths
+    lengths: Indices  # parameters that are lengths
     straight: Bools  # coordinates that are lengths
     turning: Bools  # coordinates that are angles
     quaternions: Bools  # coordinates that are components of unit quaternions
-    others: tuple[Places, ...]  # coordinates of any other unit, like with like
+    others: tuple[Indices, ...]  # coordinates of any other unit, like with like
     speeds: Bools  # velocities that are lengths in time
 
     @staticmethod
@@ -40,7 +40,7 @@ class Scales:
         return Scales(lengths, straight, turning, quaternions, others, _of_unit(e.velocities, "m/s"))
 
     def typical_length(self, parameters: Reals, coordinates: Reals) -> float:
-        """The middle of the parameters that are lengths, else of the coordinates that are, else one metre."""
+        """The middle of the parameters that are lengths, else of the coordinates that are, else one meter."""
         return float(self.typical_lengths(parameters[None, :], coordinates)[0])
 
     def typical_lengths(self, parameters: Reals, coordinates: Reals) -> Reals:

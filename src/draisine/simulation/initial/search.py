@@ -11,10 +11,9 @@ from __future__ import annotations
 import math
 
 from draisine.codegen.restricted.types import Vector
-from draisine.simulation.initial.descent import MISSED, descend, go_closest, weigh_targets
-from draisine.simulation.initial.least_norm import least_norm, prepare
+from draisine.simulation.initial.descent import MISSED, descend, find_closest, weigh_targets
 from draisine.simulation.initial.memory import CONTINUATION, DESCENT, FULFILLED, NEWTON, NUDGED, RESTARTED, System
-from draisine.simulation.initial.newton import MOST_STEPS, restore
+from draisine.simulation.initial.newton import MOST_STEPS, least_norm, prepare, restore
 from draisine.simulation.initial.residual_system import (
     changes_to,
     copy,
@@ -47,7 +46,7 @@ def find_near(s: System) -> bool:
     undamped, curved = s.damped == 0, s.curved
     if fulfilled:
         if curved == 1 or not undamped:
-            go_closest(s)
+            find_closest(s)
         offer(s, NEWTON)
         return undamped  # a solution that full steps did not lead to need not be the closest one
     offer(s, NEWTON)
@@ -82,7 +81,7 @@ def take_best(s: System) -> bool:
 def close_in(s: System, way: int) -> None:
     """Slide along the solutions, if this is one, and offer what is found."""
     if s.here.share <= FULFILLED:
-        go_closest(s)
+        find_closest(s)
     offer(s, way)
 
 

@@ -17,30 +17,29 @@ from functools import lru_cache
 import casadi as ca
 import numpy as np
 
-from draisine.program.dae_residual import Implicit
+from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations
 from draisine.program.program import Program
 from draisine.program.variational import Direction
 from draisine.simulation.initial.consistent_start import reference_of
-from draisine.simulation.initial.evaluation import Bools, Places, Reals
-from draisine.simulation.initial.least_norm import RANK
-from draisine.simulation.initial.problem import StartProblem
+from draisine.simulation.initial.evaluation import Bools, Indices, Reals
+from draisine.simulation.initial.newton import RANK
+from draisine.simulation.initial.problem import InitialGuess, StartProblem, Targets, sorted_targets
 from draisine.simulation.initial.result import Start
-from draisine.simulation.initial.targets import Near, Wishes, sorted_wishes
 
 NEAREST = 1e-5  # relative part of a change that is not needed by the rows, beyond which a state is not the nearest
 SETTLED = 1e-7  # relative residual of the differentiated equations above which they contradict each other
 
 
-def start_slopes(
-    problem: StartProblem, wishes: Mapping[str, float | Near], start: Start, directions: Sequence[Direction]
+def start_jacobian(
+    problem: StartProblem, targets: Mapping[str, float | InitialGuess], start: Start, directions: Sequence[Direction]
 ) -> tuple[Reals, Reals, Reals]:
     """∂q/∂θ, ∂v/∂θ (all velocities) and ∂(further states)/∂θ at the start, a column per direction.
 
     Directions with the slot "x" are wishes, by name.
     """
     e, given = problem.equations, start.given
-    sorted_ = sorted_wishes(e, problem.homes, wishes)
+    sorted_ = sorted_targets(e, problem.kinds, targets)
     q0, v0 = (reference_of(d, n, sorted_.near) for d, n in zip(problem.defaults, problem.unknowns, strict=True))
     length = problem.scales.typical_length(given[2], q0)
     longer = _lengthening(problem, given[2], directions)
@@ -48,20 +47,20 @@ def start_slopes(
 
     stretch = longer / length
     places = _Stage(problem, "position", start, q0, problem.scales.coordinates(q0, length), sorted_.coordinates, sorted_)
-    orders = np.array(e.dynamics.orders, dtype=np.intp) if isinstance(e.dynamics, Implicit) else np.zeros(0, dtype=np.intp)
+    orders = np.array(e.dynamics.orders, dtype=np.intp) if isinstance(e.dynamics, DaeResidual) else np.zeros(0, dtype=np.intp)
     fast = np.array([c.unit == "m/s" for c in e.coordinates], dtype=bool)
     ordered = replace(places, scale=np.where(orders == 1, np.where(fast, length, 1.0), places.scale)) if orders.size else places
     if orders.size and ordered.in_order(orders):
-        dq = ordered.slopes_in_order(
+        dq = ordered.jacobian_in_order(
             directions, by_given, np.outer(np.where(orders == 1, fast, problem.scales.straight), stretch), orders
         )
     else:
-        dq = places.slopes(directions, by_given, np.outer(problem.scales.straight, stretch), _stays(e, start, q0))
+        dq = places.jacobian(directions, by_given, np.outer(problem.scales.straight, stretch), _stays(e, start, q0))
     if not e.velocities:
         return dq, np.zeros((0, len(directions))), _states(e, directions)
     speeds = _Stage(problem, "velocity", start, v0, problem.scales.velocities(length), sorted_.velocities, sorted_)
     rest = np.array([v.name in e.independent and start.v[i] == v0[i] for i, v in enumerate(e.velocities)])
-    dv = speeds.slopes(directions, np.vstack([dq, by_given]), np.outer(problem.scales.speeds, stretch), rest)
+    dv = speeds.jacobian(directions, np.vstack([dq, by_given]), np.outer(problem.scales.speeds, stretch), rest)
     return dq, dv, _states(e, directions)
 
 
@@ -91,7 +90,7 @@ def _lengthening(problem: StartProblem, parameters: Reals, directions: Sequence[
 
 def _stays(e: Equations, start: Start, q0: Reals) -> Bools:
     """Differential unknowns of implicit equations that were left where they were."""
-    if not isinstance(e.dynamics, Implicit):
+    if not isinstance(e.dynamics, DaeResidual):
         return np.zeros(len(q0), dtype=bool)
     differential = np.array(e.dynamics.differential, dtype=bool)
     return differential if np.array_equal(start.q[differential], q0[differential]) else np.zeros(len(q0), dtype=bool)
@@ -107,7 +106,7 @@ class _Stage:
     reference: Reals
     scale: Reals
     held: Mapping[str, float]
-    wishes: Wishes
+    targets: Targets
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -117,7 +116,7 @@ class _Stage:
     def solution(self) -> Reals:
         return self.start.q if self.level == "position" else self.start.v
 
-    def slopes(self, directions: Sequence[Direction], by_others: Reals, stretched: Reals, rest: Bools) -> Reals:
+    def jacobian(self, directions: Sequence[Direction], by_others: Reals, stretched: Reals, rest: Bools) -> Reals:
         """∂y/∂θ. Those at `rest` are held at their references, if the rows let them."""
         held, named, dy = self._held(directions)
         still = rest & (self.solution == self.reference) & ~held
@@ -127,7 +126,7 @@ class _Stage:
             found, _ = self._solve(rows, held, dy, by_others, stretched, named)
         return found
 
-    def in_order(self, orders: Places) -> bool:
+    def in_order(self, orders: Indices) -> bool:
         """Whether positions are those nearest to their references whatever is wished for velocities and forces."""
         held = np.array([name in self.held for name in self.names], dtype=bool) | (orders != 0)
         rows = [row for row in self._rows() if self.problem.orders(orders)[row] == 0]
@@ -142,19 +141,19 @@ class _Stage:
         whole = np.array(program(t, self.start.q, self.start.v, u, p, np.zeros(program.size1_in(5)))[0])
         return np.asarray(whole[list(rows)])
 
-    def slopes_in_order(self, directions: Sequence[Direction], by_others: Reals, stretched: Reals, orders: Places) -> Reals:
+    def jacobian_in_order(self, directions: Sequence[Direction], by_others: Reals, stretched: Reals, orders: Indices) -> Reals:
         """∂y/∂θ where positions, velocities and forces were settled one after the other."""
         held, named, dy = self._held(directions)
         order_of = self.problem.orders(orders)
         for order in range(int(orders.max(initial=0)) + 1):
-            rows = {row: wish for row, wish in self._rows().items() if order_of[row] == order}
+            rows = {row: target for row, target in self._rows().items() if order_of[row] == order}
             dy, _ = self._solve(rows, held | (orders != order), dy, by_others, stretched, named)
         return dy
 
     def _held(self, directions: Sequence[Direction]) -> tuple[Bools, list[str], Reals]:
         """Which unknowns are wished for by name, the wishes that vary, and the changes of the unknowns with these."""
         named = [d.name if d.slot == "x" else "" for d in directions]
-        dy = np.array([[float(name == wish and name in self.held) for wish in named] for name in self.names])
+        dy = np.array([[float(name == target and name in self.held) for target in named] for name in self.names])
         return np.array([name in self.held for name in self.names], dtype=bool), named, dy.reshape(len(self.names), len(named))
 
     def _solve(
@@ -171,7 +170,7 @@ class _Stage:
         multipliers = np.zeros(program.size1_in(5))
         multipliers[rows] = -np.linalg.lstsq(scaled.T, z, rcond=RANK)[0]
         _, bend, cross, by = (np.array(m) for m in program(*at, multipliers))
-        targets = np.array([[float(name == wish != "") for wish in named] for name in wanted.values()])
+        targets = np.array([[float(name == target != "") for target in named] for name in wanted.values()])
         targets = targets.reshape(len(rows), len(named))
         side = np.vstack(
             [
@@ -190,7 +189,7 @@ class _Stage:
     def _rows(self) -> dict[int, str]:
         """Rows that count, and the name of what each should be, "" for zero."""
         problem = self.problem
-        outputs = [n for n in self.wishes.outputs if bool(problem.moving[problem.places[n]]) == (self.level == "velocity")]
+        outputs = [n for n in self.targets.outputs if bool(problem.moving[problem.places[n]]) == (self.level == "velocity")]
         constraints = list(problem.constraints[self.level])
         rows = {**dict.fromkeys(constraints, ""), **{problem.places[name]: name for name in outputs}}
         if self.level == "velocity" and self._undecided(constraints):
@@ -213,8 +212,8 @@ def _rows_program(e: Equations, level: str, hidden: bool) -> ca.Function:
     """(t, q, v, u, p, μ) → ∂c/∂y, and of μᵀc: ∂²/∂y², ∂²/∂y∂w; ∂c/∂w; w = (u, p), for velocities (q, u, p)."""
     names = [slot.name for slot in e.motion.inputs]
     symbols = dict(zip(names, e.motion.symbols(), strict=True))
-    told = dict(zip((s.name for s in e.motion.outputs), e.motion.function.call([symbols[n] for n in names]), strict=True))
-    rows = ca.vertcat(told["residuals"], told["outputs"])
+    reported = dict(zip((s.name for s in e.motion.outputs), e.motion.function.call([symbols[n] for n in names]), strict=True))
+    rows = ca.vertcat(reported["residuals"], reported["outputs"])
     if hidden:
         place = {v.name: i for i, v in enumerate(e.velocities)}
         speeds = [symbols["v"][place[name]] for name in e.independent]

@@ -11,7 +11,7 @@ import numpy as np
 
 from draisine.codegen.restricted.entry import Code, Entry
 from draisine.simulation.initial import memory
-from draisine.simulation.initial.evaluation import Bools, Evaluation, Of, Places, Reals
+from draisine.simulation.initial.evaluation import Bools, Evaluation, Indices, Of, Reals
 from draisine.simulation.initial.memory import FULFILLED, SHAPES, Factors, Point, System, Task
 from draisine.simulation.initial.problem import Layout
 
@@ -71,11 +71,11 @@ class ResidualSystem:
     free: Bools
     scale: Reals
     leap: Reals
-    groups: Places  # of all unknowns: in which they are put to rest, 0 for never
+    groups: Indices  # of all unknowns: in which they are put to rest, 0 for never
     linear: tuple[Reals, Reals] | None = None  # matrix · y = offset
 
     @cached_property
-    def columns(self) -> Places:
+    def columns(self) -> Indices:
         """The free unknowns."""
         return np.flatnonzero(self.free)
 
@@ -119,7 +119,7 @@ class ResidualSystem:
         s.argument, s.derivatives = self.evaluation.arguments[self.of], self.evaluation.entries[self.of]
         s.take, s.source, s.row, s.column, s.columns = layout.take, layout.source, layout.row, layout.column, columns
         s.held[:], s.group[:] = ~self.free, group
-        s.targeted[: len(layout.wished)] = layout.wished
+        s.targeted[: len(layout.targeted)] = layout.targeted
         return s
 
     def _run(self, what: int, other: System | None = None, thorough: bool = False) -> int:
@@ -193,11 +193,11 @@ class ResidualSystem:
 def _room(record: System | Point | Factors, **sizes: int) -> None:
     """Give all arrays that the solver works on to a record."""
     shapes = SHAPES[type(record).__name__]
-    record.room({name: tuple(sizes[letter] for letter in shape) for name, shape in shapes.items()})
+    record.allocate({name: tuple(sizes[letter] for letter in shape) for name, shape in shapes.items()})
 
 
 _SOURCES = ("memory", "residual_system", "least_norm", "newton", "descent", "search", "rest_velocities")
-SOLVER = Entry("draisine.simulation.initial.tasks", "run", tuple(f"draisine.simulation.initial.{name}" for name in _SOURCES))
+SOLVER = Entry("draisine.simulation.initial.search", "run", tuple(f"draisine.simulation.initial.{name}" for name in _SOURCES))
 
 
 @cache

@@ -13,7 +13,7 @@ from draisine.simulation.named_values import number_in, unknown_name
 
 
 @dataclass(frozen=True)
-class Near:
+class InitialGuess:
     """A coordinate or velocity that may move, but as little as possible from here instead of from its default.
 
     It says which of several solutions is meant: the elbow up or down, the crank before or behind.
@@ -23,7 +23,7 @@ class Near:
 
 
 @dataclass(frozen=True)
-class Wishes:
+class Targets:
     """Wishes by home; coordinates and velocities are held at them, outputs solved for."""
 
     coordinates: Mapping[str, float] = field(default_factory=dict)
@@ -33,11 +33,11 @@ class Wishes:
     near: Mapping[str, float] = field(default_factory=dict)  # of coordinates and velocities
 
 
-def sorted_wishes(e: Equations, homes: Mapping[str, str], wishes: Mapping[str, float | Near]) -> Wishes:
+def sorted_targets(e: Equations, homes: Mapping[str, str], targets: Mapping[str, float | InitialGuess]) -> Targets:
     """Wishes by home; names that do not exist and numbers that are none are refused."""
     found: dict[str, dict[str, float]] = {"coordinates": {}, "velocities": {}, "outputs": {}, "states": {}, "near": {}}
-    for name, wish in wishes.items():
-        value = _number(e, name, wish.value if isinstance(wish, Near) else wish)
+    for name, target in targets.items():
+        value = _number(e, name, target.value if isinstance(target, InitialGuess) else target)
         if name in e.force_outputs:
             raise ArgumentError(
                 f"{e.name}: {name!r} depends on accelerations or forces and cannot be wished for at the start; wish for "
@@ -46,7 +46,7 @@ def sorted_wishes(e: Equations, homes: Mapping[str, str], wishes: Mapping[str, f
         home = homes.get(name)
         if home is None:
             raise unknown_name(f"coordinate, velocity or output of {e.name}", name, homes)
-        if isinstance(wish, Near):
+        if isinstance(target, InitialGuess):
             if home not in ("coordinates", "velocities"):
                 raise ArgumentError(
                     f"{e.name}: {name!r} is neither a coordinate nor a velocity and cannot be begun near {value:g}; wish for "
@@ -54,14 +54,14 @@ def sorted_wishes(e: Equations, homes: Mapping[str, str], wishes: Mapping[str, f
                 )
             home = "near"
         found[home][name] = value
-    return Wishes(**found)
+    return Targets(**found)
 
 
-def plain(e: Equations, wishes: Mapping[str, float | str | Near]) -> dict[str, float | Near]:
+def plain(e: Equations, targets: Mapping[str, float | str | InitialGuess]) -> dict[str, float | InitialGuess]:
     """Wishes as numbers in SI, those given with a unit too."""
     return {
-        name: Near(_number(e, name, wish.value)) if isinstance(wish, Near) else _number(e, name, wish)
-        for name, wish in wishes.items()
+        name: InitialGuess(_number(e, name, target.value)) if isinstance(target, InitialGuess) else _number(e, name, target)
+        for name, target in targets.items()
     }
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from draisine.simulation.initial.descent import MISSED, descend, weigh_targets
-from draisine.simulation.initial.least_norm import prepare
 from draisine.simulation.initial.memory import (
     BATCH,
     DESCEND,
@@ -19,7 +18,7 @@ from draisine.simulation.initial.memory import (
     System,
     Task,
 )
-from draisine.simulation.initial.newton import MOST_STEPS, restore
+from draisine.simulation.initial.newton import MOST_STEPS, prepare, restore
 from draisine.simulation.initial.residual_system import copy, go_to, size_up
 from draisine.simulation.initial.rest_velocities import put_to_rest
 from draisine.simulation.initial.search import find_far, find_near, take_best, walk

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from draisine.numerics.collocation import runge_kutta_matrix
-from draisine.simulation.methods.explicit_tableau import Array
-from draisine.simulation.methods.implicit_tableau import Complex, ImplicitScheme, largest_difference, polynomial
+from draisine.numerics.runge_kutta import runge_kutta_matrix
+from draisine.simulation.methods.tableau import Array, Complex, ImplicitScheme, largest_difference, polynomial
 
 
 def collocation_scheme(nodes: Array, order: int) -> ImplicitScheme:
@@ -71,11 +70,11 @@ def _embedded(nodes: Array, start_weight: float) -> Array:
 def _slope_at_one(nodes: Array) -> Array:
     """The derivative at 1 of the polynomial through (0, 0) and (c_i, Z_i)."""
     points = np.concatenate([[0.0], nodes])
-    slopes = []
+    jacobian = []
     for j in range(1, len(points)):
         others = np.delete(points, j)
-        slopes.append(np.polyval(np.polyder(np.poly(others)), 1.0) / np.prod(points[j] - others))
-    return np.array(slopes)
+        jacobian.append(np.polyval(np.polyder(np.poly(others)), 1.0) / np.prod(points[j] - others))
+    return np.array(jacobian)
 
 
 def _interpolants(nodes: Array, inverse: Array, update: Array, stiffly_accurate: bool) -> tuple[Array, Array]:

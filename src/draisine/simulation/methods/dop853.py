@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from draisine.errors import ArgumentError
-from draisine.simulation.methods.explicit_tableau import Array, Scheme, positive
+from draisine.simulation.methods.tableau import Array, Scheme, positive
 
 # fmt: off
 _NODES = (

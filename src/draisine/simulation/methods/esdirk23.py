@@ -14,8 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from draisine.simulation.methods.implicit_tableau import ImplicitScheme, largest_difference, polynomial
-from draisine.simulation.methods.settings import check_settings
+from draisine.simulation.methods.tableau import ImplicitScheme, check_settings, largest_difference, polynomial
 
 GAMMA = 1.0 - 1.0 / math.sqrt(2.0)
 NODES = np.array([0.0, 2.0 * GAMMA, 1.0])

@@ -11,10 +11,9 @@ from dataclasses import dataclass
 from functools import cache
 
 from draisine.errors import ArgumentError
-from draisine.numerics.collocation import gauss_nodes
+from draisine.numerics.runge_kutta import gauss_nodes
 from draisine.simulation.methods.collocation import collocation_scheme
-from draisine.simulation.methods.implicit_tableau import ImplicitScheme
-from draisine.simulation.methods.settings import check_settings
+from draisine.simulation.methods.tableau import ImplicitScheme, check_settings
 
 STAGES = (1, 2, 3)
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from draisine.simulation.methods.explicit_tableau import Scheme, positive
+from draisine.simulation.methods.tableau import Scheme, positive
 
 SCHEME = Scheme(
     order=2,

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.simulation.methods.explicit_tableau import Array, protect
+from draisine.simulation.methods.tableau import Array, protect
 
 Complex = NDArray[np.complex128]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from draisine.simulation.methods.auto import Auto
-from draisine.simulation.methods.explicit_tableau import SteppingMethod
+from draisine.simulation.methods.selection import Auto
+from draisine.simulation.methods.tableau import SteppingMethod
 
 Method = SteppingMethod | Auto

@@ -1,6 +1,6 @@
 """The predictor–corrector of Mauny, Porez and Boyer: an explicit formula of order 4, corrected by an implicit one of order 5.
 
-J. Mauny, M. Porez and F. Boyer, "Symbolic Dynamic Modelling of Locomotion Systems with Persistent Contacts - Application to the
+J. Mauny, M. Porez and F. Boyer, "Symbolic Dynamic Modeling of Locomotion Systems with Persistent Contacts - Application to the
 3D Bicycle", IFAC-PapersOnLine 50-1 (2017) 7598–7605, integrate with "a fourth-order explicit method for the prediction step and a
 fifth-order implicit method for the correction step". These are the Adams–Bashforth and Adams–Moulton formulas (Hairer, Nørsett
 & Wanner, Solving Ordinary Differential Equations I, section III.1), used as predict, evaluate, correct, evaluate. The
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from draisine.simulation.methods import dop853
-from draisine.simulation.methods.explicit_tableau import Array, Scheme, positive
+from draisine.simulation.methods.tableau import Array, Scheme, positive
 
 # Columns: f at t, t − h, t − 2h, t − 3h; f at the predicted point; f at the corrected point.
 _PREDICTOR = np.array([55.0, -59.0, 37.0, -9.0, 0.0, 0.0]) / 24.0

@@ -12,10 +12,9 @@ from dataclasses import dataclass
 from functools import cache
 
 from draisine.errors import ArgumentError
-from draisine.numerics.collocation import radau_nodes
+from draisine.numerics.runge_kutta import radau_nodes
 from draisine.simulation.methods.collocation import collocation_scheme
-from draisine.simulation.methods.implicit_tableau import ImplicitScheme
-from draisine.simulation.methods.settings import check_settings
+from draisine.simulation.methods.tableau import ImplicitScheme, check_settings
 
 STAGES = (1, 3, 5)
 

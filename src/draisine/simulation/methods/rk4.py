@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from draisine.numerics import runge_kutta as tables
-from draisine.simulation.methods.explicit_tableau import Scheme, positive
+from draisine.simulation.methods.tableau import Scheme, positive
 
 SCHEME = Scheme(
     order=4,

@@ -12,8 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from draisine.errors import ArgumentError
-from draisine.simulation.methods.explicit_tableau import Scheme
-from draisine.simulation.methods.settings import check_settings
+from draisine.simulation.methods.tableau import Scheme, check_settings
 
 # Steps come from outside; the loop takes them with a polynomial of degree 6 at most.
 SCHEME = Scheme(

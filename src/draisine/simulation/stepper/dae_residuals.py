@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import math
 
-from draisine.codegen.restricted.calls import call_kernel
+from draisine.codegen.restricted.record import call_kernel
 from draisine.codegen.restricted.types import Vector
 from draisine.simulation.stepper.explicit_rk import command, copy, first_bad
+from draisine.simulation.stepper.implicit_systems import clear, factorize_complex, factorize_real, factorize_start, solve_real
 from draisine.simulation.stepper.layout import BAD_NUMBERS, DIVERGED, SOLVED, UNDETERMINED, Stepper, Tableau
-from draisine.simulation.stepper.linear_solver import clear, factorise_complex, factorise_real, factorise_start, solve_real
 
 PATIENCE = 60  # iterations to rounding error
 
@@ -31,7 +31,7 @@ def make_jacobians(s: Stepper) -> int:
     s.time[0] = s.t
     call_kernel(s.jacobian, (s.time, s.point, s.rate, s.u, s.parameters), (s.by_state, s.by_rate))
     s.jacobians += 1
-    s.fresh, s.old, s.factorised = 1, 0, 0
+    s.fresh, s.old, s.factorized = 1, 0, 0
     bad = max(first_bad(s.by_state, s.entries), first_bad(s.by_rate, s.entries))
     if bad >= 0:
         return blame_equation(s, int(s.entry_row[bad]))
@@ -44,17 +44,17 @@ def blame_equation(s: Stepper, equation: int) -> int:
     return BAD_NUMBERS
 
 
-def factorise(s: Stepper, m: Tableau, h: float) -> int:
-    """Factorise the matrices of a step of length h, unless they are."""
-    if s.factorised != 0 and s.factor_h == h:
+def factorize(s: Stepper, m: Tableau, h: float) -> int:
+    """Factorize the matrices of a step of length h, unless they are."""
+    if s.factorized != 0 and s.factor_h == h:
         return SOLVED
     outcome = SOLVED
     if m.coupled == 0 or m.real_systems > 0 or s.adaptive != 0:
-        outcome = factorise_real(s, m.filter / h)
+        outcome = factorize_real(s, m.filter / h)
     for k in range(m.pair_systems):
         if outcome == SOLVED:
-            outcome = factorise_complex(s, k, m.pairs[k, 0] * (1.0 / h))
-    s.factorised, s.factor_h = 1 if outcome == SOLVED else 0, h
+            outcome = factorize_complex(s, k, m.pairs[k, 0] * (1.0 / h))
+    s.factorized, s.factor_h = 1 if outcome == SOLVED else 0, h
     return outcome
 
 
@@ -101,7 +101,7 @@ def settle_start(s: Stepper) -> int:
     for turn in range(PATIENCE):
         if make_jacobians(s) != SOLVED:
             return BAD_NUMBERS
-        missing = factorise_start(s)
+        missing = factorize_start(s)
         if missing >= 0:
             s.culprit = missing
             return UNDETERMINED

@@ -5,9 +5,8 @@ Restricted Python, like `stages`.
 
 from __future__ import annotations
 
-from draisine.simulation.stepper.dae_residuals import residual, size_of
+from draisine.simulation.stepper.implicit_systems import clear, residual, size_of, solve_real, times_rate_slope
 from draisine.simulation.stepper.layout import Stepper, Tableau
-from draisine.simulation.stepper.linear_solver import clear, solve_real, times_rate_slope
 
 
 def implicit_error_size(s: Stepper, m: Tableau, h: float) -> float:

@@ -208,7 +208,7 @@ class Stepper(Record):
     settles: int  # rates and algebraic unknowns are to be solved for at the start
     fresh: int  # the Jacobians belong to (t, x)
     old: int  # they should be made anew before the next step
-    factorised: int  # the factors belong to the Jacobians and to `factor_h`
+    factorized: int  # the factors belong to the Jacobians and to `factor_h`
     predicts: int  # `past_stage` is that of the step before
     smooth: int  # the rate at t is that of a smooth solution
     iterations: int

@@ -7,10 +7,18 @@ Explicit and implicit methods differ in how a step is attempted (`stages`, `newt
 
 from __future__ import annotations
 
-from draisine.codegen.restricted.calls import call_kernel
-from draisine.simulation.stepper.dae_residuals import blame_equation, settle_start
-from draisine.simulation.stepper.error_estimates import implicit_error_size, prepare_polynomial
-from draisine.simulation.stepper.event_location import begin_watch, find_crossings, settle, watch
+from draisine.codegen.restricted.record import call_kernel
+from draisine.simulation.stepper.events_and_samples import (
+    begin_watch,
+    find_crossings,
+    record_events,
+    record_step,
+    sample_before,
+    sample_here,
+    sample_until,
+    settle,
+    watch,
+)
 from draisine.simulation.stepper.explicit_rk import (
     attempt,
     copy,
@@ -22,7 +30,8 @@ from draisine.simulation.stepper.explicit_rk import (
     prepare_cubic,
     prepare_dense,
 )
-from draisine.simulation.stepper.implicit_newton import attempt_implicit
+from draisine.simulation.stepper.implicit_rk import attempt_implicit, implicit_error_size, prepare_polynomial
+from draisine.simulation.stepper.implicit_systems import blame_equation, settle_start
 from draisine.simulation.stepper.layout import (
     ABORTED,
     BAD_NUMBERS,
@@ -47,7 +56,6 @@ from draisine.simulation.stepper.layout import (
     Stepper,
     Tableau,
 )
-from draisine.simulation.stepper.recording import record_events, record_step, sample_before, sample_here, sample_until
 from draisine.simulation.stepper.step_size_control import (
     first_implicit_step,
     first_step,
@@ -125,7 +133,7 @@ def begin(s: Stepper) -> int:
 def begin_rates(s: Stepper, m: Tableau) -> int:
     """The derivative at (t, x). Where the equations are implicit, it is solved for together with the algebraic unknowns."""
     if m.implicit != 0:
-        s.fresh, s.old, s.factorised, s.predicts = 0, 1, 0, 0
+        s.fresh, s.old, s.factorized, s.predicts = 0, 1, 0, 0
         s.carried = 1.0
         s.smooth = 1 if m.evaluates_end != 0 and s.dynamics != 0 else 0
     if s.settles != 0:

@@ -10,10 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from draisine.codegen.jit.parameter_hoisting import HoistedKernel
-from draisine.simulation.implicit_form import CompiledForm
-from draisine.simulation.methods.explicit_tableau import Scheme, SteppingMethod
-from draisine.simulation.methods.implicit_tableau import ImplicitScheme
+from draisine.codegen.jit.kernel import HoistedKernel
+from draisine.simulation.compiled_equations import CompiledForm
+from draisine.simulation.methods.tableau import ImplicitScheme, Scheme, SteppingMethod
 from draisine.simulation.stepper import layout
 from draisine.simulation.stepper.layout import Stepper, Tableau
 
@@ -121,7 +120,7 @@ class Memory:
             "stops": (e,),
             "root_event": (layout.GRID * e,),
         }
-        s.room(shapes if form is None else shapes | implicit_shapes(form, method.scheme, width))
+        s.allocate(shapes if form is None else shapes | implicit_shapes(form, method.scheme, width))
         s.parameters[:] = parameters
         for name, values in given.items():
             getattr(s, name)[...] = values
@@ -229,7 +228,7 @@ class Memory:
         kept = s.step_room * s.keep_steps
         # One row more than wanted, for the last state of a run that ends early. Pages are given by the system when they
         # are first written, so a run that ends early costs no more than it uses.
-        s.room(
+        s.allocate(
             {
                 "sample_time": (s.samples + 1,),
                 "sample_x": (s.samples + 1, n),

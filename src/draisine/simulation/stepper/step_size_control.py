@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 
 from draisine.simulation.stepper.explicit_rk import blame, evaluate, largest_error
-from draisine.simulation.stepper.implicit_newton import most_turns
+from draisine.simulation.stepper.implicit_rk import most_turns
 from draisine.simulation.stepper.layout import BAD_NUMBERS, GO_ON, NOT_FINITE, SOLVED, STEP_TOO_SMALL, UNSOLVED, Stepper, Tableau
 
 EPSILON = 2.220446049250313e-16

@@ -13,10 +13,10 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.simulation.implicit_form import CompiledForm
-from draisine.simulation.method_selection import title
-from draisine.simulation.methods.explicit_tableau import SteppingMethod
-from draisine.simulation.termination import moment
+from draisine.simulation.compiled_equations import CompiledForm
+from draisine.simulation.methods.selection import title
+from draisine.simulation.methods.tableau import SteppingMethod
+from draisine.simulation.result import moment
 
 Reals = NDArray[np.float64]
 
@@ -25,7 +25,7 @@ CALM = 2.0  # h ρ below which the explicit method serves; its border of stabili
 LOOKS = 3  # times in a row that it must be so
 LASTING = 60  # steps of the explicit method for which a return was worth its while
 STRICTER = 0.5  # what is asked for is multiplied by it after a return that was not
-TOLD = 4  # changes that are told one by one
+REPORTED = 4  # changes that are told one by one
 
 
 def fastest_rate(form: CompiledForm, t: float, y: Reals, u: Reals, p: Reals) -> float:
@@ -79,14 +79,14 @@ class Changes:
 
     def account(self, now: SteppingMethod) -> str:
         stiff = f"stability and not accuracy limited the steps to {abs(self.limited):.2g} s"
-        if len(self.legs) > TOLD:
+        if len(self.legs) > REPORTED:
             names = " and ".join(dict.fromkeys(title(m) for m, _ in self.legs))
             when = moment(self.legs[-1][1])
             return (
                 f"{names} in turn, {len(self.legs)} changes, the last to {title(now)} at {when}: the equations are stiff in "
                 f"parts, where {stiff}"
             )
-        told = ", ".join(f"{title(m)} up to {moment(t)}" for m, t in self.legs)
+        reported = ", ".join(f"{title(m)} up to {moment(t)}" for m, t in self.legs)
         if len(self.legs) % 2:
-            return f"{told}, then {title(now)}: the equations proved stiff, {stiff}"
-        return f"{told}, then {title(now)} again: the equations are stiff in between, where {stiff}, and stiffness had passed"
+            return f"{reported}, then {title(now)}: the equations proved stiff, {stiff}"
+        return f"{reported}, then {title(now)} again: the equations are stiff in between, where {stiff}, and stiffness had passed"

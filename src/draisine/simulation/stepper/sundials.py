@@ -15,14 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.codegen.jit.kernel import Kernel, compile
-from draisine.codegen.restricted.calls import bound_kernel
+from draisine.codegen.restricted.record import bound_kernel
 from draisine.errors import DependencyError
-from draisine.simulation.methods.implicit_tableau import nested_basis
+from draisine.simulation.compiled_equations import CompiledEquations
 from draisine.simulation.methods.sundials import CVODE, IDA
+from draisine.simulation.methods.tableau import nested_basis
 from draisine.simulation.stepper import layout
 from draisine.simulation.stepper.layout import Stepper
 from draisine.simulation.stepper.memory import Memory
-from draisine.simulation.velocity_choices import CompiledEquations
 
 Reals = NDArray[np.float64]
 
@@ -192,9 +192,9 @@ class SundialsStepper:
         if self._jacobian is None:
             self._jacobian = compile(dynamics.jacobian("xdot", "x"))
         n = stepper.states
-        rate, slopes = np.zeros(n), np.zeros((n, n))
+        rate, jacobians = np.zeros(n), np.zeros((n, n))
         derivative = self._caller(stepper.dynamics, rate)
-        jacobian = self._caller(self._jacobian.address, slopes)
+        jacobian = self._caller(self._jacobian.address, jacobians)
 
         def right_side(t: float, y: Reals, yp: Reals) -> None:
             if self._ask(t, y):
@@ -205,7 +205,7 @@ class SundialsStepper:
         def slope(t: float, y: Reals, yp: Reals, jj: Reals) -> None:
             jacobian(t, y)
             stepper.jacobians += 1
-            jj[:, :] = slopes.T  # kernels write by columns
+            jj[:, :] = jacobians.T  # kernels write by columns
 
         return _solvers().cvode.CVODE(right_side, method="BDF", jacfn=slope, **self._options())
 

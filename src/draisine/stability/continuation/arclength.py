@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.errors import ArgumentError
-from draisine.numerics.continuation import CurvePoint, ImplicitCurve, StepLengths, Walker
+from draisine.numerics.continuation import CurvePoint, CurveTracer, ImplicitCurve, StepLengths
 
 Array = NDArray[np.float64]
 
@@ -82,7 +82,7 @@ def follow(
     def growth(ahead: CurvePoint) -> float:
         return GROWTH if ahead.iterations <= EASY else 1 / GROWTH if ahead.iterations > HARD else 1.0
 
-    walker = Walker(start, curve.advance, StepLengths(steps.first, steps.least, steps.most), growth, limit)
+    walker = CurveTracer(start, curve.advance, StepLengths(steps.first, steps.least, steps.most), growth, limit)
     for ahead in islice(walker, steps.count):
         here = places[-1]
         if len(places) > 4 and _passes(here, ahead, start):

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.errors import ArgumentError, SolverError, UnknownNameError
-from draisine.expr.expression import closest
+from draisine.expr.expression import did_you_mean
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.numerics.continuation import CurvePoint
@@ -29,11 +29,10 @@ from draisine.program.equations import Equations
 from draisine.results.base import Result, figure
 from draisine.stability.continuation.arclength import Bound, Steps, Walk, follow
 from draisine.stability.continuation.branch_stability import Complex, eigenvalues, matrices, neutral_count, unstable_count
-from draisine.stability.continuation.path_radii import path_radii
+from draisine.stability.continuation.evaluation import path_radii
 from draisine.stability.continuation.problem import ANYWHERE, Question, Range, Setting
 from draisine.stability.continuation.special_points import BRANCH_POINT, Found, find
-from draisine.stability.linearization import Motion, equations_of
-from draisine.stability.singularity_message import what_is_singular
+from draisine.stability.linearization import Motion, equations_of, what_is_singular
 from draisine.stability.steady import SteadyMotion
 
 if TYPE_CHECKING:
@@ -94,7 +93,7 @@ class Branch(Result):
 
     def __getitem__(self, name: str) -> Array:
         if name not in self.columns:
-            raise UnknownNameError(f"{self.model} has no {name!r} along this branch{closest(name, list(self.columns))}")
+            raise UnknownNameError(f"{self.model} has no {name!r} along this branch{did_you_mean(name, list(self.columns))}")
         return self.columns[name]
 
     @property
@@ -127,11 +126,11 @@ class Branch(Result):
 
     def as_data(self) -> dict[str, Any]:
         """Plain numbers and texts, for JSON."""
-        told = {"model": self.model, "over": self.over, "ended": self.ended, "closed": self.closed, "neutral": self.neutral}
+        reported = {"model": self.model, "over": self.over, "ended": self.ended, "closed": self.closed, "neutral": self.neutral}
         spectra = [[[float(z.real), float(z.imag)] for z in row] for row in self.eigenvalues]
         columns = {name: [v if np.isfinite(v) else None for v in column.tolist()] for name, column in self.columns.items()}
         special = [point.as_data() for point in self.special]
-        return {**told, "columns": columns, "unstable": self.unstable.tolist(), "eigenvalues": spectra, "special": special}
+        return {**reported, "columns": columns, "unstable": self.unstable.tolist(), "eigenvalues": spectra, "special": special}
 
     def __str__(self) -> str:
         values = np.where(np.abs(self[self.over]) < 1e-12, 0.0, self[self.over])
@@ -242,22 +241,22 @@ class _Following:
         curve = self.setting.curve
         ahead = follow(curve, first, self.steps, self.bounds, self._span, self.progress)
         if ahead.closed:
-            return self._told(ahead.places, ahead.closed, ("", ""), crossing, 0)
+            return self._reported(ahead.places, ahead.closed, ("", ""), crossing, 0)
         back = follow(curve, first.heading(-first.tangent), self.steps, self.bounds, self._span, self.progress)
         turned = [p.heading(-p.tangent) for p in reversed(back.places[1:])]
         ended = (self._reason(back), self._reason(ahead))
-        return self._told((*turned, *ahead.places), False, ended, crossing, len(turned))
+        return self._reported((*turned, *ahead.places), False, ended, crossing, len(turned))
 
     def _reason(self, walk: Walk) -> str:
         """Why no further points were made; what is singular there, if something is."""
         if walk.bounded:
             return walk.ended
-        told = what_is_singular(self.setting.motion(walk.places[-1].y))
-        return "; ".join(text for text in (walk.ended, told) if text)
+        reported = what_is_singular(self.setting.motion(walk.places[-1].y))
+        return "; ".join(text for text in (walk.ended, reported) if text)
 
     # ------------------------------------------------------------ results
 
-    def _told(
+    def _reported(
         self, places: tuple[CurvePoint, ...], closed: bool, ended: tuple[str, str], crossing: Found | None, at: int
     ) -> Branch:
         q, setting = self.question, self.setting

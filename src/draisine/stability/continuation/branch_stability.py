@@ -1,7 +1,7 @@
 """How deviations from the motions of a branch grow: eigenvalues of the exact linear model at every point.
 
 Coordinates on which nothing depends are left out. Where steady motions form a family at constant inputs and parameters (a
-conservative bicycle has a turn for every speed), a neighbouring motion is a deviation that neither grows nor decays: as many
+conservative bicycle has a turn for every speed), a neighboring motion is a deviation that neither grows nor decays: as many
 eigenvalues are zero all along the branch, and say nothing of stability. They are counted, and left out where stability is told.
 """
 
@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.program.equations import Equations
-from draisine.stability.deviations import Naming, Slopes, deviations_of
+from draisine.stability.deviations import Naming, deviations_of
 
 Array = NDArray[np.float64]
 Complex = NDArray[np.complex128]
@@ -29,11 +29,11 @@ def matrices(equations: Equations, ignorable: Sequence[str], states: Sequence[St
     """A of the deviations that matter, at each state (x, u, p)."""
     deviations = deviations_of(equations)
     x, u, p = (np.array([state[k] for state in states]) for k in range(3))
-    slopes = deviations.slopes(0.0, x, u, p)
+    jacobians = deviations.derivatives(0.0, x, u, p)
     naming: Naming | None = None
     found = []
     for i in range(len(states)):
-        here = Slopes(**{f.name: getattr(slopes, f.name)[i : i + 1] for f in fields(Slopes)})
+        here = Jacobians(**{f.name: getattr(jacobians, f.name)[i : i + 1] for f in fields(Jacobians)})
         if naming is None or not _serves(naming, here):
             naming = deviations.choose(here)
         kept = [k for k, name in enumerate(naming.names) if name not in ignorable]
@@ -41,7 +41,7 @@ def matrices(equations: Equations, ignorable: Sequence[str], states: Sequence[St
     return found
 
 
-def _serves(naming: Naming, here: Slopes) -> bool:
+def _serves(naming: Naming, here: Jacobians) -> bool:
     square = np.concatenate([here.constraints[0][list(naming.rows)], here.names[0][list(naming.chosen)]])
     return bool(np.linalg.cond(square) < FAR)
 
@@ -57,15 +57,15 @@ def neutral_count(spectra: Sequence[Complex]) -> int:
     return min((int(np.count_nonzero(np.abs(s) <= ZERO * max(np.abs(s).max(), 1e-300))) for s in spectra if len(s)), default=0)
 
 
-def telling(spectrum: Complex, neutral: int) -> Complex:
+def identifiability(spectrum: Complex, neutral: int) -> Complex:
     """The eigenvalues that tell stability: without those that are zero everywhere."""
     return np.asarray(spectrum[np.sort(np.argsort(np.abs(spectrum))[neutral:])])
 
 
 def unstable_count(spectrum: Complex, neutral: int) -> int:
     """How many modes grow."""
-    told = telling(spectrum, neutral)
-    return int(np.count_nonzero(told.real > GROWS * np.abs(told).max(initial=1e-300)))
+    reported = identifiability(spectrum, neutral)
+    return int(np.count_nonzero(reported.real > GROWS * np.abs(reported).max(initial=1e-300)))
 
 
 def product(spectrum: Complex, neutral: int) -> float:

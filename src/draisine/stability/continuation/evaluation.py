@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from draisine.program.equations import Equations
 from draisine.program.program import Program
-from draisine.stability.batch_evaluation import OverPoints
+from draisine.stability.batch_evaluation import BatchProgram
 
 Array = NDArray[np.float64]
 
@@ -45,17 +45,17 @@ def reported(equations: Equations, x: Array, u: Array, p: Array) -> dict[str, Ar
     """Every named number at points (rows of x, u and p)."""
     report = equations.report
     if isinstance(report, Program):
-        told = [r.reshape(len(x), -1) for r in OverPoints(report)(np.zeros((len(x), 1)), x, u, p)]
+        reported = [r.reshape(len(x), -1) for r in BatchProgram(report)(np.zeros((len(x), 1)), x, u, p)]
     else:
         each = [[np.ravel(r) for r in report([0.0], *point)] for point in zip(x, u, p, strict=True)]
-        told = [np.array(column) for column in zip(*each, strict=True)]
-    return columns_of(equations, x, u, told)
+        reported = [np.array(column) for column in zip(*each, strict=True)]
+    return columns_of(equations, x, u, reported)
 
 
-def columns_of(equations: Equations, x: Array, u: Array, told: Sequence[Array]) -> dict[str, Array]:
+def columns_of(equations: Equations, x: Array, u: Array, reported: Sequence[Array]) -> dict[str, Array]:
     """States, all velocities, multipliers, outputs, energies and inputs by name, from what the report told at each point."""
     columns = {q.name: x[:, k] for k, q in enumerate(equations.states)}
-    for slot, values in zip(equations.report.outputs, told, strict=True):
+    for slot, values in zip(equations.report.outputs, reported, strict=True):
         if slot.name in ("v", "multipliers", "outputs", "energy"):
             columns |= {label: values[:, k] for k, label in enumerate(slot.labels)}
     return columns | {i.name: u[:, k] for k, i in enumerate(equations.inputs)}

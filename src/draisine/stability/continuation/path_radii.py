@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.program.equations import Equations
-from draisine.stability.batch_evaluation import OverPoints
+from draisine.stability.batch_evaluation import BatchProgram
 from draisine.stability.deviations import deviations_of
 
 Array = NDArray[np.float64]
@@ -23,9 +23,9 @@ def path_radii(equations: Equations, x: Array, u: Array, p: Array) -> dict[str, 
     if not wheels:
         return {}
     deviations = deviations_of(equations)
-    slopes = deviations.slopes(0.0, x, u, p)
-    by_state = OverPoints(deviations.observing)(np.zeros((len(x), 1)), x, u, p)[0]
-    rates = (by_state @ slopes.w[..., None])[..., 0]
+    jacobians = deviations.derivatives(0.0, x, u, p)
+    by_state = BatchProgram(deviations.observing)(np.zeros((len(x), 1)), x, u, p)[0]
+    rates = (by_state @ jacobians.w[..., None])[..., 0]
     found = {}
     for wheel in wheels:
         along = [rates[:, labels.index(f"{wheel}_contact_{axis}")] for axis in "xy"]

@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.errors import ArgumentError, SolverError
-from draisine.expr.expression import closest
+from draisine.expr.expression import did_you_mean
 from draisine.numerics.continuation import ImplicitCurve
 from draisine.numerics.rank import rank_of
 from draisine.program.equations import Equations
 from draisine.program.program import Program
-from draisine.stability.continuation.drifting_coordinates import running_on
 from draisine.stability.continuation.evaluation import Evaluation, columns_of
+from draisine.stability.continuation.problem import running_on
 from draisine.stability.deviations import deviations_of
 from draisine.stability.linearization import Motion
 from draisine.stability.steady import SteadyMotion, SteadyProblem, named_values, steady
@@ -48,7 +48,9 @@ class Question:
                     "it from the branch"
                 )
             if name not in known:
-                raise ArgumentError(f"{e.name} has no parameter, input, state or output of motion {name!r}{closest(name, known)}")
+                raise ArgumentError(
+                    f"{e.name} has no parameter, input, state or output of motion {name!r}{did_you_mean(name, known)}"
+                )
         if self.over in self.fixed:
             raise ArgumentError(f"{e.name}: {self.over!r} is what varies along the branch; leave it out of what is fixed")
         low, high = self.between
@@ -88,9 +90,9 @@ class Question:
         if self.over in (*self.inputs, *self.all_parameters):
             tries.append((fixed, (*self.free, self.over)))
         problem: SolverError | None = None
-        for wishes, free in tries:
+        for targets, free in tries:
             try:
-                return steady(self.equations, wishes, free=free, near=near, parameters=parameters, inputs=inputs)
+                return steady(self.equations, targets, free=free, near=near, parameters=parameters, inputs=inputs)
             except SolverError as missing:
                 problem = problem or missing
         assert problem is not None
@@ -104,9 +106,9 @@ class Setting:
         self.question, self.begin = question, begin
         e = question.equations
         deviations = deviations_of(e)
-        slopes = deviations.slopes(0.0, begin.x[None], begin.u[None], begin.p[None])
-        names = deviations.choose(slopes).names
-        values = dict(zip(deviations.candidates, slopes.values[0].tolist(), strict=True))
+        jacobians = deviations.derivatives(0.0, begin.x[None], begin.u[None], begin.p[None])
+        names = deviations.choose(jacobians).names
+        values = dict(zip(deviations.candidates, jacobians.values[0].tolist(), strict=True))
         own = (*question.inputs, *question.all_parameters)
         free = [*question.free, *(n for n in (*question.fixed, question.over) if n in own and n not in question.free)]
         self.ignorable = running_on(begin, free)
@@ -191,8 +193,8 @@ class Setting:
         if self._report is None:
             values = named_values(e, x, u, p)
         else:
-            told = [r.reshape(1, -1, order="F") for r in self._report([0.0], x, u, p)]
-            values = {name: float(column[0]) for name, column in columns_of(e, x[None], u[None], told).items()}
+            reported = [r.reshape(1, -1, order="F") for r in self._report([0.0], x, u, p)]
+            values = {name: float(column[0]) for name, column in columns_of(e, x[None], u[None], reported).items()}
         values |= {
             n: float(p[self.question.all_parameters.index(n)]) for n in self.problem.free if n in self.question.all_parameters
         }
@@ -208,5 +210,5 @@ class Setting:
             return self.watched
         known = self.motion(self.y).values
         if name not in known:
-            raise ArgumentError(f"{self.question.equations.name} has no {name!r} to bound{closest(name, list(known))}")
+            raise ArgumentError(f"{self.question.equations.name} has no {name!r} to bound{did_you_mean(name, list(known))}")
         return lambda y: self.motion(y).values[name]

@@ -1,4 +1,4 @@
-"""Special points between neighbours of a branch: folds, branch points, oscillations that begin, modes that pass zero.
+"""Special points between neighbors of a branch: folds, branch points, oscillations that begin, modes that pass zero.
 
 Each is bracketed by a change of sign and solved for on the curve itself. A branch point, where tangents lose their meaning, is
 solved as a point of its own: F + β ψ = 0, F_yᵀ ψ = 0, ψᵀψ = 1 is regular there (Moore 1980).
@@ -30,7 +30,7 @@ BRANCH_POINT_NEWTON = Newton(step_tolerance=1e-12, acceptable=1e-10, max_iterati
 
 @dataclass(frozen=True)
 class Found:
-    """A special point: its kind, the index of the neighbour before it, the frequency of an oscillation that begins there, and the
+    """A special point: its kind, the index of the neighbor before it, the frequency of an oscillation that begins there, and the
     direction of the branch that crosses."""
 
     kind: str
@@ -48,7 +48,7 @@ def find(
     spectrum: Callable[[CurvePoint], Complex],
     skip: int | None = None,
 ) -> list[Found]:
-    """All special points between neighbours; none beside the point with the index `skip`."""
+    """All special points between neighbors; none beside the point with the index `skip`."""
     found: list[Found] = []
     for i, (here, ahead) in enumerate(pairwise(places)):
         if skip in (i, i + 1):
@@ -167,7 +167,7 @@ def _solve_branch_point(curve: ImplicitCurve, y: Array, rows: Array) -> tuple[Ar
         f, jacobian = rows @ f, rows @ jacobian
         gap = np.concatenate([f + beta * left, jacobian.T @ left, [left @ left - 1]])
         # F is twice differentiable, so that ∂(F_yᵀ ψ)/∂y is symmetric: row k is the bend along the k-th unknown
-        second = np.array([(rows @ curve.bend(y, unit)).T @ left for unit in np.eye(n)])
+        second = np.array([(rows @ curve.jacobian_derivative(y, unit)).T @ left for unit in np.eye(n)])
         whole = np.block(
             [
                 [jacobian, left[:, None], beta * np.eye(n - 1)],
@@ -186,7 +186,7 @@ def _solve_branch_point(curve: ImplicitCurve, y: Array, rows: Array) -> tuple[Ar
 def _directions(curve: ImplicitCurve, y: Array, left: Array, rows: Array, along: Array) -> tuple[Array, Array]:
     """Tangents of the branch followed and of the one that crosses it: roots of ψᵀ F_yy (v, v) = 0 in the plane of tangents."""
     plane = np.linalg.svd(rows @ curve.jacobians(y)[1])[2][-2:]
-    quadratic = np.array([[left @ (rows @ curve.bend(y, a)) @ b for b in plane] for a in plane])
+    quadratic = np.array([[left @ (rows @ curve.jacobian_derivative(y, a)) @ b for b in plane] for a in plane])
     a, b, c = quadratic[0, 0], quadratic[0, 1] + quadratic[1, 0], quadratic[1, 1]
     root = np.sqrt(max(b * b - 4 * a * c, 0.0))
     # (α, β) with a α² + b αβ + c β² = 0, in the form that divides by the larger number

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.numerics.newton_batch import BatchNewton, Places, solve_each
-from draisine.stability.batch_evaluation import OverPoints
-from draisine.stability.continuation.drifting_coordinates import running_on
+from draisine.numerics.newton_batch import BatchNewton, Indices, solve_each
+from draisine.stability.batch_evaluation import BatchProgram
+from draisine.stability.continuation.problem import running_on
 from draisine.stability.deviations import deviations_of
 from draisine.stability.steady import SteadyMotion, SteadyProblem
 
@@ -50,20 +50,20 @@ class Held:
         e = base.equations
         self.base, self.grid = base, grid
         deviations = deviations_of(e)
-        slopes = deviations.slopes(0.0, base.x[None], base.u[None], base.p[None])
-        names = deviations.choose(slopes).names
-        values = dict(zip(deviations.candidates, slopes.values[0].tolist(), strict=True))
+        jacobians = deviations.derivatives(0.0, base.x[None], base.u[None], base.p[None])
+        names = deviations.choose(jacobians).names
+        values = dict(zip(deviations.candidates, jacobians.values[0].tolist(), strict=True))
         own = [*(i.name for i in e.inputs), *(p.name for p in e.parameters)]
         freed = [*free, *(n for n in (*fixed, *grid.names) if n in own and n not in free)]
         self.ignorable = running_on(base, freed)
         essential = [n for n in names if n not in self.ignorable and n not in e.independent]
-        wished = {**{n: values[n] for n in self.ignorable}, **fixed, **dict.fromkeys(grid.names, 0.0)}
-        self.problem = SteadyProblem(e, essential, freed, wished)
-        self._program = OverPoints(self.problem.program)
-        self._wanted = np.array(list(wished.values()))
+        targeted = {**{n: values[n] for n in self.ignorable}, **fixed, **dict.fromkeys(grid.names, 0.0)}
+        self.problem = SteadyProblem(e, essential, freed, targeted)
+        self._program = BatchProgram(self.problem.program)
+        self._wanted = np.array(list(targeted.values()))
 
     def solve(self) -> Solved:
-        """All points: one row by steps from the base, the others from their neighbours."""
+        """All points: one row by steps from the base, the others from their neighbors."""
         first, second = self.grid.first, self.grid.second
         problem, base = self.problem, self.base
         y0 = problem.pack(base.x, base.u, base.p)
@@ -124,7 +124,7 @@ class Held:
         wanted = np.repeat(self._wanted[None], len(y), axis=0)
         wanted[:, -2], wanted[:, -1] = first, second
 
-        def evaluate(y: Array, places: Places) -> tuple[Array, Array]:
+        def evaluate(y: Array, places: Indices) -> tuple[Array, Array]:
             residual, jacobian = self._evaluate(y, wanted)
             units = np.maximum(1.0, np.abs(jacobian).max(axis=(1, 2)))
             return (residual / units[:, None])[places], (jacobian / units[:, None, None])[places]

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.errors import ArgumentError, ModelError, SolverError
-from draisine.expr.expression import closest
-from draisine.numerics.continuation import Rejected, StepLengths, Walker
+from draisine.expr.expression import did_you_mean
+from draisine.numerics.continuation import CurveTracer, Rejected, StepLengths
 from draisine.results.base import Result, figure
 from draisine.stability.periodic.cycle import Cycle, made
 from draisine.stability.periodic.shooting import Shot, closed, shot
@@ -74,10 +74,10 @@ class CycleBranch(Result):
         e, ignorable = self.cycles[0].equations, self.cycles[0].ignorable
         units = {q.name: q.unit for q in (*e.states, *e.outputs, *e.parameters)}
         chosen = names or [c.name for c in e.coordinates if c.name not in ignorable][:SHOWN]
-        told = {"period": ("s", self.periods)}
-        told |= {f"amplitude of {name}": (units.get(name, ""), self.amplitudes(name)) for name in chosen}
+        reported = {"period": ("s", self.periods)}
+        reported |= {f"amplitude of {name}": (units.get(name, ""), self.amplitudes(name)) for name in chosen}
         over = (self.parameter, units.get(self.parameter, ""))
-        return figure("plots.periodic.family_figure", over, self.values, self.stable, told, **options)
+        return figure("plots.periodic.family_figure", over, self.values, self.stable, reported, **options)
 
     def __str__(self) -> str:
         first, last = self.values[0], self.values[-1]
@@ -96,7 +96,7 @@ def follow_cycle(
     """
     known = [q.name for q in cycle.equations.parameters]
     if parameter not in known:
-        raise ArgumentError(f"{cycle.equations.name} has no parameter {parameter!r} to follow{closest(parameter, known)}")
+        raise ArgumentError(f"{cycle.equations.name} has no parameter {parameter!r} to follow{did_you_mean(parameter, known)}")
     size = abs(to - cycle.parameters[parameter])
     if size == 0.0:
         raise ArgumentError(f"{cycle.equations.name}: {parameter} = {to:g} already; follow the motion to another value")
@@ -153,7 +153,7 @@ class _Walk:
 
     def steps(self, most: int) -> Iterator[Shot]:
         lengths = StepLengths(self._first, SHORTEST * self._first, self._largest)
-        walker = Walker((self.now, self._tangent), self._advance, lengths, lambda at: GROWTH, self._limit)
+        walker = CurveTracer((self.now, self._tangent), self._advance, lengths, lambda at: GROWTH, self._limit)
         for now, _ in islice(walker, most):
             self.now = now
             yield now

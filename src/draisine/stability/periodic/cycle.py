@@ -22,20 +22,20 @@ from draisine.errors import ArgumentError, SolverError
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.program.equations import Equations
-from draisine.program.linear_solve import Solved
+from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import Program
 from draisine.results.assembly import assemble
 from draisine.results.base import Result, figure
 from draisine.results.status import Ending
 from draisine.results.trajectory import Trajectory
-from draisine.simulation.methods.method import Method
-from draisine.simulation.reported_values import account
+from draisine.simulation.methods.selection import Method
 from draisine.simulation.result import Run
 from draisine.simulation.run import integrate
+from draisine.simulation.trajectory_from_run import report_segment
 from draisine.stability.deviations import deviations_of
 from draisine.stability.linearization import Motion, motion_at
 from draisine.stability.periodic.floquet import Floquet, floquet
-from draisine.stability.periodic.flow import FINE, Flow, projected, well_told
+from draisine.stability.periodic.flow import FINE, Flow, projected, well_reported
 from draisine.stability.periodic.shooting import PERIOD, Conditions, Shot, closed, locates, shot
 from draisine.stability.steady import ignorable_at
 
@@ -110,7 +110,7 @@ class Cycle(Result):
     def run(self, periods: float = 1.0, samples: int = 401) -> Trajectory:
         """The motion over one period, or several."""
         run = _run(self.equations, self.shot, periods * self.period, samples)
-        pieces = [account(segment, self.shot.p) for segment in run.segments if len(segment.times)]
+        pieces = [report_segment(segment, self.shot.p) for segment in run.segments if len(segment.times)]
         return assemble(self.equations.name, pieces, status=run.status, parameters=self.parameters, scene={"method": run.method})
 
     @cached_property
@@ -151,12 +151,12 @@ class Cycle(Result):
         }
 
     def __str__(self) -> str:
-        told = ", ".join(f"{z.real:.6g}" if abs(z.imag) < 1e-12 else f"{z:.6g}" for z in self.multipliers)
+        reported = ", ".join(f"{z.real:.6g}" if abs(z.imag) < 1e-12 else f"{z:.6g}" for z in self.multipliers)
         verdict = {True: "stable", False: "unstable", None: "neutral to first order"}[self.stable]
         lines = [
             f"{self.equations.name}: periodic motion of {self.period:.10g} s, {verdict}",
             f"  closes to {self.shot.error:.1e} of its size with {self.shot.count} node{'s' if self.shot.count > 1 else ''}",
-            f"  Floquet multipliers {told or 'none'}",
+            f"  Floquet multipliers {reported or 'none'}",
         ]
         if self.floquet.trivial is not None:
             lines.append(
@@ -239,14 +239,14 @@ def made(found: Shot, ignorable: tuple[str, ...]) -> Cycle:
 
 
 def _peak(values: Array) -> float:
-    """The largest value of a periodic sequence, by the parabola through it and its neighbours."""
+    """The largest value of a periodic sequence, by the parabola through it and its neighbors."""
     i = int(np.argmax(values))
     before, here, after = values[i - 1], values[i], values[(i + 1) % len(values)]
     bend = before - 2 * here + after
     return float(here) if bend == 0.0 else float(here - (after - before) ** 2 / (8 * bend))
 
 
-def _depends_on_time(dynamics: Program | Solved) -> bool:
+def _depends_on_time(dynamics: Program | LinearSolveProgram) -> bool:
     programs = [dynamics] if isinstance(dynamics, Program) else [dynamics.system, dynamics.after]
     return any(program.function.jac_sparsity(k, 0).nnz() > 0 for program in programs for k in range(len(program.outputs)))
 
@@ -258,10 +258,10 @@ def _flow(
     looks = states[np.linspace(0, len(states) - 1, LOOKS).round().astype(int)]
     ignorable = ignorable_at(e, list(looks), u, p)
     deviations = deviations_of(e, asked)
-    naming = well_told(deviations, looks, u, p)
+    naming = well_reported(deviations, looks, u, p)
     names = tuple(name for name in naming.names if name not in ignorable)
     everything = np.broadcast_to(u, (len(states), len(u))), np.broadcast_to(p, (len(states), len(p)))
-    values = deviations.slopes(0.0, states, *everything).values[:, [naming.chosen[naming.names.index(n)] for n in names]]
+    values = deviations.derivatives(0.0, states, *everything).values[:, [naming.chosen[naming.names.index(n)] for n in names]]
     spread = 0.5 * (values.max(axis=0) - values.min(axis=0))
     sizes = np.maximum(spread, 1e-3 * np.abs(values).max(axis=0))
     scales = np.where(sizes > NOTHING, sizes, 1.0)
@@ -302,6 +302,6 @@ def _settled(e: Equations, x: Array, u: Array, p: Array, seconds: float, method:
             found.append((float(exact[-1] - exact[-back]), float(np.abs(apart).max()), int(rising[-1])))
     if not found:
         return states[-1], None
-    closest = min(miss for _, miss, _ in found)
-    samples, _, place = min(entry for entry in found if entry[1] <= max(2 * closest, RETURNED))
+    did_you_mean = min(miss for _, miss, _ in found)
+    samples, _, place = min(entry for entry in found if entry[1] <= max(2 * did_you_mean, RETURNED))
     return late[place], samples * seconds / (count - 1)

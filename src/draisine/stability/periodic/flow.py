@@ -23,9 +23,9 @@ from draisine.program.equations import Equations
 from draisine.program.variational import Direction
 from draisine.results.status import Ending
 from draisine.simulation.methods.dop853 import DOP853
-from draisine.simulation.methods.method import Method
+from draisine.simulation.methods.selection import Method
 from draisine.simulation.sensitivity import integrate_varied
-from draisine.stability.deviations import Deviations, Naming, Slopes, deviations_of
+from draisine.stability.deviations import Deviations, Naming, deviations_of
 from draisine.stability.linearization import motion_at
 
 Array = NDArray[np.float64]
@@ -89,34 +89,34 @@ class Flow:
 
     def node(self, t: float, x: Array, p: Array) -> Node:
         """What is known at a state without moving on."""
-        slopes = deviations_of(self.equations, self.asked).slopes(t, x[None], self.u[None], p[None])
-        if not all(np.isfinite(a).all() for a in (slopes.by_state, slopes.names, slopes.constraints)):
+        jacobians = deviations_of(self.equations, self.asked).derivatives(t, x[None], self.u[None], p[None])
+        if not all(np.isfinite(a).all() for a in (jacobians.by_state, jacobians.names, jacobians.constraints)):
             raise SolverError(
                 f"{self.equations.name}: its derivatives are not finite at t = {t:g} s; the motion is singular there"
             )
         chosen = [self.naming.chosen[i] for i in self._kept]
         span = np.zeros((len(x), len(self._kept)))
-        span[: self._own] = self.naming.span(slopes)[0][:, self._kept]
+        span[: self._own] = self.naming.span(jacobians)[0][:, self._kept]
         shift = np.zeros(len(x))
         if self.parameter is not None:
-            shift[: self._own] = self._shift(t, x, p, slopes)
-        return Node(x, slopes.values[0][chosen], self.naming.rates(slopes)[0][self._kept], span, shift)
+            shift[: self._own] = self._shift(t, x, p, jacobians)
+        return Node(x, jacobians.values[0][chosen], self.naming.rates(jacobians)[0][self._kept], span, shift)
 
-    def _shift(self, t: float, x: Array, p: Array, slopes: Slopes) -> Array:
+    def _shift(self, t: float, x: Array, p: Array, jacobians: Jacobians) -> Array:
         """δx by the parameter that keeps the constraints and every ζ."""
         by_constraints, by_names = _by_parameter(self.equations, self.asked, self.place)([t], x, self.u, p)
-        square = np.vstack([slopes.constraints[0][list(self.naming.rows)], slopes.names[0][list(self.naming.chosen)]])
+        square = np.vstack([jacobians.constraints[0][list(self.naming.rows)], jacobians.names[0][list(self.naming.chosen)]])
         side = -np.concatenate([by_constraints[list(self.naming.rows)], by_names[list(self.naming.chosen)]])
         return np.asarray(np.linalg.solve(square, side))
 
     def passage(self, t: float, node: Node, duration: float, p: Array) -> Passage:
         """Move on from a node."""
-        slopes = node.span if self.parameter is None else np.column_stack([node.span, node.shift])
+        jacobians = node.span if self.parameter is None else np.column_stack([node.span, node.shift])
         sizes = np.append(np.ones(len(self.names)), [] if self.parameter is None else self.size)
         run = integrate_varied(
             self.equations,
             node.x,
-            slopes,
+            jacobians,
             t + duration,
             self._directions,
             sizes=sizes,
@@ -132,14 +132,14 @@ class Flow:
         end = run.final_state[:n]
         carried = run.final_state[n:].reshape(count, n).T[: self._own]
         arrived = self.node(t + duration, end, p)
-        here = deviations_of(self.equations, self.asked).slopes(t + duration, end[None], self.u[None], p[None])
+        here = deviations_of(self.equations, self.asked).derivatives(t + duration, end[None], self.u[None], p[None])
         rows = here.names[0][[self.naming.chosen[i] for i in self._kept]]
-        told = rows @ carried
+        reported = rows @ carried
         by_parameter = np.zeros(len(self.names))
         if self.parameter is not None:
             _, by_names = _by_parameter(self.equations, self.asked, self.place)([t + duration], end, self.u, p)
-            by_parameter = told[:, -1] + by_names[[self.naming.chosen[i] for i in self._kept]]
-        return Passage(arrived, told[:, : len(self.names)], by_parameter)
+            by_parameter = reported[:, -1] + by_names[[self.naming.chosen[i] for i in self._kept]]
+        return Passage(arrived, reported[:, : len(self.names)], by_parameter)
 
     def moved(self, t: float, node: Node, change: Array, p: Array, by_parameter: float = 0.0) -> Node:
         """The node with its ζ changed, back on the constraints."""
@@ -161,17 +161,17 @@ def projected(equations: Equations, t: float, x: Array, u: Array, p: Array) -> A
     return found.point[0]
 
 
-def well_told(deviations: Deviations, states: Array, u: Array, p: Array) -> Naming:
+def well_reported(deviations: Deviations, states: Array, u: Array, p: Array) -> Naming:
     """Names of deviations that tell them well at every one of the states, not only at the first."""
     given = np.broadcast_to(u, (len(states), len(u))), np.broadcast_to(p, (len(states), len(p)))
-    slopes = deviations.slopes(0.0, states, *given)
-    plain = deviations.choose(replace(slopes, **{f.name: getattr(slopes, f.name)[:1] for f in fields(slopes)}))
+    jacobians = deviations.derivatives(0.0, states, *given)
+    plain = deviations.choose(replace(jacobians, **{f.name: getattr(jacobians, f.name)[:1] for f in fields(jacobians)}))
     wanted, names = len(plain.chosen), list(deviations.candidates)
     for least in (0.3, 0.1, 0.01):
-        bases = [np.linalg.qr(g[list(plain.rows)].T)[0].T for g in slopes.constraints]
+        bases = [np.linalg.qr(g[list(plain.rows)].T)[0].T for g in jacobians.constraints]
         chosen: list[int] = []
         for i in range(len(names)):
-            rows = slopes.names[:, i, :]
+            rows = jacobians.names[:, i, :]
             left = [row - basis.T @ (basis @ row) for row, basis in zip(rows, bases, strict=True)]
             shares = [np.linalg.norm(a) / max(float(np.linalg.norm(b)), 1e-300) for a, b in zip(left, rows, strict=True)]
             if len(chosen) < wanted and min(shares) > least:
@@ -246,7 +246,7 @@ def transition(
     motion = motion_at(model, start, parameters, inputs)
     e, asked = motion.equations, tuple(states)
     deviations = deviations_of(e, asked)
-    naming = deviations.choose(deviations.slopes(0.0, motion.x[None], motion.u[None], motion.p[None]))
+    naming = deviations.choose(deviations.derivatives(0.0, motion.x[None], motion.u[None], motion.p[None]))
     flow = Flow(e, naming, naming.names, asked, motion.u, method, np.ones(len(naming.names)))
     node = flow.node(0.0, motion.x, motion.p)
     reached = flow.passage(0.0, node, until, motion.p)

@@ -119,7 +119,7 @@
       for (const [keys, meaning] of [
         ["← →", across && words(across.name)], ["↑ ↓", along && words(along.name)], ["shift", manifest.inputs.length && "with an arrow: harder"],
         ["space", manifest.push && "a push from the side"], ["R", "start again"], ["P", "pause, ride on"], ["C, 1 2 3", "camera: orbit, follow, top"],
-        ["− +", "slower, faster time"], ["E", "record"], ["L", "copy a link to this moment"], ["F T M X", "forces, tracks, centres of mass, axes"],
+        ["− +", "slower, faster time"], ["E", "record"], ["L", "copy a link to this moment"], ["F T M X", "forces, tracks, centers of mass, axes"],
         ["D", "light or dark"], ["H", "panels"], ["?", "this help"],
       ]) {
         if (!meaning) continue;
@@ -127,7 +127,7 @@
         row.insertCell().append(Object.assign(document.createElement("kbd"), { textContent: keys }));
         row.insertCell().textContent = meaning;
       }
-      $("about").textContent = manifest.about || "";
+      $("description").textContent = manifest.description || "";
       $("countersteering").hidden = !manifest.linear || !/steer/.test(across?.name ?? "");
     }
 

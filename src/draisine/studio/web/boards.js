@@ -105,9 +105,9 @@
         return { cells: [0, 1, 2].map(() => row.insertCell()), at: PARTS.map(([part]) => place(`${name}_${part}`)) };
       });
       this.strip = this.energetic && new Strip($("energy"), { title: "energy, J", unit: "J", series: [
-        { label: "kinetic", colour: "var(--accent)", of: (s) => s.energy.kinetic },
-        { label: "potential", colour: "var(--real)", of: (s) => s.energy.potential },
-        { label: "total", colour: "var(--ink)", of: (s) => s.energy.total },
+        { label: "kinetic", color: "var(--accent)", of: (s) => s.energy.kinetic },
+        { label: "potential", color: "var(--real)", of: (s) => s.energy.potential },
+        { label: "total", color: "var(--ink)", of: (s) => s.energy.total },
       ] }, css);
     }
 
@@ -142,7 +142,7 @@
     add(name) {
       const { unit, of } = this.known.get(name), angle = { rad: "°", "rad/s": "°/s" }[unit] ?? unit;
       this.strips.push(new Strip(this.place, {
-        title: `${words(name)}${angle ? ", " + angle : ""}`, unit, series: [{ label: "", colour: "var(--accent)", of }],
+        title: `${words(name)}${angle ? ", " + angle : ""}`, unit, series: [{ label: "", color: "var(--accent)", of }],
         close: (strip) => { this.strips = this.strips.filter((s) => s !== strip); },
       }, this.css));
     }

@@ -27,7 +27,7 @@
     return NICE.find((n) => n * power >= usual) * power;
   }
 
-  /** Eigenvalues of neighbouring speeds, each joined to the one it came from. */
+  /** Eigenvalues of neighboring speeds, each joined to the one it came from. */
   function branches({ re, im }) {
     const size = re.length ? re[0].length : 0, found = [];
     let before = null;
@@ -56,7 +56,7 @@
       this.sets = [];
     }
 
-    /** `sets`: [{speeds, re, im, critical, colour, second}], the first one in front. */
+    /** `sets`: [{speeds, re, im, critical, color, second}], the first one in front. */
     set(sets) {
       this.sets = sets.map((set) => ({ ...set, branches: branches(set) }));
       this.limit = reach(sets);
@@ -97,9 +97,9 @@
         const osc = (k) => Math.abs(branches[k][b][1]) > 1e-9;
         const part = (test, value) => (k) => (test(k) || (k > 0 && test(k - 1)) ? value(k) : NaN);
         const re = (k) => branches[k][b][0], im = (k) => branches[k][b][1], x = (k) => speeds[k];
-        plot.line(speeds.length, x, part(osc, (k) => (im(k) >= 0 ? im(k) : NaN)), { colour: swings, width: 1.1, alpha: 0.75, dash: [2, 2] });
-        plot.line(speeds.length, x, part(osc, re), { colour: swings, width: 2, dash });
-        plot.line(speeds.length, x, part((k) => !osc(k), re), { colour: creeps, width: 2, dash });
+        plot.line(speeds.length, x, part(osc, (k) => (im(k) >= 0 ? im(k) : NaN)), { color: swings, width: 1.1, alpha: 0.75, dash: [2, 2] });
+        plot.line(speeds.length, x, part(osc, re), { color: swings, width: 2, dash });
+        plot.line(speeds.length, x, part((k) => !osc(k), re), { color: creeps, width: 2, dash });
       }
     }
 
@@ -117,11 +117,11 @@
       const { plot, css } = this, { pen } = plot;
       const seen = critical.filter(({ speed }) => speed > plot.x[0] && speed < plot.x[1]).sort((a, b) => a.speed - b.speed);
       seen.forEach(({ name, speed }, i) => {
-        const colour = second ? css("--second") : css("--ink"), text = `${name} ${speed.toFixed(2)}`, wide = pen.measureText(text).width;
-        plot.dot(speed, 0, colour, 3);
+        const color = second ? css("--second") : css("--ink"), text = `${name} ${speed.toFixed(2)}`, wide = pen.measureText(text).width;
+        plot.dot(speed, 0, color, 3);
         // the first one ends where its speed is, the last one begins there: they do not meet
         const left = seen.length < 2 ? plot.px(speed) - wide / 2 : i < seen.length / 2 ? plot.px(speed) - wide - 2 : plot.px(speed) + 2;
-        pen.fillStyle = colour;
+        pen.fillStyle = color;
         pen.textAlign = "left";
         pen.fillText(text, Math.min(Math.max(left, plot.left + 2), plot.w - wide - 1), rank ? plot.h - plot.bottom - 7 : 7);
       });
@@ -130,7 +130,7 @@
 
   // ------------------------------------------------------------------ strips
 
-  /** The last seconds of one or more quantities. `series`: [{label, colour, of(sample)}]. */
+  /** The last seconds of one or more quantities. `series`: [{label, color, of(sample)}]. */
   class Strip {
     constructor(parent, { title, unit, series, close }, css) {
       this.series = series;
@@ -157,10 +157,10 @@
       if (series.length > 1 || series[0].label) {
         const key = document.createElement("ul");
         key.className = "key";
-        for (const { label, colour } of series) {
+        for (const { label, color } of series) {
           const item = document.createElement("li");
           item.textContent = label;
-          item.style.setProperty("--mark", colour);
+          item.style.setProperty("--mark", color);
           key.append(item);
         }
         this.figure.append(key);
@@ -175,13 +175,13 @@
       const rows = this.series.map(({ of }) => samples.map((sample) => factor * of(sample)));
       const begin = Math.max(end - window, samples[0].time), x = (k) => samples[k].time;
       this.plot.begin([begin, begin + window], limits(rows.flat()), { across: 3 });
-      this.plot.inside(() => rows.forEach((row, i) => this.plot.line(row.length, x, (k) => row[k], { colour: this.colour(i), width: 1.6 })));
+      this.plot.inside(() => rows.forEach((row, i) => this.plot.line(row.length, x, (k) => row[k], { color: this.color(i), width: 1.6 })));
       const last = samples[samples.length - 1];
       this.now.textContent = this.series.length > 1 ? "" : told(this.series[0].of(last), this.unit);
     }
 
-    colour(i) {
-      const given = this.series[i].colour;
+    color(i) {
+      const given = this.series[i].color;
       return given.startsWith("--") ? this.css(given) : given.startsWith("var(") ? this.css(given.slice(4, -1)) : given;
     }
   }

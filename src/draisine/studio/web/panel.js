@@ -53,7 +53,7 @@
 
   const words = (name) => name.replaceAll("_", " ");
   const SYMBOLS = {
-    m: "mass", r: "radius", x: "centre x", y: "centre y", z: "centre z", ixx: "inertia xx", iyy: "inertia yy", izz: "inertia zz",
+    m: "mass", r: "radius", x: "center x", y: "center y", z: "center z", ixx: "inertia xx", iyy: "inertia yy", izz: "inertia zz",
     ixz: "inertia xz", ixy: "inertia xy", iyz: "inertia yz",
   };
 

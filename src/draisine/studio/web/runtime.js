@@ -8,7 +8,7 @@
 
   const LONGEST = 3600; // s that one call may advance
   const TURNED = (100 * Math.PI) / 180; // a handlebar turned farther strikes the frame
-  const LOOSE = 1e-2; // a residual, in metres or radians, that one step cannot have caused
+  const LOOSE = 1e-2; // a residual, in meters or radians, that one step cannot have caused
   const LOST = 1e4; // times the limit of the condition: there the velocities say nothing any more
 
   class Live {
@@ -155,7 +155,7 @@
         for (let i = 0; i < this._values.length; i++) {
           const sign = Math.sign(this._values[i]);
           if (runtime.events[i].stop && sign !== 0 && this._signs[i] !== 0 && sign !== this._signs[i]) {
-            this._end("fallen", runtime.events[i].about);
+            this._end("fallen", runtime.events[i].description);
           }
           if (sign !== 0) this._signs[i] = sign;
         }

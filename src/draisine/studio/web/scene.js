@@ -75,8 +75,8 @@
         geometry.computeVertexNormals();
         geometry.computeBoundingSphere();
       }
-      actor.cast.centres.forEach(({ at }, i) => {
-        const moved = (j) => morphs.reduce((sum, { centres }, k) => sum + (centres ? off[k] * centres[i][j] : 0), at[j]);
+      actor.cast.centers.forEach(({ at }, i) => {
+        const moved = (j) => morphs.reduce((sum, { centers }, k) => sum + (centers ? off[k] * centers[i][j] : 0), at[j]);
         actor.layers.masses[i].position.set(moved(0), moved(1), moved(2));
       });
     }
@@ -111,9 +111,9 @@
       this.stage = new Stage(canvas, { size: this.size, span: 0, ground: wide(ground, this.size), changed, ...VIEW });
       this.layers = { tracks: true, forces: true, masses: false, axes: false };
       this.heading = manifest.outputs.findIndex(({ name }) => name === "heading");
-      this.morphs = (manifest.morphs ?? []).map(({ parameter, meshes, centres }) => {
+      this.morphs = (manifest.morphs ?? []).map(({ parameter, meshes, centers }) => {
         const place = manifest.parameters.findIndex(({ name }) => name === parameter);
-        return { place, usual: manifest.parameters[place].default, meshes: new Map(meshes.map(({ mesh, slope }) => [mesh, floats(slope)])), centres };
+        return { place, usual: manifest.parameters[place].default, meshes: new Map(meshes.map(({ mesh, slope }) => [mesh, floats(slope)])), centers };
       });
       this.main = new Player(this, live, {});
       this.ghost = null;
@@ -131,13 +131,13 @@
 
     rival(live) {
       if (this.ghost) this.stage.scene.remove(this.ghost.actor.group);
-      this.ghost = live ? new Player(this, live, { ghost: true, colour: GHOST }) : null;
+      this.ghost = live ? new Player(this, live, { ghost: true, color: GHOST }) : null;
     }
 
     look(camera, live = this.main.live) {
       this.stage.camera = camera;
       this.course = this.direction(live) ?? this.course;
-      this.stage.aim({ centre: middle(live.poses(), this.manifest.bodies.length), course: this.course, goal: this.goal(), fresh: true });
+      this.stage.aim({ center: middle(live.poses(), this.manifest.bodies.length), course: this.course, goal: this.goal(), fresh: true });
     }
 
     goal() { return this.travels ? null : this.home; }
@@ -161,10 +161,10 @@
       const wanted = this.direction(live) ?? this.course;
       const off = Math.atan2(Math.sin(wanted - this.course), Math.cos(wanted - this.course));
       if (Number.isFinite(off)) this.course += fresh ? off : (1 - Math.exp(-passed / LAG)) * off;
-      const centre = middle(poses, this.manifest.bodies.length);
-      if (centre.every(Number.isFinite)) {
-        this.stage.ground.follow(centre[0], centre[1]);
-        this.stage.aim({ centre, course: this.course, goal: this.goal(), fresh: false });
+      const center = middle(poses, this.manifest.bodies.length);
+      if (center.every(Number.isFinite)) {
+        this.stage.ground.follow(center[0], center[1]);
+        this.stage.aim({ center, course: this.course, goal: this.goal(), fresh: false });
       }
       this.stage.render();
     }

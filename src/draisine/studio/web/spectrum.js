@@ -141,7 +141,7 @@
     critical(parameters) {
       this.take(parameters);
       const two = ["lean", "steer"].every((name) => this.linear.names.includes(name));
-      const names = { determinant: two ? "capsize" : "a mode passes zero", growth: two ? "weave" : "an oscillation passes the axis" };
+      const names = { determinant: two ? "capsize" : "a mode crosses zero", growth: two ? "weave" : "an oscillation crosses the axis" };
       const { low, high } = this.linear;
       const found = [];
       this.idle = this.idleAmong(Array.from({ length: 9 }, (_, k) => low + ((high - low) * (k + 0.7)) / 10));

@@ -43,9 +43,9 @@
       this.count = constraints.length;
       const s = (this.system = {
         ...room("System", sizes),
-        here: room("Point", sizes),
+        current: room("Point", sizes),
         trial: room("Point", sizes),
-        factors: { ...room("Factors", sizes), fresh: 0, rank: 0 },
+        factors: { ...room("Factors", sizes), valid: 0, rank: 0 },
         unknowns: sizes.n,
         free: sizes.f,
         rows: sizes.m,
@@ -64,11 +64,11 @@
       });
       s.reference.set(reference);
       s.scale.set(scale);
-      s.leap.set(moving ? names.map(() => Infinity) : table.leaps.map((leap) => (leap === null ? Infinity : leap)));
+      s.max_step.set(moving ? names.map(() => Infinity) : table.leaps.map((leap) => (leap === null ? Infinity : leap)));
       s.group.set(group);
-      s.held.set(names.map((name) => (Object.hasOwn(held, name) ? 1 : 0)));
+      s.prescribed.set(names.map((name) => (Object.hasOwn(held, name) ? 1 : 0)));
       names.forEach((name, i) => {
-        if (s.held[i]) s.reference[i] = held[name];
+        if (s.prescribed[i]) s.reference[i] = held[name];
       });
       s.target.set([...constraints.map(() => 0), ...Object.values(aims), ...(hidden ? hidden.offset : [])]);
       s.targeted.fill(1, constraints.length, take.length);
@@ -79,7 +79,7 @@
     find(base) {
       const { system } = this;
       if (!run({ what: FIND, system })) run({ what: FIND_FAR, system, other: base().system, thorough: 1 });
-      return system.here.share <= FULFILLED;
+      return system.current.relative_residual <= FULFILLED;
     }
 
     putToRest() {
@@ -90,18 +90,18 @@
     rankAt(y) {
       const { system } = this;
       system.columns.forEach((column, k) => {
-        system.here.z[k] = (y[column] - system.reference[column]) / system.scale[column];
+        system.current.z[k] = (y[column] - system.reference[column]) / system.scale[column];
       });
       run({ what: EVALUATE, system });
       return system.factors.rank;
     }
 
     get unknowns() {
-      return Float64Array.from(this.system.here.y);
+      return Float64Array.from(this.system.current.y);
     }
 
     worst() {
-      const { residual, weight } = this.system.here;
+      const { residual, weight } = this.system.current;
       let row = 0;
       for (let r = 1; r < residual.length; r++) {
         if (!(Math.abs(residual[r]) / weight[r] <= Math.abs(residual[row]) / weight[row])) row = r;

@@ -11,12 +11,13 @@ from dataclasses import dataclass, field
 
 import casadi as ca
 
-from draisine.dynamics.constraints.residual_constraints import Tied, residual_rates
+from draisine.dynamics.constraints.rows import ResidualBlock
 from draisine.dynamics.contact.rolling import EdgeContact, WheelContact, link_twist_rates, link_twists
-from draisine.dynamics.kinematics.tree import Launch, Link, Shift, Spin3, Turn
+from draisine.dynamics.kinematics.tree import AxisRotation, BallRotation, FreeMotion, Link, Translation
 from draisine.dynamics.kinematics.twists import Twist
-from draisine.dynamics.kinematics.vectors import Mat, Vec, add, cross, is_zero, scale, sub, times
-from draisine.dynamics.reduced.formulation import Formulation
+from draisine.dynamics.linear_algebra import Mat, Vec, add, cross, is_zero, scale, sub, times
+from draisine.dynamics.reduced.formulation import ReducedFormulation
+from draisine.dynamics.reduced.reduction import residual_rates
 from draisine.expr.expression import Name
 from draisine.model.items import Rotate
 from draisine.symbolic.rendering.named_formulas import Meaning
@@ -31,20 +32,20 @@ class Chapter:
     title: str
     meanings: list[Meaning] = field(default_factory=list)
 
-    def add(self, name: str, about: str, value: ca.SX) -> None:
-        self.meanings.append(Meaning(name, about, value))
+    def add(self, name: str, description: str, value: ca.SX) -> None:
+        self.meanings.append(Meaning(name, description, value))
 
-    def vector(self, name: str, about: str, value: Vec) -> None:
+    def vector(self, name: str, description: str, value: Vec) -> None:
         for axis, component in zip(AXES, value, strict=True):
-            self.add(f"{name}_{axis}", f"{about}, {axis}", component)
+            self.add(f"{name}_{axis}", f"{description}, {axis}", component)
 
-    def matrix(self, name: str, about: str, value: Mat) -> None:
+    def matrix(self, name: str, description: str, value: Mat) -> None:
         for row, entries in zip(AXES, value, strict=True):
             for column, entry in zip(AXES, entries, strict=True):
-                self.add(f"{name}_{row}{column}", f"{about}, entry {row}{column}", entry)
+                self.add(f"{name}_{row}{column}", f"{description}, entry {row}{column}", entry)
 
 
-def meanings(formulation: Formulation) -> list[Chapter]:
+def meanings(formulation: ReducedFormulation) -> list[Chapter]:
     """Geometry of the bodies, contacts, kernel, velocities, motion of the bodies, reduced mass and force, accelerations."""
     motion = _Motion(formulation)
     return [
@@ -64,11 +65,11 @@ def meanings(formulation: Formulation) -> list[Chapter]:
 # ---------------------------------------------------------------- geometry
 
 
-def _bodies(formulation: Formulation) -> Iterator[Chapter]:
+def _bodies(formulation: ReducedFormulation) -> Iterator[Chapter]:
     m = formulation.mechanism
     masses = {mass.link.name: mass for mass in m.masses}
     ground = Chapter("Ground")
-    ground.vector("ground_normal", "unit normal of the ground in the world's axes", m.world_normal)
+    ground.vector("ground_normal", "unit normal of the ground in the world's axes", m.ground_normal)
     yield ground
     for link in m.links:
         chapter = Chapter(f"Body {link.name}: place and mass")
@@ -78,7 +79,7 @@ def _bodies(formulation: Formulation) -> Iterator[Chapter]:
             mass = masses[link.name]
             with_rotors = f"{link.name} with its rotors" if mass.discs else link.name
             chapter.add(f"{link.name}_mass", f"mass of {with_rotors}", mass.mass)
-            chapter.vector(f"{link.name}_centre", f"centre of mass of {with_rotors}, in its axes", mass.centre)
+            chapter.vector(f"{link.name}_center", f"center of mass of {with_rotors}, in its axes", mass.center)
             chapter.matrix(f"{link.name}_inertia", f"inertia of {with_rotors} less the rotors' axial moments", mass.inertia)
         yield chapter
 
@@ -91,20 +92,20 @@ def _steps(chapter: Chapter, link: Link) -> None:
     """Turns, rotations and offsets on the way from the parent."""
     parent = link.parent.name if link.parent else "ground"
     for number, (displacement, step) in enumerate(zip(link.joint.chain, link.all_steps, strict=True), 1):
-        if isinstance(step, Turn) and isinstance(displacement, Rotate):
+        if isinstance(step, AxisRotation) and isinstance(displacement, Rotate):
             angle = displacement.angle.identifier if isinstance(displacement.angle, Name) else f"{link.joint.name}_turn{number}"
             chapter.add(f"cos_{angle}", f"cosine of the turn '{displacement.angle}' from {parent} to {link.name}", step.c)
             chapter.add(f"sin_{angle}", f"sine of the turn '{displacement.angle}' from {parent} to {link.name}", step.s)
-        elif isinstance(step, Shift):
+        elif isinstance(step, Translation):
             chapter.vector(f"{link.joint.name}_offset{number}", f"offset from {parent} to {link.name}", step.by)
-        elif isinstance(step, Launch | Spin3):
+        elif isinstance(step, FreeMotion | BallRotation):
             chapter.matrix(f"{link.name}_R", f"rotation from the axes of {link.name} to those of {parent}", step.matrix)
 
 
-def _contacts(formulation: Formulation) -> Iterator[Chapter]:
+def _contacts(formulation: ReducedFormulation) -> Iterator[Chapter]:
     for rows in formulation.mechanism.rows:
         contact, name = rows.source, rows.source.name
-        chapter = Chapter(f"Tie {name}" if isinstance(contact, Tied) else f"Contact of {name} with the ground")
+        chapter = Chapter(f"Tie {name}" if isinstance(contact, ResidualBlock) else f"Contact of {name} with the ground")
         if isinstance(contact, WheelContact | EdgeContact):
             chapter.vector(f"{name}_normal", f"ground's normal in the axes of {_axes_of(contact.link)}", contact.normal)
         if isinstance(contact, WheelContact):
@@ -112,7 +113,7 @@ def _contacts(formulation: Formulation) -> Iterator[Chapter]:
                 f"{name}_tilt", "length of the normal's projection on the wheel's plane: cosine of its lean", contact.tilt
             )
             chapter.vector(f"{name}_radial", "unit vector in the wheel's plane, away from the ground", contact.radial)
-            chapter.vector(f"{name}_arm", f"from the centre of {name} to the contact point", contact.arm)
+            chapter.vector(f"{name}_arm", f"from the center of {name} to the contact point", contact.arm)
         elif isinstance(contact, EdgeContact):
             chapter.add(f"{name}_reach", "length of the blade's projection on the ground", contact.reach)
             chapter.vector(f"{name}_blade", "unit vector across the blade, in the ground's plane", contact.across)
@@ -128,7 +129,7 @@ def _contacts(formulation: Formulation) -> Iterator[Chapter]:
 # ---------------------------------------------------------------- reduction
 
 
-def _kernel(formulation: Formulation) -> Chapter:
+def _kernel(formulation: ReducedFormulation) -> Chapter:
     chapter = Chapter("Kernel of the constraints")
     for velocity, row in formulation.reduction.kernel.items():
         for independent, entry in row.items():
@@ -136,7 +137,7 @@ def _kernel(formulation: Formulation) -> Chapter:
     return chapter
 
 
-def _dependent(formulation: Formulation) -> Chapter:
+def _dependent(formulation: ReducedFormulation) -> Chapter:
     chapter = Chapter("Dependent velocities")
     for name, value in formulation.dynamics.velocities.items():
         if name not in formulation.independent:
@@ -147,7 +148,7 @@ def _dependent(formulation: Formulation) -> Chapter:
 class _Motion:
     """Twists, their rates and the tangents of every link, as `reduced_dynamics` forms them."""
 
-    def __init__(self, formulation: Formulation) -> None:
+    def __init__(self, formulation: ReducedFormulation) -> None:
         self.formulation = formulation
         m, reduction = formulation.mechanism, formulation.reduction
         self.links = m.links
@@ -167,18 +168,24 @@ class _Motion:
             _twist(chapter, twist, f"{name}_V", f"{name}_omega", "", axes)
             if name in self.masses:
                 mass = self.masses[name]
-                lever = sub(mass.centre, twist.about)
-                chapter.vector(f"{name}_lever", "from where the linear velocity is taken to the centre of mass", lever)
-                chapter.vector(f"{name}_Vc", f"velocity of the centre of mass{axes}", twist.at(mass.centre))
+                lever = sub(mass.center, twist.reference)
+                chapter.vector(f"{name}_lever", "from where the linear velocity is taken to the center of mass", lever)
+                chapter.vector(f"{name}_Vc", f"velocity of the center of mass{axes}", twist.at(mass.center))
                 chapter.vector(
-                    f"{name}_L", "angular momentum about the centre of mass, without rotors", times(mass.inertia, twist.angular)
+                    f"{name}_L", "angular momentum about the center of mass, without rotors", times(mass.inertia, twist.angular)
                 )
             yield chapter
 
     def residual_rates(self) -> Chapter:
         chapter = Chapter("Rates of the constraints without accelerations")
         for rows, values in zip(self.formulation.mechanism.rows, self.rates, strict=True):
-            kind = "tie" if isinstance(rows.source, Tied) else "knife edge" if isinstance(rows.source, EdgeContact) else "wheel"
+            kind = (
+                "tie"
+                if isinstance(rows.source, ResidualBlock)
+                else "knife edge"
+                if isinstance(rows.source, EdgeContact)
+                else "wheel"
+            )
             if isinstance(rows.source, WheelContact):
                 self._wheel(chapter, rows.source)
             for row, value in zip(rows.names, values, strict=True):
@@ -211,9 +218,9 @@ class _Motion:
     def _acceleration(self, chapter: Chapter, link: Link) -> None:
         m, name = self.formulation.mechanism, link.name
         mass, twist, change = self.masses[name], self.motion[name], self.change[name]
-        moved = add(change.at(mass.centre), cross(twist.angular, twist.at(mass.centre)))
+        moved = add(change.at(mass.center), cross(twist.angular, twist.at(mass.center)))
         felt = add(moved, scale(m.gravity, m.up[name]))
-        chapter.vector(f"{name}_ac", "acceleration of the centre of mass without accelerations, less gravity", felt)
+        chapter.vector(f"{name}_ac", "acceleration of the center of mass without accelerations, less gravity", felt)
         chapter.vector(f"{name}_push", "mass times that acceleration", scale(mass.mass, felt))
 
     def _tangent(self, chapter: Chapter, name: str, independent: str, twist: Twist) -> None:
@@ -222,9 +229,9 @@ class _Motion:
         if name not in self.masses:
             return
         mass = self.masses[name]
-        centre = twist.at(mass.centre)
-        chapter.vector(f"{name}_Vc_per_{independent}", f"velocity of the centre of mass{per}", centre)
-        chapter.vector(f"{name}_p_per_{independent}", f"momentum{per}", scale(mass.mass, centre))
+        center = twist.at(mass.center)
+        chapter.vector(f"{name}_Vc_per_{independent}", f"velocity of the center of mass{per}", center)
+        chapter.vector(f"{name}_p_per_{independent}", f"momentum{per}", scale(mass.mass, center))
         chapter.vector(
             f"{name}_L_per_{independent}", f"angular momentum{per}, without rotors", times(mass.inertia, twist.angular)
         )
@@ -239,7 +246,7 @@ def _twist(chapter: Chapter, twist: Twist, linear: str, angular: str, before: st
     chapter.vector(linear, f"{before}linear velocity{after}", twist.linear)
 
 
-def _reduced(formulation: Formulation) -> Chapter:
+def _reduced(formulation: ReducedFormulation) -> Chapter:
     chapter = Chapter("Reduced mass matrix and force")
     names = list(formulation.independent)
     for i, row in enumerate(names):
@@ -250,7 +257,7 @@ def _reduced(formulation: Formulation) -> Chapter:
     return chapter
 
 
-def _accelerations(formulation: Formulation) -> Chapter:
+def _accelerations(formulation: ReducedFormulation) -> Chapter:
     chapter = Chapter("Accelerations, from the reduced mass matrix and force")
     for name, value in formulation.dynamics.accelerations.items():
         chapter.add(f"{name}_dot", f"acceleration of {name}", value)

@@ -16,8 +16,8 @@ from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.program.equations import Equations
 from draisine.symbolic.rendering.listing import listing
-from draisine.symbolic.rendering.listing_items import Listing
 from draisine.symbolic.rendering.model_text import derived_in_brief, describe_as_data
+from draisine.symbolic.rendering.named_formulas import Listing
 from draisine.symbolic.rendering.symbolic import SymbolicEquations, symbolic
 
 SMALL = 5_000  # operations up to which matrices are written beside the listing
@@ -45,7 +45,7 @@ class Document:
     """What every format prints. `system` is None where equations were typed by hand."""
 
     name: str
-    about: str
+    description: str
     brief: str
     system: System | None
     tree: tuple[tuple[int, str], ...]  # depth and words
@@ -77,21 +77,21 @@ def document(model: Model | System | Equations, picture: Picture | None = None) 
     equations = model if isinstance(model, Equations) else derive(model, work=False)
     data = describe_as_data(equations, system)
     tables = (
-        Table("Parameters", ("name", "value", "unit", "meaning"), _rows(data["parameters"], "default", "unit", "about")),
-        Table("Inputs", ("name", "unit", "meaning"), _rows(data["inputs"], "unit", "about")),
-        Table("State", ("name", "unit", "meaning"), tuple((s.name, s.unit, s.about) for s in equations.states)),
-        Table("Ties", ("name", "kind", "meaning"), _ties(data.get("ties", {}))),
+        Table("Parameters", ("name", "value", "unit", "meaning"), _rows(data["parameters"], "default", "unit", "description")),
+        Table("Inputs", ("name", "unit", "meaning"), _rows(data["inputs"], "unit", "description")),
+        Table("State", ("name", "unit", "meaning"), tuple((s.name, s.unit, s.description) for s in equations.states)),
+        Table("Ties", ("name", "kind", "meaning"), _ties(data.get("constraints", {}))),
         Table(
             "Constraints",
             ("name", "kind", "level", "unit"),
             tuple((c.name, str(c.kind), c.level, c.unit) for c in equations.constraints),
         ),
-        Table("Outputs", ("name", "unit", "meaning"), _rows(data["outputs"], "unit", "about")),
+        Table("Outputs", ("name", "unit", "meaning"), _rows(data["outputs"], "unit", "description")),
     )
     kept = tuple(_without_empty_columns(table) for table in tables if table.rows)
-    about = system.about if system is not None else ""
+    description = system.description if system is not None else ""
     brief = derived_in_brief(equations)
-    return Document(equations.name, about, brief, system, _tree(data.get("joints", {})), kept, listing(model), picture)
+    return Document(equations.name, description, brief, system, _tree(data.get("joints", {})), kept, listing(model), picture)
 
 
 def _rows(entries: dict[str, dict[str, Any]], *columns: str) -> tuple[tuple[str, ...], ...]:
@@ -105,10 +105,10 @@ def _ties(entries: dict[str, dict[str, Any]]) -> tuple[tuple[str, ...], ...]:
     def shown(value: Any) -> str:
         return " – ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
 
-    told = {name: dict(entry) for name, entry in entries.items()}
+    reported = {name: dict(entry) for name, entry in entries.items()}
     return tuple(
         (name, str(entry.pop("kind", "")), ", ".join(f"{key} = {shown(value)}" for key, value in entry.items()))
-        for name, entry in told.items()
+        for name, entry in reported.items()
     )
 
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from draisine.symbolic.rendering.document import Document
+from draisine.symbolic.rendering.formats import markdown, sympy_source
 from draisine.symbolic.rendering.html import webpage
 from draisine.symbolic.rendering.latex import latex
-from draisine.symbolic.rendering.markdown import markdown
-from draisine.symbolic.rendering.sympy_source import sympy_source
 
 TEXTS: dict[str, Callable[[Document], str]] = {"md": markdown, "latex": latex, "html": webpage, "sympy": sympy_source}

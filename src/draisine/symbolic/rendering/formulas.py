@@ -12,7 +12,7 @@ from typing import ClassVar
 
 from draisine.errors import ArgumentError
 from draisine.expr.expression import Call, Expr, Name, Number
-from draisine.symbolic.rendering.symbol_names import latex_name
+from draisine.symbolic.rendering.formulas import latex_name
 
 COMPARE, SUM, PRODUCT, SIGN, POWER, ATOM = range(1, 7)
 _INFIX = {"add": ("+", SUM), "sub": ("-", SUM)}

@@ -6,7 +6,7 @@ import html
 
 from draisine.symbolic.rendering.document import Document, Table
 from draisine.symbolic.rendering.formulas import MathML, formula
-from draisine.symbolic.rendering.listing_items import Section
+from draisine.symbolic.rendering.named_formulas import Section
 from draisine.symbolic.rendering.symbolic import ABOUT, SymbolicEquations
 
 _STYLE = """
@@ -22,7 +22,7 @@ def webpage(doc: Document) -> str:
     say = html.escape
     lines = ["<!DOCTYPE html>", '<html lang="en"><head><meta charset="utf-8">', f"<title>Equations of {say(doc.name)}</title>"]
     lines += [f"<style>{_STYLE}</style></head><body>", f"<h1>Equations of {say(doc.name)}</h1>"]
-    lines += [f"<p>{say(words)}</p>" for words in (doc.about, f"{doc.brief}.", doc.remark) if words]
+    lines += [f"<p>{say(words)}</p>" for words in (doc.description, f"{doc.brief}.", doc.remark) if words]
     if doc.picture is not None:
         lines.append(f'<figure role="img" aria-label="picture of {say(doc.name)}">{doc.picture.svg}</figure>')
     if doc.tree:
@@ -35,7 +35,7 @@ def webpage(doc: Document) -> str:
     lines += ["<h2>Listing</h2>", "<p>Formulas in order; a name is defined before it is used.</p>"]
     for section in doc.listing.sections:
         lines += section_of(section)
-    lines.append(f"<p>Results: {say(', '.join(doc.listing.results))} ({say(doc.listing.told)}).</p>")
+    lines.append(f"<p>Results: {say(', '.join(doc.listing.results))} ({say(doc.listing.reported)}).</p>")
     return "\n".join([*lines, "</body></html>", ""])
 
 
@@ -65,7 +65,7 @@ def section_of(section: Section) -> list[str]:
 
 def _formulas(rows: list[tuple[str, str]]) -> list[str]:
     lines = ['<div class="scroll"><table class="listing">']
-    lines += [f'<tr><td class="meaning">{html.escape(told)}</td><td><math>{line}</math></td></tr>' for told, line in rows]
+    lines += [f'<tr><td class="meaning">{html.escape(reported)}</td><td><math>{line}</math></td></tr>' for reported, line in rows]
     return [*lines, "</table></div>"]
 
 

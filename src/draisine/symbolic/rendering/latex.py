@@ -6,9 +6,8 @@ import re
 import unicodedata
 
 from draisine.symbolic.rendering.document import Document, Table
-from draisine.symbolic.rendering.formulas import Latex, formula
-from draisine.symbolic.rendering.listing_items import Section
-from draisine.symbolic.rendering.symbol_names import GREEK, latex_name
+from draisine.symbolic.rendering.formulas import GREEK, Latex, formula, latex_name
+from draisine.symbolic.rendering.named_formulas import Section
 from draisine.symbolic.rendering.symbolic import ABOUT, SymbolicEquations
 
 # Formulas are set in running text, where TeX breaks lines after signs. Names may have several words, so a product needs its dot.
@@ -51,7 +50,7 @@ _SYMBOLS = {
 
 def latex(doc: Document) -> str:
     lines = [_HEAD + rf"\section*{{Equations of {tex(doc.name)}}}"]
-    lines += [tex(doc.about), ""] if doc.about else []
+    lines += [tex(doc.description), ""] if doc.description else []
     lines += [tex(doc.brief) + ".", ""]
     if doc.picture is not None:
         lines += [r"\begin{center}", rf"\includegraphics[width=\linewidth]{{{doc.picture.file}.pdf}}", r"\end{center}"]
@@ -67,7 +66,7 @@ def latex(doc: Document) -> str:
     for section in doc.listing.sections:
         lines += _section(section)
     results = r",\penalty0\ ".join(latex_name(name) for name in doc.listing.results)
-    lines += ["", rf"\medskip Results: ${results}$ ({tex(doc.listing.told)})."]
+    lines += ["", rf"\medskip Results: ${results}$ ({tex(doc.listing.reported)})."]
     return "\n".join([*lines, r"\end{document}", ""])
 
 

@@ -14,17 +14,16 @@ import casadi as ca
 
 from draisine.dynamics.derive import derive
 from draisine.dynamics.mechanism import Mechanism
-from draisine.dynamics.reduced.formulation import Formulation
+from draisine.dynamics.reduced.formulation import ReducedFormulation
 from draisine.expr.expression import Call, Expr, Name, Number
 from draisine.model.items import System
 from draisine.model.model import Model
-from draisine.program.dae_residual import Implicit
+from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations
-from draisine.program.linear_solve import Solved
+from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import Program, Slot
 from draisine.symbolic.rendering.annotations import meanings
-from draisine.symbolic.rendering.listing_items import Assignment, Balance, Listing, Section
-from draisine.symbolic.rendering.named_formulas import Formulas, Meaning
+from draisine.symbolic.rendering.named_formulas import Assignment, Balance, Formulas, Listing, Meaning, Section
 
 Inputs = Mapping[str, tuple[ca.SX, Sequence[str]]]
 
@@ -32,24 +31,24 @@ Inputs = Mapping[str, tuple[ca.SX, Sequence[str]]]
 def listing(model: Model | System | Equations) -> Listing:
     """The listing of a model's state derivative; of typed equations, of whatever they are made of."""
     if isinstance(model, Equations):
-        if isinstance(model.dynamics, Solved):
+        if isinstance(model.dynamics, LinearSolveProgram):
             return _solved(model, model.dynamics)
-        return _implicit(model, model.dynamics) if isinstance(model.dynamics, Implicit) else _explicit(model, model.dynamics)
+        return _implicit(model, model.dynamics) if isinstance(model.dynamics, DaeResidual) else _explicit(model, model.dynamics)
     equations = derive(model, work=False)
-    if isinstance(equations.dynamics, Solved):
+    if isinstance(equations.dynamics, LinearSolveProgram):
         return _solved(equations, equations.dynamics)
     system = model.freeze() if isinstance(model, Model) else model
     mechanism = Mechanism(system)
     plan, _, _ = mechanism.choose(system.independent)
-    return _derived(Formulation(mechanism, plan, {}, (), False))
+    return _derived(ReducedFormulation(mechanism, plan, {}, (), False))
 
 
 # ---------------------------------------------------------------- described mechanisms
 
 
-def _derived(f: Formulation) -> Listing:
+def _derived(f: ReducedFormulation) -> Listing:
     chapters = [c for c in meanings(f) if c.meanings]
-    (slope,) = f.put_in([f.mechanism.measures.q_rate])
+    (slope,) = f.in_terms_of_state([f.mechanism.measures.q_rate])
     slope = ca.vertcat(slope, *f.dynamics.accelerations.values())
     every = [meaning for chapter in chapters for meaning in chapter.meanings]
     formulas = Formulas(f.mechanism.system.name, lambda results: f.program("listing", results), slope, every)
@@ -94,7 +93,7 @@ def _explicit(equations: Equations, dynamics: Program) -> Listing:
     return _listed(equations.name, formulas, [last], results)
 
 
-def _implicit(equations: Equations, dynamics: Implicit) -> Listing:
+def _implicit(equations: Equations, dynamics: DaeResidual) -> Listing:
     """0 = F: one line for each residual."""
     program = dynamics.residual
     symbols = program.symbols()
@@ -109,12 +108,12 @@ def _implicit(equations: Equations, dynamics: Implicit) -> Listing:
         shown = formulas.wanted(k, lines)
         results.append(formulas.unique(f"residual_{_word(label)}"))
         lines.append(Assignment(results[-1], "vanishes", shown))
-    told = "residuals, which vanish where x_dot is the derivative of x"
+    reported = "residuals, which vanish where x_dot is the derivative of x"
     section = Section("Residuals, all of which vanish", tuple(lines))
-    return Listing(equations.name, formulas.arguments, tuple(results), (section,), formulas.functions, told)
+    return Listing(equations.name, formulas.arguments, tuple(results), (section,), formulas.functions, reported)
 
 
-def _solved(equations: Equations, dynamics: Solved) -> Listing:
+def _solved(equations: Equations, dynamics: LinearSolveProgram) -> Listing:
     """K z = r, then ẋ from z: entries of the matrix, the linear equations, the derivative."""
     if dynamics.iterates:
         return _iterated(equations, dynamics)
@@ -122,7 +121,7 @@ def _solved(equations: Equations, dynamics: Solved) -> Listing:
     matrix, side = dynamics.linear(symbols)
     (slope, *_) = dynamics.after.function.call([*symbols, z])
     unknowns, rows = _unknowns(equations, dynamics, slope, z)
-    places = list(zip(dynamics.places.rows, dynamics.places.columns, strict=True))
+    places = list(zip(dynamics.entry_pattern.rows, dynamics.entry_pattern.columns, strict=True))
     entries = [_entry(equations, rows, unknowns, i, j, matrix[i, j]) for i, j in places]
     sides = [Meaning(f"F_{row}", f"right side of the equation of {row}", side[i]) for i, row in enumerate(rows)]
     wanted = ca.vertcat(slope, side, *[matrix[i, j] for i, j in places])
@@ -149,7 +148,7 @@ def _solved(equations: Equations, dynamics: Solved) -> Listing:
     return replace(found, arguments=given)
 
 
-def _iterated(equations: Equations, dynamics: Solved) -> Listing:
+def _iterated(equations: Equations, dynamics: LinearSolveProgram) -> Listing:
     """Forces that depend on reactions: what accelerations and reactions fulfil together, as residuals; then ẋ from them."""
     symbols, z = dynamics.symbols(), ca.SX.sym("z", dynamics.size)
     matrix, side = dynamics.linear(symbols, z)
@@ -165,21 +164,21 @@ def _iterated(equations: Equations, dynamics: Solved) -> Listing:
         lines.append(Assignment(vanishing[-1], f"equation of {row}: vanishes", shown))
     last, results = _derivatives(formulas, [s.name for s in equations.states])
     sections = [Section(f"Equations that {', '.join(unknowns)} fulfil together", tuple(lines)), last]
-    told = "residuals that vanish at the accelerations and reactions, then the derivative of the state"
-    return replace(_listed(equations.name, formulas, sections, (*vanishing, *results)), told=told)
+    reported = "residuals that vanish at the accelerations and reactions, then the derivative of the state"
+    return replace(_listed(equations.name, formulas, sections, (*vanishing, *results)), reported=reported)
 
 
-def _unknowns(equations: Equations, dynamics: Solved, slope: ca.SX, z: ca.SX) -> tuple[list[str], list[str]]:
+def _unknowns(equations: Equations, dynamics: LinearSolveProgram, slope: ca.SX, z: ca.SX) -> tuple[list[str], list[str]]:
     """What the unknowns are called, and the equations: accelerations and multipliers, if that is what they are."""
     velocities = [v.name for v in equations.velocities]
     multipliers = [m.name for m in equations.multipliers]
     if dynamics.size == len(velocities) + len(multipliers):
         held = [name.removesuffix("_multiplier") for name in multipliers]
         return [*(f"{v}_dot" for v in velocities), *multipliers], [*velocities, *held]
-    told = {state.name: slope[k] for k, state in enumerate(equations.states)}
+    reported = {state.name: slope[k] for k, state in enumerate(equations.states)}
     found = []
     for k in range(dynamics.size):
-        same = (f"{name}_dot" for name, rate in told.items() if ca.is_equal(rate, z[k], 1))
+        same = (f"{name}_dot" for name, rate in reported.items() if ca.is_equal(rate, z[k], 1))
         found.append(next(same, f"z{k + 1}"))
     return found, [str(k + 1) for k in range(dynamics.size)]
 

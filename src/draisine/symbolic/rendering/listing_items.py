@@ -50,7 +50,7 @@ class Listing:
     results: tuple[str, ...]  # names, in the order of the state
     sections: tuple[Section, ...]
     functions: Functions = field(default_factory=dict)  # tables, by name
-    told: str = "derivative of the state, in its order"  # what the results are
+    reported: str = "derivative of the state, in its order"  # what the results are
 
     @property
     def assignments(self) -> list[Assignment]:

@@ -11,13 +11,13 @@ from collections.abc import Sequence
 from draisine.errors import DataError
 from draisine.expr.expression import parse
 from draisine.symbolic.rendering.document import Document
-from draisine.symbolic.rendering.listing_items import Assignment, Balance, Section, unknowns_of
+from draisine.symbolic.rendering.named_formulas import Assignment, Balance, Section, unknowns_of
 
 FENCE, SOLVED = "```equations", "```balances"
 
 
 def markdown(doc: Document) -> str:
-    lines = [f"# Equations of {doc.name}", "", *([doc.about, ""] if doc.about else []), f"{doc.brief}."]
+    lines = [f"# Equations of {doc.name}", "", *([doc.description, ""] if doc.description else []), f"{doc.brief}."]
     lines += ["", f"![{doc.name}]({doc.picture.file}.svg)"] if doc.picture is not None else []
     lines += ["", f"({doc.remark})"] if doc.remark else []
     if doc.tree:
@@ -33,7 +33,7 @@ def markdown(doc: Document) -> str:
         if section.balances:
             lines += ["", f"Solved together for {', '.join(section.unknowns)}:", ""] if section.assignments else []
             lines += [SOLVED, *(_noted(f"{b.left} = {b.right}", b.meaning) for b in section.balances), "```"]
-    lines += ["", f"Results: {', '.join(doc.listing.results)} ({doc.listing.told})."]
+    lines += ["", f"Results: {', '.join(doc.listing.results)} ({doc.listing.reported})."]
     return "\n".join(lines) + "\n"
 
 

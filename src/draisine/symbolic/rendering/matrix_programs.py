@@ -9,7 +9,7 @@ import casadi as ca
 
 from draisine.dynamics.lagrangian.energies import Energies
 from draisine.dynamics.mechanism import Mechanism
-from draisine.dynamics.reduced.formulation import Formulation
+from draisine.dynamics.reduced.formulation import ReducedFormulation
 from draisine.model.items import System
 from draisine.program import opcodes as op
 from draisine.program.program import Program
@@ -26,10 +26,10 @@ class Matrices:
         return Energies(self.system)
 
     @cached_property
-    def formulation(self) -> Formulation:
+    def formulation(self) -> ReducedFormulation:
         mechanism = Mechanism(self.system)
         plan, _, _ = mechanism.choose(self.system.independent)
-        return Formulation(mechanism, plan, {}, (), None)
+        return ReducedFormulation(mechanism, plan, {}, (), None)
 
     @cached_property
     def rate_names(self) -> list[str]:
@@ -76,7 +76,7 @@ class Matrices:
         if name == "A":
             return f.mechanism.matrix
         if name == "coordinate_rates":
-            return f.put_in([f.mechanism.measures.q_rate])[0]
+            return f.in_terms_of_state([f.mechanism.measures.q_rate])[0]
         if name == "H":
             kernel = f.reduction.kernel
             rows = [[kernel[v].get(i, ca.SX(0)) for i in independent] for v in f.mechanism.scope.velocities]

@@ -4,24 +4,24 @@ from __future__ import annotations
 
 from typing import Any
 
-from draisine.model.file_constraints import tie_table
+from draisine.model.file_constraints import constraint_table
 from draisine.model.items import System
-from draisine.program.dae_residual import Implicit
+from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations
-from draisine.program.linear_solve import Solved
+from draisine.program.linear_solve import LinearSolveProgram
 
 
 def derived_in_brief(equations: Equations) -> str:
     """What was derived, in one line."""
     dynamics, symbolic = equations.dynamics, f"{len(equations.parameters)} parameters symbolic"
-    if isinstance(dynamics, Implicit):
+    if isinstance(dynamics, DaeResidual):
         algebraic = dynamics.size - sum(dynamics.differential)
         return f"given as 0 = F(t, x, ẋ): {dynamics.size} unknowns, {algebraic} of them algebraic; {symbolic}"
     if not equations.velocities:
         return f"first order: {len(equations.states)} states; {dynamics.operations} operations per state derivative, {symbolic}"
     constraints = sum(c.level == "velocity" for c in equations.constraints)
     moved = f"derived: {len(equations.velocities)} velocities, {constraints} constraints"
-    if isinstance(dynamics, Solved):
+    if isinstance(dynamics, LinearSolveProgram):
         return f"{moved}; accelerations and reactions from {dynamics.size} linear equations; {symbolic}"
     listed = f" ({', '.join(equations.independent)})" if equations.independent else ""
     cost = f"{dynamics.operations} operations per state derivative"
@@ -33,14 +33,16 @@ def describe_as_data(equations: Equations, system: System | None = None) -> dict
     return {
         "name": equations.name,
         **(_description_as_data(system) if system is not None else {}),
-        "parameters": {p.name: {"default": p.default, "unit": p.unit, "about": p.about} for p in equations.parameters},
-        "inputs": {u.name: {"unit": u.unit, "about": u.about} for u in equations.inputs},
+        "parameters": {
+            p.name: {"default": p.default, "unit": p.unit, "description": p.description} for p in equations.parameters
+        },
+        "inputs": {u.name: {"unit": u.unit, "description": u.description} for u in equations.inputs},
         "coordinates": {c.name: c.unit for c in equations.coordinates},
         "velocities": {v.name: v.unit for v in equations.velocities},
         "independent": list(equations.independent),
         "alternates": [list(a) for a in equations.alternates],
         "constraints": {c.name: {"kind": str(c.kind), "level": c.level} for c in equations.constraints},
-        "outputs": {o.name: {"unit": o.unit, "about": o.about} for o in equations.outputs},
+        "outputs": {o.name: {"unit": o.unit, "description": o.description} for o in equations.outputs},
         "events": [e.name for e in equations.event_list],
         "operations": {p.name: p.operations for p in (equations.dynamics, equations.report)},
         "notes": list(equations.notes),
@@ -49,48 +51,51 @@ def describe_as_data(equations: Equations, system: System | None = None) -> dict
 
 def _description_as_data(system: System) -> dict[str, Any]:
     return {
-        "about": system.about,
+        "description": system.description,
         "bodies": [b.name for b in system.bodies],
         "joints": {
             j.name: {"parent": j.parent, "child": j.child, "coordinates": [c.name for c in j.coordinates]} for j in system.joints
         },
         "wheels": [w.name for w in system.wheels],
         "knife_edges": [e.name for e in system.edges],
-        "ties": _ties(system),
+        "constraints": _ties(system),
     }
 
 
 def describe(equations: Equations, system: System | None = None) -> str:
     """A page of text: what there is to move (the description's tree, or a list of coordinates), parameters, inputs,
     constraints, outputs."""
-    lines = [f"{system.name}: {system.about}" if system is not None and system.about else equations.name]
+    lines = [f"{system.name}: {system.description}" if system is not None and system.description else equations.name]
     lines += _counts(equations, system)
     if system is not None:
         lines += ["tree", *_tree(system)]
-        told = [(name, table.pop("kind"), _listed(table)) for name, table in _ties(system).items()]
-        lines += ["ties", *_table(told)] if told else []
+        reported = [(name, table.pop("kind"), _listed(table)) for name, table in _ties(system).items()]
+        lines += ["constraints", *_table(reported)] if reported else []
     else:
         kind = "coordinates" if equations.velocities else "states"
-        lines += [kind, *_table([(c.name, f"{c.default:g} {c.unit}".strip(), c.about) for c in equations.coordinates])]
+        lines += [kind, *_table([(c.name, f"{c.default:g} {c.unit}".strip(), c.description) for c in equations.coordinates])]
     if equations.parameters:
-        lines += ["parameters", *_table([(p.name, f"{p.default:g} {p.unit}".strip(), p.about) for p in equations.parameters])]
+        lines += [
+            "parameters",
+            *_table([(p.name, f"{p.default:g} {p.unit}".strip(), p.description) for p in equations.parameters]),
+        ]
     if equations.inputs:
-        lines += ["inputs", *_table([(u.name, u.unit, u.about) for u in equations.inputs])]
+        lines += ["inputs", *_table([(u.name, u.unit, u.description) for u in equations.inputs])]
     if equations.constraints:
         lines += ["constraints", *_table([(c.name, str(c.kind), f"{c.level} level") for c in equations.constraints])]
     if equations.outputs:
-        lines += ["outputs", *_table([(o.name, o.unit, o.about) for o in equations.outputs])]
+        lines += ["outputs", *_table([(o.name, o.unit, o.description) for o in equations.outputs])]
     if equations.event_list:
-        lines += ["events", *_table([(e.name, e.action, e.about) for e in equations.event_list])]
+        lines += ["events", *_table([(e.name, e.action, e.description) for e in equations.event_list])]
     lines += [f"note: {note}" for note in equations.notes]
     return "\n".join(lines)
 
 
 def _counts(equations: Equations, system: System | None) -> list[str]:
     dynamics = equations.dynamics
-    if isinstance(dynamics, Solved):
+    if isinstance(dynamics, LinearSolveProgram):
         straight = dynamics.system.operations + dynamics.after.operations
-        way = "by a sparse factorisation" if dynamics.sparse else "with pivoting"
+        way = "by a sparse factorization" if dynamics.sparse else "with pivoting"
         cost = f"  one state derivative: {straight} operations and the solution of {dynamics.size} equations {way}"
     else:
         cost = f"  one state derivative: {dynamics.operations} operations"
@@ -120,7 +125,7 @@ def _tree(system: System) -> list[str]:
 
 def _ties(system: System) -> dict[str, dict[str, Any]]:
     """What a model file would say of each tie."""
-    return {tie.name: tie_table(tie, system) for tie in system.ties}
+    return {tie.name: constraint_table(tie, system) for tie in system.constraints}
 
 
 def _listed(table: dict[str, Any]) -> str:

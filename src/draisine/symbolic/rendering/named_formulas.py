@@ -18,7 +18,7 @@ from draisine.errors import ModelError
 from draisine.expr.expression import Call, Expr, Name, Number
 from draisine.program import opcodes as op
 from draisine.program.program import Program
-from draisine.symbolic.rendering.listing_items import Assignment
+from draisine.symbolic.rendering.named_formulas import Assignment
 
 LONGEST = 40  # parts of a formula; what is longer is broken up by numbered quantities
 
@@ -28,7 +28,7 @@ class Meaning:
     """A named quantity of the derivation."""
 
     name: str
-    about: str
+    description: str
     value: ca.SX
 
 
@@ -125,14 +125,14 @@ class Formulas:
         return counts
 
     def _name_nodes(self) -> None:
-        for slot, before, about in ((1, "", ""), (2, "minus_", "the opposite of: ")):
+        for slot, before, description in ((1, "", ""), (2, "minus_", "the opposite of: ")):
             for entry, meaning in enumerate(self.meanings):
                 node = self._ends[slot, entry]
                 # where a quantity itself is used, its opposite needs no name of its own
                 if slot == 2 and self._ends[1, entry] in self._used:
                     continue
                 if node in self._used and self._nodes[node].atom is None and node not in self._named:
-                    self._named[node] = (self.unique(f"{before}{meaning.name}"), f"{about}{meaning.about}")
+                    self._named[node] = (self.unique(f"{before}{meaning.name}"), f"{description}{meaning.description}")
 
     # ---------------------------------------------------------------- writing
 
@@ -176,7 +176,7 @@ class Formulas:
                     "the listing's language; export the program instead (draisine export)"
                 )
             return _formulas()[node.operation](*operands)
-        results = node.callee.ends[-1]
+        results = node.callee.output_offsets[-1]
         name = node.callee.name if results == 1 else f"{node.callee.name}_{node.part}"
         self.functions[name] = _called(node.callee, node.part)
         return Call(name, tuple(operands))
@@ -185,7 +185,7 @@ class Formulas:
 def _called(callee: Any, part: int) -> Callable[..., float]:
 
     def call(*arguments: float) -> float:
-        results = callee.code.function.call([ca.DM(list(arguments[a:b])) for a, b in pairwise(callee.begins)])
+        results = callee.code.function.call([ca.DM(list(arguments[a:b])) for a, b in pairwise(callee.input_offsets)])
         return float(ca.vertcat(*[ca.vec(r) for r in results])[part])
 
     return call

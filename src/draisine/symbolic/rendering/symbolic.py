@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 from draisine.errors import ArgumentError, ModelError
 from draisine.model.items import System
 from draisine.model.model import Model
+from draisine.symbolic.rendering.formulas import dotted, latex_name
 from draisine.symbolic.rendering.matrix_programs import Matrices, written_out
 from draisine.symbolic.rendering.reactions import Signs, reactions
 from draisine.symbolic.rendering.simplify import exact_halves, neat_matrix, without_guards
-from draisine.symbolic.rendering.symbol_names import dotted, latex_name
 from draisine.symbolic.sympy_bridge import to_sympy
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ ABOUT = {
     "M": "mass matrix",
     "C": "Coriolis matrix, by Christoffel symbols",
     "g": "forces of gravity and springs, as ∂V/∂q",
-    "Q": "generalised forces of inputs and dampers",
+    "Q": "generalized forces of inputs and dampers",
     "D": "constraint rows, D q̇ = 0",
     "b": "right side of D q̈ = b",
     "multipliers": "reactions λ on the rows of D",
@@ -56,7 +56,7 @@ def symbolic(model: Model | System, limit: int | None = LIMIT) -> SymbolicEquati
     >>> from draisine.model import Model
     >>> m = Model("pendulum")
     >>> mass, length = m.parameter("m", 1.0, "kg"), m.parameter("l", 1.0, "m")
-    >>> bob = m.body("bob", mass=mass, centre=(0, 0, -length))
+    >>> bob = m.body("bob", mass=mass, center_of_mass=(0, 0, -length))
     >>> _ = m.revolute("theta", "ground", bob, axis="y")
     >>> m.gravity(m.parameter("g", 9.81, "m/s^2"))
     >>> pendulum = symbolic(m).simplified()
@@ -160,7 +160,7 @@ class SymbolicEquations:
 
     @cached_property
     def Q(self) -> sympy.Matrix:
-        """Generalised forces of inputs and dampers."""
+        """Generalized forces of inputs and dampers."""
         return self._made("Q")
 
     @cached_property

@@ -5,7 +5,7 @@ from __future__ import annotations
 from draisine.expr.expression import Expr, names
 from draisine.symbolic.rendering.document import Document
 from draisine.symbolic.rendering.formulas import SYMPY_NAMES, SymPy, formula, python_name
-from draisine.symbolic.rendering.listing_items import Section
+from draisine.symbolic.rendering.named_formulas import Section
 
 _MATRICES = {
     "M": "mass_matrix",
@@ -27,8 +27,8 @@ def sympy_source(doc: Document) -> str:
             lines.append(f"{python_name(a.name)} = {formula(a.expression, SymPy())}{meaning}")
         lines += _balances(section) if section.balances else []
     entries = ", ".join(python_name(r) for r in doc.listing.results)
-    called = "xdot" if doc.listing.told.startswith("derivative") else "residual"
-    lines += ["", f"# {doc.listing.told}", f"{called} = Matrix([{entries}])"]
+    called = "xdot" if doc.listing.reported.startswith("derivative") else "residual"
+    lines += ["", f"# {doc.listing.reported}", f"{called} = Matrix([{entries}])"]
     return "\n".join([*lines, *_matrices(doc), ""])
 
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 def lagranges_method(found: SymbolicEquations) -> LagrangesMethod:
     """Energies, constraints and forces of a model in SymPy's functions of time.
 
-    A generalised force Q has no point of its own: for each coordinate q there is one that moves at q̇ along x of a frame, and Q
+    A generalized force Q has no point of its own: for each coordinate q there is one that moves at q̇ along x of a frame, and Q
     acts on it, so that its power is Q q̇.
     """
     import sympy

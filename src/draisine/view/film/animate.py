@@ -10,14 +10,14 @@ import numpy as np
 
 from draisine.codegen.jit.kernel import Kernel
 from draisine.codegen.jit.kernel import compile as compile_program
-from draisine.dynamics.kinematics.body_poses import places
+from draisine.dynamics.kinematics.twists import body_poses
 from draisine.errors import ArgumentError, ModelError
 from draisine.expr.expression import evaluate_number
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.program.equations import Equations
 from draisine.results.trajectory import Trajectory
-from draisine.view.film.animation import Animation
+from draisine.view.film.animate import Animation
 from draisine.view.film.footage import Footage, Ground, instants, shoot
 from draisine.view.scene.from_model import reading, scene_of
 from draisine.view.scene.scene import Array
@@ -123,7 +123,7 @@ def _description(run: Trajectory, model: Model | System | None) -> System:
 
 @lru_cache(maxsize=32)
 def _places(system: System) -> Kernel:
-    return compile_program(places(system))
+    return compile_program(body_poses(system))
 
 
 def _poses(run: Trajectory, system: System, times: Array) -> dict[str, Array]:
@@ -137,14 +137,14 @@ def _poses(run: Trajectory, system: System, times: Array) -> dict[str, Array]:
             f"the run of {run.model!r} has no coordinate {missing[0]!r}, which says where the bodies of {system.name!r} are; "
             "it was made of another description, or with coordinates of its own"
         )
-    q = _normalised(system, {name: values[name] for name in wanted["q"].labels})
+    q = _normalized(system, {name: values[name] for name in wanted["q"].labels})
     defaults = {p.name: p.default for p in system.parameters}
     p = np.array([run.parameters.get(name, defaults[name]) for name in wanted["p"].labels])
     found = kernel.map(times[:, None], np.column_stack(list(q.values())), p)
     return {slot.name: matrix for slot, matrix in zip(kernel.outputs, found, strict=True)}
 
 
-def _normalised(system: System, values: dict[str, Array]) -> dict[str, Array]:
+def _normalized(system: System, values: dict[str, Array]) -> dict[str, Array]:
     """Straight lines between samples shorten quaternions; they are made unit again."""
     for joint in system.joints:
         for step in joint.chain:

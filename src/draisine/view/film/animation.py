@@ -44,7 +44,7 @@ class Animation:
             write(self, target)
 
     def picture(self, time: float) -> Figure:
-        """One instant as a figure for papers, which `draisine.view.plots.figures.save_figure` writes, also as vectors."""
+        """One instant as a figure for papers, which `draisine.view.plots.figure_files.save_figure` writes, also as vectors."""
         from draisine.view.film.reel import picture
 
         return picture(self, time)

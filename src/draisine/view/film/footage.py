@@ -70,7 +70,7 @@ class Footage:
         return {body: Pose(self.positions[body][k], self.rotations[body][k]) for body in self.positions}
 
     @cached_property
-    def centre(self) -> Array:
+    def center(self) -> Array:
         """The middle of the mechanism at each instant, (n, 3)."""
         return np.asarray(np.mean([self.positions[body] for body in self.scene.bodies], axis=0))
 
@@ -78,7 +78,7 @@ class Footage:
     def extent(self) -> float:
         """How far the mechanism reaches from its middle, over the run."""
         some = np.unique(np.linspace(0, len(self.times) - 1, 12).astype(int))
-        far = [self.scene.points(self.poses(k)) - self.centre[k] for k in some]
+        far = [self.scene.points(self.poses(k)) - self.center[k] for k in some]
         return max(max(float(np.linalg.norm(points, axis=1).max()) for points in far if len(points)), 1e-3)
 
     @cached_property
@@ -203,7 +203,7 @@ def _tie_forces(
 
 
 def force_scale(takes: Sequence[Footage]) -> float:
-    """Metres of arrow for a newton, so that the larger ones of usual forces are about as long as the mechanism."""
+    """Meters of arrow for a newton, so that the larger ones of usual forces are about as long as the mechanism."""
     sizes = [np.linalg.norm(force.vector, axis=1) for take in takes for force in take.forces]
     finite = np.concatenate(sizes)[np.isfinite(np.concatenate(sizes))] if sizes else np.zeros(0)
     usual = float(np.quantile(finite, 0.9)) if finite.size else 0.0

@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 
 from draisine.view.film.footage import Footage, Ground, force_scale
 from draisine.view.plots.labels import pretty_unit, words
-from draisine.view.plots.style import COLOURS
+from draisine.view.plots.style import COLORS
 from draisine.view.scene.projection import round_length
-from draisine.view.scene.scene import Array, Centre, Cord, Hinge
+from draisine.view.scene.scene import Array, Center, Cord, Hinge
 
 _GHOSTS = ("#CC79A7", "#E69F00", "#009E73", "#56B4E9", "#D55E00")
 _FAR = 3.0  # of its extent: what travels farther stays in the middle of the picture
@@ -37,7 +37,7 @@ def page(takes: Sequence[Footage], title: str, layers: Sequence[str] = ()) -> st
         "theme": web_file("theme.css"),
         "style": web_file("style.css"),
         "data": as_script(film_data(takes, layers)),
-        "licence": web_file("three.LICENSE.txt"),
+        "license": web_file("three.LICENSE.txt"),
         "three": web_file("three.min.js"),
         "plot": web_file("plot.js"),
         "stage": web_file("stage.js"),
@@ -70,12 +70,12 @@ def film_data(takes: Sequence[Footage], layers: Sequence[str] = ()) -> dict[str,
     main = takes[0]
     low, high = _bounds(takes)
     span = float(np.linalg.norm(high - low)) / 2
-    travelled = float(np.ptp(main.centre, axis=0).max())
+    traveled = float(np.ptp(main.center, axis=0).max())
     return {
         "size": main.extent,
         "span": span,
         "middle": ((low + high) / 2).tolist(),
-        "travels": travelled > _FAR * main.extent,
+        "travels": traveled > _FAR * main.extent,
         "layers": list(layers),
         "force_scale": force_scale(takes),
         "charts": [
@@ -94,15 +94,15 @@ def _run(take: Footage, rank: int) -> dict[str, Any]:
     step = float(take.times[1] - take.times[0]) if len(take.times) > 1 else 1.0
     return {
         "label": take.label,
-        "colour": _GHOSTS[(rank - 1) % len(_GHOSTS)] if rank else COLOURS[0],
+        "color": _GHOSTS[(rank - 1) % len(_GHOSTS)] if rank else COLORS[0],
         "cast": rank,
         "start": float(take.times[0]),
         "step": step,
         "count": len(take.times),
         "poses": floats(poses),
-        "centre": floats(take.centre),
+        "center": floats(take.center),
         "tracks": [
-            {"name": name, "colour": COLOURS[k % 6], "points": floats(points)}
+            {"name": name, "color": COLORS[k % 6], "points": floats(points)}
             for k, (name, points) in enumerate(take.tracks.items())
         ],
         "forces": [{"name": force.name, "at": floats(force.at), "vector": floats(force.vector)} for force in take.forces],
@@ -120,13 +120,13 @@ def cast(take: Footage) -> dict[str, Any]:
         "meshes": [
             {
                 "body": bodies.index(mesh.body),
-                "colour": mesh.colour,
+                "color": mesh.color,
                 "vertices": floats(mesh.vertices),
                 "triangles": _encoded(np.asarray(mesh.triangles, dtype="<u4")),
             }
             for mesh in take.meshes
         ],
-        "centres": [{"body": bodies.index(s.body), "at": s.at.tolist()} for s in shapes if isinstance(s, Centre)],
+        "centers": [{"body": bodies.index(s.body), "at": s.at.tolist()} for s in shapes if isinstance(s, Center)],
         "axes": [
             {"body": bodies.index(s.body), "ends": (s.at + np.outer([min(s.ends) - reach, max(s.ends) + reach], s.axis)).tolist()}
             for s in shapes
@@ -146,8 +146,8 @@ def _bodies(take: Footage) -> list[str]:
 
 def _bounds(takes: Sequence[Footage]) -> tuple[Array, Array]:
     """A box in which everything happens."""
-    low = np.min([take.centre.min(axis=0) - take.extent for take in takes], axis=0)
-    high = np.max([take.centre.max(axis=0) + take.extent for take in takes], axis=0)
+    low = np.min([take.center.min(axis=0) - take.extent for take in takes], axis=0)
+    high = np.max([take.center.max(axis=0) + take.extent for take in takes], axis=0)
     return low, high
 
 
@@ -177,7 +177,7 @@ def _extended(plane: Ground, low: Array, high: Array) -> Ground:
 
 
 def floats(values: Array) -> str:
-    """Numbers as a text for a page, in single precision: a millimetre in ten kilometres."""
+    """Numbers as a text for a page, in single precision: a millimeter in ten kilometers."""
     return _encoded(np.asarray(values, dtype="<f4"))
 
 

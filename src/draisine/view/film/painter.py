@@ -13,7 +13,7 @@ from matplotlib.collections import LineCollection, PolyCollection
 from matplotlib.colors import to_rgb
 
 from draisine.view.film.footage import Footage, force_scale
-from draisine.view.plots.style import COLOURS
+from draisine.view.plots.style import COLORS
 from draisine.view.scene.projection import ground_axes, round_length
 from draisine.view.scene.scene import Array, Cord
 
@@ -48,9 +48,9 @@ class Camera:
     @staticmethod
     def beside(take: Footage, k: int) -> Camera:
         """Three-quarter from the front, moving along with the mechanism where it travels."""
-        travels = float(np.ptp(take.centre, axis=0).max()) > 3 * take.extent
-        middle = take.centre[k] if travels else (take.centre.min(axis=0) + take.centre.max(axis=0)) / 2
-        reach = take.extent if travels else take.extent + float(np.ptp(take.centre, axis=0).max()) / 2
+        travels = float(np.ptp(take.center, axis=0).max()) > 3 * take.extent
+        middle = take.center[k] if travels else (take.center.min(axis=0) + take.center.max(axis=0)) / 2
+        reach = take.extent if travels else take.extent + float(np.ptp(take.center, axis=0).max()) / 2
         middle = middle + [0.0, 0.0, 0.1 * reach]  # wheels weigh more than what stands above them
         way = np.array([0.62, -1.0, 0.42])
         return Camera(middle + 4.2 * reach * way / np.linalg.norm(way), middle)
@@ -65,8 +65,8 @@ def paint(axes: Axes, takes: tuple[Footage, ...], k: int, camera: Camera, layers
     for rank, take in enumerate(takes):
         at = min(k, len(take.times) - 1)
         for j, track in enumerate(take.tracks.values()):
-            colour = COLOURS[j % 6] if rank == 0 else "#B9A3B3"
-            _line(axes, camera, track[: at + 1], colour, 1.6 if rank == 0 else 1.0)
+            color = COLORS[j % 6] if rank == 0 else "#B9A3B3"
+            _line(axes, camera, track[: at + 1], color, 1.6 if rank == 0 else 1.0)
     for rank, take in reversed(list(enumerate(takes))):
         at = min(k, len(take.times) - 1)
         _solids(axes, take, at, camera, ghost=rank > 0)
@@ -118,13 +118,13 @@ def _draw_ground(axes: Axes, take: Footage, camera: Camera, ground: tuple[Array,
 
 
 def _world(take: Footage, k: int) -> tuple[Array, Array]:
-    """Corners of all triangles, (m, 3, 3), and their colours, (m, 3)."""
-    corners, colours = [], []
+    """Corners of all triangles, (m, 3, 3), and their colors, (m, 3)."""
+    corners, colors = [], []
     for mesh in take.meshes:
         points = mesh.vertices @ take.rotations[mesh.body][k].T + take.positions[mesh.body][k]
         corners.append(points[mesh.triangles])
-        colours.append(np.tile(to_rgb(mesh.colour), (len(mesh.triangles), 1)))
-    return (np.concatenate(corners), np.concatenate(colours)) if corners else (np.zeros((0, 3, 3)), np.zeros((0, 3)))
+        colors.append(np.tile(to_rgb(mesh.color), (len(mesh.triangles), 1)))
+    return (np.concatenate(corners), np.concatenate(colors)) if corners else (np.zeros((0, 3, 3)), np.zeros((0, 3)))
 
 
 def _shadow(axes: Axes, take: Footage, k: int, camera: Camera, ground: tuple[Array, Array]) -> None:
@@ -141,16 +141,16 @@ def _shadow(axes: Axes, take: Footage, k: int, camera: Camera, ground: tuple[Arr
 
 
 def _solids(axes: Axes, take: Footage, k: int, camera: Camera, *, ghost: bool) -> None:
-    corners, colours = _world(take, k)
+    corners, colors = _world(take, k)
     normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
     size = np.linalg.norm(normals, axis=1)
     facing = np.einsum("mi,mi->m", normals, camera.eye - corners.mean(axis=1)) > 0
     kept = facing & (size > 0)
-    corners, colours, normals = corners[kept], colours[kept], normals[kept] / size[kept, None]
+    corners, colors, normals = corners[kept], colors[kept], normals[kept] / size[kept, None]
     light = 0.62 + 0.38 * np.clip(normals @ _LAMP, -0.6, 1.0)
     flat, depth = camera.flat(corners)
     order = np.argsort(-depth.mean(axis=1))
-    shade = np.clip(colours * light[:, None] + 0.04, 0, 1)
+    shade = np.clip(colors * light[:, None] + 0.04, 0, 1)
     if ghost:
         shade = 0.35 * np.array(to_rgb("#CC79A7")) + 0.65 * np.array(to_rgb(_GROUND)) + 0 * shade
     paint = shade[order]
@@ -159,10 +159,10 @@ def _solids(axes: Axes, take: Footage, k: int, camera: Camera, *, ghost: bool) -
     )
 
 
-def _line(axes: Axes, camera: Camera, points: Array, colour: str, width: float, alpha: float = 1.0, layer: float = 3) -> None:
+def _line(axes: Axes, camera: Camera, points: Array, color: str, width: float, alpha: float = 1.0, layer: float = 3) -> None:
     flat, depth = camera.flat(points)
     flat = np.where((depth > _NEAR)[:, None], flat, np.nan)
-    axes.plot(*flat.T, color=colour, linewidth=width, alpha=alpha, zorder=layer, solid_capstyle="round")
+    axes.plot(*flat.T, color=color, linewidth=width, alpha=alpha, zorder=layer, solid_capstyle="round")
 
 
 def _cords(axes: Axes, take: Footage, k: int, camera: Camera, alpha: float) -> None:

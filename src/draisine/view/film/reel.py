@@ -14,14 +14,14 @@ import numpy as np
 
 from draisine.errors import ArgumentError, ToolError
 from draisine.results.files import replacing
-from draisine.view.film.gif import write_gif
+from draisine.view.film.reel import write_gif
 from draisine.view.plots.labels import with_unit, words
-from draisine.view.plots.style import COLOURS, FAINT, INK, PAGE, style
+from draisine.view.plots.style import COLORS, FAINT, INK, PAGE, style
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from draisine.view.film.animation import Animation
+    from draisine.view.film.animate import Animation
 
 RATES = {".gif": 20.0, ".mp4": 25.0, ".png": 25.0}  # pictures per second; GIF counts in hundredths
 _DPI = 120
@@ -39,7 +39,7 @@ def write(film: Animation, target: Path) -> None:
 
 
 def picture(film: Animation, time: float, *, width: float = PAGE) -> Figure:
-    """One instant of the film as a figure; `draisine.view.plots.figures.save_figure` writes it, also as vectors."""
+    """One instant of the film as a figure; `draisine.view.plots.figure_files.save_figure` writes it, also as vectors."""
     take = film.takes[0]
     low, high = sorted((float(take.times[0]), float(take.times[-1])))
     if not low <= time <= high:
@@ -76,10 +76,10 @@ def _charts(drawing: Any, film: Animation, k: int, share: float) -> None:
         high = 0.84 / count
         axes = drawing.add_axes((share + 0.085, 0.12 + (count - 1 - i) * high, 1 - share - 0.105, 0.74 * high))
         for rank, other in reversed(list(enumerate(film.takes))):
-            colour, width = (COLOURS[0], 1.4) if rank == 0 else ("#CC79A7", 1.0)
-            axes.plot(other.times, other.charts[i].values, color=colour, linewidth=width)
+            color, width = (COLORS[0], 1.4) if rank == 0 else ("#CC79A7", 1.0)
+            axes.plot(other.times, other.charts[i].values, color=color, linewidth=width)
         axes.axvline(float(take.times[k]), color=FAINT, linewidth=0.9)
-        axes.plot([take.times[k]], [quantity.values[k]], "o", color=COLOURS[0], markersize=4)
+        axes.plot([take.times[k]], [quantity.values[k]], "o", color=COLORS[0], markersize=4)
         axes.set_title(with_unit(words(quantity.name), quantity.unit), fontsize=8, loc="left", pad=3)
         axes.tick_params(labelsize=7)
         axes.set_xlim(*sorted((float(take.times[0]), float(take.times[-1]))))
@@ -107,7 +107,7 @@ def _pictures(film: Animation, rate: float) -> Iterator[bytes]:
 
 
 def _gif(film: Animation, target: Path) -> None:
-    write_gif(_pictures(film, RATES[".gif"]), target, 1 / RATES[".gif"], colours=128)
+    write_gif(_pictures(film, RATES[".gif"]), target, 1 / RATES[".gif"], colors=128)
 
 
 def _sequence(film: Animation, target: Path) -> None:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from draisine.errors import ArgumentError
 from draisine.view.plots.labels import with_unit, words
-from draisine.view.plots.style import COLOURS, FAINT, INK, PAGE, style
+from draisine.view.plots.style import COLORS, FAINT, INK, PAGE, style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
-# one mark a kind, told apart without colours
+# one mark a kind, told apart without colors
 MARKS = {"fold": "s", "branch point": "o", "Hopf point": "D", "zero crossing": "^"}
-MARK_COLOURS = {"fold": "white", "branch point": INK, "Hopf point": "white", "zero crossing": INK}
+MARK_COLORS = {"fold": "white", "branch point": INK, "Hopf point": "white", "zero crossing": INK}
 FRICTIONS = (0.2, 0.4, 0.6, 0.8, 1.0, 1.2)
 RADII = (2.0, 5.0, 10.0, 20.0, 50.0)
 
@@ -102,14 +102,14 @@ def branch_figure(
         raise ArgumentError("there is no branch to draw")
     one = next(iter(branches.values()))
     across = against or one.over
-    shown = names or tuple(n for n in ("lean", "steer") if n in one.columns) or _most_telling(one)
+    shown = names or tuple(n for n in ("lean", "steer") if n in one.columns) or _most_identifiability(one)
     with style():
         from draisine.view.plots.canvas import panels
 
         drawing, axes = panels(len(shown), width, 0.6 + max(1.9, 3.4 - 0.7 * len(shown)) * len(shown))
         for panel, name in zip(axes, shown, strict=True):
             for k, (title, branch) in enumerate(branches.items()):
-                _draw_branch(panel, branch, across, name, title, COLOURS[k % len(COLOURS)])
+                _draw_branch(panel, branch, across, name, title, COLORS[k % len(COLORS)])
             panel.set_ylabel(with_unit(words(name), one.units.get(name, "")))
         if limits is not None:
             axes[0].set_xlim(*limits)
@@ -121,22 +121,22 @@ def branch_figure(
     return drawing
 
 
-def _most_telling(branch: BranchLike) -> tuple[str, ...]:
+def _most_identifiability(branch: BranchLike) -> tuple[str, ...]:
     """The state that changes most along a branch."""
     spans = {n: float(np.ptp(c)) for n, c in branch.columns.items() if n != branch.over and np.isfinite(c).all()}
     return (max(spans, key=lambda n: spans[n]),)
 
 
-def _draw_branch(panel: Axes, branch: BranchLike, across: str, name: str, title: str, colour: str) -> None:
+def _draw_branch(panel: Axes, branch: BranchLike, across: str, name: str, title: str, color: str) -> None:
     for full, x, y in _stretches(branch, across, name):
-        panel.plot(x, y, color=colour, lw=2.2 if full else 1.1, ls="-" if full else (0, (4, 2)), zorder=3 if full else 2)
+        panel.plot(x, y, color=color, lw=2.2 if full else 1.1, ls="-" if full else (0, (4, 2)), zorder=3 if full else 2)
     for point in branch.special:
         panel.plot(
             [point[across]],
             [point[name]],
             marker=MARKS.get(point.kind, "x"),
             ms=5.0,
-            mfc=MARK_COLOURS.get(point.kind, "white"),
+            mfc=MARK_COLORS.get(point.kind, "white"),
             mec=INK,
             mew=0.9,
             ls="none",
@@ -152,7 +152,7 @@ def _stretches(branch: BranchLike, across: str, name: str) -> list[tuple[bool, l
         between = [(p[across], p[name]) for p in branch.special if p.after == i]
         corners = [(x[i], y[i]), *between, (x[i + 1], y[i + 1])]
         for k, (a, b) in enumerate(pairwise(corners)):
-            # without a special point between them, neighbours that differ are taken for what grows
+            # without a special point between them, neighbors that differ are taken for what grows
             full = bool(stable[i] if between and k == 0 else stable[i + 1] if between else stable[i] and stable[i + 1])
             if not parts or parts[-1][0] != full:
                 parts.append((full, [a[0]], [a[1]]))
@@ -193,13 +193,11 @@ def _explain(panel: Axes, branches: Mapping[str, BranchLike], several: bool) -> 
 
     handles: list[Any] = []
     if several:
-        handles += [Line2D([], [], color=COLOURS[k % len(COLOURS)], lw=2.2, label=words(t)) for k, t in enumerate(branches)]
+        handles += [Line2D([], [], color=COLORS[k % len(COLORS)], lw=2.2, label=words(t)) for k, t in enumerate(branches)]
     handles.append(Line2D([], [], color=FAINT, lw=2.2, label="no mode grows"))
     handles.append(Line2D([], [], color=FAINT, lw=1.1, ls=(0, (4, 2)), label="unstable"))
     kinds = [kind for kind in MARKS if any(p.kind == kind for b in branches.values() for p in b.special)]
-    handles += [
-        Line2D([], [], marker=MARKS[kind], ms=5, mfc=MARK_COLOURS[kind], mec=INK, ls="none", label=kind) for kind in kinds
-    ]
+    handles += [Line2D([], [], marker=MARKS[kind], ms=5, mfc=MARK_COLORS[kind], mec=INK, ls="none", label=kind) for kind in kinds]
     panel.legend(
         handles=handles,
         loc="lower left",
@@ -286,7 +284,7 @@ def _load_map(panel: Axes, atlas: AtlasLike) -> None:
         levels = np.unique(np.linspace(np.nanpercentile(other, 4), np.nanmax(other), 6).round(-1))
         _lines(panel, atlas, other, levels.tolist(), "%.0f N", colors="white")
         if float(np.nanmin(atlas.load)) < 0:
-            panel.contour(atlas.second, atlas.first, atlas.load, levels=[0.0], colors=[COLOURS[1]], linewidths=2.0)
+            panel.contour(atlas.second, atlas.first, atlas.load, levels=[0.0], colors=[COLORS[1]], linewidths=2.0)
         panel.set_title(f"load; lines: {words(atlas.wheels[0])}" if len(atlas.wheels) > 1 else "load", loc="left")
 
 
@@ -325,4 +323,4 @@ def _common(panel: Axes, atlas: AtlasLike, friction: float | None) -> None:
     if friction is not None and atlas.wheels:
         slips = np.minimum(atlas.friction, 1e6)
         panel.contourf(atlas.second, atlas.first, slips, levels=[friction, 1e9], colors=["white"], alpha=0.6)
-        panel.contour(atlas.second, atlas.first, atlas.friction, levels=[friction], colors=[COLOURS[1]], linewidths=1.6)
+        panel.contour(atlas.second, atlas.first, atlas.friction, levels=[friction], colors=[COLORS[1]], linewidths=1.6)

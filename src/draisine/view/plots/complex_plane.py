@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.view.plots.labels import legend_above
-from draisine.view.plots.style import COLOURS, COLUMN, FAINT, style
+from draisine.view.plots.style import COLORS, COLUMN, FAINT, style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -31,9 +31,9 @@ def eigenvalue_plane(values: NDArray[np.complex128], *, width: float = 1.3 * COL
             "neither": values[np.abs(values.real) <= _NEUTRAL * size],
             "grows": values[values.real > _NEUTRAL * size],
         }
-        for (name, some), colour, mark in zip(groups.items(), (COLOURS[0], COLOURS[2], COLOURS[1]), "xos", strict=True):
+        for (name, some), color, mark in zip(groups.items(), (COLORS[0], COLORS[2], COLORS[1]), "xos", strict=True):
             if some.size:
-                axes.plot(some.real, some.imag, mark, color=colour, markersize=6, markeredgewidth=1.6, label=name)
+                axes.plot(some.real, some.imag, mark, color=color, markersize=6, markeredgewidth=1.6, label=name)
         axes.margins(0.12)
         axes.set_xlabel("real part [1/s]")
         axes.set_ylabel("imaginary part [rad/s]")
@@ -46,12 +46,12 @@ def draw_multipliers(axes: Axes, multipliers: NDArray[np.complex128]) -> None:
     around = np.linspace(0.0, 2 * np.pi, 241)
     axes.plot(np.cos(around), np.sin(around), color=FAINT, linewidth=0.9, label="unit circle")
     inside = np.abs(multipliers) <= 1 + 1e-9
-    for some, colour, mark, name in (
-        (multipliers[inside], COLOURS[0], "x", "multipliers"),
-        (multipliers[~inside], COLOURS[1], "s", "growing"),
+    for some, color, mark, name in (
+        (multipliers[inside], COLORS[0], "x", "multipliers"),
+        (multipliers[~inside], COLORS[1], "s", "growing"),
     ):
         if some.size:
-            axes.plot(some.real, some.imag, mark, color=colour, markersize=6, markeredgewidth=1.6, label=name)
+            axes.plot(some.real, some.imag, mark, color=color, markersize=6, markeredgewidth=1.6, label=name)
     axes.set_aspect("equal", adjustable="datalim")
     axes.set_xlabel("real part [–]")
     axes.set_ylabel("imaginary part [–]")

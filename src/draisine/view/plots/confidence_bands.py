@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from draisine.view.plots.canvas import Drawing
 from draisine.view.plots.labels import legend_above, with_unit, words
-from draisine.view.plots.style import COLOURS, PAGE, style
+from draisine.view.plots.style import COLORS, PAGE, style
 
 Reals = NDArray[np.float64]
 
@@ -40,10 +40,10 @@ def bands(panels: Sequence[Sequence[tuple[Any, ...]]], width: float = PAGE) -> A
             first = panel[0]
             if first.measured is not None:
                 axis.plot(first.time, first.measured, ".", ms=2, color="0.6", label="measured")
-            for band, colour in zip(panel, COLOURS[1::-1], strict=False):
+            for band, color in zip(panel, COLORS[1::-1], strict=False):
                 low, high = band.estimate - WIDE * band.deviation, band.estimate + WIDE * band.deviation
-                axis.fill_between(band.time, low, high, color=colour, alpha=0.25, lw=0, label=f"{band.kind}, 95 %")
-                axis.plot(band.time, band.estimate, color=colour, lw=1, label=band.kind)
+                axis.fill_between(band.time, low, high, color=color, alpha=0.25, lw=0, label=f"{band.kind}, 95 %")
+                axis.plot(band.time, band.estimate, color=color, lw=1, label=band.kind)
             if first.truth is not None:
                 axis.plot(*first.truth, color="black", lw=1, ls="--", label="truth")
             axis.set_ylabel(with_unit(words(first.name), first.unit))

@@ -9,13 +9,13 @@ import numpy as np
 from draisine.errors import ArgumentError
 from draisine.results.trajectory import Trajectory
 from draisine.view.plots.labels import label_values, legend_above, mark_events, set_calm_limits, set_time_axis
-from draisine.view.plots.style import COLOURS, PAGE, style
+from draisine.view.plots.style import COLORS, PAGE, style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_WARNING = COLOURS[1]
+_WARNING = COLORS[1]
 
 
 def contact_angles(run: Trajectory, *, width: float = PAGE) -> Figure:
@@ -48,7 +48,7 @@ def normal_forces(run: Trajectory, *, width: float = PAGE) -> Figure:
 def friction_needed(run: Trajectory, *, width: float = PAGE) -> Figure:
     """The coefficient of friction that rolling without slip needs at each wheel.
 
-    You should see values well below 1; above, shaded, no ordinary tyre would hold.
+    You should see values well below 1; above, shaded, no ordinary tire would hold.
     """
     drawing, axes, names = _wheels(run, "_friction_needed", "friction needed", width)
     worst = max(float(np.nanmax(run[name], initial=0.0)) for name in names)
@@ -56,7 +56,7 @@ def friction_needed(run: Trajectory, *, width: float = PAGE) -> Figure:
         if worst > 1:
             # a wheel that unloads needs any friction whatever: the interesting part is what comes before
             top = min(1.06 * worst, 3.0)
-            axes.axhspan(1.0, top, color=_WARNING, alpha=0.12, linewidth=0, label="more than a tyre holds")
+            axes.axhspan(1.0, top, color=_WARNING, alpha=0.12, linewidth=0, label="more than a tire holds")
             axes.axhline(1.0, color=_WARNING, linewidth=0.8)
             legend_above(axes, width)
         else:
@@ -81,7 +81,7 @@ def _panel_per_wheel(run: Trajectory, suffix: str, title: str, width: float) -> 
 
         drawing, stack = panels(len(names), width, (0.9 + 1.6 * len(names)) if width > 5 else (0.8 + 1.4 * len(names)))
         for number, (axes, name) in enumerate(zip(stack, names, strict=True)):
-            axes.plot(run.time, run[name], label=_wheel(name, suffix), color=COLOURS[number % len(COLOURS)])
+            axes.plot(run.time, run[name], label=_wheel(name, suffix), color=COLORS[number % len(COLORS)])
             set_calm_limits(axes, run[name][:, None])
             label_values(axes, title, run.channel(name).unit)
             legend_above(axes, width)

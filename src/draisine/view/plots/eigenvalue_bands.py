@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.view.plots.eigenvalues import eigenvalues_against
-from draisine.view.plots.style import COLOURS, PAGE
+from draisine.view.plots.style import COLORS, PAGE
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -30,12 +30,12 @@ def eigenvalue_bands(
     low, high = axes.get_ylim()
     modes = list(dict.fromkeys(name.rstrip("*") for name in names))
     for j, name in enumerate(names):
-        colour = COLOURS[modes.index(name.rstrip("*")) % len(COLOURS)]
+        color = COLORS[modes.index(name.rstrip("*")) % len(COLORS)]
         z, d = eigenvalues[:, j], deviations[:, j]
-        axes.fill_between(speeds, *_band(z.real, d.real, high - low), color=colour, alpha=0.3, lw=0)
+        axes.fill_between(speeds, *_band(z.real, d.real, high - low), color=color, alpha=0.3, lw=0)
         if not name.endswith("*"):
             swinging = np.where(np.abs(z.imag) > 0, np.abs(z.imag), np.nan)
-            axes.fill_between(speeds, *_band(swinging, d.imag, high - low), color=colour, alpha=0.3, lw=0)
+            axes.fill_between(speeds, *_band(swinging, d.imag, high - low), color=color, alpha=0.3, lw=0)
     for k, (kind, value, deviation) in enumerate(critical):
         axes.axvspan(value - deviation, value + deviation, color="0.5", alpha=0.25, lw=0)
         axes.axvline(value, color="0.5", lw=0.8, ls=":")

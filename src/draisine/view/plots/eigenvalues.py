@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.view.plots.labels import with_unit, words
-from draisine.view.plots.style import COLOURS, PAGE, style
+from draisine.view.plots.style import COLORS, PAGE, style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -27,7 +27,7 @@ def eigenvalues_against(
     *,
     width: float = PAGE,
 ) -> Figure:
-    """The classic figure of a two-wheeler: one colour a mode, vertical lines at critical values."""
+    """The classic figure of a two-wheeler: one color a mode, vertical lines at critical values."""
     with style():
         from draisine.view.plots.canvas import panels
 
@@ -36,9 +36,9 @@ def eigenvalues_against(
         stable = np.nanmax(eigenvalues.real, axis=1) < -_NEUTRAL * np.maximum(np.nanmax(np.abs(eigenvalues), axis=1), 1.0)
         whole = axes.get_xaxis_transform()
         axes.fill_between(values, 0, 1, where=stable, transform=whole, color="0.92", lw=0, label="stable")
-        modes = list(dict.fromkeys(name.rstrip("*") for name in names))  # the two of a pair share their colour
+        modes = list(dict.fromkeys(name.rstrip("*") for name in names))  # the two of a pair share their color
         for j, name in enumerate(names):
-            _draw_mode(axes, values, eigenvalues[:, j], name, COLOURS[modes.index(name.rstrip("*")) % len(COLOURS)])
+            _draw_mode(axes, values, eigenvalues[:, j], name, COLORS[modes.index(name.rstrip("*")) % len(COLORS)])
         for kind, place in critical:
             axes.axvline(place, color="0.5", lw=0.8, ls=":")
             low = (place, 0.02)
@@ -52,11 +52,11 @@ def eigenvalues_against(
     return drawing
 
 
-def _draw_mode(axes: Axes, values: NDArray[np.float64], mode: NDArray[np.complex128], name: str, colour: str) -> None:
-    axes.plot(values, mode.real, color=colour, lw=1.6, label=None if name.endswith("*") else name)
+def _draw_mode(axes: Axes, values: NDArray[np.float64], mode: NDArray[np.complex128], name: str, color: str) -> None:
+    axes.plot(values, mode.real, color=color, lw=1.6, label=None if name.endswith("*") else name)
     swinging = np.where(np.abs(mode.imag) > 0, np.abs(mode.imag), np.nan)
     if np.isfinite(swinging).any() and not name.endswith("*"):
-        axes.plot(values, swinging, color=colour, lw=1.2, ls="--", label=f"{name}, imaginary part")
+        axes.plot(values, swinging, color=color, lw=1.2, ls="--", label=f"{name}, imaginary part")
 
 
 def _window(eigenvalues: NDArray[np.complex128]) -> tuple[float, float]:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from draisine.errors import ArgumentError
 from draisine.results.trajectory import KINETIC, POTENTIAL, TOTAL, WORK, Trajectory
 from draisine.view.plots.labels import label_values, legend_above, mark_events, set_calm_limits, set_time_axis
-from draisine.view.plots.style import COLOURS, PAGE, style
+from draisine.view.plots.style import COLORS, PAGE, style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
-_COLOURS = {KINETIC: COLOURS[0], POTENTIAL: COLOURS[1], TOTAL: COLOURS[6], WORK: COLOURS[2]}
+_COLORS = {KINETIC: COLORS[0], POTENTIAL: COLORS[1], TOTAL: COLORS[6], WORK: COLORS[2]}
 _LEAST_ERROR, _ROUNDING = 1e-17, 1e-14  # the panel of errors always shows at least this range
 
 
@@ -52,13 +52,13 @@ def energy(run: Trajectory, *, width: float = PAGE) -> Figure:
 def _draw_energies(axes: Axes, time: Array, columns: dict[str, Array]) -> None:
     for name, values in columns.items():
         dashes = (0, (4, 2)) if name == WORK else "-"  # it lies on the total where nothing is lost
-        axes.plot(time, values, color=_COLOURS[name], linestyle=dashes, label=name.removesuffix("_energy"))
+        axes.plot(time, values, color=_COLORS[name], linestyle=dashes, label=name.removesuffix("_energy"))
     set_calm_limits(axes, np.column_stack(list(columns.values())))
 
 
 def _draw_error(axes: Axes, time: Array, error: Array) -> None:
     shown = np.where(error > 0, np.maximum(error, _LEAST_ERROR), np.nan)  # an exact zero has no place on a logarithmic axis
     worst = float(np.nanmax(shown, initial=0.0))
-    axes.semilogy(time, shown, color=COLOURS[3], linewidth=1.1, label=f"error of the balance, worst {worst:.1e}")
+    axes.semilogy(time, shown, color=COLORS[3], linewidth=1.1, label=f"error of the balance, worst {worst:.1e}")
     axes.set_ylim(_LEAST_ERROR, max(10 * worst, _ROUNDING))
     axes.set_ylabel("error [–]")

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.errors import ArgumentError
-from draisine.view.plots.style import COLOURS, COLUMN, style
+from draisine.view.plots.style import COLORS, COLUMN, style
 from draisine.view.scene.scene import Poses, Scene
 
 if TYPE_CHECKING:
@@ -47,11 +47,11 @@ def _diagram(axes: PolarAxes, shape: Complex, states: Sequence[str], units: Mapp
     for k, state in enumerate(states):
         same = [j for j, other in enumerate(states) if units.get(other, "") == units.get(state, "")]
         length = abs(turned[k]) / max(float(np.abs(turned[same]).max()), 1e-300)
-        colour, group = COLOURS[k % len(COLOURS)], groups.index(units.get(state, ""))
+        color, group = COLORS[k % len(COLORS)], groups.index(units.get(state, ""))
         line = "-" if group == 0 else "--"
         unit = units.get(state, "")
-        axes.plot([0, np.angle(turned[k])], [0, length], line, color=colour, lw=2.0, label=f"{state} [{unit}]" if unit else state)
-        axes.plot([np.angle(turned[k])], [length], "o", color=colour, ms=4)
+        axes.plot([0, np.angle(turned[k])], [0, length], line, color=color, lw=2.0, label=f"{state} [{unit}]" if unit else state)
+        axes.plot([np.angle(turned[k])], [length], "o", color=color, ms=4)
     axes.set_rlim(0, 1.08)
     axes.set_rticks([0.5, 1.0])
     axes.set_yticklabels([])
@@ -79,7 +79,7 @@ def film(
         raise ArgumentError(f"unknown kind of film {target.name!r}: the suffix must be .gif")
     if not frames:
         raise ArgumentError("a film needs at least one frame")
-    from draisine.view.film.gif import write_gif
+    from draisine.view.film.reel import write_gif
     from draisine.view.scene.sketch import sketch
 
     every = np.concatenate([scene.points(poses) for poses in frames])
@@ -90,4 +90,4 @@ def film(
         buffer = io.BytesIO()
         drawing.savefig(buffer, format="png", dpi=dpi)
         pictures.append(buffer.getvalue())
-    write_gif(pictures, target, seconds / len(frames), colours=64)
+    write_gif(pictures, target, seconds / len(frames), colors=64)

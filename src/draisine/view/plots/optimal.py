@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.view.plots.labels import pretty_unit, with_unit, words
-from draisine.view.plots.style import COLOURS, FAINT, INK, PAGE, style
+from draisine.view.plots.style import COLORS, FAINT, INK, PAGE, style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -38,7 +38,7 @@ class SwitchingLike(Protocol):
     @property
     def crossings(self) -> Array: ...
     @property
-    def held(self) -> Array:
+    def hold_times(self) -> Array:
         """The instants between which each value of the control lasts; empty where it varies from point to point."""
 
 
@@ -80,21 +80,21 @@ def _control(axes: Axes, parts: Sequence[SwitchingLike], unit: str) -> None:
     beside.spines["right"].set_visible(True)
     largest = max((float(np.abs(p.values).max(initial=0.0)) for p in parts), default=1.0) or 1.0
     for part in parts:
-        if len(part.held):
-            axes.step(part.held, np.append(part.control, part.control[-1]), where="post", color=COLOURS[0])
+        if len(part.hold_times):
+            axes.step(part.hold_times, np.append(part.control, part.control[-1]), where="post", color=COLORS[0])
         else:
-            axes.plot(part.times, part.control, color=COLOURS[0], marker=".", ms=3)
-        beside.plot(part.times, part.values, color=COLOURS[1], lw=1.0)
+            axes.plot(part.times, part.control, color=COLORS[0], marker=".", ms=3)
+        beside.plot(part.times, part.values, color=COLORS[1], lw=1.0)
         for side in (part.low, part.high):
             axes.plot(part.times[[0, -1]], [side, side], color=FAINT, lw=0.8, ls="--")
-        beside.plot(part.crossings, np.zeros(len(part.crossings)), "o", ms=4, mfc="white", mec=COLOURS[1], zorder=5)
+        beside.plot(part.crossings, np.zeros(len(part.crossings)), "o", ms=4, mfc="white", mec=COLORS[1], zorder=5)
         for zero in part.crossings:
             axes.axvline(zero, color=FAINT, lw=0.6, ls=":")
     middle, half = 0.5 * (parts[0].low + parts[0].high), 0.5 * (parts[0].high - parts[0].low)
     axes.set_ylim(middle - 1.25 * half, middle + 1.25 * half)
     beside.set_ylim(-1.1 * largest, 1.1 * largest)
-    axes.set_ylabel(with_unit(words(parts[0].name), unit), color=COLOURS[0])
-    beside.set_ylabel(f"∂H/∂u [cost/s{f' per {pretty_unit(unit)}' if unit else ''}]", color=COLOURS[1])
+    axes.set_ylabel(with_unit(words(parts[0].name), unit), color=COLORS[0])
+    beside.set_ylabel(f"∂H/∂u [cost/s{f' per {pretty_unit(unit)}' if unit else ''}]", color=COLORS[1])
 
 
 def _energy(axes: Axes, parts: Sequence[HamiltonianLike]) -> None:

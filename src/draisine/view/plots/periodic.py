@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from draisine.results.channel import Group
 from draisine.results.trajectory import Trajectory
-from draisine.view.plots.complex_plane import draw_multipliers
+from draisine.view.plots.eigenvalues import draw_multipliers
 from draisine.view.plots.labels import legend_above, with_unit, words
-from draisine.view.plots.style import COLOURS, PAGE, style
+from draisine.view.plots.style import COLORS, PAGE, style
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -62,14 +62,14 @@ def family_figure(
     *,
     width: float = PAGE,
 ) -> Figure:
-    """Quantities of periodic motions along a parameter: filled where stable, open where not, grey where undecided."""
+    """Quantities of periodic motions along a parameter: filled where stable, open where not, gray where undecided."""
     with style():
         from draisine.view.plots.canvas import panels
 
         drawing, stack = panels(len(quantities), width, 0.6 + 1.8 * len(quantities))
         kinds: dict[str, tuple[bool | None, dict[str, str]]] = {
-            "stable": (True, {"color": COLOURS[0], "marker": "o"}),
-            "unstable": (False, {"color": COLOURS[1], "marker": "s", "markerfacecolor": "white"}),
+            "stable": (True, {"color": COLORS[0], "marker": "o"}),
+            "unstable": (False, {"color": COLORS[1], "marker": "s", "markerfacecolor": "white"}),
             "undecided": (None, {"color": "0.5", "marker": "D"}),
         }
         for axes, (name, (unit, amounts)) in zip(stack, quantities.items(), strict=True):

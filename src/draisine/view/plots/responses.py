@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from draisine.errors import ArgumentError
 from draisine.results.linear import LinearModel, python_control
 from draisine.view.plots.labels import legend_above, words
-from draisine.view.plots.style import COLOURS, INK, PAGE, style
+from draisine.view.plots.style import COLORS, INK, PAGE, style
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -49,7 +49,7 @@ def bode(
 def response_at(linear: LinearModel, input: str, output: str, frequencies: NDArray[np.float64]) -> NDArray[np.complex128]:
     """The frequency response from an input to an output or state."""
     control = python_control("bode")
-    system = linear.showing(output).essential((output,)).to_control((input,), (output,))
+    system = linear.with_outputs(output).essential((output,)).to_control((input,), (output,))
     return np.asarray(control.frequency_response(system, frequencies, squeeze=False).frdata[0, 0])
 
 
@@ -72,7 +72,7 @@ def gain_locus(
         drawing, (axes,) = panels(1, width, width)
         axes.axvline(0.0, color=INK, lw=0.8)
         for k in range(loci.shape[1]):
-            axes.plot(loci[:, k].real, loci[:, k].imag, color=COLOURS[k % len(COLOURS)], lw=1.3)
+            axes.plot(loci[:, k].real, loci[:, k].imag, color=COLORS[k % len(COLORS)], lw=1.3)
         axes.plot(poles.real, poles.imag, "x", color=INK, markersize=7, label="no feedback")
         axes.plot(zeros.real, zeros.imag, "o", color=INK, markerfacecolor="white", markersize=6, label="zeros")
         reach = 1.25 * max(float(np.abs(np.concatenate([poles, zeros, [1.0]])).max()), 1.0)
@@ -89,7 +89,7 @@ def step_response(linear: LinearModel, input: str, outputs: str | Sequence[str],
     """Deviations of outputs (or states) after an input has stepped up by one unit, against time."""
     control = python_control("step_response")
     names = (outputs,) if isinstance(outputs, str) else tuple(outputs)
-    system = linear.showing(*names).essential(names).to_control((input,), names)
+    system = linear.with_outputs(*names).essential(names).to_control((input,), names)
     answer = control.forced_response(system, np.linspace(0.0, until, 801), 1.0, squeeze=False)
     with style():
         from draisine.view.plots.canvas import panels

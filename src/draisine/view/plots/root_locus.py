@@ -1,4 +1,4 @@
-"""Root locus: eigenvalues in the complex plane, coloured by the swept quantity."""
+"""Root locus: eigenvalues in the complex plane, colored by the swept quantity."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.collections import LineCollection
     from matplotlib.figure import Figure
 
-COLOURS = "viridis"  # dark to light in even steps, also in grey
+COLORS = "viridis"  # dark to light in even steps, also in gray
 
 
 def locus(
@@ -27,7 +27,7 @@ def locus(
     window: tuple[float, float] | None = None,
     width: float = PAGE,
 ) -> Figure:
-    """Every eigenvalue as a line whose colour is the value of `over`; crosses where the sweep begins, dots where it ends.
+    """Every eigenvalue as a line whose color is the value of `over`; crosses where the sweep begins, dots where it ends.
 
     The half plane of decay is shaded. `critical` marks named places; `window` bounds the real axis, where one mode is so fast
     that the others would not be seen.
@@ -59,7 +59,7 @@ def _draw(axes: Axes, values: NDArray[np.float64], mode: NDArray[np.complex128])
 
     points = np.column_stack([mode.real, mode.imag])
     steps = np.stack([points[:-1], points[1:]], axis=1)
-    line = LineCollection(list(steps), cmap=COLOURS, linewidths=1.8)
+    line = LineCollection(list(steps), cmap=COLORS, linewidths=1.8)
     line.set_array((values[:-1] + values[1:]) / 2)
     line.set_clim(float(values.min()), float(values.max()))
     axes.add_collection(line)

@@ -1,4 +1,4 @@
-"""One look for every figure: colours that colour-blind readers tell apart, quiet axes, sizes that fit a printed page.
+"""One look for every figure: colors that color-blind readers tell apart, quiet axes, sizes that fit a printed page.
 
 Settings hold inside `with style():` only; the user's Matplotlib keeps its own.
 """
@@ -9,24 +9,24 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from draisine.errors import needed
+from draisine.errors import require
 
 # Widths in inches: one column of a two-column journal, and the full text width.
 COLUMN, PAGE = 3.5, 7.2
 
 # M. Okabe and K. Ito, Color Universal Design (2008); yellow last, since it is faint on white.
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#F0E442")
+COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#F0E442")
 INK, FAINT = "#222222", "#8A8A8A"
 
 
-def body_colours(bodies: Sequence[str]) -> dict[str, str]:
-    """A colour for each body: neither black, which is that of lines, nor yellow, which is faint."""
-    colours = [c for c in COLOURS if c not in ("#000000", "#F0E442")]
-    return {body: colours[k % len(colours)] for k, body in enumerate(bodies)}
+def body_colors(bodies: Sequence[str]) -> dict[str, str]:
+    """A color for each body: neither black, which is that of lines, nor yellow, which is faint."""
+    colors = [c for c in COLORS if c not in ("#000000", "#F0E442")]
+    return {body: colors[k % len(colors)] for k, body in enumerate(bodies)}
 
 
 def _look() -> dict[str, Any]:
-    cycler = needed("cycler", "drawing figures", "matplotlib").cycler
+    cycler = require("cycler", "drawing figures", "matplotlib").cycler
     return {
         "font.size": 9.0,
         "axes.labelsize": 9.0,
@@ -50,7 +50,7 @@ def _look() -> dict[str, Any]:
         "axes.axisbelow": True,
         "grid.color": "#E3E3E3",
         "grid.linewidth": 0.6,
-        "axes.prop_cycle": cycler(color=COLOURS),
+        "axes.prop_cycle": cycler(color=COLORS),
         "axes.formatter.useoffset": False,  # "+4.6" above an axis is overlooked
         "axes.formatter.limits": (-4, 5),
         "lines.linewidth": 1.4,
@@ -70,6 +70,6 @@ def _look() -> dict[str, Any]:
 @contextmanager
 def style() -> Iterator[None]:
     """Draw in the style of the package; on leaving, Matplotlib's settings are as before."""
-    matplotlib = needed("matplotlib", "drawing figures")
+    matplotlib = require("matplotlib", "drawing figures")
     with matplotlib.rc_context(_look()):
         yield

@@ -11,14 +11,14 @@ from numpy.typing import NDArray
 from draisine.errors import ArgumentError, UnknownNameError
 from draisine.results.trajectory import Trajectory
 from draisine.view.plots.labels import legend_above, words
-from draisine.view.plots.style import COLOURS, INK, PAGE, style
+from draisine.view.plots.style import COLORS, INK, PAGE, style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 _NARROWEST = 0.22  # of the longer side: a straight path is drawn as a street, not as a hair
-_AT_REST = 1e-9  # metres
+_AT_REST = 1e-9  # meters
 
 
 def path(run: Trajectory, points: Sequence[str] | None = None, *, snapshots: float | None = 0.5, width: float = PAGE) -> Figure:
@@ -41,10 +41,10 @@ def path(run: Trajectory, points: Sequence[str] | None = None, *, snapshots: flo
         from draisine.view.plots.canvas import panels
 
         drawing, (axes,) = panels(1, width, width)
-        for (name, track), colour in zip(tracks.items(), _colours(len(tracks)), strict=True):
-            axes.plot(*track.T, color=colour, label=words(name) or "(x, y)", linewidth=1.1, zorder=2)
-            axes.plot(*track[0], "o", color=colour, markerfacecolor="white", markersize=5, zorder=4)
-            axes.plot(*track[-1], "o", color=colour, markersize=5, zorder=4)
+        for (name, track), color in zip(tracks.items(), _colors(len(tracks)), strict=True):
+            axes.plot(*track.T, color=color, label=words(name) or "(x, y)", linewidth=1.1, zorder=2)
+            axes.plot(*track[0], "o", color=color, markerfacecolor="white", markersize=5, zorder=4)
+            axes.plot(*track[-1], "o", color=color, markersize=5, zorder=4)
         if len(tracks) > 1 and snapshots is not None:
             _draw_snapshots(axes, run, list(tracks), snapshots)
         axes.plot([], [], "o", color=INK, markerfacecolor="white", markersize=5, label="start")
@@ -93,8 +93,8 @@ def _all_points(run: Trajectory) -> list[str]:
     raise ArgumentError(f"the run of {run.model!r} has no points to draw: no pair of channels ends in _x and _y")
 
 
-def _colours(count: int) -> list[str]:
-    return [COLOURS[i % len(COLOURS)] for i in range(count)]
+def _colors(count: int) -> list[str]:
+    return [COLORS[i % len(COLORS)] for i in range(count)]
 
 
 def _draw_snapshots(axes: Axes, run: Trajectory, stems: list[str], every: float) -> None:
@@ -110,7 +110,7 @@ def _draw_snapshots(axes: Axes, run: Trajectory, stems: list[str], every: float)
 
 
 def _box(tracks: dict[str, NDArray[np.float64]]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Middle and size of what the panel shows, in metres; never higher than wide, so that it fills the page."""
+    """Middle and size of what the panel shows, in meters; never higher than wide, so that it fills the page."""
     everything = np.concatenate(list(tracks.values()))
     low, high = everything.min(axis=0), everything.max(axis=0)
     longest = float((high - low).max())

@@ -7,18 +7,17 @@ import re
 from draisine.expr.expression import Expr
 from draisine.model.file_joints import joint_table
 from draisine.model.items import Body, System, Vector
-from draisine.program.dae_residual import Implicit
+from draisine.program.dae_residual import DaeResidual
 from draisine.symbolic.rendering.html import matrices_of, section_of
 from draisine.symbolic.rendering.model_text import derived_in_brief
 from draisine.view.plots.labels import pretty_unit
-from draisine.view.report.chapter import Absent, Told
-from draisine.view.report.markup import counted, figure, listed, number, paragraph, table
+from draisine.view.report.chapter import Absent, Reported, counted, figure, listed, number, paragraph, table
 from draisine.view.report.subject import Subject
 
 _MOMENTS = ("xx", "yy", "zz", "xy", "yz", "zx")
 
 
-def model(subject: Subject) -> Told:
+def model(subject: Subject) -> Reported:
     """Picture, tree and tables of what it is made of."""
     doc, system, e = subject.document, subject.system, subject.equations
     lines: list[str] = []
@@ -30,41 +29,49 @@ def model(subject: Subject) -> Told:
         parts = [counted(len(system.bodies), "body", "bodies"), counted(len(system.joints), "joint")]
         parts += [counted(len(system.wheels), "wheel")] if system.wheels else []
         parts += [counted(len(system.edges), "knife edge")] if system.edges else []
-        parts += [counted(len(system.ties), "tie")] if system.ties else []
+        parts += [counted(len(system.constraints), "tie")] if system.constraints else []
         facts["Made of"] = ", ".join(parts)
         lines += _bodies(subject, system) + _joints(system) + _contacts(subject, system)
         lines += _forces(system)
     lines += [line for t in doc.tables if t.title == "Ties" for line in _captioned(t.head, t.rows, "Ties")]
     lines += _captioned(
-        ("input", "unit", "meaning"), [(u.name, pretty_unit(u.unit), u.about) for u in e.inputs], "Inputs: given from outside"
+        ("input", "unit", "meaning"),
+        [(u.name, pretty_unit(u.unit), u.description) for u in e.inputs],
+        "Inputs: given from outside",
     )
-    states = [(s.name, pretty_unit(s.unit), number(s.default), s.about) for s in e.states]
+    states = [(s.name, pretty_unit(s.unit), number(s.default), s.description) for s in e.states]
     lines += _captioned(("state", "unit", "at the start", "meaning"), states, "State")
     lines += _captioned(
         ("output", "unit", "meaning"),
-        [(o.name, pretty_unit(o.unit), o.about) for o in e.outputs],
+        [(o.name, pretty_unit(o.unit), o.description) for o in e.outputs],
         "Outputs: quantities with names",
     )
     lines += _captioned(
-        ("event", "then", "meaning"), [(v.name, v.action, v.about) for v in e.event_list], "Events of the model itself"
+        ("event", "then", "meaning"), [(v.name, v.action, v.description) for v in e.event_list], "Events of the model itself"
     )
-    return Told(tuple(lines), facts)
+    return Reported(tuple(lines), facts)
 
 
-def parameters(subject: Subject) -> Told | Absent:
+def parameters(subject: Subject) -> Reported | Absent:
     """Values with units, and where they differ from the description's."""
     if not subject.model.parameters:
         return Absent("The model has no parameters: all its numbers are in its description.")
     rows = [
-        (p.name, number(p.default), pretty_unit(p.unit), p.about, "changed for this report" if p.name in subject.changed else "")
+        (
+            p.name,
+            number(p.default),
+            pretty_unit(p.unit),
+            p.description,
+            "changed for this report" if p.name in subject.changed else "",
+        )
         for p in subject.model.parameters
     ]
     lines = [paragraph("They stay symbolic in everything that is derived and compiled; these are their values here.")]
     lines += table(("name", "value", "unit", "meaning", "remark"), rows)
-    return Told(tuple(lines), {"Parameters": f"{len(rows)}, all symbolic"})
+    return Reported(tuple(lines), {"Parameters": f"{len(rows)}, all symbolic"})
 
 
-def equations(subject: Subject) -> Told:
+def equations(subject: Subject) -> Reported:
     """What was derived, and the matrices where they are short; the listing is an appendix."""
     e, doc = subject.equations, subject.document
     lines = [paragraph(f"{_capital(derived_in_brief(e))}.")]
@@ -74,18 +81,18 @@ def equations(subject: Subject) -> Told:
     if doc.matrices is not None:
         lines += matrices_of(doc.matrices, level=3)
     where = "The appendix lists all formulas, from the state to its derivative."
-    lines.append(paragraph(where if not isinstance(e.dynamics, Implicit) else "The appendix lists the residuals."))
-    return Told(tuple(lines), _size(subject))
+    lines.append(paragraph(where if not isinstance(e.dynamics, DaeResidual) else "The appendix lists the residuals."))
+    return Reported(tuple(lines), _size(subject))
 
 
-def listing(subject: Subject) -> Told:
+def listing(subject: Subject) -> Reported:
     """All formulas, in an order in which they can be evaluated."""
     found = subject.document.listing
     lines = [paragraph("Formulas in order; a name is defined before it is used.")]
     for section in found.sections:
         lines += section_of(section)
-    lines.append(paragraph(f"Results: {', '.join(found.results)} ({found.told})."))
-    return Told(tuple(lines))
+    lines.append(paragraph(f"Results: {', '.join(found.results)} ({found.reported})."))
+    return Reported(tuple(lines))
 
 
 def _size(subject: Subject) -> dict[str, str]:
@@ -93,7 +100,7 @@ def _size(subject: Subject) -> dict[str, str]:
     facts = {"Coordinates": str(len(e.coordinates))}
     if e.velocities:
         facts["Velocities"] = f"{len(e.velocities)}, of them independent: {', '.join(e.independent) or 'none'}"
-    if not isinstance(e.dynamics, Implicit):
+    if not isinstance(e.dynamics, DaeResidual):
         facts["One state derivative"] = counted(e.dynamics.operations, "operation")
     return facts
 
@@ -103,7 +110,7 @@ def _picture(subject: Subject, system: System) -> list[str]:
 
     return figure(
         draw(system, subject.wanted.start or None) if not _moving(subject) else draw(system),
-        f"{subject.equations.name}: bodies, joints and centres of mass (quartered circles), seen in parallel projection.",
+        f"{subject.equations.name}: bodies, joints and centers of mass (quartered circles), seen in parallel projection.",
     )
 
 
@@ -116,9 +123,17 @@ def _moving(subject: Subject) -> bool:
 def _bodies(subject: Subject, system: System) -> list[str]:
     rows = []
     for body in system.bodies:
-        rows.append((body.name, _amount(subject, body.mass), _vector(subject, body.centre), *_moments(subject, body), body.about))
-    head = ("body", "mass [kg]", "centre of mass [m]", *(f"I{m} [kg·m²]" for m in _MOMENTS), "meaning")
-    return table(head, rows, "Bodies; vectors in the body's own axes, inertia about the centre of mass")
+        rows.append(
+            (
+                body.name,
+                _amount(subject, body.mass),
+                _vector(subject, body.center_of_mass),
+                *_moments(subject, body),
+                body.description,
+            )
+        )
+    head = ("body", "mass [kg]", "center of mass [m]", *(f"I{m} [kg·m²]" for m in _MOMENTS), "meaning")
+    return table(head, rows, "Bodies; vectors in the body's own axes, inertia about the center of mass")
 
 
 def _moments(subject: Subject, body: Body) -> list[str]:
@@ -140,7 +155,7 @@ def _contacts(subject: Subject, system: System) -> list[str]:
         (
             w.name,
             w.body,
-            f"{w.axis} at {_vector(subject, w.centre)}",
+            f"{w.axis} at {_vector(subject, w.center)}",
             _amount(subject, w.radius),
             _amount(subject, w.tube),
             _law(w.contact),
@@ -156,7 +171,7 @@ def _contacts(subject: Subject, system: System) -> list[str]:
 
 
 def _forces(system: System) -> list[str]:
-    rows = [(e.name, "effort", f"{e.amount} along {e.measure}") for e in system.efforts]
+    rows = [(e.name, "effort", f"{e.amount} along {e.measure}") for e in system.generalized_forces]
     rows += [
         (w.name, "wrench", f"at {w.point}: force {_formulas(w.force)}, torque {_formulas(w.torque)}") for w in system.wrenches
     ]

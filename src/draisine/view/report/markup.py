@@ -45,7 +45,7 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]], caption: str = "")
 
 def figure(drawing: Figure, caption: str) -> list[str]:
     """A figure as vectors inside the page."""
-    from draisine.view.plots.embedding import as_svg
+    from draisine.view.plots.figure_files import as_svg
 
     return [f'<figure role="img" aria-label="{say(caption)}">{as_svg(drawing)}<figcaption>{say(caption)}</figcaption></figure>']
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import datetime
 from collections.abc import Sequence
 
-from draisine.view.report.chapter import Chapter
-from draisine.view.report.markup import paragraph, say, with_own_names
+from draisine.view.report.chapter import Chapter, paragraph, say, with_own_names
 
 # a film inside is another page, which inherits what this one may do: run its own script and style, and ask nobody for anything
 POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:"
@@ -79,7 +78,7 @@ details.film iframe { display: block; width: 100%; height: 34rem; border: 0; bor
 """
 
 
-def page(name: str, about: str, made_by: str, chapters: Sequence[Chapter], appendices: Sequence[Chapter]) -> str:
+def page(name: str, description: str, made_by: str, chapters: Sequence[Chapter], appendices: Sequence[Chapter]) -> str:
     """The text of the page."""
     title = f"Report on {name}"
     facts = {key: value for chapter in (*chapters, *appendices) for key, value in chapter.facts.items()}
@@ -93,7 +92,7 @@ def page(name: str, about: str, made_by: str, chapters: Sequence[Chapter], appen
         f"<style>{STYLE}</style></head><body>",
         f"<header><h1>{say(name.replace('_', ' '))}</h1>",
         f'<p class="by">{say(made_by)}, {datetime.date.today().isoformat()}</p>',
-        *([paragraph(about)] if about else []),
+        *([paragraph(description)] if description else []),
         '<dl class="facts">',
         *(f"<dt>{say(key)}</dt><dd>{say(value)}</dd>" for key, value in facts.items()),
         *(f'<dt>Attention</dt><dd><a href="#{c.anchor}">{say(c.failed or c.trouble)}</a></dd>' for c in wrong),

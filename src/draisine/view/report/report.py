@@ -17,11 +17,11 @@ from draisine.program.equations import Equations
 from draisine.results.files import replacing
 from draisine.view.report import description as describing
 from draisine.view.report import verification as judging
-from draisine.view.report.chapter import Absent, Chapter, Told, written
+from draisine.view.report.analysis import Lasting, stability
+from draisine.view.report.chapter import Absent, Chapter, Reported, written
 from draisine.view.report.page import page
 from draisine.view.report.reproduction import model_file, reproduction
 from draisine.view.report.sample_run import Riding, film, ride
-from draisine.view.report.stability import Lasting, stability
 from draisine.view.report.subject import SECONDS, Subject, Wanted
 
 RIDE = "Sample ride"
@@ -34,7 +34,7 @@ class Report:
     """A finished report; `save` writes it as a page (.html) or prints it (.pdf)."""
 
     model: str
-    about: str
+    description: str
     made_by: str
     chapters: tuple[Chapter, ...]
     appendices: tuple[Chapter, ...]
@@ -60,7 +60,7 @@ class Report:
         chapters = self.chapters
         if self.film and not on_paper:
             chapters = tuple(_with(c, self.film) if c.title == RIDE else c for c in chapters)
-        return page(self.model, self.about, self.made_by, chapters, self.appendices)
+        return page(self.model, self.description, self.made_by, chapters, self.appendices)
 
     def save(self, path: str | Path) -> None:
         """Write .html, or .pdf where Chromium is installed; complete or not at all."""
@@ -69,7 +69,7 @@ class Report:
         if suffix in (".html", ".htm"):
             content = self.html().encode()
         elif suffix == ".pdf":
-            from draisine.view.report.printing import as_pdf
+            from draisine.view.report.page import as_pdf
 
             content = as_pdf(self.html(on_paper=True))
         else:
@@ -86,7 +86,7 @@ class Report:
         return {"model": self.model, "facts": self.facts, "chapters": chapters}
 
     def _repr_html_(self) -> str:
-        from draisine.view.report.markup import say
+        from draisine.view.report.chapter import say
 
         text = say(self.html(on_paper=True), quote=True)
         return f'<iframe sandbox style="width:100%;height:560px;border:0" title="report" srcdoc="{text}"></iframe>'
@@ -141,7 +141,7 @@ class _Writer:
 
     def report(self) -> Report:
         s = self.subject
-        tasks: list[tuple[str, Callable[[], Told | Absent]]] = [
+        tasks: list[tuple[str, Callable[[], Reported | Absent]]] = [
             ("Model", partial(describing.model, s)),
             ("Parameters", partial(describing.parameters, s)),
             ("Equations", partial(describing.equations, s)),
@@ -162,14 +162,14 @@ class _Writer:
                 found[RIDE], shown = self._filmed(found[RIDE])
         self._say("", 1.0)
         *chapters, listing, file = found.values()
-        about = s.system.about if s.system is not None else ""
-        return Report(s.equations.name, about, self.made_by, tuple(chapters), (listing, file), shown)
+        description = s.system.description if s.system is not None else ""
+        return Report(s.equations.name, description, self.made_by, tuple(chapters), (listing, file), shown)
 
     def _filmed(self, chapter: Chapter) -> tuple[Chapter, tuple[str, ...]]:
         """The film of the ride where there is one; the chapter says why there is none where there should be."""
         if self.subject.system is None or not self.subject.wanted.film or chapter.failed:
             return chapter, ()
-        made = written("Film", lambda: Told(tuple(film(self.riding))))
+        made = written("Film", lambda: Reported(tuple(film(self.riding))))
         return (_with(chapter, made.lines, f"film: {made.failed}"), ()) if made.failed else (chapter, made.lines)
 
     def _say(self, title: str, share: float) -> None:

@@ -8,14 +8,13 @@ import shlex
 from pathlib import Path
 
 from draisine.model.files import to_toml
-from draisine.view.report.chapter import Absent, Told
-from draisine.view.report.markup import code, paragraph, table
+from draisine.view.report.analysis import Lasting
+from draisine.view.report.chapter import Absent, Reported, code, paragraph, table
 from draisine.view.report.sample_run import Riding
-from draisine.view.report.stability import Lasting
 from draisine.view.report.subject import SECONDS, Subject
 
 
-def reproduction(subject: Subject, lasting: Lasting, riding: Riding) -> Told:
+def reproduction(subject: Subject, lasting: Lasting, riding: Riding) -> Reported:
     from draisine import __version__
 
     called = subject.wanted.called or (f"{subject.equations.name}.toml" if subject.system is not None else "")
@@ -31,15 +30,15 @@ def reproduction(subject: Subject, lasting: Lasting, riding: Riding) -> Told:
         lines.append(paragraph("On the command line:"))
         lines.append(code("\n".join(_commands(subject, lasting, riding, called))))
     lines += [paragraph("In Python:"), code(_python(subject, riding, called))]
-    return Told(tuple(lines))
+    return Reported(tuple(lines))
 
 
-def model_file(subject: Subject) -> Told | Absent:
+def model_file(subject: Subject) -> Reported | Absent:
     """The description as a file that reads back as the same system."""
     if subject.system is None:
         return Absent("The model was typed as formulas in Python: there is no file of it beside the program that defines it.")
     lead = paragraph(f"Saved as {subject.equations.name}.toml, it reads back as the same system.")
-    return Told((lead, code(to_toml(subject.system))))
+    return Reported((lead, code(to_toml(subject.system))))
 
 
 def fingerprint(subject: Subject) -> str:

@@ -8,13 +8,12 @@ from functools import cached_property
 import numpy as np
 
 from draisine.errors import StartError
-from draisine.program.dae_residual import Implicit
+from draisine.program.dae_residual import DaeResidual
 from draisine.results.channel import Group
 from draisine.results.trajectory import Trajectory
 from draisine.view.plots.labels import words
-from draisine.view.report.chapter import Told
-from draisine.view.report.markup import counted, figure, number, paragraph, say, table
-from draisine.view.report.stability import Lasting
+from draisine.view.report.analysis import Lasting
+from draisine.view.report.chapter import Reported, counted, figure, number, paragraph, say, table
 from draisine.view.report.subject import Subject
 
 RIDDEN = 4.0  # m/s: where no speed is stable
@@ -22,7 +21,7 @@ NUDGE = 0.2  # rad/s or m/s: enough to see, little enough not to fall at once
 PUSH = 0.5
 _STILL = 1e-6  # what moves less does not move
 _PUSHED = "where its description begins, with a push, since it would stay at rest"
-_TELLING = ("speed", "lean", "steer", "roll_rate", "steer_rate", "heading")
+_IDENTIFIABILITY = ("speed", "lean", "steer", "roll_rate", "steer_rate", "heading")
 _MOST_CHANNELS = 12
 _STEPS = 200_000  # a sample ride is no place for millions
 
@@ -60,10 +59,10 @@ class Riding:
         return found
 
     def _simulated(self) -> Trajectory:
-        from draisine.simulation.methods.auto import Auto
+        from draisine.simulation.methods.selection import Auto
         from draisine.simulation.simulate import simulate
 
-        method = None if isinstance(self.subject.equations.dynamics, Implicit) else Auto(max_steps=_STEPS)
+        method = None if isinstance(self.subject.equations.dynamics, DaeResidual) else Auto(max_steps=_STEPS)
         return simulate(self.subject.model, self.subject.wanted.until, start=self.start, method=method, progress=self.progress)
 
     def _starts(self) -> Iterator[tuple[dict[str, float], str]]:
@@ -100,7 +99,7 @@ def _moves(run: Trajectory, group: Group = Group.COORDINATES) -> bool:
     return bool((change > _STILL * np.maximum(1.0, np.abs(values).max(axis=0))).any())
 
 
-def ride(riding: Riding) -> Told:
+def ride(riding: Riding) -> Reported:
     """How it begins and ends, and figures of it."""
     run = riding.run
     begun = ", ".join(f"{name} = {value:g}" for name, value in riding.start.items()) or "its defaults"
@@ -111,7 +110,7 @@ def ride(riding: Riding) -> Told:
     facts = {"Sample ride": f"{run.time[-1]:.4g} s, {run.status.kind.value.lower().replace('_', ' ')}"}
     if run.energy_drift is not None:
         facts["Error of the energy balance"] = f"{run.energy_drift:.1e} of the energy in play"
-    return Told(tuple(lines), facts, trouble)
+    return Reported(tuple(lines), facts, trouble)
 
 
 def film(riding: Riding) -> list[str]:
@@ -119,7 +118,7 @@ def film(riding: Riding) -> list[str]:
     from draisine.view.film.animate import animate
 
     run = riding.run
-    charts = [name for name in _TELLING if name in run and float(np.ptp(run[name])) > _STILL][:3]
+    charts = [name for name in _IDENTIFIABILITY if name in run and float(np.ptp(run[name])) > _STILL][:3]
     made = animate(run, charts=charts, title=words(run.model), show=False)
     return [
         f'<details class="film"><summary>Film of the ride ({run.time[-1]:g} s), to be looked at from all sides</summary>'
@@ -138,7 +137,7 @@ def _account(run: Trajectory) -> list[tuple[str, str]]:
     work = run.statistics
     if work.evaluations:
         rows.append(("work", f"{counted(work.evaluations, 'evaluation')}, {counted(work.accepted, 'step')} accepted"))
-    names = [name for name in _TELLING if name in run]
+    names = [name for name in _IDENTIFIABILITY if name in run]
     if names:
         values = [f"{words(name)} {number(float(run[name][-1]), run.channel(name).unit)}" for name in names]
         rows.append(("at the end", ", ".join(values)))
@@ -146,10 +145,8 @@ def _account(run: Trajectory) -> list[tuple[str, str]]:
 
 
 def _figures(run: Trajectory, subject: Subject) -> list[str]:
-    from draisine.view.plots.contacts import contact_angles, normal_forces
-    from draisine.view.plots.energies import energy
-    from draisine.view.plots.figures import plot
     from draisine.view.plots.tracks import path
+    from draisine.view.plots.trajectories import contact_angles, energy, normal_forces, plot
 
     if len(run) < 2:
         return []
@@ -172,9 +169,9 @@ def _goes_about(run: Trajectory) -> bool:
 
 
 def _channels(run: Trajectory) -> list[str]:
-    telling = [name for name in _TELLING if name in run]
-    if len(telling) >= 3:
-        return telling
+    identifiability = [name for name in _IDENTIFIABILITY if name in run]
+    if len(identifiability) >= 3:
+        return identifiability
     rest = [*run.names(Group.OUTPUTS), *run.names(Group.COORDINATES), *run.names(Group.VELOCITIES)]
-    moving = [n for n in dict.fromkeys([*telling, *rest]) if float(np.ptp(np.nan_to_num(run[n]))) > _STILL]
+    moving = [n for n in dict.fromkeys([*identifiability, *rest]) if float(np.ptp(np.nan_to_num(run[n]))) > _STILL]
     return (moving or list(dict.fromkeys(rest)))[:_MOST_CHANNELS]

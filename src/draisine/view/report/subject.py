@@ -103,7 +103,7 @@ class Subject:
         return any(q.name == name for q in (*self.equations.states, *self.equations.outputs))
 
     @property
-    def told_by(self) -> tuple[str, ...]:
+    def reported_by(self) -> tuple[str, ...]:
         """Quantities by which small deviations are told: a two-wheeler's are lean and steer."""
         known = {q.name for q in (*self.equations.coordinates, *self.equations.outputs)}
         return ("lean", "steer") if {"lean", "steer"} <= known else ()

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from draisine.view.report.chapter import Absent, Told
-from draisine.view.report.markup import counted, listed, paragraph, say, table
+from draisine.view.report.chapter import Absent, Reported, counted, listed, paragraph, say, table
 from draisine.view.report.subject import Subject
 
 
-def certificate(subject: Subject) -> Told:
+def certificate(subject: Subject) -> Reported:
     """Independent derivations compared at random admissible states."""
     from draisine.diagnostics.certify import certify
 
     found = certify(subject.model)
-    roads = counted(len(found.roads), "road")
+    derivations = counted(len(found.derivations), "road")
     lines = [
         paragraph(
-            f"The equations were derived by {roads} ({', '.join(found.roads)}) and compared at "
+            f"The equations were derived by {derivations} ({', '.join(found.derivations)}) and compared at "
             f"{counted(found.states, 'random admissible state')}. Each line gives the worst relative disagreement, divided by "
             "the condition of its state, and what is allowed."
         )
@@ -26,15 +25,15 @@ def certificate(subject: Subject) -> Told:
     lines += table(("compared", "worst", "allowed", "verdict"), rows)
     lines.append(paragraph(_sentence(found.verdict)))
     lines += (
-        listed(f"Kept away from: {a.what} (states set aside: {a.states})." for a in found.avoided[:4]) if found.avoided else []
+        listed(f"Kept away from: {a.what} (states rejected: {a.states})." for a in found.avoided[:4]) if found.avoided else []
     )
     lines += listed(f"Cannot be decided: {what}." for what in found.undecided) if found.undecided else []
     worst = max((x.worst for x in found.lines), default=0.0)
-    fact = f"{'passed' if found.passed else 'FAILED'}: {roads}, {found.states} states, worst {worst:.1e}"
-    return Told(tuple(lines), {"Certificate": fact}, "" if found.passed else f"The certificate failed: {found.verdict}")
+    fact = f"{'passed' if found.passed else 'FAILED'}: {derivations}, {found.states} states, worst {worst:.1e}"
+    return Reported(tuple(lines), {"Certificate": fact}, "" if found.passed else f"The certificate failed: {found.verdict}")
 
 
-def diagnosis(subject: Subject) -> Told | Absent:
+def diagnosis(subject: Subject) -> Reported | Absent:
     """What the constraint doctor finds."""
     from draisine.diagnostics.diagnosis import diagnose
 
@@ -46,11 +45,11 @@ def diagnosis(subject: Subject) -> Told | Absent:
     facts = {"Freedoms": freedoms}
     if found.index is not None and getattr(found.index, "differential", None) is not None:
         facts["Differential index as posed"] = str(found.index.differential)
-    return Told(tuple(lines), facts, "" if found.can_move else "The constraints leave no motion.")
+    return Reported(tuple(lines), facts, "" if found.can_move else "The constraints leave no motion.")
 
 
 def _sentence(text: str, names: Collection[str] = ()) -> str:
     """As a sentence; a name of the model that begins it stays as it is."""
     begins_by_name = text.split(" ", 1)[0].rstrip(",:;") in names
-    told = text if begins_by_name else text[:1].upper() + text[1:]
-    return told if told.endswith((".", ":", "!")) else f"{told}."
+    reported = text if begins_by_name else text[:1].upper() + text[1:]
+    return reported if reported.endswith((".", ":", "!")) else f"{reported}."

@@ -1,6 +1,6 @@
 """From lines to solids: what the bodies of a scene look like when nobody has said it.
 
-Bodies become tubes between their joints, wheels get tyres and spokes, single-track vehicles forks and frames (`cycles`), blades
+Bodies become tubes between their joints, wheels get tires and spokes, single-track vehicles forks and frames (`cycles`), blades
 runners under a board, sliders rails. `dressed` leaves out the bodies for which shapes were given, by the description or
 by whoever draws it.
 """
@@ -12,14 +12,14 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from draisine.errors import ArgumentError
-from draisine.view.plots.style import body_colours
+from draisine.view.plots.style import body_colors
 from draisine.view.scene import bicycle_frames as cycles
 from draisine.view.scene.scene import (
     Array,
     Ball,
     Blade,
     Blob,
-    Centre,
+    Center,
     Hinge,
     Link,
     Mark,
@@ -63,7 +63,7 @@ class _Tailor:
         points = scene.points(poses)
         self.size = max(float(np.ptp(points, axis=0).max()) if len(points) else 1.0, 1e-6)
         self.thin = _THIN * self.size
-        self.colour = body_colours(scene.bodies) | {"ground": _DARK}
+        self.color = body_colors(scene.bodies) | {"ground": _DARK}
 
     def solids(self) -> list[Solid]:
         vehicle = self._vehicle()
@@ -72,8 +72,8 @@ class _Tailor:
         for shape in self.scene.shapes:
             found += self._shape(shape, done)
         bare = set(self.scene.bodies) - {solid.body for solid in found}  # points with mass, which nothing but cords hold
-        centres = [s for s in self.scene.shapes if isinstance(s, Centre) and s.body in bare]
-        found += [ball(s.body, s.at, 2.6 * self.thin, self.colour[s.body]) for s in centres]
+        centers = [s for s in self.scene.shapes if isinstance(s, Center) and s.body in bare]
+        found += [ball(s.body, s.at, 2.6 * self.thin, self.color[s.body]) for s in centers]
         return [solid for solid in found if solid.body not in self.given]
 
     def _vehicle(self) -> list[tuple[str, list[Solid]]]:
@@ -82,7 +82,7 @@ class _Tailor:
         parents = {s.child: s for s in self.scene.shapes if isinstance(s, Hinge) and not s.of_wheel}
         forks = cycles.forks(self.scene, self.poses)
         for body, fork in forks.items():
-            found.append((body, cycles.fork_solids(fork, self.colour[body])))
+            found.append((body, cycles.fork_solids(fork, self.color[body])))
             hinge: Hinge | None = fork.hinge
             while hinge is not None and not cycles.axles_of(self.scene, hinge.body):
                 hinge = parents.get(hinge.body)  # a head that twists has no wheel of its own
@@ -95,8 +95,8 @@ class _Tailor:
             if float(np.linalg.norm(at - axles[0].hub)) > axles[0].radius:
                 others = [s for s in parents.values() if s.body == hinge.body and s is not hinge and s.child not in forks]
                 holds = [s.at + s.ends[0] * s.axis for s in others]
-                colour, vertical = self.colour[hinge.body], np.array([0.0, 0.0, 1.0]) @ pose.rotation
-                found.append((hinge.body, cycles.frame_solids(hinge.body, axles[0], fork, (at, up), vertical, holds, colour)))
+                color, vertical = self.color[hinge.body], np.array([0.0, 0.0, 1.0]) @ pose.rotation
+                found.append((hinge.body, cycles.frame_solids(hinge.body, axles[0], fork, (at, up), vertical, holds, color)))
         return found
 
     def _shape(self, shape: Shape, done: set[str]) -> list[Solid]:
@@ -126,15 +126,15 @@ class _Tailor:
         r, body = wheel.radius, wheel.body
         if not wheel.hinged:
             return self._roller(wheel)
-        tyre = wheel.tube or 0.045 * r
-        middle = wheel.radius if wheel.tube else r - tyre
-        rim = middle - 1.2 * tyre
+        tire = wheel.tube or 0.045 * r
+        middle = wheel.radius if wheel.tube else r - tire
+        rim = middle - 1.2 * tire
         hub = 0.05 * r
         width = 0.12 * r
         solids: list[Solid] = [
-            Ring(body, wheel.centre, wheel.axis, middle, tyre, _RUBBER, count=72),
-            Ring(body, wheel.centre, wheel.axis, rim, 0.5 * tyre, _METAL, count=72, sides=8),
-            Tube(body, wheel.centre + np.outer([-width, width], wheel.axis), hub, _METAL),
+            Ring(body, wheel.center, wheel.axis, middle, tire, _RUBBER, count=72),
+            Ring(body, wheel.center, wheel.axis, rim, 0.5 * tire, _METAL, count=72, sides=8),
+            Tube(body, wheel.center + np.outer([-width, width], wheel.axis), hub, _METAL),
         ]
         first, second = across(wheel.axis)
         for k in range(_SPOKES):
@@ -142,49 +142,49 @@ class _Tailor:
             begin = 2 * np.pi * (k + (1.6 if k % 4 < 2 else -1.6)) / _SPOKES  # laced: a spoke leaves its hub aslant
             out = np.cos(angle) * first + np.sin(angle) * second
             inner = np.cos(begin) * first + np.sin(begin) * second
-            path = np.array([wheel.centre + hub * inner + side * wheel.axis, wheel.centre + rim * out])
+            path = np.array([wheel.center + hub * inner + side * wheel.axis, wheel.center + rim * out])
             solids.append(Tube(body, path, 0.0075 * r, _METAL, sides=4))
         # a valve, by which one sees it turn
-        solids.append(Tube(body, np.array([wheel.centre + rim * first, wheel.centre + 0.84 * rim * first]), 0.02 * r, "#D55E00"))
+        solids.append(Tube(body, np.array([wheel.center + rim * first, wheel.center + 0.84 * rim * first]), 0.02 * r, "#D55E00"))
         return solids
 
     def _roller(self, wheel: Wheel) -> list[Solid]:
-        """A body that is a wheel by itself: a disc in two colours, or a torus with marks."""
-        body, colour, r = wheel.body, self.colour[wheel.body], wheel.radius
+        """A body that is a wheel by itself: a disc in two colors, or a torus with marks."""
+        body, color, r = wheel.body, self.color[wheel.body], wheel.radius
         solids: list[Solid]
         if wheel.tube > 0:
             first, second = across(wheel.axis)
-            solids = [Ring(body, wheel.centre, wheel.axis, r, wheel.tube, colour, count=96, sides=24)]
+            solids = [Ring(body, wheel.center, wheel.axis, r, wheel.tube, color, count=96, sides=24)]
             for k in range(8):
                 out = np.cos(np.pi * k / 4) * first + np.sin(np.pi * k / 4) * second
                 around = np.cross(wheel.axis, out)
                 solids.append(
                     Ring(
-                        body, wheel.centre + r * out, around, wheel.tube, 0.04 * wheel.tube + 0.003 * r, _PALE, count=32, sides=6
+                        body, wheel.center + r * out, around, wheel.tube, 0.04 * wheel.tube + 0.003 * r, _PALE, count=32, sides=6
                     )
                 )
             return solids
-        solids = [Ring(body, wheel.centre, wheel.axis, 0.98 * r, 0.02 * r, _DARK, count=96, sides=8)]
+        solids = [Ring(body, wheel.center, wheel.axis, 0.98 * r, 0.02 * r, _DARK, count=96, sides=8)]
         for k in range(4):
-            paint, begin = colour if k % 2 == 0 else _PALE, k * np.pi / 2
-            solids.append(Sector(body, wheel.centre, wheel.axis, 0.975 * r, 0.03 * r, paint, begin, begin + np.pi / 2))
+            paint, begin = color if k % 2 == 0 else _PALE, k * np.pi / 2
+            solids.append(Sector(body, wheel.center, wheel.axis, 0.975 * r, 0.03 * r, paint, begin, begin + np.pi / 2))
         return solids
 
     # ---------------------------------------------------------------- other bodies
 
     def _link(self, link: Link) -> list[Solid]:
-        colour, r = self.colour[link.body], self.thin
-        solids: list[Solid] = [Tube(link.body, np.array(line), r, colour) for line in link.frame]
-        solids += [Tube(link.body, np.array(line), 0.5 * r, colour) for line in link.arms]
+        color, r = self.color[link.body], self.thin
+        solids: list[Solid] = [Tube(link.body, np.array(line), r, color) for line in link.frame]
+        solids += [Tube(link.body, np.array(line), 0.5 * r, color) for line in link.arms]
         if not link.arms:
-            solids.append(ball(link.body, link.frame[-1][1], 2.6 * r, colour))
+            solids.append(ball(link.body, link.frame[-1][1], 2.6 * r, color))
         corners = [end for line in link.frame for end in line]
-        return [*solids, *(ball(link.body, corner, r, colour) for corner in corners)]
+        return [*solids, *(ball(link.body, corner, r, color) for corner in corners)]
 
     def _blob(self, blob: Blob) -> list[Solid]:
         """An ellipsoid; it is flattened where it would reach into the ground, as in models that know no heights."""
         if cycles.axles_of(self.scene, blob.body):  # what carries a wheel is no larger than its hub
-            return [ball(blob.body, blob.at, 1.8 * self.thin, self.colour[blob.body])]
+            return [ball(blob.body, blob.at, 1.8 * self.thin, self.color[blob.body])]
         axes = blob.axes + 1e-6 * self.size * np.eye(3)
         if self.scene.normal is not None:
             pose = self.poses[blob.body]
@@ -192,7 +192,7 @@ class _Tailor:
             height, reach = float(pose.of(blob.at) @ self.scene.normal), float(np.linalg.norm(up @ axes))
             if reach > height:
                 axes = axes - np.outer(up, up @ axes) * (1 - max(height, 2 * self.thin) / reach)
-        return [Ellipsoid(blob.body, blob.at, axes, self.colour[blob.body])]
+        return [Ellipsoid(blob.body, blob.at, axes, self.color[blob.body])]
 
     def _hinge(self, hinge: Hinge) -> list[Solid]:
         ends = hinge.at + np.outer(hinge.ends, hinge.axis)
@@ -210,11 +210,11 @@ class _Tailor:
         block = np.column_stack([6 * self.thin * axis, 3.2 * self.thin * first, 3.2 * self.thin * second])
         return [
             Tube(slide.body, ends, 0.9 * self.thin, _METAL),
-            Box(slide.child, slide.block, block, self.colour[slide.child]),
+            Box(slide.child, slide.block, block, self.color[slide.child]),
         ]
 
     def _blade(self, blade: Blade) -> list[Solid]:
-        """A runner whose edge is at the ground, and a board from it to the centre of mass."""
+        """A runner whose edge is at the ground, and a board from it to the center of mass."""
         up = self.poses[blade.body].rotation.T @ np.array([0.0, 0.0, 1.0])
         up = up - (up @ blade.along) * blade.along
         up /= np.linalg.norm(up)
@@ -226,7 +226,7 @@ class _Tailor:
         post = np.array([blade.at + 0.35 * self.thin * up, blade.at + high * up])
         solids.append(Tube(blade.body, post, 0.6 * self.thin, _DARK))
         plate = np.column_stack([0.8 * long * blade.along, 2.5 * self.thin * side, 0.4 * self.thin * up])
-        return [*solids, Box(blade.body, blade.at + high * up, plate, self.colour[blade.body])]
+        return [*solids, Box(blade.body, blade.at + high * up, plate, self.color[blade.body])]
 
 
 def meshes_of(solids: Sequence[Solid]) -> list[Mesh]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from draisine.view.scene.scene import Array, Centre, Hinge, Poses, Scene, Wheel
+from draisine.view.scene.scene import Array, Center, Hinge, Poses, Scene, Wheel
 from draisine.view.scene.solids import Ellipsoid, Ring, Solid, Tube
 
 METAL, DARK, LEATHER = "#8D949C", "#33373C", "#4A3B32"
@@ -23,7 +23,7 @@ _STEM, _BAR, _GRIP = 0.24, 0.8, 0.38
 
 @dataclass(frozen=True, eq=False)
 class Axle:
-    """A wheel as the body sees it that carries it: hub, direction of the axle, radius of the tread, half width of the tyre."""
+    """A wheel as the body sees it that carries it: hub, direction of the axle, radius of the tread, half width of the tire."""
 
     hub: Array
     along: Array
@@ -64,7 +64,7 @@ def forks(scene: Scene, poses: Poses) -> dict[str, Fork]:
         rise = float(poses[hinge.body].turned(hinge.axis)[2])
         if len(axles) == 1 and abs(rise) > 0.5 and abs(float(axles[0].along @ hinge.child_axis)) < 0.3:
             pose = poses[hinge.child]
-            rest = np.mean([poses[s.body].of(s.at) for s in scene.shapes if isinstance(s, Centre)], axis=0)
+            rest = np.mean([poses[s.body].of(s.at) for s in scene.shapes if isinstance(s, Center)], axis=0)
             forward = np.cross(axles[0].along, hinge.child_axis)
             forward *= np.sign(pose.turned(forward) @ (pose.of(axles[0].hub) - rest)) or 1.0
             found[hinge.child] = Fork(hinge.child, axles[0], hinge, float(np.sign(rise)), forward / np.linalg.norm(forward))
@@ -82,7 +82,7 @@ def axles_of(scene: Scene, body: str) -> list[Axle]:
     ]
 
 
-def fork_solids(fork: Fork, colour: str) -> list[Solid]:
+def fork_solids(fork: Fork, color: str) -> list[Solid]:
     """Blades with a rake, steerer, stem, handlebar with grips."""
     axle, r = fork.axle, fork.axle.radius
     up = fork.up * fork.hinge.child_axis
@@ -97,8 +97,8 @@ def fork_solids(fork: Fork, colour: str) -> list[Solid]:
         bend = axle.hub + up * ((crown - axle.hub) @ up) * 0.3 + forward * ((crown - axle.hub) @ forward)
         s = np.linspace(0.0, 1.0, 9)[:, None]
         path = (1 - s) ** 2 * crown + 2 * s * (1 - s) * bend + s**2 * axle.hub + side
-        solids.append(Tube(fork.body, path, _STAY * 1.15 * r, colour))
-        solids.append(Tube(fork.body, np.array([crown, crown + side]), _STAY * 1.5 * r, colour))
+        solids.append(Tube(fork.body, path, _STAY * 1.15 * r, color))
+        solids.append(Tube(fork.body, np.array([crown, crown + side]), _STAY * 1.5 * r, color))
     tip = top + 0.10 * r * up
     bar = tip + _STEM * r * forward
     solids.append(Tube(fork.body, np.array([crown, tip]), _TUBE * 0.6 * r, METAL))
@@ -127,7 +127,7 @@ class Backbone:
 
 
 def frame_solids(
-    body: str, axle: Axle, fork: Fork, line: tuple[Array, Array], vertical: Array, holds: Sequence[Array], colour: str
+    body: str, axle: Axle, fork: Fork, line: tuple[Array, Array], vertical: Array, holds: Sequence[Array], color: str
 ) -> list[Solid]:
     """A frame: main tubes, stays on both sides of the wheel, saddle, chain ring with cranks, and posts to other things it holds.
 
@@ -140,7 +140,7 @@ def frame_solids(
     forward, up = _level(axle, vertical, low - corners.hub)
     solids: list[Solid] = []
 
-    def tube(a: Array, b: Array, size: float, paint: str = colour) -> None:
+    def tube(a: Array, b: Array, size: float, paint: str = color) -> None:
         solids.append(Tube(body, np.array([a, b]), size * r, paint))
 
     way = (high - low) / np.linalg.norm(high - low)

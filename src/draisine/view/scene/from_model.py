@@ -1,6 +1,6 @@
 """From a description to its scene: bodies as lines between the joints that hold them, wheels, axes, blades, ties.
 
-Where a body is held by a hinge, its line ends at the point of the axis that is nearest to its centre of mass: a bicycle's frame
+Where a body is held by a hinge, its line ends at the point of the axis that is nearest to its center of mass: a bicycle's frame
 reaches the steer axis at the height of the rider, the fork at that of the handlebar, wherever the joint's origin lies.
 """
 
@@ -23,7 +23,7 @@ from draisine.view.scene.scene import (
     Ball,
     Blade,
     Blob,
-    Centre,
+    Center,
     Closing,
     Cord,
     Hinge,
@@ -37,7 +37,7 @@ from draisine.view.scene.scene import (
     Wheel,
 )
 
-_SAME = 1e-6  # metres: places that are one
+_SAME = 1e-6  # meters: places that are one
 
 
 def scene_of(system: System, parameters: Mapping[str, float] | None = None) -> Scene:
@@ -62,8 +62,8 @@ class _Maker:
     def __init__(self, system: System, values: Mapping[str, float]) -> None:
         self.system, self.values = system, values
         self.tables = {table.name: reading(table) for table in system.tables}
-        self.centre = {b.name: self._vector(b.centre) for b in system.bodies} | {GROUND: np.zeros(3)}
-        self.ports: dict[str, list[Array]] = {name: [] for name in self.centre}
+        self.center = {b.name: self._vector(b.center_of_mass) for b in system.bodies} | {GROUND: np.zeros(3)}
+        self.ports: dict[str, list[Array]] = {name: [] for name in self.center}
         self.shapes: list[Shape] = []
 
     def scene(self) -> Scene:
@@ -139,7 +139,7 @@ class _Maker:
         joint, here, there = seat.joint, seat.before.position, seat.after.position
         if seat.turn is not None:
             axis, own_axis = seat.before.turned(seat.turn), seat.after.turned(seat.turn)
-            ends = (_along(here, axis, self._middle(joint.parent, here)), _along(there, own_axis, self.centre[joint.child]))
+            ends = (_along(here, axis, self._middle(joint.parent, here)), _along(there, own_axis, self.center[joint.child]))
             self.shapes.append(Hinge(joint.name, joint.parent, here, axis, ends, of_wheel, joint.child, there, own_axis))
             here, there = here + ends[0] * axis, there + ends[1] * own_axis
         elif seat.slide is not None:
@@ -152,31 +152,31 @@ class _Maker:
         self.ports[joint.child].append(there)
 
     def _middle(self, body: str, otherwise: Array) -> Array:
-        return otherwise if body == GROUND else self.centre[body]
+        return otherwise if body == GROUND else self.center[body]
 
     # ---------------------------------------------------------------- bodies, contacts, ties
 
     def _wheel(self, wheel: items.Wheel) -> None:
-        centre = self._vector(wheel.centre)
+        center = self._vector(wheel.center)
         joint = next(j for j in self.system.joints if j.child == wheel.body)
         hinged = self._seat(joint).turn is not None or joint.parent != GROUND
-        self.ports[wheel.body].append(centre)
+        self.ports[wheel.body].append(center)
         size = (self._number(wheel.radius), self._number(wheel.tube))
-        self.shapes.append(Wheel(wheel.name, wheel.body, centre, _unit(wheel.axis), *size, hinged))
+        self.shapes.append(Wheel(wheel.name, wheel.body, center, _unit(wheel.axis), *size, hinged))
 
     def _body(self, body: items.Body, has_wheel: bool) -> None:
-        centre, ports = self.centre[body.name], _different(self.ports[body.name])
-        away = [port for port in ports if np.linalg.norm(port - centre) > _SAME]
+        center, ports = self.center[body.name], _different(self.ports[body.name])
+        away = [port for port in ports if np.linalg.norm(port - center) > _SAME]
         if len(ports) > 1:
-            self.shapes.append(Link(body.name, _ring(ports), tuple((port, centre) for port in away)))
+            self.shapes.append(Link(body.name, _ring(ports), tuple((port, center) for port in away)))
         elif away:
-            self.shapes.append(Link(body.name, ((away[0], centre),), ()))
+            self.shapes.append(Link(body.name, ((away[0], center),), ()))
         slides = any(isinstance(s, Slide) and s.child == body.name for s in self.shapes)
         if len(ports) < 2 and not (away or has_wheel or slides or self._has_blade(body.name) or body.shapes):
             blob = self._blob(body)
             self.shapes += [blob] if blob is not None else []
         if self._number(body.mass) > 0:
-            self.shapes.append(Centre(body.name, centre))
+            self.shapes.append(Center(body.name, center))
 
     def _has_blade(self, body: str) -> bool:
         return any(edge.body == body for edge in self.system.edges)
@@ -196,10 +196,10 @@ class _Maker:
         if mass <= 0 or moments.sum() <= 0:
             return None
         squares = 2.5 * (moments.sum() - 2 * moments) / mass
-        return Blob(body.name, self.centre[body.name], axes * np.sqrt(np.maximum(squares, 0.0)))
+        return Blob(body.name, self.center[body.name], axes * np.sqrt(np.maximum(squares, 0.0)))
 
     def _cords(self) -> None:
-        for tie in self.system.ties:
+        for tie in self.system.constraints:
             for a, b in dict.fromkeys(pair for _, residual in tie.residuals for pair in pairs(residual)):
                 rows = [(row, self._factor(residual, a, b)) for row, residual in tie.residuals]
                 row, factor = next(((row, factor) for row, factor in rows if factor), ("", 0.0))
@@ -231,7 +231,7 @@ class _Maker:
             return 0.0
         return slopes[0] if abs(slopes[1] - slopes[0]) < _SAME else 0.0
 
-    def _closings(self, tie: items.Tie) -> list[Shape]:
+    def _closings(self, tie: items.ResidualConstraint) -> list[Shape]:
         """Points that a tie holds together: rows that are offsets, by the pair of points."""
         held: dict[tuple[str, str], list[tuple[str, str]]] = {}
         for row, residual in tie.residuals:
@@ -242,7 +242,7 @@ class _Maker:
         found: list[Shape] = []
         for (first, second), rows in held.items():
             point = next((p for p in self.system.points if p.name == first), None)
-            turned = self._frame(point.turned if point is not None else ()).rotation
+            turned = self._frame(point.orientation if point is not None else ()).rotation
             directions = np.column_stack([turned @ _unit(axis) for axis, _ in rows])
             holder, (body, at) = self._place(first)[0], self._place(second)
             found.append(Closing(tie.name, body, at, holder, directions, tuple(row for _, row in rows)))
@@ -254,9 +254,9 @@ class _Maker:
         return (point.body, self._vector(point.at)) if point is not None else (name, np.zeros(3))
 
     def _is_known(self, point: items.Point) -> bool:
-        """Whether a point is drawn already, as a centre of mass, a joint or an end of something."""
+        """Whether a point is drawn already, as a center of mass, a joint or an end of something."""
         at = self._vector(point.at)
-        return any(np.linalg.norm(at - other) < _SAME for other in (self.centre[point.body], *self.ports[point.body]))
+        return any(np.linalg.norm(at - other) < _SAME for other in (self.center[point.body], *self.ports[point.body]))
 
 
 _PLAIN = (items.Rotate, items.Translate)

@@ -9,10 +9,10 @@ import numpy as np
 from draisine.expr.expression import Expr, evaluate_number
 from draisine.model import shapes as items
 from draisine.model.items import GROUND, System
-from draisine.view.plots.style import body_colours
+from draisine.view.plots.style import body_colors
 from draisine.view.scene.mesh_files import read_mesh
 from draisine.view.scene.scene import Array, across
-from draisine.view.scene.solids import Box, Ellipsoid, Mesh, Prism, Ring, Solid, Tube, Turned, ball
+from draisine.view.scene.solids import Box, Ellipsoid, Mesh, Prism, Revolved, Ring, Solid, Tube, ball
 
 STONE = "#8D949C"  # of what stands on the ground
 _RUBBER, _METAL = "#2B2D30", "#A9B0B7"
@@ -21,16 +21,18 @@ _SPOKES = 20
 
 def given_solids(system: System, values: Mapping[str, float]) -> tuple[Solid, ...]:
     """The solids of bodies and ground for which shapes are given."""
-    colours = {**body_colours([b.name for b in system.bodies]), GROUND: STONE}
-    told = {**{b.name: b.shapes for b in system.bodies}, GROUND: system.ground.shapes}
-    return tuple(s for body, shapes in told.items() for shape in shapes for s in _Hand(body, colours[body], values).solids(shape))
+    colors = {**body_colors([b.name for b in system.bodies]), GROUND: STONE}
+    reported = {**{b.name: b.shapes for b in system.bodies}, GROUND: system.ground.shapes}
+    return tuple(
+        s for body, shapes in reported.items() for shape in shapes for s in _Hand(body, colors[body], values).solids(shape)
+    )
 
 
 class _Hand:
     """Makes the solids of one body."""
 
-    def __init__(self, body: str, colour: str, values: Mapping[str, float]) -> None:
-        self.body, self.own, self.values = body, colour, values
+    def __init__(self, body: str, color: str, values: Mapping[str, float]) -> None:
+        self.body, self.own, self.values = body, color, values
 
     def solids(self, shape: items.BodyShape) -> list[Solid]:
         makers: dict[type, Callable[..., list[Solid]]] = {
@@ -39,13 +41,13 @@ class _Hand:
             items.Cylinder: self._cylinder,
             items.Tube: self._tube,
             items.Wheel: self._wheel,
-            items.Turned: self._turned,
+            items.Revolved: self._turned,
             items.Prism: self._prism,
             items.MeshFile: self._mesh,
         }
         at = np.array([self._number(c) for c in shape.at])
-        turned = self._rotation(shape.turned)
-        return makers[type(shape)](shape, at, turned, shape.colour or self.own)
+        orientation = self._rotation(shape.orientation)
+        return makers[type(shape)](shape, at, orientation, shape.color or self.own)
 
     def _number(self, amount: Expr) -> float:
         return evaluate_number(amount, self.values)
@@ -63,32 +65,32 @@ class _Hand:
             rotation = rotation @ step
         return rotation
 
-    def _box(self, shape: items.Box, at: Array, turned: Array, colour: str) -> list[Solid]:
+    def _box(self, shape: items.Box, at: Array, orientation: Array, color: str) -> list[Solid]:
         half = np.array([self._number(c) for c in shape.size]) / 2
-        return [Box(self.body, at, turned * half, colour)]
+        return [Box(self.body, at, orientation * half, color)]
 
-    def _sphere(self, shape: items.Sphere, at: Array, turned: Array, colour: str) -> list[Solid]:
-        return [Ellipsoid(self.body, at, self._number(shape.radius) * turned, colour)]
+    def _sphere(self, shape: items.Sphere, at: Array, orientation: Array, color: str) -> list[Solid]:
+        return [Ellipsoid(self.body, at, self._number(shape.radius) * orientation, color)]
 
-    def _cylinder(self, shape: items.Cylinder, at: Array, turned: Array, colour: str) -> list[Solid]:
-        axis = turned[:, "xyz".index(shape.axis)]
+    def _cylinder(self, shape: items.Cylinder, at: Array, orientation: Array, color: str) -> list[Solid]:
+        axis = orientation[:, "xyz".index(shape.axis)]
         reach = self._number(shape.length) / 2
-        return [Tube(self.body, at + np.outer([-reach, reach], axis), self._number(shape.radius), colour, sides=32)]
+        return [Tube(self.body, at + np.outer([-reach, reach], axis), self._number(shape.radius), color, sides=32)]
 
-    def _tube(self, shape: items.Tube, at: Array, turned: Array, colour: str) -> list[Solid]:
-        path = at + self._numbers(shape.path) @ turned.T
+    def _tube(self, shape: items.Tube, at: Array, orientation: Array, color: str) -> list[Solid]:
+        path = at + self._numbers(shape.path) @ orientation.T
         radius = self._number(shape.radius)
-        return [Tube(self.body, path, radius, colour), *(ball(self.body, end, radius, colour) for end in (path[0], path[-1]))]
+        return [Tube(self.body, path, radius, color), *(ball(self.body, end, radius, color) for end in (path[0], path[-1]))]
 
-    def _wheel(self, shape: items.Wheel, at: Array, turned: Array, colour: str) -> list[Solid]:
+    def _wheel(self, shape: items.Wheel, at: Array, orientation: Array, color: str) -> list[Solid]:
         radius, tube = self._number(shape.radius), self._number(shape.tube)
-        axis = turned[:, "xyz".index(shape.axis)]
+        axis = orientation[:, "xyz".index(shape.axis)]
         rim, hub, width = radius - 1.2 * tube, 0.06 * radius, 0.12 * radius
         first, second = across(axis)
         made: list[Solid] = [
             Ring(self.body, at, axis, radius, tube, _RUBBER, count=72),
-            Ring(self.body, at, axis, rim, 0.5 * tube, colour, count=72, sides=8),
-            Tube(self.body, at + np.outer([-width, width], axis), hub, colour),
+            Ring(self.body, at, axis, rim, 0.5 * tube, color, count=72, sides=8),
+            Tube(self.body, at + np.outer([-width, width], axis), hub, color),
         ]
         for k in range(_SPOKES):
             angle = 2 * np.pi * k / _SPOKES
@@ -97,14 +99,16 @@ class _Hand:
             made.append(Tube(self.body, np.array([inner, at + rim * out]), 0.008 * radius, _METAL, sides=4))
         return made
 
-    def _turned(self, shape: items.Turned, at: Array, turned: Array, colour: str) -> list[Solid]:
-        return [Turned(self.body, at, turned[:, "xyz".index(shape.axis)], self._numbers(shape.profile), colour)]
+    def _turned(self, shape: items.Revolved, at: Array, orientation: Array, color: str) -> list[Solid]:
+        return [Revolved(self.body, at, orientation[:, "xyz".index(shape.axis)], self._numbers(shape.profile), color)]
 
-    def _prism(self, shape: items.Prism, at: Array, turned: Array, colour: str) -> list[Solid]:
+    def _prism(self, shape: items.Prism, at: Array, orientation: Array, color: str) -> list[Solid]:
         k = "xyz".index(shape.axis)
-        axes = turned[:, [k, (k + 1) % 3, (k + 2) % 3]]
-        return [Prism(self.body, at, axes, self._numbers(shape.profile), self._number(shape.length), colour)]
+        axes = orientation[:, [k, (k + 1) % 3, (k + 2) % 3]]
+        return [Prism(self.body, at, axes, self._numbers(shape.profile), self._number(shape.length), color)]
 
-    def _mesh(self, shape: items.MeshFile, at: Array, turned: Array, colour: str) -> list[Solid]:
-        found: Mesh = read_mesh(shape.place, self.body, scale=self._number(shape.scale), at=at, rotation=turned, colour=colour)
+    def _mesh(self, shape: items.MeshFile, at: Array, orientation: Array, color: str) -> list[Solid]:
+        found: Mesh = read_mesh(
+            shape.full_path, self.body, scale=self._number(shape.scale), at=at, rotation=orientation, color=color
+        )
         return [found]

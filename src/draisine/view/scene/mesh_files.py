@@ -32,11 +32,11 @@ def read_mesh(
     scale: float = 1.0,
     at: ArrayLike = (0.0, 0.0, 0.0),
     rotation: ArrayLike | None = None,
-    colour: str = "#8D949C",
+    color: str = "#8D949C",
 ) -> Mesh:
     """A shape for a body from a file: `run.save("ride.html", shapes={"frame": read_mesh("frame.stl", "frame", scale=1e-3)})`.
 
-    In the body's axes its points are `at + rotation · scale · point`: many files are in millimetres (`scale=1e-3`), and glTF has
+    In the body's axes its points are `at + rotation · scale · point`: many files are in millimeters (`scale=1e-3`), and glTF has
     y upwards.
     """
     source = Path(path)
@@ -55,7 +55,7 @@ def read_mesh(
     except (ValueError, KeyError, IndexError, TypeError, RecursionError, OverflowError, struct.error) as problem:
         raise DataError(f"{source}: it is not a readable {source.suffix} file ({problem})") from None
     turned = vertices if rotation is None else vertices @ _rotation(rotation).T
-    return Mesh(body, np.asarray(at, dtype=float) + scale * turned, triangles, colour)
+    return Mesh(body, np.asarray(at, dtype=float) + scale * turned, triangles, color)
 
 
 def _check(vertices: Array, triangles: Indices) -> None:

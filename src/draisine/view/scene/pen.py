@@ -16,15 +16,14 @@ from matplotlib.patches import Circle, Ellipse, PathPatch, Polygon, Wedge
 from matplotlib.path import Path
 
 from draisine.view.plots.labels import words
-from draisine.view.plots.style import FAINT, INK, body_colours
-from draisine.view.scene.outlines import facing, outline
+from draisine.view.plots.style import FAINT, INK, body_colors
 from draisine.view.scene.projection import View, ground_axes, round_length
 from draisine.view.scene.scene import (
     Array,
     Ball,
     Blade,
     Blob,
-    Centre,
+    Center,
     Cord,
     Hinge,
     Link,
@@ -36,22 +35,22 @@ from draisine.view.scene.scene import (
     Wheel,
     across,
 )
-from draisine.view.scene.solids import joined
+from draisine.view.scene.solids import facing, joined, outline
 
-_TYRE, _SPOKE, _GROUND = "#3A3A3A", "#C4C4C4", "#9A9A9A"
+_TIRE, _SPOKE, _GROUND = "#3A3A3A", "#C4C4C4", "#9A9A9A"
 _PAPER, _LOW, _LINES, _JOINTS, _TOP = 0.5, 1.0, 3.0, 5.0, 7.0  # layers
 _SPOKES = 6
 _AXIS_DASHES = (0, (7, 2, 1.5, 2))
 
 
 class Pen:
-    """Draws a scene in one view. `scale` is in points per metre, so that a symbol has its size whatever the mechanism's."""
+    """Draws a scene in one view. `scale` is in points per meter, so that a symbol has its size whatever the mechanism's."""
 
     def __init__(self, axes: Axes, view: View, scale: float, scene: Scene, poses: Poses) -> None:
         self.axes, self.view, self.scale = axes, view, scale
         self.scene, self.poses = scene, poses
-        self.centres = [poses[s.body].of(s.at) for s in scene.shapes if isinstance(s, Centre)]
-        self.colour = body_colours(scene.bodies) | {"ground": INK}
+        self.centers = [poses[s.body].of(s.at) for s in scene.shapes if isinstance(s, Center)]
+        self.color = body_colors(scene.bodies) | {"ground": INK}
         self.filled: list[Array] = []  # places on the paper where a name would be in the way
         self.written: list[tuple[Array, float, float]] = []  # names, by the middle and size of their boxes
 
@@ -70,7 +69,7 @@ class Pen:
             Support: self._support,
             Blade: self._blade,
             Mark: self._mark,
-            Centre: self._centre,
+            Center: self._center,
         }
         for kind, hand in hands.items():
             for shape in (s for s in self.scene.shapes if isinstance(s, kind)):
@@ -86,12 +85,12 @@ class Pen:
     # ---------------------------------------------------------------- strokes
 
     def _size(self, points: Any) -> Any:
-        """Metres on paper."""
+        """Meters on paper."""
         return points / self.scale
 
-    def _line(self, points: Array, colour: str, width: float, layer: float, **more: Any) -> None:
+    def _line(self, points: Array, color: str, width: float, layer: float, **more: Any) -> None:
         flat = self.view.flat(points)
-        self.axes.plot(*flat.T, color=colour, linewidth=width, zorder=layer, clip_on=False, **more)
+        self.axes.plot(*flat.T, color=color, linewidth=width, zorder=layer, clip_on=False, **more)
         self._fill(flat)
 
     def _fill(self, flat: Array) -> None:
@@ -100,12 +99,12 @@ class Pen:
             count = int(np.linalg.norm(b - a) / self._size(5.0)) + 2
             self.filled.append(a + np.linspace(0.0, 1.0, count)[:, None] * (b - a))
 
-    def _dot(self, point: Array, radius: float, colour: str, layer: float, edge: str | None = None) -> None:
-        centre = self.view.flat(point)
+    def _dot(self, point: Array, radius: float, color: str, layer: float, edge: str | None = None) -> None:
+        center = self.view.flat(point)
         self.axes.add_patch(
-            Circle(tuple(centre), self._size(radius), facecolor=colour, edgecolor=edge or colour, linewidth=0.9, zorder=layer)
+            Circle(tuple(center), self._size(radius), facecolor=color, edgecolor=edge or color, linewidth=0.9, zorder=layer)
         )
-        self.filled.append(centre[None, :])
+        self.filled.append(center[None, :])
 
     def _near(self, point: Array) -> float:
         """A little more for what is nearer to the reader, inside a layer."""
@@ -121,10 +120,10 @@ class Pen:
             faces = self.view.flat(pose.of(mesh.vertices))[facing(mesh, towards)]
             corners = np.concatenate([faces, faces[:, :1]], axis=1).reshape(-1, 2)
             codes = np.tile([Path.MOVETO, Path.LINETO, Path.LINETO, Path.CLOSEPOLY], len(faces))
-            self.axes.add_patch(PathPatch(Path(corners, codes), facecolor=_paler(mesh.colour), edgecolor="none", zorder=layer))
+            self.axes.add_patch(PathPatch(Path(corners, codes), facecolor=_paler(mesh.color), edgecolor="none", zorder=layer))
             lines = outline(mesh, towards)
             strokes = Path(self.view.flat(pose.of(lines.reshape(-1, 3))), np.tile([Path.MOVETO, Path.LINETO], len(lines)))
-            self.axes.add_patch(PathPatch(strokes, fill=False, edgecolor=mesh.colour, linewidth=0.6, zorder=layer + 0.05))
+            self.axes.add_patch(PathPatch(strokes, fill=False, edgecolor=mesh.color, linewidth=0.6, zorder=layer + 0.05))
 
     # ---------------------------------------------------------------- ground, axes of the world, ruler
 
@@ -178,7 +177,7 @@ class Pen:
             )
 
     def _ruler(self) -> None:
-        """How long a round number of metres is, in the lower right corner."""
+        """How long a round number of meters is, in the lower right corner."""
         length = round_length(self._size(54))
         right, low = self.axes.get_xlim()[1] - self._size(6), self.axes.get_ylim()[0] + self._size(24)
         self.axes.plot([right - length, right], [low, low], color=FAINT, linewidth=1.0, solid_capstyle="butt", clip_on=False)
@@ -192,42 +191,42 @@ class Pen:
         pose = self.poses[wheel.body]
         circle = wheel.circle(pose)
         flat = self.view.flat(circle)
-        layer = _LOW + self._near(pose.of(wheel.centre))
-        self.axes.add_patch(Polygon(flat, facecolor=self.colour[wheel.body], alpha=0.07, edgecolor="none", zorder=layer))
+        layer = _LOW + self._near(pose.of(wheel.center))
+        self.axes.add_patch(Polygon(flat, facecolor=self.color[wheel.body], alpha=0.07, edgecolor="none", zorder=layer))
         first, second = across(wheel.axis)
         for angle in np.arange(_SPOKES) * np.pi / _SPOKES if wheel.hinged else [0.0]:
             spoke = wheel.radius * (np.cos(angle) * first + np.sin(angle) * second)
-            ends = pose.of([wheel.centre - spoke, wheel.centre + spoke])
+            ends = pose.of([wheel.center - spoke, wheel.center + spoke])
             self.axes.plot(*self.view.flat(ends).T, color=_SPOKE, linewidth=0.5, zorder=layer)
         tube = 2 * wheel.tube * self.scale
         if tube > 2.0:  # the outline of a tube: the circle drawn as broad as the tube, and paler again inside
-            self.axes.plot(*flat.T, color=_TYRE, linewidth=tube + 1.0, zorder=layer)
+            self.axes.plot(*flat.T, color=_TIRE, linewidth=tube + 1.0, zorder=layer)
             self.axes.plot(*flat.T, color="#EDEDED", linewidth=tube - 1.0, zorder=layer)
-        self._line(circle, _TYRE if tube <= 2.0 else FAINT, 1.8 if tube <= 2.0 else 0.6, layer)
+        self._line(circle, _TIRE if tube <= 2.0 else FAINT, 1.8 if tube <= 2.0 else 0.6, layer)
 
     def _blob(self, blob: Blob) -> None:
         pose = self.poses[blob.body]
         half = self.view.flat(pose.turned(blob.axes.T))  # the half-axes on paper, one per row
         directions, sizes, _ = np.linalg.svd(half.T)
         angle = float(np.degrees(np.arctan2(directions[1, 0], directions[0, 0])))
-        colour = self.colour[blob.body]
+        color = self.color[blob.body]
         middle, layer = pose.of(blob.at), _LOW + self._near(pose.of(blob.at))
-        for fill, alpha in ((colour, 0.10), ("none", 1.0)):
+        for fill, alpha in ((color, 0.10), ("none", 1.0)):
             ellipse = Ellipse(tuple(self.view.flat(middle)), 2 * sizes[0], 2 * sizes[1], angle=angle, zorder=layer, alpha=alpha)
-            ellipse.set(facecolor=fill, edgecolor=colour, linewidth=1.2)
+            ellipse.set(facecolor=fill, edgecolor=color, linewidth=1.2)
             self.axes.add_patch(ellipse)
 
     def _link(self, link: Link) -> None:
-        pose, colour = self.poses[link.body], self.colour[link.body]
+        pose, color = self.poses[link.body], self.color[link.body]
         for line in link.arms:
-            self._line(pose.of(np.array(line)), colour, 1.0, _LINES)
+            self._line(pose.of(np.array(line)), color, 1.0, _LINES)
         for line in link.frame:
-            self._line(pose.of(np.array(line)), colour, 2.6, _LINES + 0.5 * self._near(pose.of(line[0])))
+            self._line(pose.of(np.array(line)), color, 2.6, _LINES + 0.5 * self._near(pose.of(line[0])))
 
-    def _centre(self, centre: Centre) -> None:
+    def _center(self, center: Center) -> None:
         """The quartered circle."""
-        at, radius = self.view.flat(self.poses[centre.body].of(centre.at)), self._size(4.2)
-        near = _TOP + self._near(self.poses[centre.body].of(centre.at))
+        at, radius = self.view.flat(self.poses[center.body].of(center.at)), self._size(4.2)
+        near = _TOP + self._near(self.poses[center.body].of(center.at))
         self.axes.add_patch(Circle(tuple(at), radius, facecolor="white", edgecolor=INK, linewidth=0.8, zorder=near))
         for begin in (0, 180):
             self.axes.add_patch(Wedge(tuple(at), radius, begin, begin + 90, facecolor=INK, edgecolor="none", zorder=near))
@@ -278,8 +277,8 @@ class Pen:
         half, high = self._size(11.0) * max(size, 0.5) * along, self._size(6.0) * aside
         middle = self.view.flat(block)
         corners = np.array([middle - half - high, middle + half - high, middle + half + high, middle - half + high])
-        colour = self.colour[slide.child]
-        self.axes.add_patch(Polygon(corners, facecolor="white", edgecolor=colour, linewidth=1.6, zorder=_LINES - 0.1))
+        color = self.color[slide.child]
+        self.axes.add_patch(Polygon(corners, facecolor="white", edgecolor=color, linewidth=1.6, zorder=_LINES - 0.1))
         self._fill(corners)
 
     def _support(self, support: Support) -> None:
@@ -298,12 +297,12 @@ class Pen:
         pose = self.poses[blade.body]
         at, along = pose.of(blade.at), pose.turned(blade.along)
         half = self._size(11.0)
-        self._line(np.array([at - half * along, at + half * along]), _TYRE, 4.2, _JOINTS - 0.2, solid_capstyle="butt")
+        self._line(np.array([at - half * along, at + half * along]), _TIRE, 4.2, _JOINTS - 0.2, solid_capstyle="butt")
 
     def _is_hidden(self, mark: Mark) -> bool:
-        """Whether a centre of mass is drawn in the same place."""
+        """Whether a center of mass is drawn in the same place."""
         at = self.poses[mark.body].of(mark.at)
-        return any(np.linalg.norm(at - centre) < self._size(3.0) for centre in self.centres)
+        return any(np.linalg.norm(at - center) < self._size(3.0) for center in self.centers)
 
     def _mark(self, mark: Mark) -> None:
         if self._is_hidden(mark):
@@ -336,16 +335,16 @@ class Pen:
     # ---------------------------------------------------------------- names
 
     def _labels(self) -> None:
-        """Names of bodies beside their centres of mass, where they hide least."""
-        for shape in (s for s in self.scene.shapes if isinstance(s, Centre)):
+        """Names of bodies beside their centers of mass, where they hide least."""
+        for shape in (s for s in self.scene.shapes if isinstance(s, Center)):
             at = self.view.flat(self.poses[shape.body].of(shape.at))
-            self._label(at, words(shape.body), self.colour[shape.body])
+            self._label(at, words(shape.body), self.color[shape.body])
         for mark in (s for s in self.scene.shapes if isinstance(s, Mark)):
             at = self.view.flat(self.poses[mark.body].of(mark.at))
             if not self._is_hidden(mark):
                 self._label(at, words(mark.name), INK)
 
-    def _label(self, at: Array, text: str, colour: str) -> None:
+    def _label(self, at: Array, text: str, color: str) -> None:
         width, height = self._size(4.3 * len(text)), self._size(7.5)
         ink = np.concatenate(self.filled)
         (x0, x1), (y0, y1) = self.axes.get_xlim(), self.axes.get_ylim()
@@ -369,7 +368,7 @@ class Pen:
             float(middle[1]),
             text,
             fontsize=7.5,
-            color=colour,
+            color=color,
             ha="center",
             va="center",
             zorder=_TOP + 2,
@@ -385,6 +384,6 @@ class Pen:
         )
 
 
-def _paler(colour: str) -> tuple[float, ...]:
-    """A colour as paper shows it through a wash."""
-    return tuple(1 - 0.18 * (1 - part) for part in to_rgb(colour))
+def _paler(color: str) -> tuple[float, ...]:
+    """A color as paper shows it through a wash."""
+    return tuple(1 - 0.18 * (1 - part) for part in to_rgb(color))

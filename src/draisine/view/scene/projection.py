@@ -66,7 +66,7 @@ def chosen(names: Sequence[str]) -> list[View]:
     return [VIEWS[name] for name in names]
 
 
-def telling(scene: Scene, poses: Poses) -> list[View]:
+def identifiability(scene: Scene, poses: Poses) -> list[View]:
     """The straight view that shows most, and a three-quarter view.
 
     What is flat is seen from above; else from where the mechanism looks longest, or from where most hinges are seen as points.

@@ -43,7 +43,7 @@ Poses = Mapping[str, Pose]
 
 @dataclass(frozen=True, eq=False)
 class Link:
-    """The lines of a body: `frame` from joint to joint, `arms` from there to the centre of mass."""
+    """The lines of a body: `frame` from joint to joint, `arms` from there to the center of mass."""
 
     body: str
     frame: tuple[tuple[Array, Array], ...]
@@ -51,8 +51,8 @@ class Link:
 
 
 @dataclass(frozen=True, eq=False)
-class Centre:
-    """A centre of mass."""
+class Center:
+    """A center of mass."""
 
     body: str
     at: Array
@@ -69,11 +69,11 @@ class Blob:
 
 @dataclass(frozen=True, eq=False)
 class Wheel:
-    """A circle, or the circle of a tube's centres. `hinged`: another body carries it; else it rolls by itself."""
+    """A circle, or the circle of a tube's centers. `hinged`: another body carries it; else it rolls by itself."""
 
     name: str
     body: str
-    centre: Array
+    center: Array
     axis: Array
     radius: float
     tube: float
@@ -83,7 +83,7 @@ class Wheel:
         """Points around it, in the world."""
         angles = np.linspace(0.0, 2 * np.pi, count + 1)
         first, second = across(self.axis)
-        return pose.of(self.centre + self.radius * (np.outer(np.cos(angles), first) + np.outer(np.sin(angles), second)))
+        return pose.of(self.center + self.radius * (np.outer(np.cos(angles), first) + np.outer(np.sin(angles), second)))
 
     def contact(self, pose: Pose, normal: Array) -> Array:
         """Its lowest point, in the world."""
@@ -91,7 +91,7 @@ class Wheel:
         inward = normal - (normal @ axis) * axis
         size = float(np.linalg.norm(inward))
         down = -inward / size if size > 0 else np.zeros(3)
-        return pose.of(self.centre) + self.radius * down - self.tube * normal
+        return pose.of(self.center) + self.radius * down - self.tube * normal
 
 
 @dataclass(frozen=True, eq=False)
@@ -189,7 +189,7 @@ class Closing:
     rows: tuple[str, ...]
 
 
-Shape = Link | Centre | Blob | Wheel | Hinge | Ball | Slide | Support | Blade | Mark | Cord | Closing
+Shape = Link | Center | Blob | Wheel | Hinge | Ball | Slide | Support | Blade | Mark | Cord | Closing
 
 
 @dataclass(frozen=True, eq=False)

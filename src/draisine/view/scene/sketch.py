@@ -1,4 +1,4 @@
-"""A mechanism as a drawing: bodies as lines, wheels as ellipses, axes, centres of mass, ground, in parallel projections."""
+"""A mechanism as a drawing: bodies as lines, wheels as ellipses, axes, centers of mass, ground, in parallel projections."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from draisine.errors import ArgumentError
 from draisine.view.plots.style import PAGE, style
-from draisine.view.scene.projection import View, chosen, ground_patch, telling
+from draisine.view.scene.projection import View, chosen, ground_patch, identifiability
 from draisine.view.scene.scene import Array, Poses, Scene
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def sketch(
     """The scene with its bodies at the given poses, to one scale in every view.
 
     Without names of views (side, front, top, three-quarter): the straight view that shows most, and a three-quarter view. You
-    should see bodies as lines from joint to joint, thin lines to the centres of mass (quartered circles), axes of hinges
+    should see bodies as lines from joint to joint, thin lines to the centers of mass (quartered circles), axes of hinges
     dash-dotted or as small circles, ties dashed, wheels with their contact points on the ground. `holding`: points in the world
     for which the picture has room, where several are to have one frame.
     """
@@ -42,7 +42,7 @@ def sketch(
     points = scene.points(poses)
     if not len(points):
         raise ArgumentError(f"{scene.name!r} has nothing to draw: it has no bodies")
-    looks = chosen(views) if views is not None else telling(scene, poses)
+    looks = chosen(views) if views is not None else identifiability(scene, poses)
     points = points if holding is None else holding
     patch = ground_patch(scene, points)
     boxes = [_box(view, points, patch) for view in looks]
@@ -71,7 +71,7 @@ def sketch(
 
 
 def _box(view: View, points: Array, patch: Array) -> tuple[Array, Array]:
-    """Lower left and upper right corner on paper, in metres."""
+    """Lower left and upper right corner on paper, in meters."""
     flat = view.flat(np.concatenate([points, patch]) if view.name == "three-quarter" else points)
     low, high = flat.min(axis=0), flat.max(axis=0)
     whole = max(float((high - low).max()), 1e-3)
@@ -80,6 +80,6 @@ def _box(view: View, points: Array, patch: Array) -> tuple[Array, Array]:
 
 
 def _scale(sizes: list[Array], width: float) -> float:
-    """Inches per metre."""
+    """Inches per meter."""
     room = width - _GAP * (len(sizes) - 1) - 2 * _MARGIN * len(sizes)
     return min(room / sum(float(size[0]) for size in sizes), _TALLEST / max(float(size[1]) for size in sizes))

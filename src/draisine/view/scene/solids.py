@@ -1,7 +1,7 @@
 """Solid shapes that are fixed in bodies, and the triangles they are drawn with.
 
 A film, a picture and a web page draw the same triangles: `mesh()` of each solid. Coordinates are in the axes of `body`, in
-metres; `colour` is a web colour, #rrggbb.
+meters; `color` is a web color, #rrggbb.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class Mesh:
     body: str
     vertices: Array  # (n, 3)
     triangles: Indices  # (m, 3)
-    colour: str
+    color: str
 
     def mesh(self) -> Mesh:
         return self
@@ -36,7 +36,7 @@ class Tube:
     body: str
     path: Array  # (n, 3)
     radius: float
-    colour: str
+    color: str
     sides: int = 12
 
     def mesh(self) -> Mesh:
@@ -59,19 +59,19 @@ class Tube:
             size = float(np.linalg.norm(corner))
             rings.append(point + out + (more * np.outer(out @ corner, corner) / size**2 if size > 1e-9 else 0.0))
         wall = _walls(len(path), self.sides, closed=False)
-        return Mesh(self.body, *_with_caps(np.array(rings), wall), self.colour)
+        return Mesh(self.body, *_with_caps(np.array(rings), wall), self.color)
 
 
 @dataclass(frozen=True, eq=False)
 class Ring:
-    """A torus: `radius` is that of the circle of tube centres."""
+    """A torus: `radius` is that of the circle of tube centers."""
 
     body: str
-    centre: Array
+    center: Array
     axis: Array
     radius: float
     tube: float
-    colour: str
+    color: str
     count: int = 64
     sides: int = 10
 
@@ -81,11 +81,11 @@ class Ring:
         out = np.outer(np.cos(around), first) + np.outer(np.sin(around), second)
         inside = 2 * np.pi * np.arange(self.sides) / self.sides
         rings = (
-            self.centre
+            self.center
             + (self.radius + self.tube * np.cos(inside))[None, :, None] * out[:, None, :]
             - (self.tube * np.sin(inside))[None, :, None] * np.asarray(self.axis)
         )
-        return Mesh(self.body, rings.reshape(-1, 3), _walls(self.count, self.sides, closed=True), self.colour)
+        return Mesh(self.body, rings.reshape(-1, 3), _walls(self.count, self.sides, closed=True), self.color)
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,11 +93,11 @@ class Sector:
     """A flat round disc, or the part of it between two angles about its axis."""
 
     body: str
-    centre: Array
+    center: Array
     axis: Array
     radius: float
     thickness: float
-    colour: str
+    color: str
     begin: float = 0.0
     end: float = 2 * np.pi
 
@@ -108,15 +108,15 @@ class Sector:
         rim = self.radius * (np.outer(np.cos(angles), first) + np.outer(np.sin(angles), second))
         half = self.thickness / 2 * np.asarray(self.axis)
         middle = np.zeros((1, 3))
-        faces = [self.centre + np.vstack([middle, rim]) + side for side in (half, -half)]
-        edge = [self.centre + rim + half, self.centre + rim - half]
+        faces = [self.center + np.vstack([middle, rim]) + side for side in (half, -half)]
+        edge = [self.center + rim + half, self.center + rim - half]
         k = np.arange(count)
         top = np.column_stack([np.zeros(count, int), k + 1, k + 2])
         n = count + 2
         bottom = top[:, ::-1] + n
         a, b = 2 * n + k, 2 * n + count + 1 + k
         wall = np.concatenate([np.column_stack([a, b, a + 1]), np.column_stack([a + 1, b, b + 1])])
-        return Mesh(self.body, np.concatenate([*faces, *edge]), np.concatenate([top, bottom, wall]), self.colour)
+        return Mesh(self.body, np.concatenate([*faces, *edge]), np.concatenate([top, bottom, wall]), self.color)
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,7 +126,7 @@ class Ellipsoid:
     body: str
     at: Array
     axes: Array
-    colour: str
+    color: str
     count: int = 24
 
     def mesh(self) -> Mesh:
@@ -142,7 +142,7 @@ class Ellipsoid:
         )
         walls = _walls(len(polar), self.count, closed=False)[:, ::-1]  # rings go from the pole down
         axes = self.axes if np.linalg.det(self.axes) >= 0 else self.axes * np.array([-1.0, 1.0, 1.0])
-        return Mesh(self.body, self.at + unit.reshape(-1, 3) @ axes.T, walls, self.colour)
+        return Mesh(self.body, self.at + unit.reshape(-1, 3) @ axes.T, walls, self.color)
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,7 +152,7 @@ class Box:
     body: str
     at: Array
     axes: Array
-    colour: str
+    color: str
 
     def mesh(self) -> Mesh:
         axes = self.axes if np.linalg.det(self.axes) >= 0 else self.axes * np.array([-1.0, 1.0, 1.0])
@@ -164,18 +164,18 @@ class Box:
                 start = 4 * len(vertices)
                 vertices.append([side * np.eye(3)[k] + a * u + b * v for a, b in ((-1, -1), (1, -1), (1, 1), (-1, 1))])
                 triangles += [[start, start + 1, start + 2], [start, start + 2, start + 3]]
-        return Mesh(self.body, self.at + np.concatenate(vertices) @ axes.T, np.array(triangles), self.colour)
+        return Mesh(self.body, self.at + np.concatenate(vertices) @ axes.T, np.array(triangles), self.color)
 
 
 @dataclass(frozen=True, eq=False)
-class Turned:
+class Revolved:
     """A solid of revolution: rows of `profile` are a place along the axis and the radius there, from one end to the other."""
 
     body: str
     at: Array
     axis: Array
     profile: Array  # (n, 2)
-    colour: str
+    color: str
     count: int = 64
 
     def mesh(self) -> Mesh:
@@ -192,9 +192,9 @@ class Turned:
             rings = self.at + part[:, 0, None, None] * np.asarray(self.axis) + part[:, 1, None, None] * out[None]
             triangles.append(_walls(2, self.count, closed=False) + 2 * self.count * len(vertices))
             vertices.append(rings.reshape(-1, 3))
-        wall = Mesh(self.body, np.concatenate(vertices), np.concatenate(triangles), self.colour)
+        wall = Mesh(self.body, np.concatenate(vertices), np.concatenate(triangles), self.color)
         ends = self.at + profile[[0, -1], 0, None, None] * np.asarray(self.axis) + profile[[0, -1], 1, None, None] * out[None]
-        caps = Mesh(self.body, *_with_caps(ends, np.zeros((0, 3), dtype=int)), self.colour)
+        caps = Mesh(self.body, *_with_caps(ends, np.zeros((0, 3), dtype=int)), self.color)
         return joined([wall, caps])[0]
 
 
@@ -207,7 +207,7 @@ class Prism:
     axes: Array  # (3, 3), columns: along, and the two of the outline
     profile: Array  # (n, 2)
     length: float
-    colour: str
+    color: str
 
     def mesh(self) -> Mesh:
         outline = np.asarray(self.profile, dtype=float)
@@ -221,22 +221,22 @@ class Prism:
         k = 4 * np.arange(len(flat))[:, None]
         wall = np.concatenate([k + np.array([[0, 1, 3]]), k + np.array([[0, 3, 2]])])
         ends = np.array([side * self.length / 2 * self.axes[:, 0] + flat for side in (-1, 1)])
-        sides = Mesh(self.body, self.at + np.concatenate(vertices), wall, self.colour)
-        return joined([sides, Mesh(self.body, *_with_caps(self.at + ends, np.zeros((0, 3), dtype=int)), self.colour)])[0]
+        sides = Mesh(self.body, self.at + np.concatenate(vertices), wall, self.color)
+        return joined([sides, Mesh(self.body, *_with_caps(self.at + ends, np.zeros((0, 3), dtype=int)), self.color)])[0]
 
 
-Solid = Mesh | Tube | Ring | Sector | Ellipsoid | Box | Turned | Prism
+Solid = Mesh | Tube | Ring | Sector | Ellipsoid | Box | Revolved | Prism
 
 
-def ball(body: str, at: Array, radius: float, colour: str) -> Ellipsoid:
-    return Ellipsoid(body, at, radius * np.eye(3), colour, count=18)
+def ball(body: str, at: Array, radius: float, color: str) -> Ellipsoid:
+    return Ellipsoid(body, at, radius * np.eye(3), color, count=18)
 
 
 def joined(meshes: list[Mesh]) -> list[Mesh]:
-    """Meshes of one body and colour as one."""
+    """Meshes of one body and color as one."""
     groups: dict[tuple[str, str], list[Mesh]] = {}
     for mesh in meshes:
-        groups.setdefault((mesh.body, mesh.colour), []).append(mesh)
+        groups.setdefault((mesh.body, mesh.color), []).append(mesh)
     found = []
     for parts in groups.values():
         starts = np.cumsum([0, *(len(part.vertices) for part in parts[:-1])])

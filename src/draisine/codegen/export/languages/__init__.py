@@ -5,12 +5,11 @@ from __future__ import annotations
 from draisine.codegen.export.language import Language
 from draisine.codegen.export.languages.c import C
 from draisine.codegen.export.languages.fortran import Fortran
-from draisine.codegen.export.languages.javascript import JavaScript
+from draisine.codegen.export.languages.javascript import JavaScript, Script
 from draisine.codegen.export.languages.julia import Julia
 from draisine.codegen.export.languages.octave import Octave
 from draisine.codegen.export.languages.python import Python
 from draisine.codegen.export.languages.rust import Rust
-from draisine.codegen.export.languages.script import Script
 from draisine.errors import ExportError
 
 LANGUAGES: dict[str, Language] = {

@@ -168,9 +168,9 @@ class Octave(Language):
         return [f"function taken = {name}(given)", *self.indented([*body.lines, *stores]), "end"]
 
     def elimination(self, name: str, n: int, sides: int) -> list[str]:
-        about = self.comment("K z = r with partial pivoting: K and then each r are given by columns, each z is taken")
+        description = self.comment("K z = r with partial pivoting: K and then each r are given by columns, each z is taken")
         matrix, side = f"reshape(given(1:{n * n}), {n}, {n})", f"reshape(given({n * n + 1}:end), {n}, {sides})"
-        body = [about, "given = given(:);", f"taken = {matrix} \\ {side};"]
+        body = [description, "given = given(:);", f"taken = {matrix} \\ {side};"]
         return [f"function taken = {name}(given)", *self.indented(body), "end"]
 
     def main_function(self, name: str, inputs: Sequence[Argument], outputs: Sequence[Argument], body: Body) -> list[str]:

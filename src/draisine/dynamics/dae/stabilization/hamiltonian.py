@@ -21,7 +21,7 @@ import numpy as np
 from draisine.dynamics.dae.stabilization.unreduced import Opened, program_at
 from draisine.errors import ModelError
 from draisine.program.equations import Equations, Quantity
-from draisine.program.linear_solve import Slots, Solved
+from draisine.program.linear_solve import LinearSolveProgram, Slots
 from draisine.program.program import Program
 
 _ENOUGH = 0.02  # part of q/h that stands beside the velocities: 1e4 roundings over the change that ends Newton's method
@@ -36,8 +36,8 @@ class RattleStep:
     - `kick`: the rest: → `q_new`, `v_new`.
     """
 
-    drift: Solved
-    kick: Solved
+    drift: LinearSolveProgram
+    kick: LinearSolveProgram
     coordinates: int
     rows: int
 
@@ -75,7 +75,7 @@ def rattle_step(equations: Equations) -> RattleStep:
     equation = ca.vertcat(ca.substitute(-residual, z, solution[:-1]), least - solution[-1])
     nothing = ca.SX(solution.numel(), solution.numel())
     name = equations.name
-    drift = Solved.build(
+    drift = LinearSolveProgram.build(
         f"{name}_rattle", slots, nothing, equation, solution, {"z_new": solution[:-1]}, start=ca.vertcat(z, least)
     )
     matrix = ca.vertcat(
@@ -84,7 +84,7 @@ def rattle_step(equations: Equations) -> RattleStep:
     )
     side = ca.vertcat(mass(end, p) @ w1 + h / 2 * slope(end, w1, p), ca.SX.zeros(m))
     new = ca.SX.sym("new", n + m)
-    kick = Solved.build(f"{name}_rattle_end", slots, matrix, side, new, {"q_new": end, "v_new": new[:n]})
+    kick = LinearSolveProgram.build(f"{name}_rattle_end", slots, matrix, side, new, {"q_new": end, "v_new": new[:n]})
     return RattleStep(drift, kick, n, m)
 
 
@@ -123,8 +123,8 @@ def _check_conservative(opened: Opened, who: str) -> None:
     default = np.array([c.default for c in e.coordinates])
     for _ in range(_TRIES):
         state = default + 0.1 * random.normal(size=len(default)), random.normal(size=v.numel())
-        told = compared(0.7, *state, np.zeros(rest.numel()), np.zeros(u.numel()), e.default_parameters)
-        force, expected, moved, impulse = (np.array(m.full())[:, 0] for m in told)
+        reported = compared(0.7, *state, np.zeros(rest.numel()), np.zeros(u.numel()), e.default_parameters)
+        force, expected, moved, impulse = (np.array(m.full())[:, 0] for m in reported)
         for given, wanted in ((force, expected), (moved, impulse)):
             if not np.allclose(given, wanted, rtol=1e-9, atol=1e-9 * (1 + np.max(np.abs(wanted)))):
                 worst = int(np.argmax(np.abs(given - wanted)))

@@ -24,7 +24,7 @@ from draisine.errors import ModelError
 from draisine.numerics.newton import LeastNorm, Newton
 from draisine.numerics.rank import condition_share, independent_columns
 from draisine.program.equations import Equations, RunLimits
-from draisine.program.linear_solve import Slots, Solved
+from draisine.program.linear_solve import LinearSolveProgram, Slots
 from draisine.program.program import Program
 
 POOR = 3.0  # amplification of v_i above which another choice is looked for
@@ -181,7 +181,7 @@ class _Minimal:
         v[bound] = self._at(self._kernel[0], right) @ speeds + self._at(self._kernel[1], right)
         return [t, ca.vertcat(right, v, rest), u, p]
 
-    def _dynamics(self) -> Solved:
+    def _dynamics(self) -> LinearSolveProgram:
         """The whole system's, of whose accelerations those of the choice are kept."""
         whole = self.opened.solved
         assert whole is not None  # `check_holonomic` has seen to it
@@ -193,7 +193,7 @@ class _Minimal:
         after = Program.build(whole.after.name, {**self._slots, "z": z}, {"xdot": (slope[kept], labels)})
         return solved_at(whole, self._slots, self._whole, after)
 
-    def _project(self) -> Program | Solved:
+    def _project(self) -> Program | LinearSolveProgram:
         """Dependent coordinates by one step of Newton's method; without iterations, all coordinates by least change."""
         q = self.opened.parts[0]
         residual = self.opened.residuals[0]
@@ -204,7 +204,7 @@ class _Minimal:
             return Program.build(name, self._slots, {"x_new": (moved, self._labels), "error": error})
         lean, z = ca.jacobian(residual, q), ca.SX.sym("z", residual.numel())
         outputs: Slots = {"x_new": (ca.vertcat(q - lean.T @ z, rest), self._labels), "error": error}
-        return Solved.build(name, self._slots, lean @ lean.T, residual, z, outputs)
+        return LinearSolveProgram.build(name, self._slots, lean @ lean.T, residual, z, outputs)
 
     def equations(self) -> Equations:
         e = self.opened.equations

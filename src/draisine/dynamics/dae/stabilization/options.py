@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from draisine.dynamics.augmented.second_order_system import Baumgarte
-from draisine.dynamics.formulation_choice import Augmented, Recursive, Reduced
+from draisine.dynamics.options import Augmented, Baumgarte, Recursive, Reduced
 from draisine.errors import ArgumentError
 
 
@@ -49,7 +48,7 @@ class VelocityProjection:
 
 
 @dataclass(frozen=True)
-class InvariantStabilisation:
+class InvariantStabilization:
     """After a step x ← x − γ F(x) (I(x) − I₀) once, with F = Eᵀ(E Eᵀ)⁻¹ and E = ∂I/∂x (Thomsen 2005, 4.3.3). With γ = 1 it is one
     Newton step of the projection. Constraints, where there are any, are projected in the same step."""
 
@@ -57,11 +56,11 @@ class InvariantStabilisation:
     gamma: float = 1.0
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "invariants", _texts("InvariantStabilisation", self.invariants))
+        object.__setattr__(self, "invariants", _texts("InvariantStabilization", self.invariants))
         if not self.invariants:
-            raise ArgumentError("InvariantStabilisation: name what stays as it is, e.g. invariants=('energy',)")
+            raise ArgumentError("InvariantStabilization: name what stays as it is, e.g. invariants=('energy',)")
         if not 0 < self.gamma < 2:
-            raise ArgumentError(f"InvariantStabilisation: errors shrink for gamma between 0 and 2 only, got {self.gamma!r}")
+            raise ArgumentError(f"InvariantStabilization: errors shrink for gamma between 0 and 2 only, got {self.gamma!r}")
 
 
 @dataclass(frozen=True)
@@ -78,7 +77,7 @@ class Minimal:
 
 @dataclass(frozen=True)
 class GGL:
-    """The stabilised index-2 form of C. W. Gear, B. Leimkuhler and G. K. Gupta (J. Comput. Appl. Math. 12 (1985) 77–90):
+    """The stabilized index-2 form of C. W. Gear, B. Leimkuhler and G. K. Gupta (J. Comput. Appl. Math. 12 (1985) 77–90):
     positions and velocities obey their constraints, and corrections that vanish along solutions make room for both. For
     implicit methods."""
 
@@ -114,7 +113,7 @@ Drift = (
     | Baumgarte
     | Projection
     | VelocityProjection
-    | InvariantStabilisation
+    | InvariantStabilization
     | Minimal
     | Reduced
     | Recursive

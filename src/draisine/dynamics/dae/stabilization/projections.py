@@ -9,13 +9,13 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.dynamics.dae.stabilization.options import InvariantStabilisation, Projection, VelocityProjection
 from draisine.dynamics.dae.stabilization.unreduced import Opened, at_state, program_at
 from draisine.dynamics.input_laws import StateScope
+from draisine.dynamics.options import InvariantStabilization, Projection, VelocityProjection
 from draisine.errors import ModelError
 from draisine.expr.expression import parse
 from draisine.program.equations import Equations, Quantity
-from draisine.program.linear_solve import Slots, Solved
+from draisine.program.linear_solve import LinearSolveProgram, Slots
 from draisine.program.program import Program
 
 Reals = NDArray[np.float64]
@@ -47,7 +47,7 @@ def projected(equations: Equations, control: Projection | VelocityProjection) ->
         return _holding(equations, control.invariants, 1.0, control.limit, once=False)
     if not equations.constraints or equations.project is None:
         raise ModelError(
-            f"{equations.name} has no constraints to be moved onto; Projection(invariants=…) holds what stays as it is"
+            f"{equations.name} has no constraints to project onto; Projection(invariants=…) holds what stays as it is"
         )
     positions = isinstance(control, Projection)
     velocities = isinstance(control, VelocityProjection) or control.velocities
@@ -56,7 +56,7 @@ def projected(equations: Equations, control: Projection | VelocityProjection) ->
     return Held(replace(equations, project=project, limits=replace(equations.limits, residual=limit)))
 
 
-def _part(opened: Opened, positions: bool) -> Solved:
+def _part(opened: Opened, positions: bool) -> LinearSolveProgram:
     """The projection of positions alone, or of velocities alone."""
     q, v, rest = opened.parts
     place, speed = opened.residuals
@@ -70,7 +70,7 @@ def _part(opened: Opened, positions: bool) -> Solved:
     x_new = ca.vertcat(moved, v, rest) if positions else ca.vertcat(q, moved, rest)
     outputs: Slots = {"x_new": (x_new, _labels(opened)), "error": (ca.norm_inf(side), ["error"])}
     name = f"{opened.equations.name}_project"
-    return Solved.build(name, opened.arguments(), lean @ lean.T, side, z, outputs)
+    return LinearSolveProgram.build(name, opened.arguments(), lean @ lean.T, side, z, outputs)
 
 
 def _labels(opened: Opened) -> list[str]:
@@ -80,7 +80,7 @@ def _labels(opened: Opened) -> list[str]:
 # ---------------------------------------------------------------- invariants
 
 
-def stabilised(equations: Equations, control: InvariantStabilisation) -> Held:
+def stabilized(equations: Equations, control: InvariantStabilization) -> Held:
     """Equations to which a run applies x ← x − γ F (I − I₀) once after each step."""
     return _holding(equations, control.invariants, control.gamma, None, once=True)
 
@@ -124,7 +124,7 @@ def _holding(equations: Equations, names: tuple[str, ...], gamma: float, limit: 
     error = ca.norm_inf(ca.vertcat(held, values - begun))
     outputs: Slots = {"x_new": (ca.vertcat(states - lean.T @ z, rest), _labels(opened)), "error": (error, ["error"])}
     side = ca.vertcat(held, gamma * (values - begun))
-    project = Solved.build(f"{equations.name}_hold", wider.slots(t, x, u, p, begun), lean @ lean.T, side, z, outputs)
+    project = LinearSolveProgram.build(f"{equations.name}_hold", wider.slots(t, x, u, p, begun), lean @ lean.T, side, z, outputs)
     rounds = 1 if once else equations.limits.projections
     limits = replace(equations.limits, residual=limit or ROUNDING, projections=rounds)
     return Held(replace(wider.equations, project=project, limits=limits), before)
@@ -135,7 +135,7 @@ class _Wider:
 
     def __init__(self, equations: Equations, names: tuple[str, ...]) -> None:
         self._old = equations
-        more = tuple(Quantity(f"{_word(name)}{AT_START}", about=f"{name} at the start, held by the run") for name in names)
+        more = tuple(Quantity(f"{_word(name)}{AT_START}", description=f"{name} at the start, held by the run") for name in names)
         taken = {q.name for q in equations.parameters} & {q.name for q in more}
         if taken:
             raise ModelError(f"{equations.name} has a parameter {taken.pop()!r}, the name of an invariant's value; rename it")

@@ -7,25 +7,28 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import get_args
 
-from draisine.dynamics.augmented.second_order_system import Baumgarte, augmented
+from draisine.dynamics.augmented.second_order_system import augmented
 from draisine.dynamics.dae.as_dae import posed
 from draisine.dynamics.dae.second_order_form import second_order
 from draisine.dynamics.dae.stabilization.minimal_coordinates import minimal
-from draisine.dynamics.dae.stabilization.options import (
+from draisine.dynamics.dae.stabilization.stabilized_equations import Held, projected, stabilized
+from draisine.dynamics.derive import derive
+from draisine.dynamics.input_laws import with_laws
+from draisine.dynamics.options import (
     GGL,
+    Augmented,
+    Baumgarte,
     Drift,
-    InvariantStabilisation,
+    InvariantStabilization,
     Minimal,
     NoControl,
     Projection,
     Rattle,
+    Recursive,
+    Reduced,
     Symplectic,
     VelocityProjection,
 )
-from draisine.dynamics.dae.stabilization.projections import Held, projected, stabilised
-from draisine.dynamics.derive import derive
-from draisine.dynamics.formulation_choice import Augmented, Recursive, Reduced
-from draisine.dynamics.input_laws import with_laws
 from draisine.errors import ArgumentError, ModelError
 from draisine.expr.expression import Expr
 from draisine.model.items import System
@@ -57,9 +60,9 @@ def controlled(
 @lru_cache(maxsize=64)
 def _controlled(model: System | Equations, drift: Drift, laws: Laws, events: tuple[Event, ...], work: bool | None) -> Held:
     if isinstance(drift, Baumgarte | GGL) and isinstance(model, Equations) and not model.constraints:
-        raise ModelError(f"{model.name} has no constraints to be drawn back to")
+        raise ModelError(f"{model.name} has no constraints to stabilize")
     if isinstance(drift, GGL):
-        return Held(_stabilised_form(model, laws, events))
+        return Held(_stabilized_form(model, laws, events))
     if isinstance(drift, Reduced):
         if isinstance(model, System):
             return Held(derive(model, dict(laws), events, work, drift))
@@ -71,17 +74,17 @@ def _controlled(model: System | Equations, drift: Drift, laws: Laws, events: tup
     if isinstance(drift, Augmented):
         return Held(_whole(model, laws, events, work, drift))
     if isinstance(drift, Baumgarte):
-        stabilised_whole = _whole(model, laws, events, work, Augmented(drift.scaled()))
-        if not stabilised_whole.constraints:
-            raise ModelError(f"{stabilised_whole.name} has no constraints to be drawn back to")
-        return Held(replace(stabilised_whole, project=None))
+        stabilized_whole = _whole(model, laws, events, work, Augmented(drift.scaled()))
+        if not stabilized_whole.constraints:
+            raise ModelError(f"{stabilized_whole.name} has no constraints to stabilize")
+        return Held(replace(stabilized_whole, project=None))
     whole = _whole(model, laws, events, work)
     if isinstance(drift, NoControl):
         return Held(replace(whole, project=None))
     if isinstance(drift, Projection | VelocityProjection):
         return projected(whole, drift)
-    if isinstance(drift, InvariantStabilisation):
-        return stabilised(whole, drift)
+    if isinstance(drift, InvariantStabilization):
+        return stabilized(whole, drift)
     if isinstance(drift, Minimal):
         return Held(minimal(whole, drift.iterations))
     assert isinstance(drift, Rattle | Symplectic)  # the rest of the names
@@ -99,13 +102,13 @@ def _whole(
     if isinstance(model, System):
         return derive(model, dict(laws), events, work, treatment or Augmented())
     equations = with_laws(model, dict(laws), events)
-    if treatment is None or treatment.stabilisation is None:
+    if treatment is None or treatment.stabilization is None:
         return equations
-    return augmented(second_order(equations)[0], treatment.stabilisation, bool(equations.extra_states), treatment.solver)
+    return augmented(second_order(equations)[0], treatment.stabilization, bool(equations.extra_states), treatment.solver)
 
 
-def _stabilised_form(model: System | Equations, laws: Laws, events: tuple[Event, ...]) -> Equations:
+def _stabilized_form(model: System | Equations, laws: Laws, events: tuple[Event, ...]) -> Equations:
     form = posed(model, ggl=True)
     if not form.constraints:
-        raise ModelError(f"{form.name} has no constraints to be drawn back to")
+        raise ModelError(f"{form.name} has no constraints to stabilize")
     return with_laws(form, dict(laws), events)

@@ -14,7 +14,7 @@ import numpy as np
 
 from draisine.errors import ModelError
 from draisine.program.equations import Equations, Kind
-from draisine.program.linear_solve import Slots, Solved
+from draisine.program.linear_solve import LinearSolveProgram, Slots
 from draisine.program.program import Program
 
 
@@ -54,9 +54,9 @@ class Opened:
     # ---------------------------------------------------------------- masses, forces, rows
 
     @cached_property
-    def solved(self) -> Solved | None:
+    def solved(self) -> LinearSolveProgram | None:
         dynamics = self.equations.dynamics
-        return dynamics if isinstance(dynamics, Solved) else None
+        return dynamics if isinstance(dynamics, LinearSolveProgram) else None
 
     @cached_property
     def _linear(self) -> tuple[ca.SX, ca.SX]:
@@ -107,7 +107,7 @@ class Opened:
     def residuals(self) -> tuple[ca.SX, ca.SX]:
         """What projection holds at zero: positions, and velocities; without rows that repeat others."""
         project = self.equations.project
-        if not isinstance(project, Solved):
+        if not isinstance(project, LinearSolveProgram):
             return ca.SX(0, 1), ca.SX(0, 1)
         side = project.system.function.call(list(self.symbols))[1]
         first, second = ca.vertsplit(side, [0, side.numel() - self.row_count, side.numel()])
@@ -116,19 +116,19 @@ class Opened:
     @cached_property
     def energy(self) -> ca.SX | None:
         """Kinetic + potential − work done, or None where equations have none."""
-        told = called(self.equations.report, list(self.symbols))
+        reported = called(self.equations.report, list(self.symbols))
         names = [slot.name for slot in self.equations.report.outputs]
         if "energy" not in names:
             return None
-        kinetic, potential, work = ca.vertsplit(told[names.index("energy")])
+        kinetic, potential, work = ca.vertsplit(reported[names.index("energy")])
         return kinetic + potential - work
 
     @cached_property
     def parted(self) -> tuple[ca.SX, ca.SX]:
         """Kinetic and potential energy."""
         names = [slot.name for slot in self.equations.report.outputs]
-        told = called(self.equations.report, list(self.symbols))[names.index("energy")]
-        return told[0], told[1]
+        reported = called(self.equations.report, list(self.symbols))[names.index("energy")]
+        return reported[0], reported[1]
 
     # ---------------------------------------------------------------- what kind of mechanism
 
@@ -158,7 +158,7 @@ class Opened:
             )
 
 
-def called(program: Program | Solved, arguments: list[ca.SX]) -> list[ca.SX]:
+def called(program: Program | LinearSolveProgram, arguments: list[ca.SX]) -> list[ca.SX]:
     """Results in the given symbols, with the solution of a linear system taken as zero: for results that do not depend on it."""
     if isinstance(program, Program):
         return list(program.function.call(arguments))
@@ -173,7 +173,7 @@ def program_at(program: Program, arguments: Slots, given: Sequence[ca.SX]) -> Pr
     return Program.build(program.name, arguments, outputs, units)
 
 
-def at_state(program: Program | Solved, arguments: Slots, given: Sequence[ca.SX]) -> Program | Solved:
+def at_state(program: Program | LinearSolveProgram, arguments: Slots, given: Sequence[ca.SX]) -> Program | LinearSolveProgram:
     """`program_at`, for what is solved behind a linear system too."""
     if isinstance(program, Program):
         return program_at(program, arguments, given)
@@ -182,7 +182,7 @@ def at_state(program: Program | Solved, arguments: Slots, given: Sequence[ca.SX]
     return solved_at(program, arguments, given, after)
 
 
-def solved_at(program: Solved, arguments: Slots, given: Sequence[ca.SX], after: Program) -> Solved:
+def solved_at(program: LinearSolveProgram, arguments: Slots, given: Sequence[ca.SX], after: Program) -> LinearSolveProgram:
     """The same linear system, or the same rounds of Newton's method, at other arguments, and what comes after the solution."""
     z = ca.SX.sym("z", program.size)
     with_solution: Slots = {**arguments, "z": z}

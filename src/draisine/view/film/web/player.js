@@ -1,5 +1,5 @@
 // Plays a film: poses of bodies at even instants, in which nothing is computed but their interpolation.
-// The data, by `draisine.view.film.page`: numbers as little-endian base64, positions in metres, quaternions scalar first.
+// The data, by `draisine.view.film.page`: numbers as little-endian base64, positions in meters, quaternions scalar first.
 (() => {
   "use strict";
 
@@ -15,7 +15,7 @@
     run.tracks = run.tracks.map((t) => ({ ...t, points: floats(t.points) }));
     run.forces = run.forces.map((f) => ({ ...f, at: floats(f.at), vector: floats(f.vector) }));
     run.charts = run.charts.map((c) => floats(c));
-    run.centre = floats(run.centre);
+    run.center = floats(run.center);
     run.end = run.start + run.step * (run.count - 1);
   }
   const main = film.runs[0];
@@ -56,9 +56,9 @@
   }
 
   function actor(run, rank) {
-    const made = stage.actor(film.casts[run.cast], { ghost: rank > 0, colour: run.colour });
-    const tracks = run.tracks.map(({ colour, points }) => {
-      const track = made.track(colour, run.count);
+    const made = stage.actor(film.casts[run.cast], { ghost: rank > 0, color: run.color });
+    const tracks = run.tracks.map(({ color, points }) => {
+      const track = made.track(color, run.count);
       for (let k = 0; k < run.count; k++) track.append(points[3 * k], points[3 * k + 1], points[3 * k + 2]);
       return track;
     });
@@ -88,7 +88,7 @@
     }
   }
 
-  const centreAt = (time) => between(main.centre, 3, place(main, time), 0, 3, [0, 0, 0]);
+  const centreAt = (time) => between(main.center, 3, place(main, time), 0, 3, [0, 0, 0]);
 
   function heading(otherwise) {
     // of the way it goes around now; where it stands, as before
@@ -97,7 +97,7 @@
   }
 
   function aim(fresh) {
-    stage.aim({ centre: centreAt(state.time), course: heading(stage.course), goal: film.travels ? null : film.middle, fresh });
+    stage.aim({ center: centreAt(state.time), course: heading(stage.course), goal: film.travels ? null : film.middle, fresh });
   }
 
   function show() {
@@ -135,7 +135,7 @@
     for (const [rank, run] of [...film.runs.entries()].reverse()) {
       const values = run.charts[i];
       if (!values || (rank > 0 && !state.layers.ghosts)) continue;
-      const look = rank ? { colour: run.colour, alpha: 0.75, width: 1.2 } : { colour: css("--accent") };
+      const look = rank ? { color: run.color, alpha: 0.75, width: 1.2 } : { color: css("--accent") };
       plot.line(values.length, (k) => run.start + k * run.step, (k) => values[k], look);
     }
     plot.upright(state.time, css("--ink"));
@@ -214,7 +214,7 @@
     if (film.runs.length < 2) break;
     const item = document.createElement("li");
     item.textContent = run.label;
-    item.style.setProperty("--mark", run === main ? "var(--accent)" : run.colour);
+    item.style.setProperty("--mark", run === main ? "var(--accent)" : run.color);
     $("legend").append(item);
   }
 

@@ -65,9 +65,9 @@
     }
 
     /** A line through `count` points, broken where a value is not a number; no more points than can be seen. */
-    line(count, xOf, yOf, { colour, width = 1.8, alpha = 1, dash = [] }) {
+    line(count, xOf, yOf, { color, width = 1.8, alpha = 1, dash = [] }) {
       const { pen } = this;
-      pen.strokeStyle = colour;
+      pen.strokeStyle = color;
       pen.lineWidth = width;
       pen.globalAlpha = alpha;
       pen.setLineDash(dash);
@@ -85,17 +85,17 @@
       pen.setLineDash([]);
     }
 
-    upright(x, colour, dash = []) {
+    upright(x, color, dash = []) {
       const { pen } = this;
-      pen.strokeStyle = colour;
+      pen.strokeStyle = color;
       pen.lineWidth = 1;
       pen.setLineDash(dash);
       this.stroke([[this.px(x), 4], [this.px(x), this.h - this.bottom]]);
       pen.setLineDash([]);
     }
 
-    dot(x, y, colour, radius = 3.5) {
-      this.pen.fillStyle = colour;
+    dot(x, y, color, radius = 3.5) {
+      this.pen.fillStyle = color;
       this.pen.beginPath();
       this.pen.arc(this.px(x), this.py(y), radius, 0, 7);
       this.pen.fill();

@@ -1,5 +1,5 @@
 // The stage on which films and the studio show mechanisms: solids from data, ground, tracks, arrows of forces, cameras, light and dark.
-// What moves on it is told by whoever plays. Positions in metres, z up, quaternions scalar first; data by `draisine.view.film.page`.
+// What moves on it is told by whoever plays. Positions in meters, z up, quaternions scalar first; data by `draisine.view.film.page`.
 (() => {
   "use strict";
   const T = THREE;
@@ -24,23 +24,23 @@
     return found;
   }
 
-  function line(ends, colour) {
+  function line(ends, color) {
     const made = new T.Line(
       new T.BufferGeometry().setFromPoints(ends.map((p) => new T.Vector3(...p))),
-      new T.LineBasicMaterial({ color: colour, depthTest: false, transparent: true }));
+      new T.LineBasicMaterial({ color: color, depthTest: false, transparent: true }));
     made.renderOrder = 6;
     return made;
   }
 
   function quartered(radius) {
     const shape = new T.SphereGeometry(radius, 16, 12).toNonIndexed();
-    const at = shape.attributes.position, colours = new Float32Array(3 * at.count);
+    const at = shape.attributes.position, colors = new Float32Array(3 * at.count);
     for (let i = 0; i < at.count; i += 3) {
       const middle = (get) => get(i) + get(i + 1) + get(i + 2);
       const dark = middle((j) => at.getX(j)) * middle((j) => at.getY(j)) * middle((j) => at.getZ(j)) > 0 ? 0.05 : 1;
-      colours.fill(dark, 3 * i, 3 * i + 9);
+      colors.fill(dark, 3 * i, 3 * i + 9);
     }
-    shape.setAttribute("color", new T.BufferAttribute(colours, 3));
+    shape.setAttribute("color", new T.BufferAttribute(colors, 3));
     const mark = new T.Mesh(shape, new T.MeshBasicMaterial({ vertexColors: true, depthTest: false }));
     mark.renderOrder = 5;
     return mark;
@@ -58,7 +58,7 @@
 
   /** A track: a strip on the ground and a line in it, which is seen from any distance. It grows; when full, its older half goes. */
   class Ribbon {
-    constructor(size, colour, opacity, capacity) {
+    constructor(size, color, opacity, capacity) {
       this.half = 0.008 * size;
       this.lift = 0.003 * size;
       this.capacity = Math.max(capacity, 2);
@@ -72,9 +72,9 @@
       this.strip.setIndex(new T.BufferAttribute(index, 1));
       this.thread = new T.BufferGeometry();
       this.thread.setAttribute("position", new T.BufferAttribute(new Float32Array(3 * this.capacity), 3));
-      const paint = new T.MeshBasicMaterial({ color: colour, transparent: true, opacity, side: T.DoubleSide, depthWrite: false });
+      const paint = new T.MeshBasicMaterial({ color: color, transparent: true, opacity, side: T.DoubleSide, depthWrite: false });
       this.made = new T.Mesh(this.strip, paint);
-      const thread = new T.Line(this.thread, new T.LineBasicMaterial({ color: colour, transparent: true, opacity }));
+      const thread = new T.Line(this.thread, new T.LineBasicMaterial({ color: color, transparent: true, opacity }));
       this.made.add(thread);
       for (const part of [this.made, thread]) Object.assign(part, { frustumCulled: false, renderOrder: 1 });
       this.upTo(0);
@@ -117,8 +117,8 @@
   }
 
   class Arrow {
-    constructor(size, colour, ghost) {
-      const paint = new T.MeshStandardMaterial({ color: colour, transparent: ghost, opacity: ghost ? 0.4 : 1, roughness: 0.5 });
+    constructor(size, color, ghost) {
+      const paint = new T.MeshStandardMaterial({ color: color, transparent: ghost, opacity: ghost ? 0.4 : 1, roughness: 0.5 });
       this.size = size;
       this.made = new T.Group();
       this.shaft = new T.Mesh(new T.CylinderGeometry(0.011 * size, 0.011 * size, 1, 12).rotateX(Math.PI / 2).translate(0, 0, 0.5), paint);
@@ -143,38 +143,38 @@
 
   // ------------------------------------------------------------------ actors
 
-  /** A mechanism on the stage: its solids, or one colour seen through, as a ghost. */
+  /** A mechanism on the stage: its solids, or one color seen through, as a ghost. */
   class Actor {
-    constructor(size, cast, { ghost = false, colour = "#888888" } = {}) {
-      Object.assign(this, { size, cast, ghost, colour });
+    constructor(size, cast, { ghost = false, color = "#888888" } = {}) {
+      Object.assign(this, { size, cast, ghost, color });
       this.group = new T.Group();
       this.bodies = cast.bodies.map(() => { const o = new T.Group(); this.group.add(o); return o; });
       this.layers = { masses: [], axes: [], tracks: [] };
       this.from = new T.Vector3();
       this.to = new T.Vector3();
       this.solids = cast.meshes.map((mesh) => {
-        const solid = new T.Mesh(geometry(mesh), this.paint(mesh.colour));
+        const solid = new T.Mesh(geometry(mesh), this.paint(mesh.color));
         solid.castShadow = !ghost;
         this.bodies[mesh.body].add(solid);
         return solid;
       });
-      for (const centre of cast.centres) {
+      for (const center of cast.centers) {
         const mark = quartered(0.028 * size);
-        mark.position.fromArray(centre.at);
-        this.put("masses", centre.body, mark);
+        mark.position.fromArray(center.at);
+        this.put("masses", center.body, mark);
       }
       for (const axis of cast.axes) this.put("axes", axis.body, line(axis.ends, HINGE));
       cast.bodies.forEach((name, i) => {
         if (name === "ground") return;
-        AXES.forEach((colour, k) => this.put("axes", i, line([[0, 0, 0], [0, 1, 2].map((j) => (j === k ? 0.18 * size : 0))], colour)));
+        AXES.forEach((color, k) => this.put("axes", i, line([[0, 0, 0], [0, 1, 2].map((j) => (j === k ? 0.18 * size : 0))], color)));
       });
       this.cords = cast.cords.map((cord) => this.cord(cord));
     }
 
-    paint(colour) {
+    paint(color) {
       return this.ghost
-        ? new T.MeshStandardMaterial({ color: this.colour, transparent: true, opacity: 0.3, roughness: 0.8, depthWrite: false })
-        : new T.MeshStandardMaterial({ color: colour, roughness: 0.55, metalness: 0.08, side: T.DoubleSide });
+        ? new T.MeshStandardMaterial({ color: this.color, transparent: true, opacity: 0.3, roughness: 0.8, depthWrite: false })
+        : new T.MeshStandardMaterial({ color: color, roughness: 0.55, metalness: 0.08, side: T.DoubleSide });
     }
 
     put(layer, body, part) {
@@ -184,22 +184,22 @@
 
     cord(cord) {
       const shape = cord.spring ? coil() : new T.CylinderGeometry(1, 1, 1, 8).rotateX(Math.PI / 2);
-      const colour = this.ghost ? this.colour : CORD, opacity = this.ghost ? 0.3 : 1;
-      const made = new T.Mesh(shape, new T.MeshStandardMaterial({ color: colour, transparent: this.ghost, opacity, roughness: 0.6 }));
+      const color = this.ghost ? this.color : CORD, opacity = this.ghost ? 0.3 : 1;
+      const made = new T.Mesh(shape, new T.MeshStandardMaterial({ color: color, transparent: this.ghost, opacity, roughness: 0.6 }));
       made.castShadow = !this.ghost;
       this.group.add(made);
       return { ...cord, made };
     }
 
-    track(colour, capacity) {
-      const track = new Ribbon(this.size, this.ghost ? this.colour : colour, this.ghost ? 0.35 : 0.95, capacity);
+    track(color, capacity) {
+      const track = new Ribbon(this.size, this.ghost ? this.color : color, this.ghost ? 0.35 : 0.95, capacity);
       this.group.add(track.made);
       this.layers.tracks.push(track.made);
       return track;
     }
 
     arrow() {
-      const arrow = new Arrow(this.size, this.ghost ? this.colour : FORCE, this.ghost);
+      const arrow = new Arrow(this.size, this.ghost ? this.color : FORCE, this.ghost);
       this.group.add(arrow.made);
       return arrow;
     }
@@ -344,7 +344,7 @@
       return made;
     }
 
-    /** Colours by `css(name)`: the sky, the ground, the lines on it. */
+    /** Colors by `css(name)`: the sky, the ground, the lines on it. */
     paint(css) {
       this.renderer.setClearColor(css("--sky"));
       this.scene.fog = new T.Fog(css("--sky"), this.air[0] * this.size + this.span, this.air[1] * this.size + 5 * this.span);
@@ -359,12 +359,12 @@
     }
 
     /**
-     * Look at the mechanism, whose middle is at `centre` and which goes along `course`; `goal`: what is looked at, if it is not the
+     * Look at the mechanism, whose middle is at `center` and which goes along `course`; `goal`: what is looked at, if it is not the
      * middle that is followed; `fresh`: from the camera's usual place, not from where somebody turned it.
      */
-    aim({ centre, course, goal = null, fresh = false }) {
+    aim({ center, course, goal = null, fresh = false }) {
       const { eye, controls, target, size } = this, up = new T.Vector3(0, 0, 1);
-      const lifted = new T.Vector3(...centre).add(new T.Vector3(0, 0, 0.1 * size));
+      const lifted = new T.Vector3(...center).add(new T.Vector3(0, 0, 0.1 * size));
       this.sun.target.position.copy(lifted);
       this.sun.position.copy(lifted).add(new T.Vector3(-1.6, -2.2, 4.5).multiplyScalar(1.2 * size));
       const along = goal === null || this.camera === "follow";

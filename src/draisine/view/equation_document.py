@@ -43,7 +43,7 @@ def write_equations(
     drawn = None if isinstance(model, Equations) or not picture or kind == "sympy" else _picture(model, at, path.stem)
     doc = document(model, drawn)
     if kind == "pdf":
-        from draisine.symbolic.rendering.pdf import typeset
+        from draisine.symbolic.rendering.latex import typeset
 
         path.write_bytes(typeset(doc))
         return [path]
@@ -58,7 +58,7 @@ def write_equations(
 def _picture(model: Model | System, at: Mapping[str, float] | None, stem: str) -> Picture:
     from draisine.symbolic.rendering.document import Picture
     from draisine.view.drawing import draw
-    from draisine.view.plots.embedding import as_pdf, as_svg
+    from draisine.view.plots.figure_files import as_pdf, as_svg
 
     figure = draw(model, at)
     # TeX and Markdown read the name: letters, digits and hyphens only

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import casadi as ca
 
-from draisine.dynamics.kinematics.vectors import UNIT, Vec, exact, is_zero
+from draisine.dynamics.linear_algebra import UNIT, Vec, exact, is_zero
 from draisine.dynamics.lowering import Scope
 
 
@@ -18,10 +18,10 @@ class Surface:
         at = {"x": x, "y": y}
         slope, bank = scope.value(ground.slope), scope.value(ground.bank)
         self._height = scope.value(ground.height, at) + x * ca.tan(slope) + y * ca.tan(bank)
-        self._slopes = tuple(exact(ca.jacobian(self._height, c)) for c in self._place)
+        self._jacobian = tuple(exact(ca.jacobian(self._height, c)) for c in self._place)
         along, across = (scope.value(v, at) for v in ground.velocity)
         # the matter stays on the surface: dz = s_t dt + s_x dx + s_y dy
-        lifted = ca.jacobian(self._height, scope.t) + self._slopes[0] * along + self._slopes[1] * across
+        lifted = ca.jacobian(self._height, scope.t) + self._jacobian[0] * along + self._jacobian[1] * across
         self._velocity = (along, across, lifted)
 
     def point(self, x: ca.SX, y: ca.SX) -> Vec:
@@ -29,10 +29,10 @@ class Surface:
 
     def normal(self, x: ca.SX, y: ca.SX) -> Vec:
         """The unit normal, upwards."""
-        if all(is_zero(s) for s in self._slopes):
+        if all(is_zero(s) for s in self._jacobian):
             return UNIT[2]
-        size = ca.sqrt(1 + self._slopes[0] ** 2 + self._slopes[1] ** 2)
-        return tuple(self._at(c / size, x, y) for c in (-self._slopes[0], -self._slopes[1], ca.SX(1)))  # type: ignore[return-value]
+        size = ca.sqrt(1 + self._jacobian[0] ** 2 + self._jacobian[1] ** 2)
+        return tuple(self._at(c / size, x, y) for c in (-self._jacobian[0], -self._jacobian[1], ca.SX(1)))  # type: ignore[return-value]
 
     def velocity(self, x: ca.SX, y: ca.SX) -> Vec:
         """Velocity of the ground's matter."""

@@ -12,15 +12,14 @@ from draisine.dynamics.constraints.redundancy import Spare, tell
 from draisine.dynamics.constraints.rows import Rows
 from draisine.dynamics.contact.rolling import WheelContact
 from draisine.dynamics.kinematics.newton_euler import inverse_dynamics
-from draisine.dynamics.kinematics.vectors import ONE, UNIT, ZERO, dot, exact, minus, mul, plus
-from draisine.dynamics.linear_systems import solve_symmetric
+from draisine.dynamics.linear_algebra import ONE, UNIT, ZERO, dot, exact, minus, mul, plus, solve_symmetric
 from draisine.dynamics.mechanism import Mechanism
 from draisine.dynamics.outputs import Report
 from draisine.errors import ModelError
-from draisine.expr.expression import Expr, closest, names
+from draisine.expr.expression import Expr, did_you_mean, names
 from draisine.model.items import Ball, Float
 from draisine.program.equations import Event, Quantity
-from draisine.program.linear_solve import Solved
+from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import Program
 
 Outputs = dict[str, tuple[ca.SX, list[str]] | ca.SX]
@@ -71,7 +70,7 @@ class Derivation(ABC):
         """Expressions of all velocities and inputs in terms of the state, with laws put in."""
 
     @abstractmethod
-    def reported(self, outputs: Outputs) -> Program | Solved:
+    def reported(self, outputs: Outputs) -> Program | LinearSolveProgram:
         """A program of (t, x, u, p) for outputs that may depend on accelerations and multipliers."""
 
     # ---------------------------------------------------------------- forces that are not unique
@@ -83,7 +82,7 @@ class Derivation(ABC):
         """
         m = self.mechanism
         found = dict(zip(m.selection.kept, held, strict=True))
-        repeating = [s for s in m.selection.spare if s.repeats]
+        repeating = [s for s in m.selection.redundant if s.repeats]
         shares = [dict(zip(s.repeats, self._share(s), strict=True)) for s in repeating]
         if shares:
             gram = [[_along(a, b) if a is not b else plus(_along(a, a), ONE) for b in shares] for a in shares]
@@ -109,7 +108,7 @@ class Derivation(ABC):
         unknown = [name for name in self.laws if name not in scope.input_names]
         if unknown:
             name = self.mechanism.system.name
-            raise ModelError(f"model {name!r} has no input {unknown[0]!r}{closest(unknown[0], scope.input_names)}")
+            raise ModelError(f"model {name!r} has no input {unknown[0]!r}{did_you_mean(unknown[0], scope.input_names)}")
         return [self._law(name) for name in self.laws]
 
     def _law(self, name: str) -> ca.SX:
@@ -180,8 +179,8 @@ class Derivation(ABC):
     @cached_property
     def event_list(self) -> tuple[Event, ...]:
         """The model's own, then those that were asked for."""
-        watches = self.mechanism.system.watches
-        return (*(Event(w.name, str(w.expression), w.action, w.direction, w.about) for w in watches), *self.events)
+        watches = self.mechanism.system.events
+        return (*(Event(w.name, str(w.expression), w.action, w.direction, w.description) for w in watches), *self.events)
 
     @property
     def quaternions(self) -> tuple[tuple[str, str, str, str], ...]:
@@ -208,14 +207,14 @@ class Derivation(ABC):
         m, scope = self.mechanism, self.mechanism.scope
         accelerations = {name: ca.SX.sym(f"d{name}") for name in scope.velocities}
         rates = {name: scope.symbol(name) for name in scope.velocities}
-        efforts = inverse_dynamics(m.links, scope, rates, accelerations, m.gravity, UNIT[2], m.repeated)
+        generalized_forces = inverse_dynamics(m.links, scope, rates, accelerations, m.gravity, UNIT[2], m.repeated)
         inputs = {
             "q": (scope.q, scope.coordinates),
             "v": (scope.v, scope.velocities),
             "vdot": (ca.vertcat(*accelerations.values()), list(accelerations)),
             "p": (scope.p, scope.parameters),
         }
-        outputs = {"efforts": (ca.vertcat(*[efforts[n] for n in scope.velocities]), scope.velocities)}
+        outputs = {"generalized_forces": (ca.vertcat(*[generalized_forces[n] for n in scope.velocities]), scope.velocities)}
         return Program.build(f"{m.system.name}_inverse_dynamics", inputs, outputs, shared=m.repeated.enough)
 
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 
-from draisine.dynamics.augmented.second_order_system import Baumgarte
 from draisine.dynamics.mechanism import Mechanism
+from draisine.dynamics.options import Baumgarte
 from draisine.dynamics.recursive.formulation import Grown
-from draisine.errors import ModelError, Unsuited
+from draisine.errors import ModelError, NotRecursive
 from draisine.program.linear_solve import Solver
 
 MANY_VELOCITIES = 12  # of a tree that is treated body by body where that can be done
 FEW_TIES = 1 / 3  # rows of ties for each velocity, up to which that is shorter than eliminating them in symbols
 MOST_ROWS = 24  # constraint rows that are eliminated in symbols
-MOST_FREEDOMS = 40  # velocities of a mass matrix that is factorised in symbols
+MOST_FREEDOMS = 40  # velocities of a mass matrix that is factorized in symbols
 SERVES = 5.0  # amplification that the few choices of independent velocities of a run should not pass anywhere
 
 
@@ -27,9 +27,9 @@ class Reduced:
 @dataclass(frozen=True)
 class Augmented:
     """Nothing is eliminated: all velocities are states, accelerations and multipliers are solved for together at every step.
-    For large mechanisms, whose matrix is sparse. Drift is projected out; `stabilisation` also feeds it back."""
+    For large mechanisms, whose matrix is sparse. Drift is projected out; `stabilization` also feeds it back."""
 
-    stabilisation: Baumgarte | None = None
+    stabilization: Baumgarte | None = None
     solver: Solver = Solver.AUTO
 
 
@@ -101,7 +101,7 @@ def grown(mechanism: Mechanism) -> Grown | str:
     """The tree with its rows solved body by body, or why that cannot be done."""
     try:
         return Grown(mechanism)
-    except Unsuited as problem:
+    except NotRecursive as problem:
         return str(problem)
 
 

@@ -1,11 +1,11 @@
-"""The words of a manoeuvre: everything a model names, as expressions of time, states, algebraic unknowns, inputs and parameters.
+"""The words of a maneuver: everything a model names, as expressions of time, states, algebraic unknowns, inputs and parameters.
 
 Every kind of dynamics takes one form here, ẏ = f and 0 = g in (t, y, z, u, p):
 
 - explicit ẋ = f(t, x, u, p): y = x, no z;
-- `Solved`, K z = r and ẋ = f(…, z): y = x, with the accelerations and multipliers z as unknowns and g = K z − r; a few of them
+- `LinearSolveProgram`, K z = r and ẋ = f(…, z): y = x, with the accelerations and multipliers z as unknowns and g = K z − r; a few of them
   can be `eliminated`, for those who need ẏ = f alone;
-- `Implicit`, 0 = F(t, x, ẋ, u, p): y are the unknowns whose derivative enters, z = (ẏ, all others), f = ẏ, g = F.
+- `DaeResidual`, 0 = F(t, x, ẋ, u, p): y are the unknowns whose derivative enters, z = (ẏ, all others), f = ẏ, g = F.
 """
 
 from __future__ import annotations
@@ -20,11 +20,12 @@ from numpy.typing import NDArray
 
 from draisine.control.plant import Plant, stacked
 from draisine.errors import ArgumentError
-from draisine.expr.expression import SX_FUNCTIONS, Call, Expr, closest, evaluate
+from draisine.expr.expression import Call, Expr, did_you_mean, evaluate
+from draisine.expr.safe_functions import SX_FUNCTIONS
 from draisine.model.quantities import Amount, amount_in
-from draisine.program.dae_residual import Implicit
+from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations
-from draisine.program.linear_solve import Solved
+from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import Program
 from draisine.stability.deviations import attitude
 
@@ -51,7 +52,7 @@ class Vocabulary:
 
     equations: Equations
     controls: tuple[str, ...]
-    eliminated: bool = False  # what `Solved` dynamics solves for is solved for in symbols
+    eliminated: bool = False  # what `LinearSolveProgram` dynamics solves for is solved for in symbols
 
     @cached_property
     def plant(self) -> Plant:
@@ -62,7 +63,7 @@ class Vocabulary:
     @cached_property
     def _differential(self) -> tuple[bool, ...]:
         dynamics = self.equations.dynamics
-        return dynamics.differential if isinstance(dynamics, Implicit) else (True,) * len(self.equations.states)
+        return dynamics.differential if isinstance(dynamics, DaeResidual) else (True,) * len(self.equations.states)
 
     @cached_property
     def state_places(self) -> list[int]:
@@ -84,19 +85,19 @@ class Vocabulary:
 
     @cached_property
     def _solved_for(self) -> ca.SX:
-        """What is solved for by `Solved` dynamics, or the rates ẏ of `Implicit` ones."""
+        """What is solved for by `LinearSolveProgram` dynamics, or the rates ẏ of `DaeResidual` ones."""
         dynamics = self.equations.dynamics
-        if isinstance(dynamics, Solved):
+        if isinstance(dynamics, LinearSolveProgram):
             return ca.SX.sym("z", dynamics.size)
-        return ca.SX.sym("rate", len(self.state_places) if isinstance(dynamics, Implicit) else 0)
+        return ca.SX.sym("rate", len(self.state_places) if isinstance(dynamics, DaeResidual) else 0)
 
     @cached_property
     def _solution(self) -> ca.SX:
-        """What `Solved` dynamics solves for, as an unknown or in symbols."""
+        """What `LinearSolveProgram` dynamics solves for, as an unknown or in symbols."""
         dynamics = self.equations.dynamics
         if not self.eliminated:
             return self._solved_for
-        assert isinstance(dynamics, Solved)
+        assert isinstance(dynamics, LinearSolveProgram)
         matrix, side = dynamics.linear(self.plant.arguments)
         return ca.solve(matrix, side)
 
@@ -112,7 +113,7 @@ class Vocabulary:
         dynamics = self.equations.dynamics
         if isinstance(dynamics, Program):
             return self.plant.rates
-        if isinstance(dynamics, Implicit):
+        if isinstance(dynamics, DaeResidual):
             return self._solved_for
         return _slot(dynamics.after, [*self.plant.arguments, self._solution], "xdot")
 
@@ -122,10 +123,10 @@ class Vocabulary:
         dynamics, plant = self.equations.dynamics, self.plant
         if self.eliminated:
             return ca.SX(0, 1)
-        if isinstance(dynamics, Solved):
+        if isinstance(dynamics, LinearSolveProgram):
             matrix, side = dynamics.linear(plant.arguments, self._solved_for)
             return matrix @ self._solved_for - side
-        if isinstance(dynamics, Implicit):
+        if isinstance(dynamics, DaeResidual):
             rates = ca.SX.zeros(len(self._differential))
             for i, place in enumerate(self.state_places):
                 rates[place] = self._solved_for[i]
@@ -162,15 +163,15 @@ class Vocabulary:
             program = report
         else:
             dynamics = self.equations.dynamics
-            if not isinstance(dynamics, Solved) or report.system.digest != dynamics.system.digest:
+            if not isinstance(dynamics, LinearSolveProgram) or report.system.digest != dynamics.system.digest:
                 return {}
             program, arguments = report.after, [*arguments, self._solution]
-        told = dict(zip((slot.name for slot in program.outputs), program.function.call(arguments), strict=True))
-        found = {q.name: told["multipliers"][i] for i, q in enumerate(self.equations.multipliers)}
+        reported = dict(zip((slot.name for slot in program.outputs), program.function.call(arguments), strict=True))
+        found = {q.name: reported["multipliers"][i] for i, q in enumerate(self.equations.multipliers)}
         labels = program.output("outputs").labels
-        found |= {name: told["outputs"][i] for i, name in enumerate(labels) if name in self.equations.force_outputs}
-        if "energy" in told:
-            found |= {name: told["energy"][i] for i, name in enumerate(("kinetic_energy", "potential_energy"))}
+        found |= {name: reported["outputs"][i] for i, name in enumerate(labels) if name in self.equations.force_outputs}
+        if "energy" in reported:
+            found |= {name: reported["energy"][i] for i, name in enumerate(("kinetic_energy", "potential_energy"))}
         return found
 
     def named(self, word: str, where: str) -> ca.SX:
@@ -179,7 +180,7 @@ class Vocabulary:
             return self.plant.values[word]
         if word not in self._forces:
             known = [*self.plant.values, *self._forces]
-            raise ArgumentError(f"{self.equations.name}: {where}: nothing is called {word!r}{closest(word, known)}")
+            raise ArgumentError(f"{self.equations.name}: {where}: nothing is called {word!r}{did_you_mean(word, known)}")
         return self._forces[word]
 
     def value(self, text: Amount, where: str) -> ca.SX:

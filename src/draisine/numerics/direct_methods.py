@@ -18,10 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.errors import ArgumentError
-from draisine.numerics.collocation import gauss_nodes, lagrange, lagrange_derivatives, quadrature, radau_nodes
+from draisine.numerics.runge_kutta import gauss_nodes, lagrange, lagrange_derivatives, quadrature, radau_nodes
 
 Reals = NDArray[np.float64]
-Places = NDArray[np.int64]
+Indices = NDArray[np.int64]
 Scheme = Literal["radau", "gauss", "hermite-simpson", "trapezoidal"]
 
 
@@ -88,17 +88,17 @@ class Grid:
 
     breaks: Reals
     points: Reals  # where states are
-    node_point: Places  # the point of each node; at nodes rates are taken
-    node_control: Places  # its control
+    node_point: Indices  # the point of each node; at nodes rates are taken
+    node_control: Indices  # its control
     control_times: Reals
-    linear: tuple[Places, Places, Reals]  # row, point, coefficient
-    rates: tuple[Places, Places, Reals]  # row, node, coefficient
+    linear: tuple[Indices, Indices, Reals]  # row, point, coefficient
+    rates: tuple[Indices, Indices, Reals]  # row, node, coefficient
     weights: Reals  # quadrature over the nodes
     point_local: Reals  # of an interval's points, in [0, 1]
-    point_of: Places  # (intervals, points of one)
+    point_of: Indices  # (intervals, points of one)
     control_local: Reals
-    control_of: Places  # (intervals, controls of one)
-    node_of: Places  # (intervals, nodes of one)
+    control_of: Indices  # (intervals, controls of one)
+    node_of: Indices  # (intervals, nodes of one)
     node_local: Reals
     hermite: bool  # states between points by values and rates at the ends, otherwise by the polynomial through the points
     start_node: int | None
@@ -119,7 +119,7 @@ class Grid:
         np.maximum.at(times, self.linear[0], self.points[self.linear[1]])
         return times
 
-    def place(self, tau: Reals) -> tuple[Places, Reals]:
+    def place(self, tau: Reals) -> tuple[Indices, Reals]:
         """Interval, and place in it from 0 to 1."""
         k = np.clip(np.searchsorted(self.breaks, tau, side="right") - 1, 0, len(self.breaks) - 2)
         return k, (tau - self.breaks[k]) / (self.breaks[k + 1] - self.breaks[k])
@@ -207,7 +207,7 @@ def _local(breaks: Reals, simpson: bool, held: bool) -> Grid:
         rates = [(row, begin, -h / 6), (row, middle, -4 * h / 6), (row, end, -h / 6)]
         linear += [(row + 1, middle, one), (row + 1, begin, -one / 2), (row + 1, end, -one / 2)]
         rates += [(row + 1, begin, -h / 8), (row + 1, end, h / 8)]
-        shares: list[tuple[Places, float]] = [(begin, 1 / 6), (middle, 4 / 6), (end, 1 / 6)]
+        shares: list[tuple[Indices, float]] = [(begin, 1 / 6), (middle, 4 / 6), (end, 1 / 6)]
     else:
         rates = [(row, begin, -h / 2), (row, end, -h / 2)]
         shares = [(begin, 1 / 2), (end, 1 / 2)]
@@ -239,13 +239,13 @@ def _local(breaks: Reals, simpson: bool, held: bool) -> Grid:
     )
 
 
-def _controls(breaks: Reals, times: Reals, node_of: Places, c: Reals, held: bool) -> tuple[Places, Reals, Reals, Places]:
+def _controls(breaks: Reals, times: Reals, node_of: Indices, c: Reals, held: bool) -> tuple[Indices, Reals, Reals, Indices]:
     n, d = node_of.shape
     if held:
         return np.repeat(np.arange(n), d), breaks[:-1], np.zeros(1), np.arange(n)[:, None]
     return np.arange(n * d), times, c, node_of
 
 
-def _joined(parts: Sequence[tuple[Places, Places, Reals]]) -> tuple[Places, Places, Reals]:
+def _joined(parts: Sequence[tuple[Indices, Indices, Reals]]) -> tuple[Indices, Indices, Reals]:
     a, b, c = (np.concatenate(column) for column in zip(*parts, strict=True))
     return a, b, c

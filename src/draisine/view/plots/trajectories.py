@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_MOST_LINES = 7  # colours that can be told apart on white
+_MOST_LINES = 7  # colors that can be told apart on white
 _LONGEST_LABEL = 18  # characters beside the lowest panel
 _PANEL_HEIGHT = {1: 2.4, 2: 1.9, 3: 1.7}  # inches, by number of panels
 
@@ -82,7 +82,7 @@ def _default_names(run: Trajectory) -> tuple[str, ...]:
 
 
 def _by_unit(run: Trajectory, names: Sequence[str]) -> list[list[str]]:
-    """Names in panels: one unit each, residuals apart from motion, at most as many lines as there are colours."""
+    """Names in panels: one unit each, residuals apart from motion, at most as many lines as there are colors."""
     groups: dict[tuple[str, bool], list[str]] = {}
     strange = [name for name in names if not isinstance(name, str)]
     if strange:

@@ -1,6 +1,6 @@
 """Vectors of three symbols, written out so that every operation on the tape is one that mechanics asks for.
 
-Zeros and ones are the objects `ZERO` and `ONE` and are recognised as such before CasADi is called: a call costs some ten
+Zeros and ones are the objects `ZERO` and `ONE` and are recognized as such before CasADi is called: a call costs some ten
 microseconds, and most entries of a mechanism's matrices are zero.
 """
 

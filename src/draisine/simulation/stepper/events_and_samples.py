@@ -8,7 +8,7 @@ stage, so an event should watch states, not a control.
 
 from __future__ import annotations
 
-from draisine.codegen.restricted.calls import call_kernel
+from draisine.codegen.restricted.record import call_kernel
 from draisine.codegen.restricted.types import Vector
 from draisine.simulation.stepper.explicit_rk import copy, interpolate, prepare_dense
 from draisine.simulation.stepper.layout import GRID, Stepper, Tableau

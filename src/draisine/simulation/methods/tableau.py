@@ -28,7 +28,7 @@ from draisine.errors import ArgumentError
 from draisine.numerics.runge_kutta import ExplicitTableau
 
 if TYPE_CHECKING:
-    from draisine.simulation.methods.implicit_tableau import ImplicitScheme
+    from draisine.simulation.methods.tableau import ImplicitScheme
 
 Array = NDArray[np.float64]
 

@@ -1,6 +1,6 @@
-"""Machine code of a `Solved`: the straight lines, and between them calls of the solvers.
+"""Machine code of a `LinearSolveProgram`: the straight lines, and between them calls of the solvers.
 
-A dense system is eliminated with partial pivoting, a sparse one factorised along a plan that is part of the code. Small systems
+A dense system is eliminated with partial pivoting, a sparse one factorized along a plan that is part of the code. Small systems
 work on the stack, large ones take their memory anew in every call, so that kernels can run in several threads at once.
 """
 
@@ -13,23 +13,23 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from draisine.codegen.jit.emitter import number
-from draisine.codegen.jit.linear_solve_stages import Parts, parts_of_solved
 from draisine.codegen.jit.llvm import SYMBOL, entry_points, functions_of
 from draisine.codegen.jit.solvers import PREFIX
-from draisine.codegen.jit.sparse_qr import analyse
+from draisine.codegen.jit.sparse_qr import analyze
 from draisine.codegen.passes import ALL, Passes
-from draisine.program.linear_solve import ROUNDS, SETTLED, Solved
+from draisine.codegen.passes.pipeline import Parts, parts_of_solved
+from draisine.program.linear_solve import MAX_ITERATIONS, STEP_TOLERANCE, LinearSolveProgram
 
 _ON_STACK = 4096  # numbers; threads may have half a megabyte of stack
 
 
-def module_text_of_solved(solved: Solved, passes: Passes = ALL) -> str:
+def module_text_of_solved(solved: LinearSolveProgram, passes: Passes = ALL) -> str:
     """The module as text, with the same functions as that of a plain program, and calls of `solvers`."""
     functions = functions_of_solved(solved, parts_of_solved(solved, passes), passes)
     return "\n".join([*functions, *entry_points(solved.inputs, solved.outputs)])
 
 
-def functions_of_solved(solved: Solved, parts: Parts, passes: Passes = ALL) -> list[str]:
+def functions_of_solved(solved: LinearSolveProgram, parts: Parts, passes: Passes = ALL) -> list[str]:
     """Declarations, the straight lines, and the kernel that calls them."""
     declarations, functions = functions_of(parts.units, passes)
     solution = _sparse(solved) if solved.sparse else _dense(solved)
@@ -52,9 +52,9 @@ class _Solution:
     solve: str  # with SIDE for the place
 
 
-def _dense(solved: Solved) -> _Solution:
-    n, count = solved.size, solved.places.nnz()
-    rows, columns = (np.array(a, dtype=np.int64) for a in (solved.places.rows, solved.places.columns))
+def _dense(solved: LinearSolveProgram) -> _Solution:
+    n, count = solved.size, solved.entry_pattern.nnz()
+    rows, columns = (np.array(a, dtype=np.int64) for a in (solved.entry_pattern.rows, solved.entry_pattern.columns))
     declarations = [f"declare void @{PREFIX}decompose(i64, ptr, ptr)", f"declare void @{PREFIX}substitute(i64, ptr, ptr, ptr)"]
     if count == n * n:  # the entries are the matrix
         parts, matrix, prepare = {"pivots": n}, "%entries", []
@@ -67,16 +67,16 @@ def _dense(solved: Solved) -> _Solution:
     return _Solution(tuple(declarations), parts, tuple(prepare), solve)
 
 
-def _sparse(solved: Solved) -> _Solution:
-    plan = analyse(solved.places.rows, solved.places.columns, solved.size)
+def _sparse(solved: LinearSolveProgram) -> _Solution:
+    plan = analyze(solved.entry_pattern.rows, solved.entry_pattern.columns, solved.size)
     return _Solution(
         (
-            f"declare void @{PREFIX}factorise(ptr, ptr, ptr, ptr)",
+            f"declare void @{PREFIX}factorize(ptr, ptr, ptr, ptr)",
             f"declare void @{PREFIX}solve(ptr, ptr, ptr, ptr)",
             _integers("plan", plan.index),
         ),
         {"factors": plan.factors, "work": plan.work},
-        (f"call void @{PREFIX}factorise(ptr @plan, ptr %entries, ptr %factors, ptr %work)",),
+        (f"call void @{PREFIX}factorize(ptr @plan, ptr %entries, ptr %factors, ptr %work)",),
         f"call void @{PREFIX}solve(ptr @plan, ptr %factors, ptr SIDE, ptr %work)",
     )
 
@@ -86,10 +86,10 @@ def _integers(name: str, values: ArrayLike) -> str:
     return f"@{name} = private unnamed_addr constant [{len(listed)} x i32] [{', '.join(f'i32 {v}' for v in listed)}], align 8"
 
 
-def _between(solved: Solved, solution: _Solution, handed: Mapping[str, tuple[int, int]]) -> str:
+def _between(solved: LinearSolveProgram, solution: _Solution, handed: Mapping[str, tuple[int, int]]) -> str:
     """The kernel: call `system`, solve, call `after` with the solution; all find what was handed on as last argument."""
     n, count = solved.size, len(solved.inputs)
-    parts = {"entries": solved.places.nnz(), "z": n * solved.sides, **solution.parts}
+    parts = {"entries": solved.entry_pattern.nnz(), "z": n * solved.sides, **solution.parts}
     if solved.iterates:
         parts |= {"new": n, "told": 1}
     parts["handed"] = sum(numbers for _, numbers in handed.values())
@@ -132,7 +132,7 @@ def _rounds(n: int, solution: _Solution) -> list[str]:
         "call void @system(ptr %more, ptr %given)",
         *solution.prepare,
         solution.solve.replace("SIDE", "%new"),
-        f"call void @{PREFIX}settle(i64 {n}, double {number(SETTLED**2)}, ptr %new, ptr %z, ptr %told)",
+        f"call void @{PREFIX}settle(i64 {n}, double {number(STEP_TOLERANCE**2)}, ptr %new, ptr %z, ptr %told)",
         "%verdict = load double, ptr %told, align 8",
         "%settled = fcmp une double %verdict, 0.0",
         "br i1 %settled, label %finished, label %onwards",
@@ -140,7 +140,7 @@ def _rounds(n: int, solution: _Solution) -> list[str]:
         "%done = load i64, ptr %rounds, align 8",
         "%one_more = add nsw i64 %done, 1",
         "store i64 %one_more, ptr %rounds, align 8",
-        f"%left = icmp slt i64 %one_more, {ROUNDS}",
+        f"%left = icmp slt i64 %one_more, {MAX_ITERATIONS}",
         "br i1 %left, label %round, label %failed",
         "failed:",
         f"call void @{PREFIX}fill(i64 {n}, double {number(np.nan)}, ptr %z)",
@@ -158,7 +158,7 @@ def _put(table: str, pointers: Sequence[str]) -> list[str]:
     return lines
 
 
-def _take_memory(solved: Solved, total: int) -> list[str]:
+def _take_memory(solved: LinearSolveProgram, total: int) -> list[str]:
     """Memory of this call; where there is none all results are NaN."""
     lines = [
         f"%memory = call ptr @malloc(i64 {8 * total})",

@@ -1,4 +1,4 @@
-"""Stability over two quantities: regions by what grows there, with their boundaries labelled."""
+"""Stability over two quantities: regions by what grows there, with their boundaries labeled."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ def stability_regions(
         drawing, (axes,) = panels(1, width, 0.62 * width)
         (one, right), (other, upwards) = values.items()
         i, j = (slice(None, None, max(1, len(v) // FINEST)) for v in (right, upwards))
-        colours = ListedColormap(TINTS)
-        norm = BoundaryNorm(np.arange(len(TINTS) + 1) - 0.5, colours.N)
-        axes.pcolormesh(right[i], upwards[j], kind[i, j].T, cmap=colours, norm=norm, shading="nearest", rasterized=True)
+        colors = ListedColormap(TINTS)
+        norm = BoundaryNorm(np.arange(len(TINTS) + 1) - 0.5, colors.N)
+        axes.pcolormesh(right[i], upwards[j], kind[i, j].T, cmap=colors, norm=norm, shading="nearest", rasterized=True)
         _name_regions(axes, right, upwards, kind, kinds)
         for k, (name, points) in enumerate(boundaries.items()):
             axes.plot(points[:, 0], points[:, 1], ".", ms=1.6, color=LINES[k % len(LINES)], label=f"{name} boundary")

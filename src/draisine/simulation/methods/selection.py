@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from draisine.simulation.methods.dop853 import DOP853
 from draisine.simulation.methods.radau import Radau
-from draisine.simulation.methods.settings import check_settings
+from draisine.simulation.methods.tableau import check_settings
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from draisine.codegen.cache import cached_object, host_key
 from draisine.codegen.jit.emitter import ScalarType
 from draisine.codegen.jit.engine import LoadedObject, compile_ir, load_object
+from draisine.codegen.jit.kernel import parts_of
 from draisine.codegen.jit.llvm import SYMBOL, functions_of
-from draisine.codegen.jit.parameter_hoisting import parts_of
 from draisine.codegen.passes import ALL, Passes
 from draisine.program.program import Program
 
@@ -25,21 +25,21 @@ _CODE_VERSION = 6
 
 
 @dataclass(frozen=True, eq=False)
-class WideKernel:
+class VectorKernel:
     """Machine code for `LANES` lanes; it stays loaded as long as this object lives."""
 
     address: int
     code: LoadedObject
 
 
-def compile_wide(program: Program, passes: Passes = ALL) -> WideKernel:
+def compile_vector(program: Program, passes: Passes = ALL) -> VectorKernel:
     """Machine code of a program of (t, x, u, p) over lanes, from the cache on disk if it was compiled before.
 
     It takes extended parameters, as the program's `HoistedKernel` does.
     """
     key = f"wide kernel of {LANES}, code {_CODE_VERSION}; {passes.key}; {program.digest}; {host_key()}"
     loaded = load_object(cached_object(key, lambda: compile_ir(wide_text(program, passes), optimisation=1)), SYMBOL)
-    return WideKernel(loaded.address, loaded)
+    return VectorKernel(loaded.address, loaded)
 
 
 def wide_text(program: Program, passes: Passes = ALL) -> str:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.numerics.collocation import monomial_coefficients
+from draisine.numerics.runge_kutta import monomial_coefficients
 
 Reals = NDArray[np.float64]
 
@@ -31,14 +31,14 @@ class Linear:
 
 
 @dataclass(frozen=True)
-class Smooth:
+class CubicInput:
     """A recorded input without corners, as a rider's torque is: cubics between samples, with slopes of parabolas through three.
 
     Straight lines take (ωh)²/12 of a sine away, cubics (ωh)⁴/80; they would follow jumps less well.
 
     >>> import numpy as np
     >>> t = np.linspace(0.0, 1.0, 11)
-    >>> round(float(Smooth("torque").values(np.array([0.45]), t, t**2)[0]), 12)
+    >>> round(float(CubicInput("torque").values(np.array([0.45]), t, t**2)[0]), 12)
     0.2025
     """
 
@@ -61,7 +61,7 @@ class Smooth:
         return np.asarray(samples[k] + s * rise[k] + s * (1.0 - s) * (first * (1.0 - s) + last * s))
 
 
-Between = Linear | Smooth
+Between = Linear | CubicInput
 
 
 def places(degree: int) -> Reals:

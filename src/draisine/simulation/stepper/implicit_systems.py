@@ -82,15 +82,15 @@ def substitute(a: NumberMatrix, pivot: Integers, n: int, side: Numbers) -> None:
 # --------------------------------------------------------------------------------------------- the matrices of a step
 
 
-def factorise_real(s: Stepper, by_rate: float) -> int:
-    """Factorise by_rate · ∂F/∂ẋ + ∂F/∂x."""
+def factorize_real(s: Stepper, by_rate: float) -> int:
+    """Factorize by_rate · ∂F/∂ẋ + ∂F/∂x."""
     s.factorisations += 1
     n, dx, dxdot = s.unknowns, s.by_state, s.by_rate
     if s.sparse != 0:
         values = s.entry
         for e in range(s.entries):
             values[e] = by_rate * dxdot[e] + dx[e]
-        sparse_qr.factorise(s.plan, values, s.factor, s.work)
+        sparse_qr.factorize(s.plan, values, s.factor, s.work)
         return SOLVED
     a, rows, columns = s.lu, s.entry_row, s.entry_column
     clear_matrix(a, n)
@@ -99,7 +99,7 @@ def factorise_real(s: Stepper, by_rate: float) -> int:
     return SOLVED if decompose(a, s.pivot, n) < 0 else SINGULAR_MATRIX
 
 
-def factorise_complex(s: Stepper, system: int, by_rate: complex) -> int:
+def factorize_complex(s: Stepper, system: int, by_rate: complex) -> int:
     """The same with a complex factor."""
     s.factorisations += 1
     n, dx, dxdot = s.unknowns, s.by_state, s.by_rate
@@ -107,7 +107,7 @@ def factorise_complex(s: Stepper, system: int, by_rate: complex) -> int:
         values = s.complex_entry
         for e in range(s.entries):
             values[e] = by_rate * dxdot[e] + dx[e]
-        sparse_qr.factorise(s.plan, values, s.complex_factor[system], s.complex_work)
+        sparse_qr.factorize(s.plan, values, s.complex_factor[system], s.complex_work)
         return SOLVED
     a, rows, columns = s.complex_lu[system], s.entry_row, s.entry_column
     clear_matrix(a, n)
@@ -131,21 +131,21 @@ def solve_complex(s: Stepper, system: int) -> None:
         substitute(s.complex_lu[system], s.complex_pivot[system], s.unknowns, s.complex_side)
 
 
-def factorise_start(s: Stepper) -> int:
-    """Factorise the matrix for the rates of differential and the values of algebraic unknowns; one not determined, or −1.
+def factorize_start(s: Stepper) -> int:
+    """Factorize the matrix for the rates of differential and the values of algebraic unknowns; one not determined, or −1.
 
     A pivot that is tiny beside the column it came from betrays it.
     """
     n, rows, columns, dx, dxdot = s.unknowns, s.entry_row, s.entry_column, s.by_state, s.by_rate
     differential, largest = s.differential, s.side
-    s.factorised = 0
+    s.factorized = 0
     clear(largest, n)
     if s.sparse != 0:
         values, factors, plan = s.entry, s.factor, s.plan
         for e in range(s.entries):
             values[e] = dxdot[e] if differential[columns[e]] != 0 else dx[e]
             largest[columns[e]] = max(largest[columns[e]], abs(values[e]))
-        sparse_qr.factorise(plan, values, factors, s.work)
+        sparse_qr.factorize(plan, values, factors, s.work)
         for k in range(n):
             column = int(plan[plan[sparse_qr.COLUMN_PLACE] + k])
             if not abs(factors[plan[sparse_qr.DIAGONAL] + k]) > UNDETERMINED_PIVOT * largest[column]:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from draisine.view.plots.canvas import Drawing
 from draisine.view.plots.labels import legend_above, with_unit, words
-from draisine.view.plots.style import COLOURS, PAGE, style
+from draisine.view.plots.style import COLORS, PAGE, style
 
 Reals = NDArray[np.float64]
 # experiment, column, unit, time, measured, predicted, residuals over noise
@@ -28,13 +28,13 @@ def measured_and_predicted(panels: Sequence[Panel], width: float = PAGE) -> Any:
         several = len({panel[0] for panel in shown}) > 1
         for row, (experiment, column, unit, time, measured, predicted, residuals) in zip(axes, shown, strict=True):
             row[0].plot(time, measured, ".", ms=2, color="0.6", label="measured")
-            row[0].plot(time, predicted, color=COLOURS[0], lw=1, label="predicted")
+            row[0].plot(time, predicted, color=COLORS[0], lw=1, label="predicted")
             row[0].set_ylabel(with_unit(words(column), unit))
             row[0].margins(x=0)
             if several:
                 row[0].set_title(experiment, fontsize="small", loc="left")
             row[1].axhspan(-2, 2, color="0.93", lw=0)
-            row[1].plot(time, residuals, ".", ms=2, color=COLOURS[1])
+            row[1].plot(time, residuals, ".", ms=2, color=COLORS[1])
             row[1].set_ylabel("residual [σ]")
             row[1].margins(x=0)
         for panel in axes[-1]:
@@ -51,10 +51,10 @@ def intervals(rows: Sequence[tuple[str, float, float, float]], truth: Mapping[st
         for i, (name, value, low, high) in enumerate(rows):
             size = abs(value) or 1.0
             ends = [100 * (low - value) / size, 100 * (high - value) / size]
-            axes.plot(ends, [i, i], color=COLOURS[0], lw=2, solid_capstyle="butt")
-            axes.plot(0.0, i, "|", color=COLOURS[0], ms=8)
+            axes.plot(ends, [i, i], color=COLORS[0], lw=2, solid_capstyle="butt")
+            axes.plot(0.0, i, "|", color=COLORS[0], ms=8)
             if name in truth:
-                axes.plot(100 * (truth[name] - value) / size, i, "x", color=COLOURS[1], ms=5)
+                axes.plot(100 * (truth[name] - value) / size, i, "x", color=COLORS[1], ms=5)
         axes.set_yticks(range(len(rows)), [row[0] for row in rows])
         axes.invert_yaxis()
         axes.axvline(0.0, color="0.8", lw=0.5, zorder=0)
@@ -70,7 +70,7 @@ def coverage_figure(shares: Sequence[tuple[str, float]], level: float, limits: t
         places = np.arange(len(shares))[::-1]
         axes.axvspan(100 * limits[0], 100 * limits[1], color="0.9", lw=0, label="where right intervals lie")
         axes.axvline(100 * level, color="0.5", lw=0.9, ls="--", label="wanted")
-        axes.plot([100 * share for _, share in shares], places, "o", color=COLOURS[0], label="found")
+        axes.plot([100 * share for _, share in shares], places, "o", color=COLORS[0], label="found")
         axes.set_yticks(places, [words(name) for name, _ in shares])
         axes.set_xlabel("data sets whose interval holds the truth [%]")
         legend_above(axes, width)
@@ -80,11 +80,11 @@ def coverage_figure(shares: Sequence[tuple[str, float]], level: float, limits: t
 def likelihood_profile(
     name: str, values: Reals, roots: Reals, low: float, high: float, width: float = PAGE, unit: str | None = None
 ) -> Any:
-    """The signed root of the growth of the sum of squares along one unknown; straight where linearisation serves."""
+    """The signed root of the growth of the sum of squares along one unknown; straight where linearization serves."""
     with style():
         drawing = Drawing(figsize=(width, 0.5 * width), layout="constrained")
         axes = drawing.subplots()
-        axes.plot(values, roots, "o-", ms=3, color=COLOURS[0])
+        axes.plot(values, roots, "o-", ms=3, color=COLORS[0])
         axes.axvspan(low, high, color="0.93", lw=0, zorder=0)
         axes.set_xlabel(words(name) if unit is None else with_unit(words(name), unit))
         axes.set_ylabel("± √(growth of χ²) [–]")

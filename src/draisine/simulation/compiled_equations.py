@@ -14,16 +14,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.codegen.jit.kernel import Kernel, compile
-from draisine.codegen.jit.sparse_qr import Plan, analyse
-from draisine.program.dae_residual import Implicit
-from draisine.program.linear_solve import Solved
+from draisine.codegen.jit.sparse_qr import Plan, analyze
+from draisine.program.dae_residual import DaeResidual
+from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import Program
 
-# From this many unknowns on, matrices are factorised by their pattern if that takes fewer operations.
+# From this many unknowns on, matrices are factorized by their pattern if that takes fewer operations.
 SPARSE_FROM = 30
 
 
-def implicit_form(dynamics: Program | Solved | Implicit) -> Implicit:
+def implicit_form(dynamics: Program | LinearSolveProgram | DaeResidual) -> DaeResidual:
     """The dynamics as a residual; its unknowns begin with the states.
 
     >>> import casadi as ca
@@ -32,7 +32,7 @@ def implicit_form(dynamics: Program | Solved | Implicit) -> Implicit:
     >>> implicit_form(fall)([0.0], [2.0], [1.0], [], [])
     array([3.])
     """
-    if isinstance(dynamics, Implicit):
+    if isinstance(dynamics, DaeResidual):
         return dynamics
     import casadi as ca
 
@@ -53,14 +53,14 @@ def implicit_form(dynamics: Program | Solved | Implicit) -> Implicit:
         unknowns = ca.vertcat(x, ca.vec(z))
         labels = ()
     arguments: dict[str, Any] = {"t": t, "x": (unknowns, labels), "xdot": rate, "u": u, "p": p}
-    return Implicit(dynamics.name, Program.build(f"{dynamics.name}_residual", arguments, {"residual": residual}))
+    return DaeResidual(dynamics.name, Program.build(f"{dynamics.name}_residual", arguments, {"residual": residual}))
 
 
 @dataclass(frozen=True, eq=False)
 class CompiledForm:
     """Residual and Jacobians as kernels, with what the loop must know of them."""
 
-    form: Implicit
+    form: DaeResidual
     residual: Kernel
     jacobian: Kernel
     explicit: bool  # made from ẋ = f, which gives all rates by itself
@@ -80,17 +80,17 @@ class CompiledForm:
 
     @cached_property
     def plan(self) -> Plan | None:
-        """How to factorise matrices of this pattern, if they are many and mostly empty."""
+        """How to factorize matrices of this pattern, if they are many and mostly empty."""
         n = self.form.size
         if n < SPARSE_FROM:
             return None
         try:
-            plan = analyse(*self.form.pattern, n)
+            plan = analyze(*self.form.pattern, n)
         except ValueError:  # singular by its pattern: the loop meets it, and says so
             return None
         return plan if plan.operations < n**3 // 4 else None
 
 
-def compile_form(dynamics: Program | Solved | Implicit) -> CompiledForm:
+def compile_form(dynamics: Program | LinearSolveProgram | DaeResidual) -> CompiledForm:
     form = implicit_form(dynamics)
     return CompiledForm(form, compile(form.residual), compile(form.jacobian), isinstance(dynamics, Program))

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 import casadi as ca
 
-from draisine.dynamics.kinematics.vectors import ONE, ZERO
+from draisine.dynamics.linear_algebra import ONE, ZERO
 
 T = TypeVar("T")
 

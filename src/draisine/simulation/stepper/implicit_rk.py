@@ -9,18 +9,20 @@ from __future__ import annotations
 
 import math
 
-from draisine.simulation.stepper.dae_residuals import (
+from draisine.simulation.stepper.explicit_rk import copy, first_bad
+from draisine.simulation.stepper.implicit_systems import (
     PATIENCE,
     blame_equation,
-    factorise,
+    clear,
+    factorize,
     make_jacobians,
     residual,
     size_of,
+    solve_complex,
+    solve_real,
     weigh_unknowns,
 )
-from draisine.simulation.stepper.explicit_rk import copy, first_bad
 from draisine.simulation.stepper.layout import DIVERGED, SINGULAR_MATRIX, SOLVED, Stepper, Tableau
-from draisine.simulation.stepper.linear_solver import clear, solve_complex, solve_real
 
 EPSILON = 2.220446049250313e-16
 SLOWEST = 0.99  # rate of convergence beyond which an iteration is given up
@@ -235,7 +237,7 @@ def attempt_implicit(s: Stepper, m: Tableau, h: float) -> int:
         outcome = make_jacobians(s)
         if outcome != SOLVED:
             return outcome
-    outcome = factorise(s, m, h)
+    outcome = factorize(s, m, h)
     if outcome != SOLVED:
         s.relief = 0.5
         return outcome

@@ -16,10 +16,9 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.dynamics.kinematics.vectors import exact
-from draisine.dynamics.linear_systems import solve
+from draisine.dynamics.linear_algebra import fold_constant, solve
 from draisine.program.program import Program
-from draisine.stability.batch_evaluation import OverPoints, as_written
+from draisine.stability.batch_evaluation import BatchProgram, program_without_cse
 
 if TYPE_CHECKING:
     from draisine.stability.steady_family import Family
@@ -32,7 +31,7 @@ EXACT = 1e-10  # residual, in units of the Jacobian's entries, below which a pre
 NEARLY = 1e-13  # a number so near to a whole one is that number
 
 
-class StraightFamily:
+class ClosedFormFamily:
     """A, or its characteristic polynomial, and the misfit of the motion, at values of the varied quantities."""
 
     def __init__(self, family: Family, corrected: bool) -> None:
@@ -41,7 +40,7 @@ class StraightFamily:
         self._points = ca.SX.sym("points", len(family.vary))
 
     @staticmethod
-    def of(family: Family) -> StraightFamily | None:
+    def of(family: Family) -> ClosedFormFamily | None:
         """None where the motion cannot be written down beside the first one."""
         if len(family._y) - len(family.vary) > LARGEST:
             return None
@@ -49,8 +48,8 @@ class StraightFamily:
         size = np.maximum(np.abs(family._at), 0.1)
         points = family._at + rng.uniform(-1e-3, 1e-3, (FEW, len(family._at))) * size
         ways = [
-            StraightFamily(family, corrected=False),
-            *([StraightFamily(family, corrected=True)] if _aligned(family._idle) else []),
+            ClosedFormFamily(family, corrected=False),
+            *([ClosedFormFamily(family, corrected=True)] if _aligned(family._idle) else []),
         ]
         return next((made for made in ways if made.matrices(points)[1].mean() > 0.5), None)
 
@@ -88,16 +87,18 @@ class StraightFamily:
         return [ca.SX(0), x, u, p, y[problem.own : problem.own + solved], wanted]
 
     @cached_property
-    def _matrix(self) -> OverPoints:
+    def _matrix(self) -> BatchProgram:
         a, misfit = self._written
         name = f"{self.family.equations.name}_straight"
-        return OverPoints(as_written(name, {"points": self._points}, {"A": a, "misfit": misfit}))
+        return BatchProgram(program_without_cse(name, {"points": self._points}, {"A": a, "misfit": misfit}))
 
     @cached_property
-    def _polynomial(self) -> OverPoints:
+    def _polynomial(self) -> BatchProgram:
         a, misfit = self._written
         name = f"{self.family.equations.name}_straight_polynomial"
-        return OverPoints(as_written(name, {"points": self._points}, {"coefficients": _characteristic(a), "misfit": misfit}))
+        return BatchProgram(
+            program_without_cse(name, {"points": self._points}, {"coefficients": _characteristic(a), "misfit": misfit})
+        )
 
     @property
     def program(self) -> Program:
@@ -125,8 +126,8 @@ def _aligned(idle: Array) -> bool:
 
 
 def _solved(square: ca.SX, sides: Sequence[ca.SX]) -> list[list[ca.SX]]:
-    rows = [[exact(square[i, j]) for j in range(square.shape[1])] for i in range(square.shape[0])]
-    return solve(rows, [[exact(side[i]) for i in range(side.numel())] for side in sides])
+    rows = [[fold_constant(square[i, j]) for j in range(square.shape[1])] for i in range(square.shape[0])]
+    return solve(rows, [[fold_constant(side[i]) for i in range(side.numel())] for side in sides])
 
 
 def _rounded(values: Array) -> Array:

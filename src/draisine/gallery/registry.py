@@ -34,7 +34,7 @@ class Study:
 
     def save(self, folder: str | Path) -> list[Path]:
         """Write every figure (PNG), trajectory (NetCDF) and film (HTML) into the folder; give the paths."""
-        from draisine.view.plots.figures import save_figure
+        from draisine.view.plots.figure_files import save_figure
 
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)

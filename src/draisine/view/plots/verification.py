@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from draisine.view.plots.style import COLOURS, FAINT, PAGE, style
+from draisine.view.plots.style import COLORS, FAINT, PAGE, style
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -30,9 +30,9 @@ def disagreements(lines: Sequence[tuple[str, float, float]], *, width: float = P
         good = worst <= allowed
         axes.hlines(places, _LEAST, worst, color="#D8D8D8", linewidth=2.5, zorder=1)
         axes.plot(allowed, places, "|", color=FAINT, markersize=10, markeredgewidth=1.6, label="allowed")
-        axes.plot(worst[good], places[good], "o", color=COLOURS[0], markersize=5, label="worst disagreement")
+        axes.plot(worst[good], places[good], "o", color=COLORS[0], markersize=5, label="worst disagreement")
         if not good.all():
-            axes.plot(worst[~good], places[~good], "D", color=COLOURS[1], markersize=6, label="beyond what is allowed")
+            axes.plot(worst[~good], places[~good], "D", color=COLORS[1], markersize=6, label="beyond what is allowed")
         axes.set_xscale("log")
         axes.set_ylim(-0.6, len(lines) - 0.4)
         axes.set_yticks(places, [what for what, _, _ in lines])
@@ -55,14 +55,14 @@ def freedoms(counts: Sequence[tuple[str, int]], growth: Sequence[int], *, width:
         shares = [3, 2] if growth else [1]
         grid = drawing.subplots(1, len(shares), squeeze=False, width_ratios=shares)[0]
         places = np.arange(len(counts))[::-1]
-        bars = grid[0].barh(places, [n for _, n in counts], height=0.62, color=COLOURS[0])
+        bars = grid[0].barh(places, [n for _, n in counts], height=0.62, color=COLORS[0])
         grid[0].bar_label(bars, padding=3, fontsize=8)
         grid[0].set_yticks(places, [what for what, _ in counts])
         grid[0].grid(False, axis="y")
         grid[0].set_xlabel("count [–]")
         grid[0].margins(x=0.12)
         if growth:
-            grid[1].plot(np.arange(1, len(growth) + 1), growth, "o-", color=COLOURS[1])
+            grid[1].plot(np.arange(1, len(growth) + 1), growth, "o-", color=COLORS[1])
             grid[1].set_xticks(np.arange(1, len(growth) + 1))
             grid[1].set_ylim(0, max(growth) + 0.5)
             grid[1].set_xlabel("depth of brackets [–]")

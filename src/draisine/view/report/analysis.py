@@ -8,13 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.errors import DraisineError
-from draisine.program.dae_residual import Implicit
+from draisine.program.dae_residual import DaeResidual
 from draisine.results.linear import LinearModel
 from draisine.stability.critical import Critical
 from draisine.stability.modes import Modes
 from draisine.view.plots.labels import pretty_unit, words
-from draisine.view.report.chapter import Absent, Told
-from draisine.view.report.markup import figure, number, paragraph, table
+from draisine.view.report.chapter import Absent, Reported, figure, number, paragraph, table
 from draisine.view.report.subject import SPEEDS, Subject
 
 _WIDER = (3.0, 10.0)  # the usual speeds are taken so many times, until something happens
@@ -34,16 +33,16 @@ class Lasting:
         """Modes over the quantity asked for, or over the speed; or why there are none."""
         if self.subject.wanted.over:
             return self._modes(*next(iter(self.subject.wanted.over.items())))
-        if isinstance(self.subject.equations.dynamics, Implicit):
+        if isinstance(self.subject.equations.dynamics, DaeResidual):
             return ""
         known = {q.name: q for q in (*self.subject.equations.states, *self.subject.equations.outputs)}
         if "speed" not in known or known["speed"].unit != "m/s":
             return ""
         try:
             first = self._modes("speed", SPEEDS)
-            if first.eigenvalues.shape[1] and not _told(first):
+            if first.eigenvalues.shape[1] and not _reported(first):
                 wider = (self._modes("speed", factor * SPEEDS) for factor in _WIDER)
-                return next((found for found in wider if _told(found)), first)
+                return next((found for found in wider if _reported(found)), first)
         except (DraisineError, np.linalg.LinAlgError) as problem:
             return str(problem)
         return first
@@ -51,7 +50,7 @@ class Lasting:
     def _modes(self, name: str, values: np.ndarray) -> Modes:
         from draisine.stability.modes import modes
 
-        return modes(self.subject.model, {name: values}, states=self.subject.told_by)
+        return modes(self.subject.model, {name: values}, states=self.subject.reported_by)
 
     def stable_middle(self) -> float | None:
         """The middle of the widest stable range of speeds."""
@@ -83,19 +82,19 @@ def _spans(holds: NDArray[np.bool_]) -> list[tuple[int, int]]:
     return [(int(a), int(b) - 1) for a, b in zip(edges[::2], edges[1::2], strict=True)]
 
 
-def stability(lasting: Lasting) -> Told | Absent:
+def stability(lasting: Lasting) -> Reported | Absent:
     found = lasting.swept
     if not isinstance(found, str) and found.eigenvalues.shape[1]:
         return _over(found)
     why = found if isinstance(found, str) else f"No deviation from steady motion at any {found.over} matters to another"
-    told = _at_rest(lasting.subject)
+    reported = _at_rest(lasting.subject)
     lead = (paragraph(f"Over the speed nothing is told: {why.rstrip('.')}."),) if why else ()
-    if isinstance(told, Absent):
-        return Absent(f"{f'{why}. ' if why else ''}{told.reason}")
-    return Told((*lead, *told.lines), told.facts)
+    if isinstance(reported, Absent):
+        return Absent(f"{f'{why}. ' if why else ''}{reported.reason}")
+    return Reported((*lead, *reported.lines), reported.facts)
 
 
-def _over(found: Modes) -> Told:
+def _over(found: Modes) -> Reported:
     e = found.family.equations
     unit = next((q.unit for q in (*e.states, *e.outputs, *e.parameters, *e.inputs) if q.name == found.over), "")
     shown, name = pretty_unit(unit), words(found.over)
@@ -106,20 +105,20 @@ def _over(found: Modes) -> Told:
     verdict += f" They neither grow nor all die away, to first order, at {name} {' and '.join(neutral)}." if neutral else ""
     swept = f"{name} from {found.values[0]:g} to {found.values[-1]:g} {shown}".rstrip()
     lines = [paragraph(f"Small deviations from steady motion, {swept}, told by {', '.join(found.states)}. {verdict}")]
-    critical = [(c.kind, number(c.value, unit), _complex(c.eigenvalue)) for c in _told(found)]
+    critical = [(c.kind, number(c.value, unit), _complex(c.eigenvalue)) for c in _reported(found)]
     if critical:
         lines += table(("what happens", name, "eigenvalue [1/s]"), critical, "Critical values, solved exactly")
-    caption = f"Eigenvalues against {name}: real parts solid, imaginary parts dashed; where grey, all motion decays."
+    caption = f"Eigenvalues against {name}: real parts solid, imaginary parts dashed; where gray, all motion decays."
     lines += figure(found.plot(), caption)
     some = np.unique(np.linspace(0, len(found.values) - 1, _SHOWN).round().astype(int))
     rows = [[number(found.values[i], unit), *(_complex(z) for z in found.eigenvalues[i])] for i in some]
     lines += table((name, *found.names), rows, "Eigenvalues [1/s]")
     facts = {f"Stable {name}": " and ".join(ranges) or f"nowhere up to {found.values[-1]:g} {shown}".rstrip()}
     facts |= {f"Neutral {name}": " and ".join(neutral)} if neutral else {}
-    return Told(tuple(lines), facts)
+    return Reported(tuple(lines), facts)
 
 
-def _told(found: Modes) -> list[Critical]:
+def _reported(found: Modes) -> list[Critical]:
     """Critical values beside which something grows or dies away; elsewhere signs change by rounding alone."""
     sign = _sign(found)
     right = [int(np.clip(np.searchsorted(found.values, c.value), 1, len(sign) - 1)) for c in found.critical()]
@@ -128,7 +127,7 @@ def _told(found: Modes) -> list[Critical]:
 
 def _ranges(found: Modes, sign: int) -> list[tuple[float, float]]:
     """Where deviations do as the sign says, the ends taken from the exact critical values next to them."""
-    ends = [c.value for c in _told(found)]
+    ends = [c.value for c in _reported(found)]
     step = float(np.diff(found.values).max(initial=0.0))
     low, high = float(found.values[0]), float(found.values[-1])
     ranges = []
@@ -144,16 +143,16 @@ def _nearest(ends: list[float], value: float, reach: float) -> float:
     return 0.0 if abs(found) < 1e-9 * reach else found
 
 
-def _at_rest(subject: Subject) -> Told | Absent:
+def _at_rest(subject: Subject) -> Reported | Absent:
     """Linear model about the steady motion nearest to where the description begins."""
     from draisine.dynamics.dae.index_reduction import reduce_index
     from draisine.stability.steady import steady
 
     model = subject.model
     try:
-        if isinstance(subject.equations.dynamics, Implicit):
+        if isinstance(subject.equations.dynamics, DaeResidual):
             model = reduce_index(subject.equations)
-        found = steady(model).linearize(subject.told_by).essential()
+        found = steady(model).linearize(subject.reported_by).essential()
     except (DraisineError, np.linalg.LinAlgError) as problem:
         return Absent(
             f"No steady motion was found near the start, about which small deviations could be told. {_sentence(problem)}"
@@ -166,7 +165,7 @@ def _sentence(problem: Exception) -> str:
     return text if text.endswith(".") else f"{text}."
 
 
-def _eigenvalues(found: LinearModel) -> Told | Absent:
+def _eigenvalues(found: LinearModel) -> Reported | Absent:
     place = "the steady motion nearest to the start"
     if not found.states:
         return Absent(f"About {place}, no deviation matters to another: there are no eigenvalues to be told.")
@@ -192,7 +191,7 @@ def _eigenvalues(found: LinearModel) -> Told | Absent:
     ]
     if found.left_out:
         lines.append(paragraph(f"Left out, since nothing else depends on them: {', '.join(found.left_out)}.", "small"))
-    return Told(tuple(lines), {"Steady motion": verdict})
+    return Reported(tuple(lines), {"Steady motion": verdict})
 
 
 def _row(z: complex, largest: float) -> tuple[str, str, str, str]:

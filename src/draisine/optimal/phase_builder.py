@@ -1,4 +1,4 @@
-"""From words to symbols: each phase of a manoeuvre is looked up in its model, its start solved, its end checked."""
+"""From words to symbols: each phase of a maneuver is looked up in its model, its start solved, its end checked."""
 
 from __future__ import annotations
 
@@ -15,34 +15,34 @@ from numpy.typing import NDArray
 from draisine.control.plant import MOST_SOLVED, stacked
 from draisine.dynamics.derive import derive
 from draisine.errors import ArgumentError, ModelError, UnknownNameError
-from draisine.expr.expression import closest, names
+from draisine.expr.expression import did_you_mean, names
 from draisine.model.model import Model
 from draisine.model.quantities import Amount, amount_in
 from draisine.numerics.rank import independent_rows
 from draisine.optimal.end_conditions import End, reachable_end
 from draisine.optimal.phase import Phase, algebraic_guess, evaluator, middle, needed_states
-from draisine.optimal.shooting import Shooting
-from draisine.optimal.vocabulary import Condition, Vocabulary
-from draisine.program.dae_residual import Implicit
+from draisine.optimal.shooting import MultipleShooting
+from draisine.optimal.symbolic_model import Condition, Vocabulary
+from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations
-from draisine.program.linear_solve import Solved
+from draisine.program.linear_solve import LinearSolveProgram
 from draisine.simulation.initial.consistent_start import consistent_start
 from draisine.simulation.initial.problem import StartProblem
 from draisine.simulation.named_values import numbers
 
 if TYPE_CHECKING:
     from draisine.model.items import System
-    from draisine.optimal.maneuver import Manoeuvre
+    from draisine.optimal.maneuver import OptimalControlProblem
 
 Reals = NDArray[np.float64]
 
 
-def posed(manoeuvre: Manoeuvre, schemes: Sequence[object]) -> tuple[list[Poser], tuple[Phase, ...]]:
+def posed(maneuver: OptimalControlProblem, schemes: Sequence[object]) -> tuple[list[PhaseBuilder], tuple[Phase, ...]]:
     """All phases in symbols, in order, and who looked them up. What a later phase needs, the one before it must have."""
-    unknown = tuple(dict.fromkeys(name for m in manoeuvre.phases for name, _ in m.unknown_parameters))
-    posers: list[Poser] = []
-    for m, scheme in zip(manoeuvre.phases, schemes, strict=True):
-        posers.append(Poser(m, unknown, posers[-1] if posers else None, isinstance(scheme, Shooting)))
+    unknown = tuple(dict.fromkeys(name for m in maneuver.phases for name, _ in m.unknown_parameters))
+    posers: list[PhaseBuilder] = []
+    for m, scheme in zip(maneuver.phases, schemes, strict=True):
+        posers.append(PhaseBuilder(m, unknown, posers[-1] if posers else None, isinstance(scheme, MultipleShooting)))
     phases: list[Phase] = []
     asked: Sequence[ca.SX] = ()
     for poser in reversed(posers):
@@ -50,7 +50,7 @@ def posed(manoeuvre: Manoeuvre, schemes: Sequence[object]) -> tuple[list[Poser],
         asked = poser.asked_before(phases[0].kept)
     if all(p.integrand is None and p.final is None and p.time_weight == 0.0 for p in phases):
         raise ArgumentError(
-            f"{phases[-1].equations.name}: say what shall be small: .minimise('time') or .minimise(integral=…, final=…)"
+            f"{phases[-1].equations.name}: say what shall be small: .minimize('time') or .minimize(integral=…, final=…)"
         )
     return posers, tuple(phases)
 
@@ -61,12 +61,12 @@ def equations_of(model: Model | System | Equations) -> Equations:
 
 
 @dataclass(frozen=True, eq=False)
-class Poser:
+class PhaseBuilder:
     """Looks up one phase."""
 
-    stated: Manoeuvre
+    stated: OptimalControlProblem
     unknown: tuple[str, ...]
-    before: Poser | None
+    before: PhaseBuilder | None
     explicit: bool  # ẏ = f is needed, without algebraic unknowns
 
     @cached_property
@@ -77,12 +77,12 @@ class Poser:
     @cached_property
     def vocabulary(self) -> Vocabulary:
         dynamics = self.equations.dynamics
-        if isinstance(dynamics, Implicit) and max(dynamics.index, default=1) > 2:
+        if isinstance(dynamics, DaeResidual) and max(dynamics.index, default=1) > 2:
             raise ModelError(
                 f"{self.equations.name} is posed at index {max(dynamics.index)}; collocation needs index 2 or less: "
                 "posed(…, index=2), or reduce_index"
             )
-        few = isinstance(dynamics, Solved) and not dynamics.iterates and dynamics.size <= MOST_SOLVED
+        few = isinstance(dynamics, LinearSolveProgram) and not dynamics.iterates and dynamics.size <= MOST_SOLVED
         return Vocabulary(self.equations, self._controls, self.explicit and few)
 
     # ---------------------------------------------------------------- who is free
@@ -92,7 +92,7 @@ class Poser:
         m, known = self.stated, [q.name for q in self.equations.inputs]
         for name in (*m.chosen_controls, *m.held_inputs):
             if name not in known:
-                raise ArgumentError(f"{self.equations.name} has no input {name!r}{closest(name, known)}")
+                raise ArgumentError(f"{self.equations.name} has no input {name!r}{did_you_mean(name, known)}")
         both = [name for name in m.chosen_controls if name in m.held_inputs]
         if both:
             raise ArgumentError(
@@ -124,7 +124,7 @@ class Poser:
         known = {q.name for q in e.parameters}
         for name, _ in m.unknown_parameters:
             if name not in known:
-                raise ArgumentError(f"{e.name} has no parameter {name!r} to optimise{closest(name, known)}")
+                raise ArgumentError(f"{e.name} has no parameter {name!r} to optimize{did_you_mean(name, known)}")
         try:
             p = numbers("parameter", e.parameters, m.known_parameters)
         except UnknownNameError as problem:
@@ -144,15 +144,15 @@ class Poser:
     @cached_property
     def start(self) -> Reals:
         """All states of the equations, consistent with the wishes; a later phase of the same model begins like the first."""
-        wishes = dict(self.stated.wishes)
-        if self.before is not None and (wishes or self.stated.start_free or self.stated.period):
+        targets = dict(self.stated.targets)
+        if self.before is not None and (targets or self.stated.start_free or self.stated.period):
             raise ArgumentError(
                 f"{self.equations.name}: a later phase begins where the one before it ends; leave out its start(…) and "
                 "periodic(…), and say then(…, joined=[…], jump={…}) for what is not continuous"
             )
         if self.before is not None and self.before.equations is self.equations:
             return self.before.start
-        begin = consistent_start(_starts(self.equations), wishes, self.p, inputs=self.inputs)
+        begin = consistent_start(_starts(self.equations), targets, self.p, inputs=self.inputs)
         return begin.x
 
     @cached_property
@@ -192,24 +192,24 @@ class Poser:
             for name in m.period.displaced:
                 if name not in known:
                     raise ArgumentError(
-                        f"{self.equations.name}: periodic(displaced=…): nothing is called {name!r}{closest(name, known)}"
+                        f"{self.equations.name}: periodic(displaced=…): nothing is called {name!r}{did_you_mean(name, known)}"
                     )
             extra = {q.name for q in self.equations.extra_states}
-            words = tuple(name for name in self._telling if name not in (*m.period.displaced, *extra))
+            words = tuple(name for name in self._identifiability if name not in (*m.period.displaced, *extra))
         return tuple((w, v.coordinates[w] if w in v.coordinates else v.named(w, "periodic(…)")) for w in words)
 
     @cached_property
-    def _telling(self) -> list[str]:
+    def _identifiability(self) -> list[str]:
         """Quantities that tell the state once the constraints are kept, displaced and wished-for ones first."""
         v, m = self.vocabulary, self.stated
         assert m.period is not None
-        first = {n: v.coordinates.get(n, v.plant.values.get(n)) for n in (*m.period.displaced, *m.wishes)}
+        first = {n: v.coordinates.get(n, v.plant.values.get(n)) for n in (*m.period.displaced, *m.targets)}
         candidates = {n: e for n, e in first.items() if e is not None} | v.coordinates
-        _, basis = independent_rows(self._slopes([c.value for c in self._residuals]), np.zeros((0, len(self._y))))
-        chosen, _ = independent_rows(self._slopes(list(candidates.values())), basis)
+        _, basis = independent_rows(self._jacobian_entries([c.value for c in self._residuals]), np.zeros((0, len(self._y))))
+        chosen, _ = independent_rows(self._jacobian_entries(list(candidates.values())), basis)
         return [list(candidates)[i] for i in chosen]
 
-    def _slopes(self, values: Sequence[ca.SX]) -> Reals:
+    def _jacobian_entries(self, values: Sequence[ca.SX]) -> Reals:
         """∂/∂y of expressions at the start."""
         v = self.vocabulary
         if not values:
@@ -222,29 +222,33 @@ class Poser:
         """Rows that hold at the start where it is not simply given: constraints, wishes, and what else is not free."""
         v, e = self.vocabulary, self.equations
         residuals = self._residuals
-        kept, basis = independent_rows(self._slopes([c.value for c in residuals]), np.zeros((0, len(self._y))))
+        kept, basis = independent_rows(self._jacobian_entries([c.value for c in residuals]), np.zeros((0, len(self._y))))
         rows = [residuals[i] for i in kept]
-        loose, basis = independent_rows(self._slopes(list(self._free.values())), basis)
+        loose, basis = independent_rows(self._jacobian_entries(list(self._free.values())), basis)
         for i, name in enumerate(self._free):
             if i not in loose:
                 raise ArgumentError(
                     f"{e.name}: {name!r} cannot be free at the start: constraints and other free quantities decide it"
                 )
-        wished = {n: v.plant.values[n] for n in self.stated.wishes if n in v.plant.values and n not in self._free}
-        first, basis = independent_rows(self._slopes(list(wished.values())), basis)
-        _, basis = independent_rows(self._slopes([value for _, value in self.returns]), basis)  # these follow from the end
+        targeted = {n: v.plant.values[n] for n in self.stated.targets if n in v.plant.values and n not in self._free}
+        first, basis = independent_rows(self._jacobian_entries(list(targeted.values())), basis)
+        _, basis = independent_rows(
+            self._jacobian_entries([value for _, value in self.returns]), basis
+        )  # these follow from the end
         others = list(v.coordinates.items())
-        second, _ = independent_rows(self._slopes([value for _, value in others]), basis)
-        told = [*(list(wished.items())[i] for i in first), *(others[i] for i in second)]
-        values = evaluator(v, stacked([value for _, value in told]), v.plant.t)(0.0, self._y, self._z, self.inputs, self.p).full()
-        rows += [Condition(name, value, float(w), float(w)) for (name, value), w in zip(told, values.ravel(), strict=True)]
+        second, _ = independent_rows(self._jacobian_entries([value for _, value in others]), basis)
+        reported = [*(list(targeted.items())[i] for i in first), *(others[i] for i in second)]
+        values = evaluator(v, stacked([value for _, value in reported]), v.plant.t)(
+            0.0, self._y, self._z, self.inputs, self.p
+        ).full()
+        rows += [Condition(name, value, float(w), float(w)) for (name, value), w in zip(reported, values.ravel(), strict=True)]
         return tuple(rows)
 
     @cached_property
     def start_fixed(self) -> bool:
         if self.before is not None or self._free or self.returns:
             return False
-        moved = [v for n, v in self.vocabulary.plant.values.items() if n in self.stated.wishes]
+        moved = [v for n, v in self.vocabulary.plant.values.items() if n in self.stated.targets]
         values = stacked([*(c.value for c in self._residuals), *moved])
         place = {q.name: i for i, q in enumerate(self.equations.parameters)}
         unknown = stacked([self.vocabulary.plant.p[place[n]] for n in self.unknown if n in place])
@@ -265,7 +269,7 @@ class Poser:
             if name not in plain:
                 if name in {q.name for q in e.parameters}:
                     raise ArgumentError(
-                        f"{e.name}: bounds({name}=…) is a parameter; use optimise({name}=(low, high)) to choose it"
+                        f"{e.name}: bounds({name}=…) is a parameter; use optimize({name}=(low, high)) to choose it"
                     )
                 found.append(Condition(name, v.named(name, f"bounds({name}=…)"), low, high))
         return tuple(found)
@@ -305,7 +309,7 @@ class Poser:
         mine = set(self.vocabulary.state_names)
         for name in (*(joint.joined or ()), *joint.jump):
             if name not in mine:
-                raise ArgumentError(f"{self.equations.name}: then(…): it has no state {name!r}{closest(name, mine)}")
+                raise ArgumentError(f"{self.equations.name}: then(…): it has no state {name!r}{did_you_mean(name, mine)}")
         found = {}
         for name in kept:
             if name in joint.jump:
@@ -318,8 +322,8 @@ class Poser:
 
     def phase(self, asked: Sequence[ca.SX]) -> Phase:
         m, v, cost = self.stated, self.vocabulary, self.stated.cost
-        integrand = v.value(cost.integral, "minimise(integral=…)") if cost is not None and cost.integral is not None else None
-        final = v.value(cost.final, "minimise(final=…)") if cost is not None and cost.final is not None else None
+        integrand = v.value(cost.integral, "minimize(integral=…)") if cost is not None and cost.integral is not None else None
+        final = v.value(cost.final, "minimize(final=…)") if cost is not None and cost.final is not None else None
         start_rows = () if self.start_fixed or self.before is not None else self._start_rows
         values = [c.value for c in (*self._end.conditions, *self.path)] + [value for _, value in self.returns]
         values += [*asked, *(e for e in (integrand, final) if e is not None)]
@@ -375,5 +379,5 @@ def _sides(pair: tuple[float | None, float | None]) -> tuple[float, float]:
     return (-math.inf if low is None else float(low)), (math.inf if high is None else float(high))
 
 
-def parameter_ranges(manoeuvre: Manoeuvre) -> Mapping[str, tuple[float, float]]:
-    return {name: pair for m in manoeuvre.phases for name, pair in m.unknown_parameters}
+def parameter_ranges(maneuver: OptimalControlProblem) -> Mapping[str, tuple[float, float]]:
+    return {name: pair for m in maneuver.phases for name, pair in m.unknown_parameters}
