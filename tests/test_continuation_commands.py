@@ -52,7 +52,7 @@ def test_branch_as_json(capsys):
         ("continue bicycle --over speed --fix lean", "--fix 'lean': write NAME=VALUE"),
         ("continue bicycle --over speed --bound lean", "--bound 'lean': write NAME=FROM:TO"),
         ("turns bicycle --lean 3", "takes no wishes; leave out --lean"),
-        ("atlas bicycle --over lean=0:0.8:5", "an atlas has two axes"),
+        ("atlas bicycle --over lean=0:0.8:5", "give two axes"),
     ],
 )
 def test_wrong_calls_say_what_to_write(call, reported, capsys):

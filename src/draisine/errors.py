@@ -1,24 +1,23 @@
-"""Everything that the package raises on purpose: one tree, whose root is `DraisineError`. As a user sees it: `dr.errors`.
+"""Exceptions and warnings of the package, public as `dr.errors`. All exceptions derive from `DraisineError`.
 
     DraisineError
-    ├ ModelError             a description is wrong, or cannot be used for what is asked     (a ValueError)
-    ├ ExpressionError        a text is no expression, or cannot be translated                (a ValueError)
-    ├ UnitError              a text is no unit, or the unit does not fit                     (a ValueError)
+    ├ ModelError             a model is wrong, or not suited for what is asked of it         (a ValueError)
+    ├ ExpressionError        a text is not an expression, or cannot be translated            (a ValueError)
+    ├ UnitError              a text is not a unit, or its dimension does not fit             (a ValueError)
     ├ ArgumentError          an argument of a function or method is wrong                    (a ValueError and a TypeError)
-    ├ UnknownNameError       a result, table or gallery has nothing of this name             (a KeyError)
-    ├ DataError              a file is wrong: measurements, study, stored result, mesh       (a ValueError)
-    ├ StartError             no start fulfills all constraints and initial conditions        (a ValueError)
-    ├ SimulationError        a run could not be carried out                                  (a RuntimeError)
-    ├ SolverError            a search found no solution                                      (a RuntimeError)
-    ├ ExportError            a program cannot be written in the language asked for           (a ValueError)
-    ├ CompilationError       generated code was refused by the compiler                      (a RuntimeError)
+    ├ UnknownNameError       a result, table or gallery has no entry of this name            (a KeyError)
+    ├ DataError              a file has wrong content: data, study, stored result, mesh      (a ValueError)
+    ├ StartError             no state fulfills all constraints and initial conditions        (a ValueError)
+    ├ SimulationError        a simulation could not be run                                   (a RuntimeError)
+    ├ SolverError            a solver found no solution                                      (a RuntimeError)
+    ├ ExportError            a program cannot be exported to the requested language          (a ValueError)
+    ├ CompilationError       the compiler rejected generated code                            (a RuntimeError)
     ├ DependencyError        a Python package is missing                                     (an ImportError)
-    └ ToolError              a program outside of Python is missing or failed                (an OSError)
+    └ ToolError              an external program is missing or failed                        (an OSError)
 
-Each is also of the standard type in brackets, so that code which knows nothing of the package catches what it expects. A
-message names the thing, the cause and the cure; for files it begins with the file and the line, `bike.toml, line 12: …`. Files
-that do not exist, or cannot be written, raise the standard `FileNotFoundError` and `OSError`; `read_model`, which raises
-`ModelError` only, is the exception.
+Each is also of the standard type in brackets, so that code written for the standard type catches it. A message names the item,
+the cause and the remedy; for files it begins with the file and the line, `bike.toml, line 12: …`. Files that do not exist or
+cannot be written raise the standard `FileNotFoundError` and `OSError`; `read_model` alone raises `ModelError` for these as well.
 """
 
 from __future__ import annotations
@@ -48,43 +47,43 @@ __all__ = [
 
 
 class DraisineError(Exception):
-    """The root of all errors of the package."""
+    """Base class of all exceptions of the package."""
 
 
 class ModelError(DraisineError, ValueError):
-    """A description is wrong, or a model cannot be used for what is asked; the message names the item and the cure."""
+    """A model is wrong, or not suited for what is asked of it; the message names the item and the remedy."""
 
 
 class ExpressionError(DraisineError, ValueError):
-    """A text that is no expression, or an expression without a counterpart where it is to be translated to."""
+    """A text is not an expression, or an expression has no counterpart in the target language."""
 
 
 class UnitError(DraisineError, ValueError):
-    """A text that is no unit, or a unit that does not fit; the message names the slot and a unit that would."""
+    """A text is not a unit, or its dimension does not fit; the message names the quantity and a unit that fits."""
 
 
 class ArgumentError(DraisineError, ValueError, TypeError):
-    """An argument of a function or method is wrong: its type, its value, or a name in it that the model does not have."""
+    """An argument of a function or method has a wrong type or value, or contains a name unknown to the model."""
 
 
 class UnknownNameError(DraisineError, KeyError):
-    """A name that a result or a table does not have; the message offers the nearest ones."""
+    """A result or table has no entry of this name; the message suggests similar names."""
 
     def __str__(self) -> str:  # KeyError would print the message in quotes
         return str(self.args[0]) if self.args else ""
 
 
 class DataError(DraisineError, ValueError):
-    """A file is wrong: measurements, a study, a stored result, a mesh; the message names the file, the line and the cure."""
+    """A file (measurements, study, stored result, mesh) has wrong content; the message names file, line and remedy."""
 
 
 class StartError(DraisineError, ValueError):
-    """No start fulfills all constraints and initial conditions.
+    """No state fulfills all constraints and initial conditions.
 
-    - `conflict`: of which kind; `level`: "position" or "velocity".
-    - `wishes`: those that cannot be together, none of which could be spared; `constraints`: those that they meet.
-    - `nearest`: for wishes by name, the value closest to the one wished for that would do if that wish alone were changed.
-    - `leftover`: residuals by name where the search came to its end.
+    - `conflict`: its kind; `level`: "position" or "velocity".
+    - `wishes`: a minimal set of initial conditions that contradict each other; `constraints`: the constraints involved.
+    - `nearest`: by initial condition, the nearest value that would be consistent if this condition alone were changed.
+    - `leftover`: residuals by name at the last iterate.
     """
 
     def __init__(
@@ -107,16 +106,16 @@ class StartError(DraisineError, ValueError):
 
 
 class SimulationError(DraisineError, RuntimeError):
-    """A run could not be carried out: a control gave no numbers, or a worker process was lost."""
+    """A simulation could not be run: a control function returned no numbers, or a worker process was lost."""
 
 
 class SolverError(DraisineError, RuntimeError):
-    """A search found no solution.
+    """A solver found no solution.
 
-    - `nearest`: where the search ended, if that is known: (x, u, p) of steady motions, the last shot of periodic ones;
-      `residual`: what should vanish there.
-    - `mode`: of designs, the mode of motion that no input reaches.
-    - `exists`: descriptions of solutions that do exist nearby. They are looked for when they are read, or the message is.
+    - `nearest`: the last iterate, if known: (x, u, p) of steady motions, the last shooting iterate of periodic ones;
+      `residual`: its residual.
+    - `mode`: of control designs, the mode that no input reaches.
+    - `exists`: descriptions of solutions that exist nearby; the search for them runs when `exists` or the message is first read.
     """
 
     def __init__(
@@ -138,7 +137,7 @@ class SolverError(DraisineError, RuntimeError):
 
     @cached_property
     def exists(self) -> tuple[str, ...]:
-        """Solutions that exist nearby, in words."""
+        """Descriptions of solutions that exist nearby."""
         return tuple(self._others())
 
     def __str__(self) -> str:
@@ -147,25 +146,25 @@ class SolverError(DraisineError, RuntimeError):
         return f"{super().__str__()}; {self._cure}" if self._cure else super().__str__()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # the search for others is a closure over equations: its answer goes to other processes, not the search
+        # the search for others is a closure over equations and cannot be pickled; its result can
         kept = {"nearest": self.nearest, "residual": self.residual, "mode": self.mode, "_cure": self._cure, "exists": self.exists}
         return type(self), self.args, kept
 
 
 class ExportError(DraisineError, ValueError):
-    """A program cannot be written in the language asked for, or there is no such language; the message says what to do."""
+    """A program cannot be exported to the requested language, or the language is unknown; the message names the remedy."""
 
 
 class CompilationError(DraisineError, RuntimeError):
-    """Generated code was refused; this is a fault of the maker of the code, not of the user's model."""
+    """The compiler rejected generated code: a defect of draisine, not of the model."""
 
 
 class DependencyError(DraisineError, ImportError):
-    """A Python package that is needed is not installed; the message says which and how to install it."""
+    """A required Python package is not installed; the message names it and how to install it."""
 
 
-def needed(module: str, purpose: str, install: str = "") -> Any:
-    """A module of a library that only some features need, or a `DependencyError` that says what it is for and how to get it."""
+def require(module: str, purpose: str, install: str = "") -> Any:
+    """Import a module of an optional dependency; `DependencyError` names its purpose and how to install it."""
     try:
         return import_module(module)
     except ImportError as error:
@@ -176,22 +175,22 @@ def needed(module: str, purpose: str, install: str = "") -> Any:
 
 
 class ToolError(DraisineError, OSError):
-    """A program outside of Python (LaTeX, a browser, ffmpeg) is missing or failed; the message says what to do instead."""
+    """An external program (LaTeX, a browser, ffmpeg) is missing or failed; the message names the alternative."""
 
 
 class CacheWarning(RuntimeWarning):
-    """The cache of compiled code cannot be used as it stands; work goes on without it, only slower."""
+    """The cache of compiled code cannot be used; computations continue without it, more slowly."""
 
 
-# Signals between the parts of a derivation, which tries another formulation then; where none is left they are errors.
+# Internal to derivations: they make the derivation try another formulation, and are errors where none is left.
 
 
 class NotRecursive(ModelError):
-    """Why a mechanism cannot be treated body by body."""
+    """The reason why the recursive formulation does not apply to a mechanism."""
 
 
 class MasslessVelocity(ModelError):
-    """A velocity that moves no mass."""
+    """A velocity without inertia: the mass matrix is singular in its direction."""
 
     def __init__(self, velocity: str) -> None:
         super().__init__(velocity)

@@ -113,7 +113,7 @@ def test_derivatives_use_the_same_factors(solver):
     numeric = np.column_stack([(solved(x + h * e)[0] - solved(x - h * e)[0]) / (2 * h) for e in np.eye(3)])
     assert exact(x)[0] == pytest.approx(numeric, rel=1e-6, abs=1e-6)
     assert compile(exact)(x)[0] == pytest.approx(exact(x)[0], rel=1e-11, abs=1e-11)
-    with pytest.raises(ValueError, match="differentiated only once"):
+    with pytest.raises(ValueError, match="cannot be differentiated again"):
         exact.jacobian("dy_dx", "x")
 
 
@@ -159,7 +159,7 @@ def test_shapes_are_checked():
     system = Program.build("s", {"x": x}, {"matrix": ca.SX.eye(2), "side": x})
     with pytest.raises(ValueError, match="the same arguments and the solution"):
         LinearSolveProgram("odd", system, Program.build("a", {"x": x, "z": z}, {"found": z}))
-    with pytest.raises(ValueError, match="3 places in 2 × 2, its matrix 4 entries and its side 2"):
+    with pytest.raises(ValueError, match="3 entries in 2 × 2, the matrix 4 entries and the right-hand side 2"):
         LinearSolveProgram("odd", system, system, Pattern.of(ca.Sparsity.lower(2)))
     with pytest.raises(ValueError, match="side has 2 entries"):
         LinearSolveProgram("odd", Program.build("s", {"x": x}, {"matrix": ca.SX.eye(3), "side": x}), system)

@@ -159,7 +159,7 @@ def idle_coordinate() -> Model:
             "residual 'held' of constraint 'held' is not linear in the velocities; write it",
         ),
         (lambda: tied("stone_x*stone_vx"), "constraint 'held' may depend on .*only, but 'stone_vx' is a velocity"),
-        (lambda: tied("stne_x - 1"), "constraint 'held': nothing is called 'stne_x'; did you mean 'stone_x'"),
+        (lambda: tied("stne_x - 1"), "constraint 'held': unknown name 'stne_x'; did you mean 'stone_x'"),
         (lambda: tied("t - 1"), "constraint 'held': its residual 'held' .* no coordinate can change it"),
         (
             hinged,

@@ -339,7 +339,7 @@ def test_targets_for_independent_velocities_are_checked():
 
     with pytest.raises(ModelError, match=r"9 velocities and 6 velocity constraints: choose 3 independent velocities, got 2"):
         derive(target("frame_wx", "steer_rate"))
-    with pytest.raises(ModelError, match=r"'steer_speed' is no velocity; did you mean 'steer_rate'"):
+    with pytest.raises(ModelError, match=r"'steer_speed' is not a velocity; did you mean 'steer_rate'"):
         derive(target("frame_wx", "steer_speed", "rear_wheel_spin"))
     with pytest.raises(ModelError, match=r"no velocity 'steer_speed'; did you mean 'steer_rate'"):
         derive(bicycle()).with_independent(("frame_wx", "steer_speed", "rear_wheel_spin"))

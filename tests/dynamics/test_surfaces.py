@@ -156,8 +156,8 @@ def test_both_families_of_derivations_agree_on_curved_and_moving_ground(tube: fl
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        (lambda m: m.ground(height="0.1*sin(u)"), "height of the ground: nothing is called 'u'"),
-        (lambda m: m.ground(height="wheel_x"), "height of the ground may depend on parameters, time and the place x, y only"),
+        (lambda m: m.ground(height="0.1*sin(u)"), "height of the ground: unknown name 'u'"),
+        (lambda m: m.ground(height="wheel_x"), "height of the ground may depend on parameters, time and the position x, y only"),
         (lambda m: m.ground(velocity=(1.0,)), "velocity of the ground: needs two components"),
         (lambda m: (m.ground(height="0.1*x^2"), m.output("rim_place_x", "1")), "'rim_place_x' names both"),
         (lambda m: m.output("slide", "slip_along(rim)"), "slip_along takes the name of a wheel that can slip"),

@@ -199,7 +199,7 @@ def test_what_cannot_be_is_refused_by_name() -> None:
         dr.derive(disk(Coulomb(0.5)), formulation=dr.Reduced())
     with pytest.raises(dr.errors.ModelError, match="relaxation of the contact of wheel 'rim' is 0; it must be positive"):
         disk(LinearTire(1e3, 0.0)).freeze()
-    with pytest.raises(dr.errors.ModelError, match="its contact must be a law"):
+    with pytest.raises(dr.errors.ModelError, match="contact must be a contact law"):
         disk(0.5)  # type: ignore[arg-type]
     assert Coulomb(0.5).friction == Number(0.5)
 

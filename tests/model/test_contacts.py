@@ -90,13 +90,13 @@ def test_files_with_bad_laws_are_refused(text: str, says: str) -> None:
             lambda m: m.touch(
                 "two", "ball", ("own_u", "w", 0), ("own_u", "w"), "ground", ("other_u", "other_v", 0), ("other_u", "other_v")
             ),
-            "'w' is no surface parameter",
+            "'w' is not a surface parameter",
         ),
         (
             lambda m: m.touch(
                 "two", "ball", ("own_u", 0, 0), ("own_u", "own_v"), "ground", ("other_u", 0, 0), ("other_u", "other_v")
             ),
-            "its surface does not use its parameter 'own_v'",
+            "its surface does not depend on its parameter 'own_v'",
         ),
         (
             lambda m: m.touch(
@@ -105,7 +105,7 @@ def test_files_with_bad_laws_are_refused(text: str, says: str) -> None:
             "'bull' is neither a point nor a body",
         ),
         (lambda m: m.surface_parameter("place", low=1.0, high=0.0), "the span of surface parameter 'place'"),
-        (lambda m: m.output("press", "kiss_normal_multiplier"), "nothing is called 'kiss_normal_multiplier'"),
+        (lambda m: m.output("press", "kiss_normal_multiplier"), "unknown name 'kiss_normal_multiplier'"),
     ],
 )
 def test_complaints_about_surfaces_name_the_contact(change: Callable[[Model], object], says: str) -> None:

@@ -88,18 +88,18 @@ def _fitting(program, values):
         ('{ kind = "sphere" }', "a sphere needs 'radius'"),
         ('{ kind = "sphere", radius = -1 }', "must be positive"),
         ('{ kind = "sphere", radius = 1, size = 2 }', "unknown key 'size'"),
-        ('{ kind = "sphere", radius = "slide" }', "'slide' is no parameter"),
+        ('{ kind = "sphere", radius = "slide" }', "'slide' is not a parameter"),
         ('{ kind = "sphere", radius = 1, color = "red" }', "#rrggbb"),
         ('{ kind = "sphere", radius = "3 kg" }', "radius of shape 1 of body 'block'"),
         ('{ kind = "tube", path = [[0, 0, 0]], radius = 1 }', "at least 2 points"),
         ('{ kind = "revolved", profile = [[0, 1], [0, 1, 2]] }', "each point of 'profile' has 2 amounts"),
         ('{ kind = "mesh", file = "frame.exe" }', "the suffix must be one of"),
         ('{ kind = "mesh", file = "frame.stl" }', "there is no file 'frame.stl'"),
-        ('{ kind = "mesh", file = "../frame.stl" }', "leaves the folder"),
-        ('{ kind = "mesh", file = "parts/../../frame.stl" }', "leaves the folder"),
-        ('{ kind = "mesh", file = "/etc/frame.stl" }', "leaves the folder"),
-        ('{ kind = "mesh", file = "C:\\\\frame.stl" }', "leaves the folder"),
-        ('{ kind = "mesh", file = "link.stl" }', "leads out of the folder"),
+        ('{ kind = "mesh", file = "../frame.stl" }', "is outside of the folder"),
+        ('{ kind = "mesh", file = "parts/../../frame.stl" }', "is outside of the folder"),
+        ('{ kind = "mesh", file = "/etc/frame.stl" }', "is outside of the folder"),
+        ('{ kind = "mesh", file = "C:\\\\frame.stl" }', "is outside of the folder"),
+        ('{ kind = "mesh", file = "link.stl" }', "links to outside of the folder"),
     ],
 )
 def test_what_is_wrong_is_named(table, said, folder, tmp_path_factory):
@@ -113,7 +113,7 @@ def test_what_is_wrong_is_named(table, said, folder, tmp_path_factory):
 
 
 def test_too_large_a_mesh_is_refused(folder, monkeypatch):
-    monkeypatch.setattr(shapes, "LARGEST", 10)
+    monkeypatch.setattr(shapes, "MAX_BYTES", 10)
     (folder / "block.toml").write_text(model_text(EVERY[-1]))
     with pytest.raises(dr.errors.ModelError, match="simplify the mesh"):
         read_model(folder / "block.toml")

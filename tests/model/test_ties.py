@@ -80,7 +80,10 @@ def test_joints_and_items_stand_for_their_names() -> None:
     bodies, joints = m._items["bodies"], m._items["joints"]
     assert rows(m.gear("g", joints["turn"], joints["slide"], 2)) == {"g": "slide - 2*turn"}
     assert rows(m.rod("r", bodies["crank"], m._items["points"]["corner"], 1)) == {"r": "distance(crank, corner) - 1"}
-    with pytest.raises(ModelError, match=r"rack 'k': joint 'plate_motion' has not one coordinate but plate_x, plate_y, .*; name"):
+    with pytest.raises(
+        ModelError,
+        match=r"rack 'k': joint 'plate_motion' does not have exactly one coordinate " r".it has plate_x, plate_y, .*; name",
+    ):
         m.rack("k", joints["plate_motion"], "slide", 1)
 
 
@@ -150,13 +153,17 @@ def test_a_slider_holds_all_but_the_way_along_its_axis(axis: int) -> None:
         ),
         (
             lambda m: m.close_point("loop", "corner", "other_corner"),
-            "constraint 'loop': 'corner' and 'other_corner' both belong to body 'plate' and cannot move against each other; take",
+            "constraint 'loop': 'corner' and 'other_corner' both belong to body 'plate' and cannot move relative to each other; use",
         ),
         (
             lambda m: m.cable("rope", ["roof", "wall", "ground"], 6.0),
-            "constraint 'rope': 'roof' and 'wall' both belong to the ground and cannot move against each other; take a point of another",
+            "constraint 'rope': 'roof' and 'wall' both belong to the ground and cannot "
+            "move relative to each other; use a point of another",
         ),
-        (lambda m: m.close_hinge("loop", "pin", "pin"), "constraint 'loop': it ties 'pin' to itself; name two places"),
+        (
+            lambda m: m.close_hinge("loop", "pin", "pin"),
+            "constraint 'loop': it connects 'pin' to itself; name two different points or bodies",
+        ),
         (lambda m: m.close_hinge("loop", "pin", "corner", "q"), "constraint 'loop': its axis must be 'x', 'y' or 'z', got 'q'"),
         (
             lambda m: m.close_slider("loop", "pin", "corner", "xy"),
@@ -164,13 +171,13 @@ def test_a_slider_holds_all_but_the_way_along_its_axis(axis: int) -> None:
         ),
         (
             lambda m: m.close_point("loop", "pin", "corner", axes="xx"),
-            "constraint 'loop': axes must be different ones of x, y, z, such as 'xyz' or 'xy'; got 'xx'",
+            "constraint 'loop': axes must be distinct letters of x, y, z, such as 'xyz' or 'xy'; got 'xx'",
         ),
-        (lambda m: m.close_point("loop", "pin", "corner", axes=""), "constraint 'loop': axes must be different ones of x, y, z"),
         (
-            lambda m: m.rod("rod", "edge", "corner", 0),
-            "length of constraint 'rod' is 0 m; it must be positive; close_point holds",
+            lambda m: m.close_point("loop", "pin", "corner", axes=""),
+            "constraint 'loop': axes must be distinct letters of x, y, z",
         ),
+        (lambda m: m.rod("rod", "edge", "corner", 0), "length of constraint 'rod' is 0 m; it must be positive; use close_point"),
         (
             lambda m: m.cable("rope", ["edge", "roof", "corner"], "reach - 1"),
             "length of constraint 'rope' is -0.3 (from 'reach - 1' at the default parameters) m; it must be positive",
@@ -181,27 +188,27 @@ def test_a_slider_holds_all_but_the_way_along_its_axis(axis: int) -> None:
         ),
         (
             lambda m: m.rod("rod", "edge", "corner", "1 + 0.1*t"),
-            "length of rod 'rod': '1 + 0.1*t' changes in time; prescribe the distance instead",
+            "length of rod 'rod': '1 + 0.1*t' depends on time; prescribe the distance instead",
         ),
-        (lambda m: m.cable("rope", ["edge"], 1.0), "cable 'rope': it needs two points or more, got 1"),
+        (lambda m: m.cable("rope", ["edge"], 1.0), "cable 'rope': needs two points or more, got 1"),
         (
             lambda m: m.cable("rope", ["edge", "roof", "roof"], 1.0),
-            "cable 'rope': 'roof' stands twice in a row; leave one out",
+            "cable 'rope': point 'roof' is listed twice in a row; remove one",
         ),
         (
             lambda m: m.gear("gear", "trun", "slide", 2),
-            "constraint 'gear': nothing is called 'trun'; did you mean 'turn'?",
+            "constraint 'gear': unknown name 'trun'; did you mean 'turn'?",
         ),
-        (lambda m: m.gear("gear", "turn", "slide", 0), "gear 'gear': its ratio is 0; to hold slide still use prescribe"),
+        (lambda m: m.gear("gear", "turn", "slide", 0), "gear 'gear': its ratio is 0; to keep slide constant use prescribe"),
         (
             lambda m: m.gear("gear", "turn", "slide", 2, phase="5 deg"),
             "phase of gear 'gear': got '5 deg' (angle or plain number), expected a length such as 'm'",
         ),
         (
             lambda m: m.gear("gear", "turn", "2*slide", 2),
-            "gear 'gear': the unit of '2*slide' is not known here; give it, such as unit='m' or unit='rad'",
+            "gear 'gear': the unit of '2*slide' is unknown; give it, for example unit='m' or unit='rad'",
         ),
-        (lambda m: m.rack("rack", "turn", "slide", 0), "rack 'rack': its radius is 0; give that of the pinion"),
+        (lambda m: m.rack("rack", "turn", "slide", 0), "rack 'rack': its radius is 0; give the radius of the pinion"),
         (
             lambda m: m.prescribe("wave", "slide", "push"),
             "constraint 'wave' may depend on parameters, coordinates, outputs and time only, but 'push' is an input",
@@ -222,16 +229,16 @@ def test_a_slider_holds_all_but_the_way_along_its_axis(axis: int) -> None:
             lambda m: m.constrain("wish", "slide", level="velocty"),
             "constraint 'wish': its level must be 'position' or 'velocity', got 'velocty'; did you mean 'velocity'?",
         ),
-        (lambda m: m.constrain("wish", {}), "constraint 'wish' holds nothing; give an expression that shall stay zero"),
+        (lambda m: m.constrain("wish", {}), "constraint 'wish' has no residual; give an expression that must stay zero"),
         (lambda m: m.constrain("wish", "slide +"), "residual 'wish' of constraint 'wish': "),
         (
             lambda m: m.constrain("wish", "slide", unit="mm"),
-            "constraint 'wish': values are in SI, its unit 'mm' is not; the unit as 'm'",
+            "constraint 'wish': values are in SI units, its unit is 'mm'; the unit as 'm'",
         ),
         (lambda m: m.constrain("wish", "slide", unit="furlong"), "unit of constraint 'wish': 'furlong' is not a unit"),
         (
             lambda m: (m.rod("rod", "edge", "corner", 1), m.rod("rod", "edge", "plate", 1)),
-            "'shop' already has a constraint 'rod'; names must differ",
+            "'shop' already has a constraint 'rod'; choose another name",
         ),
         (
             lambda m: (m.close_point("a", "pin", "corner"), m.rod("a_x", "edge", "corner", 1)),
@@ -241,7 +248,7 @@ def test_a_slider_holds_all_but_the_way_along_its_axis(axis: int) -> None:
             lambda m: (m.wheel("front", "plate", 1), m.rod("front_x", "edge", "corner", 1)),
             "model 'shop': 'front_x' names both a constraint of wheel 'front' and a residual of constraint 'front_x'; rename one",
         ),
-        (lambda m: m.rod("2r", "edge", "corner", 1), "ties: '2r' is not a name"),
+        (lambda m: m.rod("2r", "edge", "corner", 1), "ties: '2r' is not a valid name"),
     ],
 )
 def test_refused_in_words(spoil: Callable[[Model], object], message: str) -> None:
@@ -261,7 +268,7 @@ def test_a_residual_with_more_than_the_places_of_one_body_may_stand() -> None:
 
 def test_ties_made_by_hand_are_checked_too() -> None:
     system = shop().freeze()
-    with pytest.raises(ModelError, match="constraint 'x' holds nothing"):
+    with pytest.raises(ModelError, match="constraint 'x' has no residual"):
         check_system(replace(system, constraints=(ResidualConstraint("x", ()),)))
     with pytest.raises(ModelError, match="constraint 'x': its level must be 'position' or 'velocity', got 'speed'"):
         check_system(replace(system, constraints=(ResidualConstraint("x", (("x", parse("slide")),), "speed"),)))

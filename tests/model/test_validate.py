@@ -60,7 +60,7 @@ def test_a_correct_model_passes() -> None:
 @pytest.mark.parametrize(
     ("spoil", "message"),
     [
-        (lambda m: m.body("frame", 1.0), "'cart' already has a body 'frame'; names must differ"),
+        (lambda m: m.body("frame", 1.0), "'cart' already has a body 'frame'; choose another name"),
         (lambda m: m.parameter("push", 1.0), "model 'cart': 'push' names both a parameter and an input; rename one of them"),
         (
             lambda m: m.output("spin", "2*size"),
@@ -79,14 +79,17 @@ def test_a_correct_model_passes() -> None:
         ),
         (
             lambda m: m.table("sin", [0, 1], [0, 1]),
-            "model 'cart': 'sin' names both a function of the language and a table; rename one of them",
+            "model 'cart': 'sin' names both a function of expressions and a table; rename one of them",
         ),
-        (lambda m: m.body("2x", 1.0), "bodies: '2x' is not a name; use letters, digits and underscores, beginning with a letter"),
+        (
+            lambda m: m.body("2x", 1.0),
+            "bodies: '2x' is not a valid name; use letters, digits and underscores, beginning with a letter",
+        ),
         (
             lambda m: m.parameter("length", 1.0, "meters"),
             "unit of parameter 'length': 'meters' is not a unit: 'meters' is unknown",
         ),
-        (lambda m: m.input("pull", "kN"), "input 'pull': values are in SI, its unit 'kN' is not; the unit as 'N'"),
+        (lambda m: m.input("pull", "kN"), "input 'pull': values are in SI units, its unit is 'kN'; the unit as 'N'"),
     ],
 )
 def test_names_and_units(spoil: Callable[[Model], object], message: str) -> None:
@@ -143,28 +146,29 @@ def test_amounts_with_units_that_do_not_fit() -> None:
     [
         (
             lambda m: (m.body("box", 1.0), m.revolute("hinge", "fram", "box")),
-            "joint 'hinge': its parent 'fram' is no body of model 'cart'; did you mean 'frame'?",
+            "joint 'hinge': its parent 'fram' is not a body of 'cart'; did you mean 'frame'?",
         ),
         (
             lambda m: m.revolute("hinge", "frame", "dics"),
-            "joint 'hinge': its child 'dics' is no body of model 'cart'; did you mean 'disc'?",
+            "joint 'hinge': its child 'dics' is not a body of 'cart'; did you mean 'disc'?",
         ),
         (
             lambda m: m.revolute("hinge", "frame", "ground"),
-            "joint 'hinge': its child 'ground' is no body of model 'cart'; the ground is a parent only",
+            "joint 'hinge': its child 'ground' is not a body of 'cart'; the ground can only be a parent",
         ),
         (
             lambda m: m.fixed("weld", "ground", "disc"),
-            "body 'disc' is the child of two joints, 'spin' and 'weld'; keep one, since the bodies must form a tree",
+            "body 'disc' is the child of two joints, 'spin' and 'weld'; remove "
+            "one, since the joints must form a tree, and close the loop by a constraint",
         ),
-        (lambda m: m.body("box", 1.0), "body 'box' hangs on nothing; connect it with a joint, for example free('box')"),
+        (lambda m: m.body("box", 1.0), "body 'box' has no joint; connect it, for example by free('box')"),
         (
             lambda m: (m.body("a", 1.0), m.body("b", 1.0), m.revolute("ab", "a", "b"), m.revolute("ba", "b", "a")),
-            "the joints form a circle 'a' → 'b' → 'a' that never reaches the ground; let one of these bodies hang on 'ground'",
+            "the joints form a cycle 'a' → 'b' → 'a' without the ground; make 'ground' the parent of one of these bodies",
         ),
         (
             lambda m: (m.body("a", 1.0), m.fixed("aa", "a", "a")),
-            "the joints form a circle 'a' → 'a' that never reaches the ground; let one of these bodies hang on 'ground'",
+            "the joints form a cycle 'a' → 'a' without the ground; make 'ground' the parent of one of these bodies",
         ),
     ],
 )
@@ -189,7 +193,7 @@ FREE = Float(("a", "b", "c"), ("d", "e", "f", "g"), ("h", "i", "j"), ("k", "l", 
     [
         (
             _with_joint("frame", "box", [Rotate("w", Number(1.0))]),
-            "joint 'odd': a turn's axis must be 'x', 'y' or 'z', got 'w'",
+            "joint 'odd': axis of a rotation must be 'x', 'y' or 'z', got 'w'",
         ),
         (
             _with_joint("frame", "box", [Rotate("x", Number(1.0))], [Coordinate("q", "qr", "rad")]),
@@ -197,15 +201,15 @@ FREE = Float(("a", "b", "c"), ("d", "e", "f", "g"), ("h", "i", "j"), ("k", "l", 
         ),
         (
             _with_joint("frame", "box", [Rotate("x", Name("q"))], [Coordinate("q", "qr", "rad", 0.0, 2.0, 1.0)]),
-            "joint 'odd': the span of coordinate 'q' must go from low to high, got 2 to 1",
+            "joint 'odd': the span of coordinate 'q' must increase, got 2 to 1",
         ),
         (
             _with_joint("frame", "box", [FREE]),
-            "joint 'odd': a body moves freely from the ground only; use 'ground' as parent and no other displacement",
+            "joint 'odd': free motion is relative to the ground; use 'ground' as parent and no other displacement",
         ),
         (
             _with_joint("ground", "box", [Translate((Number(1.0),) * 3), FREE]),
-            "joint 'odd': a body moves freely from the ground only; use 'ground' as parent and no other displacement",
+            "joint 'odd': free motion is relative to the ground; use 'ground' as parent and no other displacement",
         ),
         (
             _with_joint("frame", "box", [Ball(("a", "b", "c", "d"), ("e", "f", "g"))]),
@@ -215,11 +219,11 @@ FREE = Float(("a", "b", "c"), ("d", "e", "f", "g"), ("h", "i", "j"), ("k", "l", 
             _with_joint(
                 "frame", "box", [Ball(("a", "b", "c", "d"), ("e", "f", "g"))], [Coordinate(n, f"{n}_rate", "") for n in "abcd"]
             ),
-            "joint 'odd': coordinate 'a' moves by the rates of the displacement; its own rate must be empty",
+            "joint 'odd': coordinate 'a' has its rate from the displacement; its own rate must be empty",
         ),
         (
             _with_joint("frame", "box", ["turn"]),
-            "joint 'odd': 'turn' is no displacement; use Rotate, Translate, Ball, Float or Glide",
+            "joint 'odd': 'turn' is not a displacement; use Rotate, Translate, Ball, Float or Glide",
         ),
     ],
 )
@@ -233,12 +237,15 @@ def test_joints(spoil: Callable[[Model], object], message: str) -> None:
 @pytest.mark.parametrize(
     ("spoil", "message"),
     [
-        (lambda m: m.point("top", "fram"), "point 'top': its body 'fram' is no body of model 'cart'; did you mean 'frame'?"),
-        (lambda m: m.wheel("w", "dics", 1.0), "wheel 'w': its body 'dics' is no body of model 'cart'; did you mean 'disc'?"),
-        (lambda m: m.wheel("w", "ground", 1.0), "wheel 'w': its body 'ground' is no body of model 'cart'; known are disc, frame"),
+        (lambda m: m.point("top", "fram"), "point 'top': its body 'fram' is not a body of model 'cart'; did you mean 'frame'?"),
+        (lambda m: m.wheel("w", "dics", 1.0), "wheel 'w': its body 'dics' is not a body of model 'cart'; did you mean 'disc'?"),
+        (
+            lambda m: m.wheel("w", "ground", 1.0),
+            "wheel 'w': its body 'ground' is not a body of model 'cart'; known are disc, frame",
+        ),
         (
             lambda m: m.knife_edge("blade"),
-            "knife edge 'blade_edge': its body 'blade' is no body of model 'cart'; known are disc, frame",
+            "knife edge 'blade_edge': its body 'blade' is not a body of model 'cart'; known are disc, frame",
         ),
         (lambda m: m.wheel("w", "disc", 1.0, axis="q"), "wheel 'w': its axis must be 'x', 'y' or 'z', got 'q'"),
         (
@@ -255,11 +262,11 @@ def test_joints(spoil: Callable[[Model], object], message: str) -> None:
         ),
         (
             lambda m: m.independent("spin_rat"),
-            "independent velocities of model 'cart': 'spin_rat' is no velocity; did you mean 'spin_rate'?",
+            "independent velocities of model 'cart': 'spin_rat' is not a velocity; did you mean 'spin_rate'?",
         ),
         (
             lambda m: m.independent("spin_rate", "spin_rate"),
-            "independent velocities of model 'cart': each may be named once, got spin_rate, spin_rate",
+            "independent velocities of model 'cart': each may be listed once, got spin_rate, spin_rate",
         ),
     ],
 )
@@ -274,28 +281,29 @@ def _box(mass: object = 1.0, **options: object) -> Callable[[Model], object]:
 @pytest.mark.parametrize(
     ("spoil", "message"),
     [
-        (_box("laod"), "mass of body 'box': nothing is called 'laod'; did you mean 'load'?"),
+        (_box("laod"), "mass of body 'box': unknown name 'laod'; did you mean 'load'?"),
         (_box("push"), "mass of body 'box' may depend on parameters only, but 'push' is an input"),
         (_box("t"), "mass of body 'box' may depend on parameters only, but 't' is time"),
-        (_box("frame"), "mass of body 'box': 'frame' has no value of its own; ask for a measure of it, such as 'lean(frame)'"),
+        (_box("frame"), "mass of body 'box': 'frame' is not a quantity; use a measure of it, such as 'lean(frame)'"),
         (
             _box(center=(0, "spin", 0)),
             "center_of_mass of body 'box' along y may depend on parameters only, but 'spin' is a coordinate",
         ),
         (
             _box("sine(load)"),
-            "mass of body 'box': expression 'sine(load)' calls 'sine', which is no function or table here; did you mean 'sin'?",
+            "mass of body 'box': expression 'sine(load)' calls 'sine', which is "
+            "neither a function nor a table; did you mean 'sin'?",
         ),
-        (lambda m: m.gravity("g"), "gravity: nothing is called 'g'; known are load, size"),
+        (lambda m: m.gravity("g"), "gravity: unknown name 'g'; known are load, size"),
         (lambda m: m.ground(slope="push"), "slope of the ground may depend on parameters only, but 'push' is an input"),
-        (lambda m: m.wheel("w", "disc", "sise"), "radius of wheel 'w': nothing is called 'sise'; did you mean 'size'?"),
+        (lambda m: m.wheel("w", "disc", "sise"), "radius of wheel 'w': unknown name 'sise'; did you mean 'size'?"),
         (
             lambda m: (m.body("box", 1.0), m.revolute("hinge", "frame", "box", at=("spin", 0, 0))),
             "displacement of joint 'hinge' may depend on parameters and its own coordinates only, but 'spin' is a coordinate",
         ),
         (
             lambda m: m.generalized_force("spinn", "push"),
-            "measure of effort 'force_on_spinn': nothing is called 'spinn'; did you mean 'spin'?",
+            "measure of effort 'force_on_spinn': unknown name 'spinn'; did you mean 'spin'?",
         ),
         (
             lambda m: m.generalized_force("spin_rate", "push"),
@@ -304,25 +312,25 @@ def _box(mass: object = 1.0, **options: object) -> Callable[[Model], object]:
         ),
         (
             lambda m: m.generalized_force("spin", "puch"),
-            "amount of generalized force 'force_on_spin': nothing is called 'puch'; did you mean 'push'?",
+            "amount of generalized force 'force_on_spin': unknown name 'puch'; did you mean 'push'?",
         ),
         (
             lambda m: m.wrench("hub", (0, "puhs", 0)),
-            "force of wrench 'wrench_at_hub' along y: nothing is called 'puhs'; did you mean 'push'?",
+            "force of wrench 'wrench_at_hub' along y: unknown name 'puhs'; did you mean 'push'?",
         ),
         (
             lambda m: m.potential("well", "spin_rate^2"),
             "potential 'well' may depend on parameters, coordinates, outputs and time only, but 'spin_rate' is a velocity",
         ),
-        (lambda m: m.output("o", "lean(fram)"), "output 'o': nothing is called 'fram'; did you mean 'frame'?"),
+        (lambda m: m.output("o", "lean(fram)"), "output 'o': unknown name 'fram'; did you mean 'frame'?"),
         (
             lambda m: m.output("o", "frame + 1"),
-            "output 'o': 'frame' has no value of its own; ask for a measure of it, such as 'lean(frame)'",
+            "output 'o': 'frame' is not a quantity; use a measure of it, such as 'lean(frame)'",
         ),
-        (lambda m: m.event("w", "spn - 1"), "event 'w': nothing is called 'spn'; did you mean 'spin'?"),
+        (lambda m: m.event("w", "spn - 1"), "event 'w': unknown name 'spn'; did you mean 'spin'?"),
         (
             lambda m: m.output("a", "1 - a"),
-            "the outputs 'a' → 'a' define each other; give one of them an expression of its own",
+            "the outputs 'a' → 'a' are defined by each other; give one of them an independent expression",
         ),
     ],
 )
@@ -358,8 +366,8 @@ def test_measures_may_be_asked_of_bodies_points_and_contacts() -> None:
     [
         (
             _box("load - 10"),
-            "mass of body 'box' is 0 (from 'load - 10' at the default parameters) kg; it must be positive; a body without mass "
-            "is written as mass=0",
+            "mass of body 'box' is 0 (from 'load - 10' at the default parameters) kg; it must be positive; declare a massless "
+            "body by mass=0",
         ),
         (_box(-3), "mass of body 'box' is -3 kg; it must be positive"),
         (_box("load - 12"), "mass of body 'box' is -2 (from 'load - 12' at the default parameters) kg; it must be positive"),
@@ -369,24 +377,25 @@ def test_measures_may_be_asked_of_bodies_points_and_contacts() -> None:
         ),
         (
             _box(inertia=(1, 1, 3)),
-            "inertia of body 'box': principal moments 1, 1, 3 kg*m^2 break the triangle inequality (the last exceeds the sum "
-            "of the others); no rigid body has them: check the entries, and that they are about the center of mass",
+            "inertia of body 'box': principal moments 1, 1, 3 kg*m^2 violate the triangle inequality (the last exceeds the sum "
+            "of the others): check the entries, and that they are about the center of mass",
         ),
         (
             _box(inertia={"xx": 1, "yy": 1, "zz": 1, "xy": 2}),
-            "inertia of body 'box': principal moments -1, 1, 3 kg*m^2; none can be negative: check signs and products of inertia",
+            "inertia of body 'box': principal moments -1, 1, 3 kg*m^2; they must "
+            "not be negative: check signs and products of inertia",
         ),
         (
             _box(inertia=(0, 0, 0.5)),
-            "inertia of body 'box': principal moments 0, 0, 0.5 kg*m^2 break the triangle inequality (the last exceeds the sum "
-            "of the others); no rigid body has them: check the entries, and that they are about the center of mass; where only "
-            "zz matters, a flat body will do: inertia=(0.25, 0.25, 0.5)",
+            "inertia of body 'box': principal moments 0, 0, 0.5 kg*m^2 violate the triangle inequality (the last exceeds the sum "
+            "of the others): check the entries, and that they are about the center of mass; if only "
+            "zz matters, use a planar body: inertia=(0.25, 0.25, 0.5)",
         ),
         # fine along its own axes, and broken only along the principal ones: 0.6, 1.4, 2.001
         (
             _box(inertia={"xx": 1, "yy": 1, "zz": 2.001, "xy": 0.4}),
-            "inertia of body 'box': principal moments 0.6, 1.4, 2.001 kg*m^2 break the triangle inequality (the last exceeds "
-            "the sum of the others); no rigid body has them: check the entries, and that they are about the center of mass",
+            "inertia of body 'box': principal moments 0.6, 1.4, 2.001 kg*m^2 violate the triangle inequality (the last exceeds "
+            "the sum of the others): check the entries, and that they are about the center of mass",
         ),
         (lambda m: m.wheel("w", "disc", 0.0), "radius of wheel 'w' is 0 m; it must be positive"),
         (
@@ -395,7 +404,7 @@ def test_measures_may_be_asked_of_bodies_points_and_contacts() -> None:
         ),
         (
             lambda m: m.wheel("w", "disc", 1.0, tube=-0.1),
-            "tube of wheel 'w' is -0.1 m; it must be positive, or 0 for a thin disc",
+            "tube of wheel 'w' is -0.1 m; it must be positive, or 0 for a thin disk",
         ),
     ],
 )
@@ -410,12 +419,12 @@ def test_numbers(spoil: Callable[[Model], object], message: str) -> None:
         (_box(inertia=0.5), "inertia of body 'box': give three entries (xx, yy, zz), or a mapping with"),
         (
             lambda m: m.frame("tilted", "frame", orientation=("y", 0.3)),
-            "turn of frame 'tilted': give a list of pairs such as [('y', 0.3)], each an axis and an angle; got ('y', 0.3)",
+            "orientation of frame 'tilted': give a list of pairs such as [('y', 0.3)], each an axis and an angle; got ('y', 0.3)",
         ),
         (lambda m: m.wrench("hub", force=(1, 2), name="push"), "force of wrench 'push': needs three components, got 2"),
         (
             lambda m: m.prescribe("motor", "spn", "t"),
-            "prescribed motion 'motor': the unit of 'spn' is not known here; give it, such as unit='m' or unit='rad'; did you "
+            "prescribed motion 'motor': the unit of 'spn' is unknown; give it, for example unit='m' or unit='rad'; did you "
             "mean 'spin'?",
         ),
     ],

@@ -25,7 +25,7 @@ LOOPS = {
     "estimation/block_elimination.py": "eliminates windows, one after the other",
     "symbolic/kane.py": "what a row has beside others, for each state",
 }
-NOT_YET = ("simulation/start/", "ensembles/")  # consistent starts, which become one program
+NOT_YET = ("simulation/initial/", "simulation/ensemble/")  # consistent starts, which become one program
 
 
 def loops_that_solve(path: Path) -> Iterator[int]:

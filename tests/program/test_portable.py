@@ -102,7 +102,7 @@ def test_residuals_travel_with_their_jacobian():
     e = model("three_body_with_multiplier")
     again = from_bytes(to_bytes(e))
     assert isinstance(e.dynamics, DaeResidual) and isinstance(again.dynamics, DaeResidual)
-    assert "_slopes" not in vars(again.dynamics)
+    assert "_jacobians" not in vars(again.dynamics)
     assert again.dynamics.jacobian.tape == e.dynamics.jacobian.tape
     assert again.dynamics.differential == e.dynamics.differential
     assert all(np.array_equal(a, b) for a, b in zip(again.dynamics.pattern, e.dynamics.pattern, strict=True))
@@ -116,5 +116,5 @@ def test_damage_is_noticed(bicycle: Equations):
 
 
 def test_strange_things_are_refused():
-    with pytest.raises(TypeError, match="no portable form"):
+    with pytest.raises(TypeError, match="cannot be stored"):
         to_bytes(3.0)  # type: ignore[arg-type]

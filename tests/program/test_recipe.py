@@ -28,5 +28,5 @@ def test_it_is_followed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 def test_other_slots_than_promised_are_refused() -> None:
     recipe = LazyProgram("squares", (Slot("x", (2, 1)),), (Slot("y", (3, 1)),), "", lambda: squares([]))
-    with pytest.raises(ValueError, match="'squares': the program made has other slots than were promised"):
+    with pytest.raises(ValueError, match="'squares': the program built has other slots than declared"):
         recipe.build()

@@ -92,21 +92,21 @@ def test_other_texts_are_no_amounts(text: str) -> None:
     ("text", "message"),
     [
         ("5 kgg", "'kgg' is not a unit: 'kgg' is unknown; did you mean 'kg'?"),
-        ("20 °C", "'°C': °C is a scale with an offset, which is not converted; give kelvin, 'K'"),
-        ("20 degF", "'degF': degF is a scale with an offset, which is not converted; give kelvin, 'K'"),
-        ("3 kg*", "'kg*' is not a unit: it ends too early; write it like 'kg*m^2' or 'N*m/rad'"),
+        ("20 °C", "'°C': °C is a scale with an offset, which is not supported; use kelvin, 'K'"),
+        ("20 degF", "'degF': degF is a scale with an offset, which is not supported; use kelvin, 'K'"),
+        ("3 kg*", "'kg*' is not a unit: it ends unexpectedly; write it like 'kg*m^2' or 'N*m/rad'"),
         ("4 kg//s", "'kg//s' is not a unit: unexpected '/'; write it like 'kg*m^2' or 'N*m/rad'"),
         ("5 m)", "'m)' is not a unit: unexpected ')'; write it like 'kg*m^2' or 'N*m/rad'"),
         ("5 (m", "'(m' is not a unit: a parenthesis is not closed; write it like 'kg*m^2' or 'N*m/rad'"),
         ("5 m^0.5", "'m^0.5' is not a unit: unexpected '.'; write it like 'kg*m^2' or 'N*m/rad'"),
         (
             "5 m^99",
-            "'m^99' is not a unit: a power must be a whole number between -12 and 12; write it like 'kg*m^2' or 'N*m/rad'",
+            "'m^99' is not a unit: a power must be an integer between -12 and 12; write it like 'kg*m^2' or 'N*m/rad'",
         ),
-        ("5 m²⁻", "'m²⁻' is not a unit: a power must be a whole number between -12 and 12; write it like 'kg*m^2' or 'N*m/rad'"),
+        ("5 m²⁻", "'m²⁻' is not a unit: a power must be an integer between -12 and 12; write it like 'kg*m^2' or 'N*m/rad'"),
         ("5 m__class__", "'m__class__' is not a unit: unexpected '_'; write it like 'kg*m^2' or 'N*m/rad'"),
-        ("1e400 m", "'1e400 m' is too large or too small a number"),
-        ("1e-999999999 m", "'1e-999999999 m' is too large or too small a number"),
+        ("1e400 m", "'1e400 m' is too large or too small"),
+        ("1e-999999999 m", "'1e-999999999 m' is too large or too small"),
     ],
 )
 def test_bad_units_are_refused(text: str, message: str) -> None:
@@ -121,10 +121,10 @@ def test_unknown_units_without_a_neighbor_are_answered_with_a_list() -> None:
 
 
 def test_long_units_are_refused() -> None:
-    with pytest.raises(UnitError, match="has 200000 characters; at most 100 are read"):
+    with pytest.raises(UnitError, match="has 200000 characters; the limit is 100"):
         parse_unit("m" * 200_000)
     assert quantity("5 " + "(" * 200_000) is None
-    with pytest.raises(UnitError, match="it ends too early"):
+    with pytest.raises(UnitError, match="it ends unexpectedly"):
         parse_unit("(" * 100)
 
 
@@ -186,7 +186,12 @@ def test_values_for_a_slot() -> None:
         ("3 m^2*kg^2", "kg*m^2", "Ixx", "Ixx: got '3 m^2*kg^2' (m^2*kg^2), expected a moment of inertia such as 'kg*m^2'"),
         ("3 m", "A*s", "charge", "charge: got '3 m' (length), expected an amount in s*A such as 'A*s'"),
         ("3 kgs", "kg", "mass", "mass: 'kgs' is not a unit: 'kgs' is unknown; did you mean 'kg'?"),
-        ("2 Hz", "rad/s", "spin", "spin: got '2 Hz', and hertz may mean turns or radians per second; write 'rev/s' or 'rad/s'"),
+        (
+            "2 Hz",
+            "rad/s",
+            "spin",
+            "spin: got '2 Hz', but hertz is ambiguous (revolutions or radians per second); write 'rev/s' or 'rad/s'",
+        ),
         ("2 m", "kgs", "x", "x: 'kgs' is not a unit: 'kgs' is unknown; did you mean 'kg'?"),
     ],
 )

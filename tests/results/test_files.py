@@ -136,7 +136,7 @@ class TestRefusals:
                 action(tmp_path / name)
 
     def test_missing_directory(self, tmp_path):
-        with pytest.raises(FileNotFoundError, match=r"no directory '.*out'; create it first"):
+        with pytest.raises(FileNotFoundError, match=r"the directory '.*out' does not exist; create it first"):
             pendulum_run().save(tmp_path / "out" / "run.csv")
 
     def test_a_directory_in_the_way(self, tmp_path):
@@ -145,7 +145,7 @@ class TestRefusals:
             pendulum_run().save(tmp_path / "run.csv")
 
     def test_missing_file(self, tmp_path):
-        with pytest.raises(FileNotFoundError, match=r"no trajectory file '.*run\.csv'"):
+        with pytest.raises(FileNotFoundError, match=r"the trajectory file '.*run\.csv'"):
             load(tmp_path / "run.csv")
 
     @pytest.mark.parametrize(("suffix", "library"), [(".nc", "xarray"), (".parquet", "pyarrow")])
@@ -181,7 +181,7 @@ class TestDamagedCsv:
             (lambda s: s.replace("1.0,", " " * 300 + "1.0,"), "line 12 is too long"),
             (lambda s: s[: s.rindex("\n", 0, -1) + 1], "cover all 2 samples"),
             (lambda s: s.replace("1.0,", "1.0,5,"), "has 8 numbers, expected 7"),
-            (lambda s: s.replace("1.0,", "soon,", 1), "line 12 has no number under 'angle': 'soon'"),
+            (lambda s: s.replace("1.0,", "soon,", 1), "line 12 has no number in column 'angle': 'soon'"),
             (lambda s: s + "\nmore", "text follows"),
             (
                 lambda s: s.replace('"group": "velocities"', '"group": "speeds"'),
@@ -205,7 +205,7 @@ class TestDamagedCsv:
 
     def test_not_text(self, tmp_path):
         (tmp_path / "run.csv").write_bytes(b"\xff\xfe\x00\x01" * 50)
-        with pytest.raises(DataError, match="not text in UTF-8"):
+        with pytest.raises(DataError, match="not UTF-8 text"):
             load(tmp_path / "run.csv")
 
     def test_windows_line_ends_do_not_matter(self, tmp_path):
@@ -227,7 +227,7 @@ class TestDamagedBinaries:
     def test_rubbish(self, tmp_path, suffix, content):
         path = tmp_path / f"run{suffix}"
         path.write_bytes(content)
-        with pytest.raises(DataError, match=rf"run\{suffix}: it is not a readable"):
+        with pytest.raises(DataError, match=rf"run\{suffix}: not a readable"):
             load(path)
 
     @pytest.mark.parametrize("suffix", [".nc", ".parquet"])
@@ -242,7 +242,7 @@ class TestDamagedBinaries:
         pendulum_run().to_xarray().to_netcdf(tmp_path / "run.nc")
         pendulum_run().to_pandas().to_parquet(tmp_path / "run.parquet")
         for suffix in (".nc", ".parquet"):
-            with pytest.raises(DataError, match="holds no draisine trajectory"):
+            with pytest.raises(DataError, match="without a draisine trajectory"):
                 load(tmp_path / f"run{suffix}")
 
     def test_columns_of_another_type(self, tmp_path):
@@ -283,7 +283,7 @@ class TestLimits:
         run = dataclasses.replace(pendulum_run(), scene={"mesh": [0] * 2000})
         run.save(path)
         monkeypatch.setattr(metadata_module, "MAX_CHARACTERS", 1000)
-        with pytest.raises(DataError, match="at most 1000 are read"):
+        with pytest.raises(DataError, match="the limit is 1000"):
             load(path)
         with pytest.raises(ValueError, match="more than 1000"):
             run.save(path)
@@ -325,5 +325,5 @@ def test_who_saves_by_an_unknown_suffix_is_reported_of_films_too(tmp_path):
 
 def test_a_directory_that_may_not_be_written_to_is_named(tmp_path, monkeypatch):
     monkeypatch.setattr("os.access", lambda path, mode: False)
-    with pytest.raises(PermissionError, match=rf"cannot write 'run\.csv': nothing may be written to the directory '{tmp_path}'"):
+    with pytest.raises(PermissionError, match=rf"cannot write 'run\.csv': no write permission for the directory '{tmp_path}'"):
         bicycle_run().save(tmp_path / "run.csv")

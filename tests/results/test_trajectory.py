@@ -193,12 +193,12 @@ class TestFrozen:
         ("change", "problem"),
         [
             ({"time": [0.0, np.nan]}, "finite"),
-            ({"time": [0.0, 1.0, 0.5], "data": np.zeros((3, 1))}, "turn back"),
-            ({"time": [], "data": np.zeros((0, 1))}, "at least one instant"),
+            ({"time": [0.0, 1.0, 0.5], "data": np.zeros((3, 1))}, "monotonic"),
+            ({"time": [], "data": np.zeros((0, 1))}, "at least one sample"),
             ({"data": np.zeros((2, 2))}, "2 × 1, got shape"),
             ({"channels": (Channel("a"), Channel("a")), "data": np.zeros((2, 2))}, "more than once: a"),
             ({"segments": (Segment("m", (), 0, 1),)}, "cover all 2 samples"),
-            ({"segments": (Segment("m", (), 0, 1), Segment("m", (), 0, 2))}, "follow each other"),
+            ({"segments": (Segment("m", (), 0, 1), Segment("m", (), 0, 2))}, "be consecutive"),
         ],
     )
     def test_what_does_not_fit_is_refused(self, change, problem):
@@ -249,9 +249,9 @@ class TestAssembly:
         assert run.warnings == run.status.warnings == ("slow control", "friction")
 
     def test_shapes_are_checked_by_name(self):
-        with pytest.raises(ValueError, match=r"its channels \(x\)"):
+        with pytest.raises(ValueError, match=r"per channel \(x\)"):
             Block((Channel("x"),), np.zeros((3, 2)))
-        with pytest.raises(ValueError, match="2 instants but 3 rows of x"):
+        with pytest.raises(ValueError, match="2 samples but 3 rows of x"):
             assemble("toy", [Piece(np.zeros(2), (Block((Channel("x"),), np.zeros((3, 1))),))], status=DONE)
         with pytest.raises(ValueError, match="'x' is given twice among the outputs"):
             assemble("toy", [Piece(np.zeros(1), (Block((Channel("x"),), np.zeros((1, 1))),) * 2)], status=DONE)

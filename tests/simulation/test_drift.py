@@ -455,7 +455,7 @@ def test_a_formulation_can_be_asked_for() -> None:
         ({"drift": dr.GGL}, "is not a drift control"),
         ({"method": "radau"}, "method='radau' is no method; give an object such as DOP853"),
         ({"method": dr.Radau}, "is no method"),
-        ({"events": ["x1"]}, "events: 'x1' is no event; write Event"),
+        ({"events": ["x1"]}, "events: 'x1' is not an event; write Event"),
     ],
 )
 @pytest.mark.parametrize("name", ["simple_pendulum", "cart_pole"])

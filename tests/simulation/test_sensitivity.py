@@ -274,5 +274,5 @@ def test_refusals(oscillator, bike):
     run = dr.simulate(oscillator, 1.0, sensitivity=["damping"])
     with pytest.raises(KeyError, match="no channel 'y'"):
         run.sensitivity["y", "damping"]
-    with pytest.raises(KeyError, match="a channel and what it depends on"):
+    with pytest.raises(KeyError, match="a channel and a varied quantity"):
         run.sensitivity["x"]

@@ -265,7 +265,7 @@ def test_tables_in_files_keep_complex_numbers_in_two_columns(suffix, tmp_path):
 
 
 def test_other_files_are_refused_with_those_that_there_are(tmp_path):
-    with pytest.raises(dr.errors.ArgumentError, match=r"Modes cannot be saved as .*: the suffix is none of \.csv, \.parquet"):
+    with pytest.raises(dr.errors.ArgumentError, match=r"Modes cannot be saved as .*: the suffix must be one of \.csv, \.parquet"):
         sweep().save(tmp_path / "modes.docx")
 
 

@@ -1,1 +1,1 @@
-"""What only two-wheelers have: Whipple's matrices, measured parameters, hands-free turns."""
+"""Bicycles and other two-wheelers: Whipple matrices, measured parameters, steady turns."""

@@ -21,8 +21,8 @@ def benchmark_bicycle() -> Model:
     """
     m = Model("bicycle", "Whipple–Carvallo bicycle, benchmark of Meijaard et al. 2007")
     w = m.parameter("wheelbase", 1.02, "m", "distance of the contact points, upright")
-    c = m.parameter("trail", 0.08, "m", "front contact behind the steer axis's trace")
-    tilt = m.parameter("steer_axis_tilt", math.pi / 10, "rad", "steer axis from the vertical, 90° less the head angle")
+    c = m.parameter("trail", 0.08, "m", "front contact behind the intersection of steer axis and ground")
+    tilt = m.parameter("steer_axis_tilt", math.pi / 10, "rad", "steer axis from the vertical, 90° minus the head angle")
     m.gravity(m.parameter("gravity", 9.81, "m/s^2"))
 
     r_rear = m.parameter("r_rear_wheel", 0.3, "m", "radius")
@@ -36,7 +36,7 @@ def benchmark_bicycle() -> Model:
     ixx_frame = m.parameter("ixx_frame", 9.2, "kg*m^2")
     iyy_frame = m.parameter("iyy_frame", 11.0, "kg*m^2")
     izz_frame = m.parameter("izz_frame", 2.8, "kg*m^2")
-    ixz_frame = m.parameter("ixz_frame", -2.4, "kg*m^2", "product of inertia; the sign turns with the z axis")
+    ixz_frame = m.parameter("ixz_frame", -2.4, "kg*m^2", "product of inertia; its sign depends on the direction of the z axis")
 
     x_fork = m.parameter("x_fork", 0.9, "m", "center of mass ahead of the rear contact")
     z_fork = m.parameter("z_fork", 0.7, "m", "center of mass above the ground")
@@ -63,7 +63,7 @@ def benchmark_bicycle() -> Model:
         center_of_mass=(x_frame, 0, z_frame - r_rear),
         inertia={"xx": ixx_frame, "yy": iyy_frame, "zz": izz_frame, "zx": ixz_frame},
     )
-    # The fork's inertia is published in the frame's axes; turn it into the fork's.
+    # The fork's inertia is published in the frame's axes; transform it to the fork's.
     ahead, above = x_fork - reach[0], z_fork - r_rear - reach[2]
     fork = m.body(
         "fork",
@@ -86,10 +86,14 @@ def benchmark_bicycle() -> Model:
     m.wheel("rear_wheel", rear, radius=r_rear)
     m.wheel("front_wheel", front, radius=r_front)
 
-    m.generalized_force("steer", m.input("steer_torque", "N*m", "of the frame (or rider) on the fork, positive to the left"))
-    m.generalized_force("rear_wheel_angle", m.input("pedal_torque", "N*m", "of the frame on the rear wheel, positive forward"))
+    m.generalized_force(
+        "steer", m.input("steer_torque", "N*m", "torque of the frame (or rider) on the fork, positive to the left")
+    )
+    m.generalized_force(
+        "rear_wheel_angle", m.input("pedal_torque", "N*m", "torque of the frame on the rear wheel, positive forward")
+    )
     m.point("saddle", frame, at=(x_frame, 0, z_frame - r_rear))
-    m.wrench("saddle", force=(0, m.input("push", "N", "sideways on the frame, positive along the world's y"), 0))
+    m.wrench("saddle", force=(0, m.input("push", "N", "lateral force on the frame, positive along the world's y"), 0))
 
     m.output("speed", "body_velocity_x(frame)", "m/s", "forward velocity of the rear hub")
     m.output("heading", "heading(frame)", "rad", "of the rear frame, positive to the left")

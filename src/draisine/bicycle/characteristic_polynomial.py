@@ -1,6 +1,6 @@
-"""det(M λ² + v C₁ λ + g K₀ + v² K₂): the characteristic function of a two-wheeler, with its exact slopes.
+"""Characteristic polynomial of a two-wheeler, P = det(M λ² + v C₁ λ + g K₀ + v² K₂), with exact derivatives.
 
-Every argument may have leading axes (samples, speeds), which broadcast.
+All arguments may have leading axes (samples, speeds), which broadcast.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Complex = NDArray[np.complex128]
 
 @dataclass(frozen=True, eq=False)
 class Pencil:
-    """Matrices (…, 2, 2); `stiffness` is g K₀, the part that does not depend on speed."""
+    """Matrices (…, 2, 2); `stiffness` is g K₀, the part independent of speed, `by_square` is K₂."""
 
     mass: Array
     damping: Array
@@ -28,7 +28,7 @@ class Pencil:
     by_square: Array
 
     def companion(self, speed: ArrayLike) -> Array:
-        """A of (q, q̇), (…, 4, 4)."""
+        """The state matrix of (q, q̇), (…, 4, 4)."""
         v = np.asarray(speed, dtype=float)[..., None, None]
         below = -np.linalg.solve(
             self.mass, np.concatenate(np.broadcast_arrays(self.stiffness + v**2 * self.by_square, v * self.damping), axis=-1)
@@ -37,25 +37,25 @@ class Pencil:
         return np.concatenate([above, below], axis=-2)
 
     def at(self, root: ArrayLike, speed: ArrayLike) -> PencilAt:
-        """The function and its slopes at λ and v."""
+        """P and its derivatives at λ and v."""
         r, v = np.asarray(root)[..., None, None], np.asarray(speed, dtype=float)[..., None, None]
-        whole = self.mass * r**2 + v * self.damping * r + self.stiffness + v**2 * self.by_square
+        matrix = self.mass * r**2 + v * self.damping * r + self.stiffness + v**2 * self.by_square
         by_root = 2 * self.mass * r + v * self.damping
         by_speed = self.damping * r + 2 * v * self.by_square
         return PencilAt(
-            _crossed(whole, whole) / 2,
-            _crossed(whole, by_root),
-            _crossed(whole, by_speed),
-            _crossed(whole, 2 * self.mass) + _crossed(by_root, by_root),
-            _crossed(whole, self.damping) + _crossed(by_root, by_speed),
+            _polar(matrix, matrix) / 2,
+            _polar(matrix, by_root),
+            _polar(matrix, by_speed),
+            _polar(matrix, 2 * self.mass) + _polar(by_root, by_root),
+            _polar(matrix, self.damping) + _polar(by_root, by_speed),
         )
 
     def by_parameters(self, jacobians: Pencil, root: ArrayLike, speed: ArrayLike) -> Complex:
         """∂P/∂p (…, parameters); the matrices of `slopes` are ∂/∂p, (parameters, 2, 2)."""
         r, v = np.asarray(root)[..., None, None, None], np.asarray(speed, dtype=float)[..., None, None, None]
-        whole = self.mass * r**2 + v * self.damping * r + self.stiffness + v**2 * self.by_square
+        matrix = self.mass * r**2 + v * self.damping * r + self.stiffness + v**2 * self.by_square
         change = jacobians.mass * r**2 + v * jacobians.damping * r + jacobians.stiffness + v**2 * jacobians.by_square
-        return np.asarray(_crossed(whole, change), dtype=np.complex128)
+        return np.asarray(_polar(matrix, change), dtype=np.complex128)
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,8 +69,8 @@ class PencilAt:
     by_both: Complex
 
 
-def _crossed(a: NDArray[np.generic], b: NDArray[np.generic]) -> Complex:
-    """The symmetric bilinear form behind the determinant: det′ = crossed(E, E′), det = crossed(E, E)/2."""
+def _polar(a: NDArray[np.generic], b: NDArray[np.generic]) -> Complex:
+    """The polar form of the determinant: det′ = polar(E, E′), det = polar(E, E)/2."""
     return np.asarray(
         a[..., 0, 0] * b[..., 1, 1] + a[..., 1, 1] * b[..., 0, 0] - a[..., 0, 1] * b[..., 1, 0] - a[..., 1, 0] * b[..., 0, 1],  # type: ignore[operator]
         dtype=np.complex128,
@@ -78,7 +78,7 @@ def _crossed(a: NDArray[np.generic], b: NDArray[np.generic]) -> Complex:
 
 
 class TwoWheeler:
-    """M, C₁, g K₀ and K₂ of a model with a canonical form, over many parameter sets at once, and their slopes at one."""
+    """M, C₁, g K₀ and K₂ of a two-wheeler for batches of parameters, and their derivatives for one set."""
 
     def __init__(self, equations: Equations) -> None:
         program = whipple_program(equations)
@@ -90,7 +90,7 @@ class TwoWheeler:
         self._slope = ca.Function("slopes", [p], [ca.densify(ca.jacobian(ca.vec(part), p)) for part in parts])
 
     def pencil(self, p: Array) -> Pencil:
-        """Of one parameter set, or of many in rows."""
+        """The matrices for one set of parameters, or for many in rows."""
         return Pencil(*(_square(part.full().T, p.shape[:-1]) for part in self._value(p.T)))
 
     def jacobians(self, p: Array) -> Pencil:
@@ -98,5 +98,5 @@ class TwoWheeler:
 
 
 def _square(columns: Array, leading: tuple[int, ...]) -> Array:
-    """Matrices from rows that hold their columns one after the other."""
+    """Matrices from rows that contain them in column-major order."""
     return np.swapaxes(columns.reshape(*leading, 2, 2), -1, -2)

@@ -1,9 +1,8 @@
-"""M, C₁, K₀ and K₂ of a two-wheeler as formulas in its parameters, derived from the whole nonlinear model by machine.
+"""Closed forms of the Whipple matrices M, C₁, K₀ and K₂ as formulas in the parameters, derived from the nonlinear model.
 
-The program of `whipple_program` is walked with exact fractions of polynomials in the parameters, and in sine and cosine of
-each angle kept to sin² + cos² = 1: after every step common factors are canceled, so that nothing swells. The results are linear
-in masses and moments of inertia; each coefficient is factorized by itself, which gives the squares of levers one would write by
-hand.
+The program of `whipple_program` is evaluated in exact rational functions of the parameters and of sine and cosine of each angle,
+modulo sin² + cos² = 1; common factors are canceled after every operation, which avoids expression swell. The results are linear
+in masses and moments of inertia; each coefficient is factored separately.
 """
 
 from __future__ import annotations
@@ -24,12 +23,12 @@ from draisine.symbolic.sympy_bridge import Listing, to_sympy
 if TYPE_CHECKING:
     import sympy
 
-_LINEAR = ("kg", "kg*m^2")  # units of what the matrices are linear in
+_LINEAR = ("kg", "kg*m^2")  # units of the parameters in which the matrices are linear
 
 
 @dataclass(frozen=True, eq=False)
 class ClosedForm:
-    """M q̈ + v C₁ q̇ + (g K₀ + v² K₂) q = f as SymPy matrices; q = `names`, in the model's own axes (`z_down` turns the steer)."""
+    """M q̈ + v C₁ q̇ + (g K₀ + v² K₂) q = f as SymPy matrices; q = `names`, in the model's axes (see `z_down`)."""
 
     names: tuple[str, str]
     symbols: Mapping[str, sympy.Symbol]  # of the parameters, by name
@@ -39,7 +38,7 @@ class ClosedForm:
     K2: sympy.Matrix
 
     def z_down(self) -> ClosedForm:
-        """The same with steer to the right positive, as in texts whose z axis points down."""
+        """The matrices for steer positive to the right, as in texts with the z axis down."""
         import sympy
 
         turn = sympy.diag(1, -1)
@@ -50,17 +49,17 @@ class ClosedForm:
         return {"M": self.M, "C1": self.C1, "K0": self.K0, "K2": self.K2}
 
     def latex(self) -> str:
-        """One line for each entry that is not zero."""
+        """LaTeX, one line for each nonzero entry."""
         import sympy
 
-        words = {symbol: latex_name(name) for name, symbol in self.symbols.items()}
+        symbol_names = {symbol: latex_name(name) for name, symbol in self.symbols.items()}
         lines = []
         for name, matrix in self.matrices.items():
             letter = f"{name[0]}_{{{name[1:]}}}" if len(name) > 1 else name
             for i, row in enumerate(self.names):
                 for j, column in enumerate(self.names):
                     if matrix[i, j] != 0:
-                        formula = sympy.latex(matrix[i, j], symbol_names=words)
+                        formula = sympy.latex(matrix[i, j], symbol_names=symbol_names)
                         lines.append(rf"({letter})_{{\mathrm{{{row},{column}}}}} = {formula}")
         return "\n".join(lines)
 
@@ -73,7 +72,7 @@ def closed_form(
     speed: str = "speed",
     gravity: str = "gravity",
 ) -> ClosedForm:
-    """The canonical matrices of a two-wheeler as SymPy formulas in its parameters (signs of roots as at the defaults).
+    """The Whipple matrices of a two-wheeler as SymPy formulas in its parameters (signs of roots as at the defaults).
 
     >>> import draisine as dr
     >>> dr.closed_form(dr.gallery.bicycle()).K0[0, 0]
@@ -91,7 +90,7 @@ def closed_form(
 
 
 class _Angles:
-    """Fractions of polynomials in parameters, and in sine and cosine of the angles among them."""
+    """Rational functions of the parameters and of sine and cosine of the angles among them."""
 
     def __init__(self, name: str, listing: Listing, defaults: list[float]) -> None:
         import sympy as sp
@@ -113,25 +112,25 @@ class _Angles:
         self._defaults = dict(zip(listing.symbols["p"], defaults, strict=True))
 
     def short(self, fraction: Any) -> Any:
-        """With sin² replaced, and common factors canceled."""
+        """Reduce modulo sin² + cos² = 1 and cancel common factors."""
         if not self._ones:
             return fraction
         return self.field.field(fraction.numer.rem(self._ones)) / self.field.field(fraction.denom.rem(self._ones))
 
     def walk(self) -> Callable[[Any], Any]:
-        """Every definition as a fraction; gives the function that reads further formulas."""
+        """Convert all definitions to rational functions; returns the function that converts further formulas."""
         known: dict[Any, Any] = dict(zip(self.listing.symbols["p"], self.field.gens[2 * len(self.angles) :], strict=True))
 
         def read(formula: Any) -> Any:
             if formula not in known:
-                known[formula] = self.short(self._made(formula, read))
+                known[formula] = self.short(self._converted(formula, read))
             return known[formula]
 
         for symbol, formula in self.listing.definitions:
             known[symbol] = read(formula)
         return read
 
-    def _made(self, formula: Any, read: Callable[[Any], Any]) -> Any:
+    def _converted(self, formula: Any, read: Callable[[Any], Any]) -> Any:
         import sympy as sp
 
         if formula.is_Rational or formula.is_Float:
@@ -165,14 +164,14 @@ class _Angles:
         return self._positive(self.field.field(self.field.field.from_expr(root)))
 
     def _positive(self, fraction: Any) -> Any:
-        """With the sign that makes it positive at the default parameters."""
+        """With the sign that is positive at the default parameters."""
         value = fraction.as_expr().xreplace(self._meaning).evalf(subs=self._defaults)
         return fraction if value >= 0 else -fraction
 
-    # ------------------------------------------------------------ for people
+    # ------------------------------------------------------------ presentation
 
     def written(self, fraction: Any, linear: list[Any]) -> Any:
-        """As a sum over masses and moments of inertia, each with its factorized coefficient."""
+        """A sum over masses and moments of inertia with factored coefficients."""
         import sympy as sp
 
         above, below = sp.Poly(fraction.numer.as_expr(), *linear), fraction.denom.as_expr()
@@ -183,7 +182,7 @@ class _Angles:
         return total.xreplace(self._meaning)
 
     def _shortest(self, coefficient: Any) -> Any:
-        """The shortest of several ways to write 1 as sin² + cos²."""
+        """The shortest form, using sin² + cos² = 1."""
         import sympy as sp
 
         ways = [coefficient]
@@ -198,7 +197,7 @@ class _Angles:
 
 
 def _homogeneous(polynomial: Any) -> Any:
-    """All terms brought to the highest degree by factors sin² + cos² (those of other parity to one less)."""
+    """Homogenize by factors sin² + cos² (terms of other parity to one degree less)."""
     s, k = polynomial.gens
     top = polynomial.total_degree()
     total: Any = 0

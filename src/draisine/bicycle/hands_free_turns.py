@@ -1,7 +1,7 @@
-"""`hands_free_turns`: circles that a two-wheeler rides by itself, with no torque on the bar and none on the pedals.
+"""Hands-free steady turns of a two-wheeler: circular motions without torque on handlebar and pedals.
 
-Straight running meets a family of turns at the capsize speed, with the bar forward and with the bar turned round; a third
-family leads through pivoting about the rear wheel's point of contact (Basu-Mandal, Chatterjee & Papadopoulos 2007).
+Families of turns branch off from straight running at the capsize speed, with the handlebar forward and reversed; a third family
+passes through pivoting about the rear contact point (Basu-Mandal, Chatterjee & Papadopoulos 2007).
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from draisine.stability.linearization import equations_of
 from draisine.stability.steady import SteadyMotion, steady
 
 NEEDED = ("speed", "lean", "steer", "yaw_rate")
-FLAT = 1.5  # rad of lean at which a wheel is about to lie flat
-FASTEST_TURN = 12.0  # rad/s
-PIVOTS = ((1.3, -1.5), (1.6, -2.0), (1.6, -3.0), (1.6, -1.0))  # steer and yaw rate at which pivoting is looked for
+FLAT = 1.5  # rad of lean; limit of the branches
+FASTEST_TURN = 12.0  # rad/s, limit of the yaw rate
+PIVOTS = ((1.3, -1.5), (1.6, -2.0), (1.6, -3.0), (1.6, -1.0))  # initial guesses for pivoting: steer and yaw rate
 
 
 def hands_free_turns(
@@ -34,11 +34,11 @@ def hands_free_turns(
     steps: Steps | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> dict[str, Branch]:
-    """Straight running and the families of turns that need no torque, by name, over the range of speeds.
+    """Branches of straight running and of torque-free turns over a range of speeds, by name.
 
-    Names: "straight", "turning", the same with ", bar reversed", and "pivoting"; those that the model has. Both directions
-    of turn are in each family of turns. Pivoting is followed through speed zero, with the bar forward at negative speeds; in the
-    other direction of travel the same circles exist, with the signs of all eigenvalues changed.
+    Names: "straight", "turning", both also with ", bar reversed", and "pivoting", as far as they exist. Each branch of turns has
+    both directions. Pivoting is continued through zero speed, with the handlebar forward at negative speeds; for the reversed
+    direction of travel the same circles exist, with the signs of all eigenvalues changed.
 
     >>> import draisine as dr
     >>> families = dr.hands_free_turns(dr.gallery.bicycle(), speed=(1.0, 9.0))
@@ -51,7 +51,7 @@ def hands_free_turns(
     known = {q.name for q in (*e.states, *e.outputs)}
     missing = [name for name in NEEDED if name not in known]
     if missing:
-        raise ModelError(f"{e.name} has no state or output {missing[0]!r}; hands-free turns are told by {', '.join(NEEDED)}")
+        raise ModelError(f"{e.name} has no state or output {missing[0]!r}; hands-free turns need {', '.join(NEEDED)}")
     found: dict[str, Branch] = {}
     middle = (speed[0] + speed[1]) / 2
     for suffix, steer in (("", 0.0), (", bar reversed", math.pi)):
@@ -88,7 +88,7 @@ def hands_free_turns(
 
 
 def _pivot(e: Equations, parameters: Mapping[str, float] | None) -> SteadyMotion | None:
-    """Turning about the rear wheel's point of contact, which does not move on."""
+    """A steady turn about the rear contact point, at zero speed."""
     for steer, turn in PIVOTS:
         try:
             motion = steady(

@@ -1,7 +1,7 @@
-"""Bicycles that somebody has measured: read from a parameter file, with uncertainties, as a model and as modes with bands.
+"""Measured bicycles: parameter files with uncertainties as models, and modes with standard deviations.
 
-The files are those of the BicycleParameters project; `bicycle/parameter_file.py` says what is in them. The model is the gallery's
-Whipple–Carvallo bicycle with the file's numbers; its z axis points up, so heights and products of inertia change their sign.
+The files are those of the BicycleParameters project, described in `bicycle/parameter_file.py`. The model is the Whipple–Carvallo
+bicycle of the gallery with the file's parameters; its z axis points up, so heights and products of inertia change sign.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from draisine.results.files import replacing
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-# the file's name → ours, and the factor between them
+# name in the file → name in draisine, and the factor between them
 OURS = {
     "w": ("wheelbase", 1),
     "c": ("trail", 1),
@@ -51,14 +51,14 @@ OURS = {
 
 @dataclass(frozen=True)
 class MeasuredBicycle:
-    """A bicycle's parameters as measured. `text` has the file's names and axes; `parameters` and `deviations` have ours."""
+    """Measured parameters of a bicycle. `text` has the file's names and axes; `parameters` and `deviations` draisine's."""
 
     name: str
     text: BicycleText
 
     @staticmethod
     def of(name: str, parameters: Mapping[str, float], deviations: Mapping[str, float] | None = None) -> MeasuredBicycle:
-        """From parameters and standard deviations by our names; those not given are the benchmark bicycle's."""
+        """From parameters and standard deviations by draisine's names; the others are those of the benchmark bicycle."""
         known = {p.name: p.default for p in benchmark_bicycle().freeze().parameters}
         for given in (*parameters, *(deviations or {})):
             if given not in known:
@@ -76,12 +76,12 @@ class MeasuredBicycle:
 
     @property
     def deviations(self) -> dict[str, float]:
-        """Standard deviations of those parameters that have one."""
+        """Standard deviations of the parameters, if given."""
         return {OURS[name][0]: value for name, value in self.text.deviations.items()}
 
     @property
     def repaired(self) -> dict[str, float]:
-        """Pitch moments that measurement errors put outside of what a rigid body can have, at the nearest possible value."""
+        """Pitch moments of inertia that are impossible due to measurement errors, with the nearest possible values."""
         p, found = self.parameters, {}
         for body in ("frame", "fork"):
             xx, yy, zz, xz = (p[f"i{axes}_{body}"] for axes in ("xx", "yy", "zz", "xz"))
@@ -91,13 +91,13 @@ class MeasuredBicycle:
         return found
 
     def model(self) -> Model:
-        """The Whipple–Carvallo bicycle with these parameters (those of `repaired` as said there, with a warning)."""
+        """The Whipple–Carvallo bicycle with these parameters; those of `repaired` are replaced, with a warning."""
         system = benchmark_bicycle().freeze()
         ours = {**self.parameters, **self.repaired}
         for name, value in self.repaired.items():
             warnings.warn(
-                f"{self.name}: {name} = {self.parameters[name]:g} kg*m^2 is what no rigid body has with its other moments; "
-                f"{value:g} is taken. Small deviations from straight running do not depend on it.",
+                f"{self.name}: {name} = {self.parameters[name]:g} kg*m^2 is impossible for a rigid body with its other moments; "
+                f"{value:g} is used. Small deviations from straight running do not depend on it.",
                 stacklevel=2,
             )
         parameters = tuple(replace(p, default=ours[p.name]) for p in system.parameters)
@@ -105,15 +105,15 @@ class MeasuredBicycle:
         model = Model.of(
             replace(system, name=re.sub(r"\W", "_", self.name).lower(), description=description, parameters=parameters)
         )
-        model.freeze()  # checks it: a file may hold moments of inertia that no body has
+        model.freeze()  # validates: a file may have impossible moments of inertia
         return model
 
     def modes(self, speeds: ArrayLike, *, samples: int = 0, seed: int = 2007) -> UncertainModes:
-        """Modes and critical speeds with standard deviations, as `uncertainty` gives them."""
+        """Modes and critical speeds with standard deviations; see `uncertainty`."""
         return uncertainty(self.model(), self.deviations, speeds, samples=samples, seed=seed)
 
     def write(self, path: str | Path) -> None:
-        """Write the parameter file; reading it gives the same bicycle, to the last digit."""
+        """Write the parameter file; reading it restores every digit."""
         with replacing(Path(path)) as draft:
             Path(draft).write_text(str(self.text), encoding="utf-8")
 

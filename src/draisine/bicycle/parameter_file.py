@@ -7,7 +7,7 @@
     g = 9.81
 
 Names are those of Meijaard, Papadopoulos, Ruina & Schwab (2007): x forward, y right, z down from the rear contact, SI units and
-radians. A file is data: numbers are read by a pattern, and nothing in it can run.
+radians. Files are data: numbers are read by a pattern, and no code is executed.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ NAMES = (
     *("rF", "mF", "IFxx", "IFyy"),
 )
 _SAME = {"lambda": "lam"}
-# given by some files besides: a speed, what symmetry fixes, and the parts (handlebar G, fork S) of which H is made
+# optional: a speed, parameters fixed by symmetry, and the parts (handlebar G, fork S) of the front assembly H
 _EQUAL = {"IRzz": "IRxx", "IFzz": "IFxx"}
 _ZERO = ("yB", "yH")
 _PARTS = tuple(
@@ -48,14 +48,14 @@ _SCALED = re.compile(rf"\((?P<value>{_NUMBER}){_SIGN}(?P<deviation>{_NUMBER})\)[
 
 @dataclass(frozen=True)
 class BicycleText:
-    """Values and standard deviations by the paper's names; `others` are what a file gives besides, and no model needs."""
+    """Values and standard deviations by the names of the paper; `others` are optional entries that the model does not use."""
 
     values: Mapping[str, float]
     deviations: Mapping[str, float] = field(default_factory=dict)
     others: Mapping[str, float] = field(default_factory=dict)
 
     def __str__(self) -> str:
-        """The text of a file, every digit kept."""
+        """The text of a file, with all digits."""
         lines = [_line(name, value, self.deviations.get(name, 0.0)) for name, value in self.values.items()]
         return "\n".join([*lines, *(_line(name, value, 0.0) for name, value in self.others.items())]) + "\n"
 
@@ -75,7 +75,7 @@ def parse_text(text: str, source: str = "parameters") -> BicycleText:
     >>> from draisine.bicycle.parameter_file import parse_text
     >>> parse_text("c = 80 mm", "mine.txt")
     Traceback (most recent call last):
-    draisine.errors.ModelError: mine.txt, line 1: c = '80 mm' is not a number; leave the unit out: SI is meant
+    draisine.errors.ModelError: mine.txt, line 1: c = '80 mm' is not a number; remove the unit: values are in SI units
     """
     values: dict[str, float] = {}
     deviations: dict[str, float] = {}
@@ -109,7 +109,7 @@ def _name(content: str, where: str) -> str:
     name = _SAME.get(given.strip(), given.strip())
     if name not in (*NAMES, *OPTIONAL):
         measured = (
-            "; raw measurements are no parameters: take the file that ends in Benchmark.txt"
+            "; raw measurements are not parameters: use the file that ends in Benchmark.txt"
             if re.match(r"T[ct]|[hdal]\d|alpha|n[RF]$", name)
             else ""
         )
@@ -118,13 +118,13 @@ def _name(content: str, where: str) -> str:
 
 
 def _number(name: str, text: str, where: str) -> tuple[float, float]:
-    """Value and deviation; several values are averaged, as independent ones."""
+    """Value and standard deviation; several values are averaged as independent ones."""
     found = []
     for part in text.split(","):
         match = _VALUE.fullmatch(part.strip()) or _SCALED.fullmatch(part.strip())
         if match is None:
             unit = re.fullmatch(rf"{_NUMBER}(?:{_SIGN}{_NUMBER})?\s*[^\W\d].*", part.strip())
-            cure = "leave the unit out: SI is meant" if unit else "write value or value+/-deviation"
+            cure = "remove the unit: values are in SI units" if unit else "write value or value+/-deviation"
             raise ModelError(f"{where}: {name} = {part.strip()!r} is not a number; {cure}")
         groups = match.groupdict()
         scale = 10.0 ** int(groups.get("power") or 0)
@@ -139,24 +139,24 @@ def _number(name: str, text: str, where: str) -> tuple[float, float]:
 
 
 def _plausible(name: str, value: float, where: str) -> None:
-    """Units and axes: what no bicycle has, somebody has written in other ones."""
-    said = f"{where}: {name} = {value:g}"
+    """Detect values in wrong units or axes."""
+    entry = f"{where}: {name} = {value:g}"
     if name == "lam" and not abs(value) < math.pi / 2:
         raise ModelError(
-            f"{said}: the steer axis tilt is in radians, less than π/2; in degrees it would be {math.radians(value):.6g}"
+            f"{entry}: the steer axis tilt is in radians, less than π/2; if it is in degrees, write {math.radians(value):.6g}"
         )
     if name in ("w", "rR", "rF") and not value > 0:
-        raise ModelError(f"{said}: must be positive")
+        raise ModelError(f"{entry}: must be positive")
     if name in ("w", "rR", "rF", "c", "xB", "xH", "zB", "zH") and abs(value) > 20:
-        raise ModelError(f"{said}: lengths are in meters; {value:g} mm would be {value / 1000:g}")
+        raise ModelError(f"{entry}: lengths are in meters; if it is in millimeters, write {value / 1000:g}")
     if name in ("zB", "zH") and value > 0:
-        raise ModelError(f"{said}: z points down from the ground, so a center of mass above it has a negative z")
+        raise ModelError(f"{entry}: z points down from the ground, so a center of mass above it has a negative z")
     if name in ("mB", "mH", "mR", "mF", "g") and (value < 0 or (name == "mB" and value == 0)):
-        raise ModelError(f"{said}: must {'be positive' if name == 'mB' else 'not be negative'}")
+        raise ModelError(f"{entry}: must {'be positive' if name == 'mB' else 'not be negative'}")
     if name[0] == "I" and name[-2] == name[-1] and value < 0:
-        raise ModelError(f"{said}: a moment of inertia is not negative")
+        raise ModelError(f"{entry}: a moment of inertia is not negative")
     if name in _ZERO and value != 0:
-        raise ModelError(f"{said}: the bicycle is symmetric, so this must be 0")
+        raise ModelError(f"{entry}: the bicycle is symmetric, so this must be 0")
 
 
 def _consistent(values: Mapping[str, float], lines: Mapping[str, int], source: str) -> None:
@@ -164,5 +164,5 @@ def _consistent(values: Mapping[str, float], lines: Mapping[str, int], source: s
         if name in values and values[name] != values[equal]:
             raise ModelError(
                 f"{source}, line {lines[name]}: {name} = {values[name]:g}, but {equal} = {values[equal]:g}; "
-                "a wheel has the same moment about every diameter"
+                "a wheel has the same moment of inertia about every diameter"
             )

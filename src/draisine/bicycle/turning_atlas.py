@@ -1,4 +1,4 @@
-"""`turning_atlas`: every turn of a grid, what holds it, what the ground must give, and whether it is stable.
+"""Steady turns over a grid: required inputs, required friction, and stability.
 
 >>> import numpy as np, draisine as dr
 >>> atlas = dr.turning_atlas(dr.gallery.bicycle(), lean=np.linspace(0, 0.6, 7), speed=np.linspace(4, 8, 5))
@@ -41,8 +41,8 @@ TURNS: dict[str, ArrayLike] = {"lean": np.linspace(0.0, 0.8, 41), "speed": np.li
 class Atlas(Result):
     """Steady turns over a grid: `atlas["steer_torque"]` is an array (first axis, second axis), NaN where no turn exists.
 
-    Columns are every state, velocity, input, output, contact force and energy, and the radius of each wheel's path.
-    `unstable` counts the modes that grow (−1 where no turn exists).
+    Columns are states, velocities, inputs, outputs, contact forces, energies, and path radii of wheels. `unstable` is the
+    number of growing modes (−1 where no turn exists).
     """
 
     model: str
@@ -62,30 +62,30 @@ class Atlas(Result):
 
     @property
     def wheels(self) -> tuple[str, ...]:
-        """Wheels whose contact forces are known."""
+        """Wheels with contact forces."""
         return tuple(name.removesuffix("_friction_needed") for name in self.columns if name.endswith("_friction_needed"))
 
     @property
     def friction(self) -> Array:
-        """The coefficient of friction that the turn needs: the larger of |tangential|/normal of all wheels."""
-        return np.max([self[f"{wheel}_friction_needed"] for wheel in self._some_wheels()], axis=0)
+        """The required coefficient of friction: the largest |tangential|/normal force of all wheels."""
+        return np.max([self[f"{wheel}_friction_needed"] for wheel in self._contact_wheels()], axis=0)
 
     @property
     def load(self) -> Array:
-        """The smallest normal force of all wheels; below zero a wheel would lift off."""
-        return np.min([self[f"{wheel}_normal_force"] for wheel in self._some_wheels()], axis=0)
+        """The smallest normal force of all wheels; negative if a wheel would lift off."""
+        return np.min([self[f"{wheel}_normal_force"] for wheel in self._contact_wheels()], axis=0)
 
     @property
     def stable(self) -> NDArray[np.bool_]:
-        """Where a turn exists and no mode grows."""
+        """Where a turn exists and has no growing mode."""
         return self.unstable == 0
 
     def possible(self, friction: float = np.inf) -> NDArray[np.bool_]:
-        """Where a turn exists in which no wheel slips on ground of this coefficient of friction, nor lifts off."""
+        """Where a turn exists without slip at this coefficient of friction and without lift-off."""
         with np.errstate(invalid="ignore"):
             return np.asarray(self.exists & (self.friction <= friction) & (self.load > 0))
 
-    def _some_wheels(self) -> tuple[str, ...]:
+    def _contact_wheels(self) -> tuple[str, ...]:
         if not self.wheels:
             raise ModelError(f"{self.model} has no wheels with contact forces")
         return self.wheels
@@ -107,20 +107,20 @@ class Atlas(Result):
         """Plain numbers and texts, for JSON; None where no turn exists."""
         columns = {n: [[v if np.isfinite(v) else None for v in row] for row in a.tolist()] for n, a in self.columns.items()}
         axes = {self.axes[0]: self.first.tolist(), self.axes[1]: self.second.tolist()}
-        reported = {"model": self.model, "axes": axes, "held_by": self.held_by, "exists": self.exists.tolist()}
-        return {**reported, "unstable": self.unstable.tolist(), "columns": columns}
+        data = {"model": self.model, "axes": axes, "held_by": self.held_by, "exists": self.exists.tolist()}
+        return {**data, "unstable": self.unstable.tolist(), "columns": columns}
 
     def __str__(self) -> str:
         a, b = self.axes
         lines = [
             f"{self.model}: turns over {a} ({self.first[0]:g} to {self.first[-1]:g}) and {b} ({self.second[0]:g} to "
             f"{self.second[-1]:g}), held by {', '.join(self.held_by) or 'nothing'}",
-            f"  {int(self.exists.sum())} of {self.exists.size} exist, {int(self.stable.sum())} of them with no mode that grows",
+            f"  {int(self.exists.sum())} of {self.exists.size} exist, {int(self.stable.sum())} of them without a growing mode",
         ]
         for name in self.held_by:
             lines.append(f"  {name} from {np.nanmin(self[name]):.4g} to {np.nanmax(self[name]):.4g}")
         if self.wheels:
-            lines.append(f"  friction needed up to {np.nanmax(self.friction):.3g}, least load {np.nanmin(self.load):.4g} N")
+            lines.append(f"  required friction up to {np.nanmax(self.friction):.3g}, least load {np.nanmin(self.load):.4g} N")
         return "\n".join(lines)
 
 
@@ -134,11 +134,11 @@ def turning_atlas(
     parameters: Mapping[str, float] | None = None,
     **axes: ArrayLike,
 ) -> Atlas:
-    """All turns of a grid, e.g. `turning_atlas(bike, lean=np.linspace(0, 0.8, 60), speed=np.linspace(1, 10, 60))`.
+    """Steady turns over a grid, e.g. `turning_atlas(bike, lean=np.linspace(0, 0.8, 60), speed=np.linspace(1, 10, 60))`.
 
-    - the two are states, outputs of motion, inputs or parameters; lean and speed by default. Rows of the first are
-      walked from its value nearest to zero, each from the one before it: found are turns that continue each other so.
-    - `hold`: inputs that take whatever value holds the turn (those the model has); `fix`, `near`, `parameters` as in `steady`.
+    - the two axes are states, outputs of motion, inputs or parameters; by default lean and speed. Rows are continued from the
+      value of the first axis nearest to zero, each from the previous one.
+    - `hold`: inputs that are solved for (as far as the model has them); `fix`, `near`, `parameters` as in `steady`.
     """
     e = equations_of(model)
     grid = _grid(e, {**(over or {}), **axes} or TURNS)
@@ -146,28 +146,28 @@ def turning_atlas(
     free = tuple(name for name in hold if name in inputs)
     if tuple(hold) != HOLDING and len(free) < len(hold):
         missing = next(name for name in hold if name not in inputs)
-        raise ArgumentError(f"{e.name} has no input {missing!r} to hold a turn{did_you_mean(missing, inputs)}")
+        raise ArgumentError(f"{e.name} has no input {missing!r} to solve for{did_you_mean(missing, inputs)}")
     fixed = dict(fix or {})
     free = tuple(n for n in free if n not in (*grid.names, *fixed))
     base = _base(e, grid, fixed, free, near, parameters)
-    held = SteadyGridSolver(base, grid, fixed, free)
-    solved = held.solve()
-    base = replace(base, ignorable=held.ignorable)
-    return _reported(base, grid, free, solved.x, solved.u, solved.p, solved.exists)
+    problem = SteadyGridSolver(base, grid, fixed, free)
+    solved = problem.solve()
+    base = replace(base, ignorable=problem.ignorable)
+    return _atlas(base, grid, free, solved.x, solved.u, solved.p, solved.exists)
 
 
 def _grid(e: Equations, axes: Mapping[str, ArrayLike]) -> Grid:
     if len(axes) != 2:
-        raise ArgumentError(f"{e.name}: an atlas has two axes, as in lean=np.linspace(0, 0.8, 60), speed=np.linspace(1, 10, 60)")
+        raise ArgumentError(f"{e.name}: give two axes, as in lean=np.linspace(0, 0.8, 60), speed=np.linspace(1, 10, 60)")
     values = []
     for name, given in axes.items():
         row = np.atleast_1d(np.asarray(given, dtype=float))
         if row.ndim != 1 or not np.isfinite(row).all() or (np.diff(row) <= 0).any():
-            raise ArgumentError(f"{e.name}: the values of {name!r} must be finite numbers in one row, each larger than the last")
+            raise ArgumentError(f"{e.name}: the values of {name!r} must be a sequence of finite, increasing numbers")
         values.append(row)
     first, second = axes
     for name, other in ((first, second), (second, first)):
-        ContinuationProblem(e, name, {other: 0.0})  # refuses what is no quantity to fix
+        ContinuationProblem(e, name, {other: 0.0})  # raises for quantities that cannot be fixed
     return Grid((first, second), values[0], values[1])
 
 
@@ -179,18 +179,20 @@ def _base(
     near: Mapping[str, float] | None,
     parameters: Mapping[str, float] | None,
 ) -> SteadyMotion:
-    """A first turn, with the first quantity nearest to zero and the second in its middle, or else elsewhere in its range."""
+    """A first turn, with the first axis nearest to zero and the second in the middle of its range, or elsewhere."""
     names = [p.name for p in e.parameters]
-    one = float(grid.first[np.argmin(np.abs(grid.first))])
+    smallest = float(grid.first[np.argmin(np.abs(grid.first))])
     count = len(grid.second)
     problem: SolverError | None = None
     for k in dict.fromkeys((count // 2, (3 * count) // 4, count - 1, count // 4, 0)):
-        at = {grid.names[0]: one, grid.names[1]: float(grid.second[k])}
+        at = {grid.names[0]: smallest, grid.names[1]: float(grid.second[k])}
         given = {n: v for n, v in at.items() if n in names}
-        targets = {**fixed, **{n: v for n, v in at.items() if n not in names}}
-        begin = None if near is None else {**near, **{n: v for n, v in targets.items() if n not in {i.name for i in e.inputs}}}
+        fixed_values = {**fixed, **{n: v for n, v in at.items() if n not in names}}
+        begin = (
+            None if near is None else {**near, **{n: v for n, v in fixed_values.items() if n not in {i.name for i in e.inputs}}}
+        )
         try:
-            found = steady(e, targets, free=free, near=begin, parameters={**(parameters or {}), **given})
+            found = steady(e, fixed_values, free=free, near=begin, parameters={**(parameters or {}), **given})
         except SolverError as missing:
             problem = problem or missing
             continue
@@ -199,7 +201,7 @@ def _base(
     raise problem
 
 
-def _reported(
+def _atlas(
     base: SteadyMotion, grid: Grid, free: tuple[str, ...], x: Array, u: Array, p: Array, exists: NDArray[np.bool_]
 ) -> Atlas:
     e = base.equations
@@ -219,7 +221,7 @@ def _reported(
 
 
 def _growing(base: SteadyMotion, x: Array, u: Array, p: Array) -> NDArray[np.int64]:
-    """How many modes grow at each point, without those that are zero everywhere."""
+    """The number of growing modes at each point, without modes that are zero everywhere."""
     e = base.equations
     deviations = deviations_of(e)
     jacobians = deviations.derivatives(0.0, x, u, p)
@@ -231,5 +233,5 @@ def _growing(base: SteadyMotion, x: Array, u: Array, p: Array) -> NDArray[np.int
     largest = np.maximum(sizes.max(axis=1, initial=0.0), 1e-300)[:, None]
     neutral = int((sizes <= ZERO * largest).sum(axis=1).min()) if len(values) else 0
     order = np.argsort(sizes, axis=1)[:, neutral:]
-    reported = np.take_along_axis(values, order, axis=1)
-    return np.asarray((reported.real > GROWS * largest).sum(axis=1), dtype=np.int64)
+    others = np.take_along_axis(values, order, axis=1)
+    return np.asarray((others.real > GROWS * largest).sum(axis=1), dtype=np.int64)

@@ -1,8 +1,8 @@
-"""How far the parameters' uncertainties carry: eigenvalues and critical speeds of a two-wheeler with standard deviations.
+"""Propagation of parameter uncertainties to eigenvalues and critical speeds of a two-wheeler.
 
-Linear propagation: σ(λ)² = Σ (∂λ/∂p · σ(p))², for real and imaginary part, with exact slopes ∂λ/∂p = −(∂P/∂p)/(∂P/∂λ) of the
-characteristic function P; a critical speed moves so that its condition keeps holding. The parameters' errors are taken as
-independent. With `samples` the same is done by drawing parameters from normal distributions, and nothing is linearized.
+Linear propagation: σ(λ)² = Σ (∂λ/∂p · σ(p))², for real and imaginary part, with exact derivatives ∂λ/∂p = −(∂P/∂p)/(∂P/∂λ) of
+the characteristic polynomial P; those of a critical speed follow from its defining condition. Parameter errors are assumed to be
+independent. With `samples` a Monte Carlo study with normal distributions checks the linear propagation.
 """
 
 from __future__ import annotations
@@ -30,33 +30,35 @@ from draisine.stability.modes import Modes, modes
 Array = NDArray[np.float64]
 Complex = NDArray[np.complex128]
 
-_NEWTON = BatchNewton(step_tolerance=1e-11)  # from the nominal critical speed to a sample's
-_STILL = 1e-7  # |λ| in 1/s below which a critical mode is one that stands still
+_NEWTON = BatchNewton(step_tolerance=1e-11)  # for the critical speeds of samples
+_STATIC = 1e-7  # |λ| in 1/s below which a critical mode is static
 
 
 @dataclass(frozen=True)
 class UncertainCritical:
-    """A critical speed, its standard deviation, and what each parameter contributes to that (∂value/∂p · σ)."""
+    """A critical speed, its standard deviation, and the contribution of each parameter (∂value/∂p · σ)."""
 
     kind: str
     value: float
     deviation: float
     shares: Mapping[str, float] = field(repr=False)
     sampled: float | None = None  # standard deviation among samples
-    lost: int = 0  # samples that have no such critical speed near by
+    lost: int = 0  # samples without this critical speed nearby
 
     def __str__(self) -> str:
         most = sorted(self.shares.items(), key=lambda item: -abs(item[1]))[:3]
         because = ", ".join(f"{name} {share:+.2g}" for name, share in most if share)
         again = f" (sampled ±{self.sampled:.4f})" if self.sampled is not None else ""
-        return f"{self.kind}: {self.value:.4f} ± {self.deviation:.4f} m/s{again}" + (f"; most from {because}" if because else "")
+        return f"{self.kind}: {self.value:.4f} ± {self.deviation:.4f} m/s{again}" + (
+            f"; mostly from {because}" if because else ""
+        )
 
 
 @dataclass(frozen=True, eq=False)
 class UncertainModes(Result):
-    """Modes with standard deviations: of real parts in the real part, of imaginary parts in the imaginary part of `deviations`.
+    """Modes with standard deviations; the real part of `deviations` is that of the real parts, and likewise for the imaginary.
 
-    At a double root the slope of an eigenvalue is infinite, and near it linear propagation says too much.
+    At a double root the derivative of an eigenvalue is infinite; near it linear propagation overestimates.
     """
 
     modes: Modes
@@ -82,11 +84,11 @@ class UncertainModes(Result):
         lines = [f"{'speed':>8}  " + "  ".join(f"{name:>30}" for name in self.names)]
         for i in shown:
             cells = [
-                f"{_reported(z.real, d.real)}{_reported(z.imag, d.imag) + 'i' if z.imag else ''}"
+                f"{_with_deviation(z.real, d.real)}{_with_deviation(z.imag, d.imag) + 'i' if z.imag else ''}"
                 for z, d in zip(self.eigenvalues[i], self.deviations[i], strict=True)
             ]
             lines.append(f"{self.speeds[i]:>8.3g}  " + "  ".join(f"{cell:>30}" for cell in cells))
-        return "\n".join([*lines, *map(str, self.critical), "errors of the parameters taken as independent"])
+        return "\n".join([*lines, *map(str, self.critical), "parameter errors are assumed to be independent"])
 
     def _table(self) -> Mapping[str, Any]:
         columns: dict[str, Any] = {"speed": self.speeds}
@@ -104,7 +106,7 @@ class UncertainModes(Result):
         return {"modes": rows, "critical": critical}
 
 
-def _reported(value: float, deviation: float) -> str:
+def _with_deviation(value: float, deviation: float) -> str:
     return f"{value:+.3f}±{deviation:.2g}"
 
 
@@ -119,8 +121,8 @@ def uncertainty(
 ) -> UncertainModes:
     """Modes and critical speeds of a two-wheeler whose parameters have the given standard deviations, independent of each other.
 
-    - `samples`: how many sets of parameters to draw besides, as a check of the linear propagation;
-    - `seed`: of the drawing, which is the same every time.
+    - `samples`: number of Monte Carlo samples to check the linear propagation;
+    - `seed`: of the random numbers.
 
     >>> import numpy as np, draisine as dr
     >>> found = dr.uncertainty(dr.gallery.bicycle(), {"trail": 0.002}, np.linspace(0, 10, 41))
@@ -131,9 +133,9 @@ def uncertainty(
     known = [q.name for q in equations.parameters]
     for name, value in deviations.items():
         if name not in known:
-            raise ArgumentError(f"{equations.name} has no parameter {name!r} to be uncertain{did_you_mean(name, known)}")
+            raise ArgumentError(f"{equations.name} has no parameter {name!r}{did_you_mean(name, known)}")
         if not (np.isfinite(value) and value >= 0):
-            raise ArgumentError(f"the standard deviation of {name!r} is {value}; give a number that is not negative")
+            raise ArgumentError(f"the standard deviation of {name!r} is {value}; give a nonnegative number")
     if samples and samples < 10:
         raise ArgumentError(f"samples={samples} are too few for a standard deviation; give at least 10, or 0 for none")
     nominal = modes(equations, {"speed": speeds}, parameters=parameters, states=("lean", "steer"))
@@ -160,11 +162,11 @@ def _root_jacobians(pencil: Pencil, jacobians: Pencil, roots: Complex, speeds: A
 
 def _critical(critical: Critical, pencil: Pencil, jacobians: Pencil, names: list[str], sigma: Array) -> UncertainCritical:
     root, speed = np.asarray(critical.eigenvalue), critical.value
-    here, by_p = pencil.at(root, speed), pencil.by_parameters(jacobians, root, speed)
-    if critical.eigenvalue.imag or abs(critical.eigenvalue) < _STILL:  # Re λ = 0 keeps holding
-        slope = -(by_p / here.by_root).real / (here.by_speed / here.by_root).real
-    else:  # P = ∂P/∂λ = 0 keeps holding
-        slope = -(by_p / here.by_speed).real
+    at, by_p = pencil.at(root, speed), pencil.by_parameters(jacobians, root, speed)
+    if critical.eigenvalue.imag or abs(critical.eigenvalue) < _STATIC:  # condition Re λ = 0
+        slope = -(by_p / at.by_root).real / (at.by_speed / at.by_root).real
+    else:  # condition P = ∂P/∂λ = 0
+        slope = -(by_p / at.by_speed).real
     shares = dict(zip(names, (slope * sigma).tolist(), strict=True))
     return UncertainCritical(critical.kind, speed, float(np.linalg.norm(slope * sigma)), shares)
 
@@ -173,7 +175,7 @@ def _critical(critical: Critical, pencil: Pencil, jacobians: Pencil, names: list
 
 
 def _sampled(drawn: Pencil, speeds: Array, nominal: Complex) -> Complex:
-    """Standard deviations among samples, each sample's eigenvalues put in the order nearest to the nominal ones."""
+    """Standard deviations over samples, with the eigenvalues of each sample matched to the nominal ones."""
     spread = np.empty(nominal.shape, dtype=complex)
     orders = np.array(list(permutations(range(4))))
     for i, speed in enumerate(speeds):
@@ -185,27 +187,27 @@ def _sampled(drawn: Pencil, speeds: Array, nominal: Complex) -> Complex:
 
 
 def _with_samples(found: UncertainCritical, root: complex, drawn: Pencil) -> UncertainCritical:
-    """The critical speed of every sample, by Newton's method from the nominal one."""
+    """The critical speeds of all samples, by Newton's method from the nominal one."""
     count = len(drawn.mass)
-    oscillates, still = bool(root.imag), abs(root) < _STILL
+    oscillates, static = bool(root.imag), abs(root) < _STATIC
 
-    def evaluate(y: Array, places: Indices) -> tuple[Array, Array]:
+    def evaluate(y: Array, indices: Indices) -> tuple[Array, Array]:
         """In (ω, v), v or (λ, v)."""
         v = y[:, -1]
         if oscillates:  # P(iω, v) = 0, two real equations
             at = drawn.at(1j * y[:, 0], v)
             parts = (at.value, 1j * at.by_root, at.by_speed)
             f, by_root, by_speed = (np.stack([part.real, part.imag], axis=1) for part in parts)
-        elif still:  # P(0, v) = 0
+        elif static:  # P(0, v) = 0
             at = drawn.at(np.zeros(count), v)
-            return at.value.real[places, None], at.by_speed.real[places, None, None]
+            return at.value.real[indices, None], at.by_speed.real[indices, None, None]
         else:  # P = ∂P/∂λ = 0
             at = drawn.at(y[:, 0], v)
             pairs = (at.value, at.by_root), (at.by_root, at.by_root_twice), (at.by_speed, at.by_both)
             f, by_root, by_speed = (np.stack(pair, axis=1).real for pair in pairs)
-        return f[places], np.stack([by_root, by_speed], axis=2)[places]
+        return f[indices], np.stack([by_root, by_speed], axis=2)[indices]
 
-    start = np.tile([found.value] if still else [root.imag if oscillates else root.real, found.value], (count, 1))
+    start = np.tile([found.value] if static else [root.imag if oscillates else root.real, found.value], (count, 1))
     sampled = _NEWTON.solve(evaluate, start, square_steps)
     v = sampled.x[:, -1]
     good = sampled.converged & (np.abs(v - found.value) < 0.5 * max(found.value, 1.0))

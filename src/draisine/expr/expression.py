@@ -1,8 +1,8 @@
-"""Expressions as data: a small language for formulas in models and model files.
+"""Symbolic expressions: a small language for formulas in models and model files.
 
-An expression is a number, a name or a call; operators are calls too ("add", "sub", …). Text becomes an expression
-through a parser of our own and never through Python's evaluation, so a model file can name things and compute with
-them, and nothing else. What a name means is decided by whoever evaluates: floats, CasADi symbols, text.
+An expression is a number, a name or a call; operators are calls too ("add", "sub", …). Text is parsed by draisine's own parser
+and never evaluated by Python, so formulas in model files cannot run code. The evaluator defines the values of names: floats,
+CasADi symbols, text.
 
 >>> p = Name("p")
 >>> print(2 * p - 1)
@@ -18,10 +18,9 @@ from __future__ import annotations
 import builtins
 import math
 from collections.abc import Callable, Collection, Mapping
-from functools import cache, reduce
 from numbers import Real
 from types import MappingProxyType
-from typing import Any, TypeAlias, TypeVar
+from typing import TypeAlias, TypeVar
 
 from draisine.errors import ArgumentError, ExpressionError
 from draisine.expr.parser import MAX_LENGTH, parse
@@ -49,7 +48,6 @@ __all__ = [
     "MAX_LENGTH",
     "MAX_SIZE",
     "OPERATORS",
-    "SX_FUNCTIONS",
     "Call",
     "Expr",
     "ExprLike",
@@ -101,7 +99,7 @@ ExprLike: TypeAlias = Expr | str | float | int
 
 
 def as_expr(value: ExprLike) -> Expr:
-    """The expression a value stands for: text is parsed, a number becomes a `Number`.
+    """Convert a value to an expression: text is parsed, a number becomes a `Number`.
 
     >>> as_expr("2*r"), as_expr(3)
     (parse('2*r'), parse('3'))
@@ -112,11 +110,11 @@ def as_expr(value: ExprLike) -> Expr:
         return parse(value)
     if isinstance(value, Real) and not isinstance(value, bool):
         return Number(value)
-    raise ArgumentError(f"{value!r} is no expression; give a number, a text such as '2*r', or an expression")
+    raise ArgumentError(f"{value!r} is not an expression; give a number, a text such as '2*r', or an expression")
 
 
 def substitute(expr: Expr, mapping: Mapping[str, ExprLike]) -> Expr:
-    """The expression with names replaced, all at once.
+    """Replace names in an expression, simultaneously.
 
     >>> print(substitute(parse("a + b"), {"a": "b", "b": 2.0}))
     b + 2
@@ -146,10 +144,10 @@ def evaluate(
     functions: Mapping[str, Callable[..., T]],
     special: Mapping[str, Callable[[tuple[Expr, ...]], T]] = MappingProxyType({}),
 ) -> T:
-    """The value of an expression where `names` gives the value of each name and `functions` computes, arithmetic included.
+    """Evaluate an expression: `names` returns the value of a name, `functions` has all functions, operators included.
 
-    A function in `special` receives its arguments as expressions, unevaluated: `lean(frame)` is about a frame, which has
-    no value. Shared parts are evaluated once. Numbers are handed to the functions as floats.
+    A function in `special` gets its arguments as unevaluated expressions: in `lean(frame)` the frame has no value. Shared
+    subexpressions are evaluated once. Numbers are passed to the functions as floats.
     """
     done: dict[int, T] = {}
 
@@ -157,7 +155,7 @@ def evaluate(
         if id(part) in done:
             return done[id(part)]
         if isinstance(part, Number):
-            result: T = part.value  # type: ignore[assignment]  # every evaluator computes with floats too
+            result: T = part.value  # type: ignore[assignment]  # all evaluators accept floats
         elif isinstance(part, Name):
             result = names(part.identifier)
         elif isinstance(part, Call) and part.function in special:
@@ -167,7 +165,7 @@ def evaluate(
                 raise unknown_function(part.function, [*functions, *special], expr)
             result = functions[part.function](*[value(a) for a in part.arguments])
         else:
-            raise ArgumentError(f"{part!r} is no expression; convert it with as_expr")
+            raise ArgumentError(f"{part!r} is not an expression; convert it by as_expr")
         done[id(part)] = result
         return result
 
@@ -179,7 +177,7 @@ def evaluate_number(
     values: Mapping[str, float] = MappingProxyType({}),
     functions: Mapping[str, Callable[..., float]] | None = None,
 ) -> float:
-    """The value of an expression as a finite float, given the values of its names (and functions beyond the usual ones).
+    """Evaluate an expression to a finite float, given the values of its names (and additional functions).
 
     >>> evaluate_number(parse("m*g"), {"m": 2.0, "g": 9.81})
     19.62
@@ -200,7 +198,7 @@ def evaluate_number(
 
 
 def did_you_mean(name: str, known: Collection[str]) -> str:
-    """An ending for complaints about an unknown name: the nearest known one, or all of a few.
+    """The end of an error message about an unknown name: the most similar known name, or all known names if few.
 
     >>> did_you_mean("masss", ["mass", "inertia"])
     "; did you mean 'mass'?"
@@ -215,13 +213,13 @@ def did_you_mean(name: str, known: Collection[str]) -> str:
 
 
 def unknown_function(function: str, known: Collection[str], expr: Expr) -> ExpressionError:
-    """The complaint about a function nobody defines."""
+    """The error for an unknown function."""
     near = did_you_mean(function, [k for k in known if k not in OPERATORS])
     return ExpressionError(f"expression '{short(str(expr))}': unknown function {function!r}{near}")
 
 
 def _float_functions() -> dict[str, Callable[..., float]]:
-    """Arithmetic of floats as processors do it: 1/0 is inf and log(-1) is nan, so that `where` can discard them."""
+    """Functions on floats with IEEE semantics: 1/0 is inf and log(-1) is nan, so that `where` can discard them."""
 
     def ieee(function: Callable[..., float], ufunc: str) -> Callable[..., float]:
         def call(*arguments: float) -> float:
@@ -259,71 +257,9 @@ def _float_functions() -> dict[str, Callable[..., float]]:
 
 
 FLOAT_FUNCTIONS: Mapping[str, Callable[..., float]] = MappingProxyType(_float_functions())
-SX_FUNCTIONS: Mapping[str, Callable[..., Any]]  # CasADi's; made at first use by __getattr__
 
 
-def __getattr__(name: str) -> Any:
-    if name == "SX_FUNCTIONS":
-        return _sx_functions()
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
-
-@cache
-def _sx_functions() -> Mapping[str, Callable[..., Any]]:
-    import casadi as ca
-
-    from draisine.expr import safe_functions as safe
-
-    def sqrt(x: ca.SX) -> ca.SX:
-        # Not `safe.root`, which makes zeros of negative numbers: a mistake in a formula must not pass in silence.
-        zero = ca.fabs(x) < safe.TINY
-        return ca.logic_not(zero) * ca.sqrt(x + zero)
-
-    same = (
-        "sin",
-        "cos",
-        "tan",
-        "asin",
-        "acos",
-        "atan",
-        "sinh",
-        "cosh",
-        "tanh",
-        "exp",
-        "log",
-        "floor",
-        "ceil",
-        "lt",
-        "le",
-        "gt",
-        "ge",
-    )
-    table: dict[str, Callable[..., Any]] = {name: getattr(ca, name) for name in same}
-    table |= {
-        "add": lambda a, b: a + b,
-        "sub": lambda a, b: a - b,
-        "mul": lambda a, b: a * b,
-        "div": lambda a, b: a / b,
-        "pow": ca.power,
-        "neg": lambda a: -a,
-        "sqrt": sqrt,
-        "atan2": safe.angle,
-        "abs": safe.absolute,
-        "sign": safe.sign,
-        "min": lambda *a: reduce(ca.fmin, a),
-        "max": lambda *a: reduce(ca.fmax, a),
-        "hypot": lambda *a: safe.length(list(a)),
-        "clip": safe.clip,
-        "where": safe.where,
-    }
-
-    def on_sx(function: Callable[..., Any]) -> Callable[..., Any]:
-        return lambda *arguments: function(*[a if isinstance(a, ca.SX) else ca.SX(a) for a in arguments])
-
-    return MappingProxyType({name: on_sx(function) for name, function in table.items()})
-
-
-# -------------------------------------------------------------------- the functions, for use in Python
+# -------------------------------------------------------------------- functions for building expressions in Python
 
 
 def _function(name: str, description: str) -> Callable[..., Expr]:
@@ -331,7 +267,7 @@ def _function(name: str, description: str) -> Callable[..., Expr]:
         return Call(name, tuple(as_expr(a) for a in arguments))
 
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"{description}; an expression of expressions, numbers or texts."
+    function.__doc__ = f"{description}; returns an expression. Arguments are expressions, numbers or texts."
     return function
 
 
@@ -356,7 +292,7 @@ max = _function("max", "Greatest of the arguments")
 hypot = _function("hypot", "Length of the vector with these components")
 floor = _function("floor", "Greatest integer not above")
 ceil = _function("ceil", "Least integer not below")
-clip = _function("clip", "First argument, kept between the second and the third")
+clip = _function("clip", "First argument, limited to the range from the second to the third")
 where = _function("where", "Second argument where the first (a comparison) holds, otherwise the third")
 lt = _function("lt", "1 where first < second, otherwise 0")
 le = _function("le", "1 where first <= second, otherwise 0")

@@ -1,6 +1,6 @@
-"""Reading expressions: tokens, precedence, and complaints that name the column.
+"""Parser of expressions: tokens, operator precedence, and errors with column numbers.
 
-The text is taken apart here and only here; Python never evaluates any of it.
+All text is parsed here; Python never evaluates any of it.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ def parse(text: str) -> Expr:
     draisine.errors.ExpressionError: expression 'a + * b': unexpected '*' at column 5
     """
     if not isinstance(text, str):
-        raise ArgumentError(f"parse reads text, got {text!r}")
+        raise ArgumentError(f"parse expects text, got {text!r}")
     if len(text) > MAX_LENGTH:
-        raise ExpressionError(f"expression '{short(text)}' has {len(text)} characters; at most {MAX_LENGTH} are read")
+        raise ExpressionError(f"expression '{short(text)}' has {len(text)} characters; the limit is {MAX_LENGTH}")
     return _Parser(text).whole()
 
 
@@ -46,16 +46,16 @@ class _Token(NamedTuple):
 
 
 class _Pending(NamedTuple):
-    """An operator that waits for its right side, or a parenthesis (strength 0) that waits to be closed."""
+    """An operator without its right operand yet, or an open parenthesis (strength 0)."""
 
     token: _Token
-    function: str = ""  # empty for a parenthesis that only groups
+    function: str = ""  # empty for a grouping parenthesis
     strength: int = 0
-    first: int = 0  # where the arguments of a call begin among the operands
+    first: int = 0  # index of the first argument of a call among the operands
 
 
 class _Parser:
-    """Operator precedence with a stack of its own, so that no text can exhaust Python's."""
+    """An operator-precedence parser with an explicit stack, so that no text can exhaust Python's."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -86,7 +86,7 @@ class _Parser:
         return [*tokens, _Token("end", "", len(self.text) + 1)]
 
     def at_operand(self, token: _Token, before: _Token, after: _Token) -> bool:
-        """Read a token where an operand must begin; whether the operand is complete."""
+        """Process a token at the start of an operand; returns whether the operand is complete."""
         if token.kind == "number":
             negative = before.text == "-" and self.pending[-1].function == "neg" and after.text not in ("^", "**")
             if negative:  # "-2" is the number −2, but "-2**x" is the negative of a power
@@ -111,7 +111,7 @@ class _Parser:
         return True
 
     def after_operand(self, token: _Token) -> bool:
-        """Read a token after a complete operand; whether the text still ends with one."""
+        """Process a token after a complete operand; returns whether the text still ends with one."""
         if token.text in _BINARY:
             function, strength = _BINARY[token.text]
             self.apply(strength + (strength in (COMPARE, POWER)))  # a**b**c is a**(b**c)
@@ -134,7 +134,7 @@ class _Parser:
         return token.text != ","
 
     def apply(self, least: int) -> None:
-        """Apply the waiting operators that bind at least so strongly."""
+        """Apply pending operators of at least this precedence."""
         while self.pending and self.pending[-1].strength >= least:
             operator = self.pending.pop()
             self.call(operator, len(self.operands) - (1 if operator.function == "neg" else 2))

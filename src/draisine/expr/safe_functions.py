@@ -1,25 +1,24 @@
-"""Primitives whose derivatives are finite everywhere people go.
+"""CasADi functions with finite derivatives, and the functions of expressions on SX.
 
-√, atan2, powers and switches have points where a derivative is infinite or not defined, and there automatic differentiation
-answers NaN: the length of a velocity at rest, the angle of a vector of length zero. Here one rule holds at such a point:
-
-    the function stands still there: its value is the natural one (length 0, unit vector 0, angle 0, root 0) and its
-    derivatives of every order are zero.
-
-"There" is a neighbourhood smaller than anything physical (`TINY`), outside of which values and derivatives are the exact ones.
-All are plain SX operations. Where the caller knows that the point cannot be reached, `regular=True` gives the bare formula.
+√, atan2, powers and switches have points where a derivative is infinite or undefined, and automatic differentiation returns NaN:
+the norm of a velocity at rest, the angle of a zero vector. Here one rule holds at such a point: the value is the natural one
+(length 0, unit vector 0, angle 0, root 0), and derivatives of every order are zero. The rule applies in a neighborhood far below
+physical scales (`TINY`); outside of it values and derivatives are exact. All functions consist of SX operations. Where the
+singular point cannot be reached, `regular=True` gives the plain formula.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import reduce
+from types import MappingProxyType
 from typing import Any
 
 import casadi as ca
 
 from draisine.errors import ArgumentError
 
-TINY = 1e-100  # lengths below this count as zero; second derivatives, of order 1/length², then stay in range
+TINY = 1e-100  # shorter lengths count as zero; second derivatives, of order 1/length², then do not overflow
 
 Scalar = Any  # SX, float or int
 Vector = Any  # a column SX, or a sequence of scalars
@@ -62,14 +61,14 @@ def angle(y: Scalar, x: Scalar, regular: bool = False) -> ca.SX:
 def root(x: Scalar, n: int = 2) -> ca.SX:
     """The real n-th root. At zero, value and derivatives are zero.
 
-    Odd roots take the sign of x. Even roots of negative numbers are zero: rounding makes such numbers out of zeros.
+    Odd roots have the sign of x. Even roots of negative numbers are zero, since rounding turns zeros into such numbers.
 
     >>> x = ca.SX.sym("x")
     >>> float(ca.evalf(ca.substitute(root(x, 3), x, -8.0)))
     -2.0
     """
     if n < 2:
-        raise ArgumentError(f"root of order {n}: the order must be a whole number of at least 2")
+        raise ArgumentError(f"root of order {n}: the order must be an integer of at least 2")
     x = ca.SX(x)
     size = ca.fabs(x) if n % 2 else x
     nonzero = size > TINY
@@ -81,33 +80,33 @@ def root(x: Scalar, n: int = 2) -> ca.SX:
 
 
 def clip(x: Scalar, lower: Scalar, upper: Scalar) -> ca.SX:
-    """x kept between two bounds. At a bound the slope is one half, the mean of both sides."""
+    """x limited to an interval. At a bound the derivative is one half, the mean of both sides."""
     return ca.fmin(ca.fmax(ca.SX(x), lower), upper)
 
 
 def absolute(x: Scalar, width: Scalar | None = None) -> ca.SX:
-    """|x|, with slope zero at zero. With a width, the smooth √(x² + width²), which differs from |x| by less than the width."""
+    """|x|, with derivative zero at zero. With a width, the smooth √(x² + width²), which differs from |x| by at most the width."""
     if width is None:
         return ca.fabs(ca.SX(x))
     return ca.sqrt(ca.SX(x) ** 2 + ca.SX(width) ** 2)
 
 
 def sign(x: Scalar, width: Scalar | None = None) -> ca.SX:
-    """−1, 0 or 1, with slope zero everywhere. With a width, the smooth tanh(x/width)."""
+    """−1, 0 or 1, with derivative zero everywhere. With a width, the smooth tanh(x/width)."""
     return ca.sign(ca.SX(x)) if width is None else ca.tanh(ca.SX(x) / width)
 
 
 def where(condition: Scalar, then: Scalar, otherwise: Scalar) -> ca.SX:
-    """A sharp switch. Value and derivatives are those of the branch taken.
+    """A switch. Value and derivatives are those of the active branch.
 
-    Both branches are differentiated. How well a branch that is not taken is kept out, when its derivatives are not finite,
-    depends on the version of CasADi: shield its argument with `guard`, or write it with the primitives of this file.
+    Both branches are differentiated. Whether nonfinite derivatives of the inactive branch are suppressed depends on the
+    version of CasADi: protect its argument by `guard`, or use the functions of this module in it.
     """
     return ca.SX(ca.if_else(condition, then, otherwise))
 
 
 def guard(condition: Scalar, x: Scalar, stand_in: Scalar) -> ca.SX:
-    """x where the condition holds, else a harmless stand-in: the argument for a branch that is finite only there.
+    """x where the condition holds, else `stand_in`: the argument of a branch that is finite only there.
 
     >>> x = ca.SX.sym("x")
     >>> f = where(x > 0, ca.log(guard(x > 0, x, 1.0)), 0.0)
@@ -118,7 +117,7 @@ def guard(condition: Scalar, x: Scalar, stand_in: Scalar) -> ca.SX:
 
 
 def smooth_where(x: Scalar, then: Scalar, otherwise: Scalar, width: Scalar) -> ca.SX:
-    """A smooth switch: `then` for x well above zero, `otherwise` well below, and a tanh of the given width between.
+    """A smooth switch: `then` for x well above zero, `otherwise` well below, with a tanh transition of the given width.
 
     Three widths away from zero the weight of the other branch is 0.25 %, ten widths away it is 2e-9.
     """
@@ -139,3 +138,42 @@ def _square(vector: Vector) -> ca.SX:
     for k in range(1, column.shape[0]):
         total += column[k] ** 2
     return total
+
+
+# -------------------------------------------------------------------- the functions of expressions
+
+
+def _checked_sqrt(x: ca.SX) -> ca.SX:
+    # Unlike `root`, it keeps the square root of a negative number NaN: an error in a formula must show.
+    zero = ca.fabs(x) < TINY
+    return ca.logic_not(zero) * ca.sqrt(x + zero)
+
+
+def _on_sx(function: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda *arguments: function(*[a if isinstance(a, ca.SX) else ca.SX(a) for a in arguments])
+
+
+def _sx_functions() -> dict[str, Callable[..., Any]]:
+    elementary = ("sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "exp", "log", "floor", "ceil")
+    table: dict[str, Callable[..., Any]] = {name: getattr(ca, name) for name in (*elementary, "lt", "le", "gt", "ge")}
+    return table | {
+        "add": lambda a, b: a + b,
+        "sub": lambda a, b: a - b,
+        "mul": lambda a, b: a * b,
+        "div": lambda a, b: a / b,
+        "pow": ca.power,
+        "neg": lambda a: -a,
+        "sqrt": _checked_sqrt,
+        "atan2": angle,
+        "abs": absolute,
+        "sign": sign,
+        "min": lambda *a: reduce(ca.fmin, a),
+        "max": lambda *a: reduce(ca.fmax, a),
+        "hypot": lambda *a: length(list(a)),
+        "clip": clip,
+        "where": where,
+    }
+
+
+# functions and operators of expressions on CasADi's SX, for `draisine.expr.expression.evaluate`
+SX_FUNCTIONS: Mapping[str, Callable[..., Any]] = MappingProxyType({name: _on_sx(f) for name, f in _sx_functions().items()})

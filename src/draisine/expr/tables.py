@@ -1,13 +1,12 @@
 """Tabulated functions of one and two variables, as call nodes of a program.
 
-A `Table` interpolates numbers given on a grid: linearly, or by cubic splines with *natural* ends (second derivative zero).
-Called on symbols it makes one call node; the callee is a CasADi function that holds the numbers itself, so that CasADi's
-interpreter and C export, our interpreter and our machine code all read the same data, and the program's digest covers them.
-Derivatives are exact: they are tables again up to the second order, and CasADi goes on from there.
+A `Table` interpolates values on a grid: linearly, or by cubic splines with *natural* ends (second derivative zero). Called on
+symbols it creates one call node. The callee is a CasADi function that contains the values, so that CasADi's interpreter and C
+export, draisine's interpreter and the compiled code all use the same data, and the digest of the program covers them.
+Derivatives are exact: tables up to the second order, differentiated by CasADi beyond it.
 
-Outside the grid the slope at the edge is held ("slope") or the value ("hold"). A natural spline that holds its slope has two
-continuous derivatives on the whole line; this is why the ends are natural. At a knot, a derivative that jumps is that of the
-right side.
+Outside the grid the extrapolation is linear ("slope") or constant ("hold"). A natural spline with linear extrapolation has two
+continuous derivatives everywhere. At a knot, a discontinuous derivative has its right-hand value.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ Outside = Literal["slope", "hold"]
 Array = NDArray[np.float64]
 
 _NAME = re.compile(r"(?!(?:null|jac|hess)$)[A-Za-z](?:_?[A-Za-z0-9])*_?")  # of a CasADi function
-_HIGHEST_CALL = 2  # derivatives up to this order in all are calls of further tables; beyond it CasADi differentiates the cells
+_HIGHEST_CALL = 2  # derivatives up to this total order are calls of tables; beyond it CasADi differentiates the cells
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,24 +58,26 @@ class Table:
 
     def __post_init__(self) -> None:
         if not _NAME.fullmatch(self.name):
-            raise ModelError(f"table {self.name!r}: the name must be a letter followed by letters, digits and single underscores")
+            raise ModelError(
+                f"table {self.name!r}: the name must be a letter, followed by letters, digits and single underscores"
+            )
         self._check_choice("kind", self.kind, get_args(Kind))
         self._check_choice("outside", self.outside, get_args(Outside))
         axes = self.knots if isinstance(self.knots, Sequence) and any(np.ndim(k) for k in self.knots) else (self.knots,)
         knots = tuple(self._numbers("knots", axis) for axis in axes)
         values = self._numbers("values", self.values)
         if len(knots) not in (1, 2):
-            raise ModelError(f"table {self.name!r}: {len(knots)} axes of knots given, one or two are possible")
+            raise ModelError(f"table {self.name!r}: {len(knots)} axes of knots given; one or two are supported")
         for which, axis in zip(("first ", "second "), knots, strict=False):
             self._check_axis(which if len(knots) == 2 else "", axis)
         shape = tuple(axis.size for axis in knots)
         if values.shape != shape:
-            raise ModelError(f"table {self.name!r}: values have shape {values.shape}, the knots ask for {shape}")
+            raise ModelError(f"table {self.name!r}: values have shape {values.shape}, expected {shape} from the knots")
         object.__setattr__(self, "knots", knots)
         object.__setattr__(self, "values", values)
 
     def __call__(self, *arguments: Any) -> ca.SX:
-        """The table's value as a call node, for symbols; entries of columns are taken one by one."""
+        """The value of the table as a call node, for symbols; applied elementwise to columns."""
         import casadi as ca
 
         if len(arguments) != len(self.knots):
@@ -88,7 +89,7 @@ class Table:
         return ca.reshape(ca.vertcat(*entries), *shape)
 
     def at(self, *points: ArrayLike, orders: tuple[int, ...] | None = None) -> Array:
-        """The numbers themselves: value, or derivative of the given order in each variable, over arrays of points."""
+        """Numerical evaluation: the value, or the derivative of the given order in each variable, at arrays of points."""
         if len(points) != len(self.knots):
             raise ArgumentError(f"table {self.name!r} takes {len(self.knots)} arguments, got {len(points)}")
         cells = self._cells.derivative(orders or (0,) * len(self.knots))
@@ -104,7 +105,7 @@ class Table:
 
     @cached_property
     def function(self) -> ca.Function:
-        """The callee, with its derivatives attached."""
+        """The CasADi function, with its derivatives."""
         return _callee(self.name, self._cells, (0,) * len(self.knots), {})
 
     @cached_property
@@ -136,7 +137,7 @@ class Table:
         try:
             array = np.array(given, dtype=float)
         except (TypeError, ValueError):
-            raise ModelError(f"table {self.name!r}: {what} must be numbers, in rows of one length") from None
+            raise ModelError(f"table {self.name!r}: {what} must be numbers, in rows of equal length") from None
         if not np.isfinite(array).all():
             where = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
             raise ModelError(f"table {self.name!r}: {what} must be finite, found {array[where]} at entry {where}")
@@ -153,7 +154,7 @@ class Table:
             k = int(np.argmax(steps <= 0.0))
             raise ModelError(
                 f"table {self.name!r}: the {which}knots must increase, but {axis[k]:g} is followed by {axis[k + 1]:g}; "
-                "sort them and remove repeated ones"
+                "sort them and remove duplicates"
             )
 
 
@@ -161,7 +162,7 @@ class Table:
 
 
 class _Cells(NamedTuple):
-    """Polynomials in (x − origin), one per cell. The first and last cell of an axis are the outside."""
+    """Polynomials in (x − origin), one per cell. The first and last cells of an axis are the extrapolation."""
 
     knots: tuple[Array, ...]
     origins: tuple[Array, ...]
@@ -178,7 +179,7 @@ class _Cells(NamedTuple):
 
 
 def _pieces(x: Array, y: Array, kind: Kind, outside: Outside) -> Array:
-    """Coefficients (cell, power, …) along the first axis of y, the two outside cells included."""
+    """Coefficients (cell, power, …) along the first axis of y, including the two cells of the extrapolation."""
     steps = np.diff(x).reshape((-1,) + (1,) * (y.ndim - 1))
     chords = np.diff(y, axis=0) / steps
     if kind == "linear":
@@ -188,12 +189,12 @@ def _pieces(x: Array, y: Array, kind: Kind, outside: Outside) -> Array:
         m = _natural_moments(np.diff(x), chords)
         inner = np.stack([y[:-1], chords - steps * (2 * m[:-1] + m[1:]) / 6, m[:-1] / 2, (m[1:] - m[:-1]) / (6 * steps)], 1)
         edges = inner[0, 1], chords[-1] + steps[-1] * (m[-2] + 2 * m[-1]) / 6
-    made = np.zeros((x.size + 1, *inner.shape[1:]))
-    made[1:-1] = inner
+    pieces = np.zeros((x.size + 1, *inner.shape[1:]))
+    pieces[1:-1] = inner
     for cell, end, slope in zip((0, -1), (y[0], y[-1]), edges, strict=True):
-        made[cell, 0] = end
-        made[cell, 1] = slope if outside == "slope" else 0.0
-    return made
+        pieces[cell, 0] = end
+        pieces[cell, 1] = slope if outside == "slope" else 0.0
+    return pieces
 
 
 def _natural_moments(h: Array, chords: Array) -> Array:
@@ -204,7 +205,7 @@ def _natural_moments(h: Array, chords: Array) -> Array:
         return m
     right = 6.0 * np.diff(chords, axis=0)
     diagonal = 2.0 * (h[:-1] + h[1:])
-    for k in range(1, n):  # diagonally dominant: elimination needs no pivots
+    for k in range(1, n):  # diagonally dominant: elimination without pivoting
         factor = h[k] / diagonal[k - 1]
         diagonal[k] -= factor * h[k]
         right[k] -= factor * right[k - 1]
@@ -217,19 +218,19 @@ def _natural_moments(h: Array, chords: Array) -> Array:
 # ------------------------------------------------------------------------------------------------------- call nodes
 
 
-def _callee(name: str, cells: _Cells, orders: tuple[int, ...], made: dict[tuple[int, ...], ca.Function]) -> ca.Function:
-    """The function of a derivative of the given orders; `made` shares mixed derivatives, which have two ways to them."""
+def _callee(name: str, cells: _Cells, orders: tuple[int, ...], known: dict[tuple[int, ...], ca.Function]) -> ca.Function:
+    """The function of the derivative of the given orders; `known` shares mixed derivatives, which are reached in two ways."""
     import casadi as ca
 
-    if orders in made:
-        return made[orders]
+    if orders in known:
+        return known[orders]
     x = [ca.MX.sym(f"x{k}") for k in range(len(orders))]
     called = name + "".join(f"_d{order}" for order in orders if any(orders))
     inputs, output = [s.name() for s in x], "value"
     options: dict[str, Any] = {"never_inline": True}
     if sum(orders) < _HIGHEST_CALL:
-        further = [tuple(o + (k == j) for k, o in enumerate(orders)) for j in range(len(orders))]
-        slopes = [_callee(name, cells, higher, made)(*x) for higher in further]
+        higher_orders = [tuple(o + (k == j) for k, o in enumerate(orders)) for j in range(len(orders))]
+        slopes = [_callee(name, cells, higher, known)(*x) for higher in higher_orders]
         jacobian = ca.Function(
             f"jac_{called}",
             [*x, ca.MX(1, 1)],
@@ -239,12 +240,12 @@ def _callee(name: str, cells: _Cells, orders: tuple[int, ...], made: dict[tuple[
             {"always_inline": True},
         )
         options |= {"custom_jacobian": jacobian, "enable_forward": False, "enable_reverse": False}
-    made[orders] = ca.Function(called, x, [_lookup(cells.derivative(orders), x)], inputs, [output], options)
-    return made[orders]
+    known[orders] = ca.Function(called, x, [_lookup(cells.derivative(orders), x)], inputs, [output], options)
+    return known[orders]
 
 
 def _lookup(cells: _Cells, x: Sequence[ca.MX]) -> ca.MX:
-    """Find the cell, fetch its coefficients, evaluate by Horner's rule: scalar operations and look-ups only."""
+    """Find the cell, fetch its coefficients, evaluate by Horner's rule: scalar operations and lookups only."""
     import casadi as ca
 
     axes = len(x)
@@ -253,7 +254,7 @@ def _lookup(cells: _Cells, x: Sequence[ca.MX]) -> ca.MX:
     offset, steps = ca.MX(0), []
     for axis, origin, at in zip(cells.knots, cells.origins, x, strict=True):
         span = axis[-1] - axis[0]
-        # `low` counts from the first entry and clamps at both ends: with one entry more on either side, the outside is a cell.
+        # `low` clamps at both ends: with one more entry on either side, the extrapolation is a cell.
         cell = ca.low(ca.DM(np.concatenate([[axis[0] - span], axis, [axis[-1] + span]])), at)
         offset = offset * origin.size + cell
         steps.append(at - ca.MX(ca.DM(origin))[cell])

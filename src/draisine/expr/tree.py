@@ -1,7 +1,7 @@
-"""What an expression is: a number, a name or a call, immutable and compared by structure; and how it is written.
+"""The expression tree: numbers, names and calls, immutable and compared by structure; conversion to text.
 
-Operators are calls too ("add", "sub", …). `draisine.expr.expression` is the door to this module, to the parser and
-to the evaluation.
+Operators are calls too ("add", "sub", …). `draisine.expr.expression` is the public interface to this module, the parser and the
+evaluation.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from numbers import Real
 
 from draisine.errors import ArgumentError, ExpressionError
 
-MAX_DEPTH = 200  # levels of nesting; keeps every recursion here far from Python's own limit
-MAX_SIZE = 5_000  # numbers, names and calls in one expression, shared parts counted each time they occur
+MAX_DEPTH = 200  # levels of nesting; keeps recursions far from Python's limit
+MAX_SIZE = 5_000  # numbers, names and calls in one expression; shared parts count each time they occur
 
 _SEGMENT = r"(?!__)[A-Za-z_][A-Za-z0-9_]*"
 _FUNCTION_NAME = re.compile(_SEGMENT)
 DOTTED_NAME = re.compile(rf"{_SEGMENT}(?:\.{_SEGMENT})*")
 
-# Least and greatest number of arguments; None is no limit.
+# Minimum and maximum number of arguments; None is no limit.
 ARITY: dict[str, tuple[int, int | None]] = {
     **dict.fromkeys(("add", "sub", "mul", "div", "pow", "lt", "le", "gt", "ge", "atan2"), (2, 2)),
     **dict.fromkeys(("neg", "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh"), (1, 1)),
@@ -30,7 +30,7 @@ ARITY: dict[str, tuple[int, int | None]] = {
     **dict.fromkeys(("clip", "where"), (3, 3)),
 }
 OPERATORS = frozenset({"add", "sub", "mul", "div", "pow", "neg", "lt", "le", "gt", "ge"})
-FUNCTIONS = frozenset(ARITY) - OPERATORS  # the functions every evaluator knows
+FUNCTIONS = frozenset(ARITY) - OPERATORS  # functions that every evaluator supports
 
 
 class Expr:
@@ -103,16 +103,16 @@ class Number(Expr):
 
 @dataclass(frozen=True, repr=False)
 class Name(Expr):
-    """Something known by name: a parameter, a coordinate, a part such as "frame.hub"."""
+    """A name: a parameter, a coordinate, a part such as "frame.hub"."""
 
     identifier: str
 
     def __post_init__(self) -> None:
         if self.identifier == "pi":
-            raise ExpressionError("'pi' is a number here; it cannot name anything else")
+            raise ExpressionError("'pi' is a number and cannot be used as a name")
         if not is_name(self.identifier):
             raise ExpressionError(
-                f"{self.identifier!r} is not a name; use letters, digits, underscores and dots, such as 'frame.hub'"
+                f"{self.identifier!r} is not a valid name; use letters, digits, underscores and dots, such as 'frame.hub'"
             )
 
 
@@ -127,11 +127,11 @@ class Call(Expr):
 
     def __post_init__(self) -> None:
         if not isinstance(self.function, str) or not _FUNCTION_NAME.fullmatch(self.function):
-            raise ExpressionError(f"{self.function!r} is not the name of a function; use letters a–z, digits and underscores")
+            raise ExpressionError(f"{self.function!r} is not a valid function name; use letters a–z, digits and underscores")
         arguments = tuple(self.arguments)
         for argument in arguments:
             if not isinstance(argument, Expr):
-                raise ArgumentError(f"{self.function}: argument {argument!r} is no expression; convert it with as_expr")
+                raise ArgumentError(f"{self.function}: argument {argument!r} is not an expression; convert it by as_expr")
         _check_arity(self.function, len(arguments))
         depth = 1 + max((a.depth if isinstance(a, Call) else 0 for a in arguments), default=0)
         size = 1 + sum(a.size if isinstance(a, Call) else 1 for a in arguments)
@@ -155,29 +155,29 @@ def _binary(function: str, left: Expr | float, right: Expr | float) -> Expr:
         if isinstance(side, Expr):
             sides.append(side)
         elif isinstance(side, Real) and not isinstance(side, bool):
-            sides.append(Number(side))  # made a float there
+            sides.append(Number(side))  # converted to float there
         else:
-            return NotImplemented  # Python's protocol: the other side may know better
+            return NotImplemented  # Python's protocol: the other operand may support it
     return Call(function, tuple(sides))
 
 
 def _check_arity(function: str, count: int) -> None:
     least, most = ARITY.get(function, (0, None))
     if count < least or (most is not None and count > most):
-        wanted = f"{least} or more arguments" if most is None else "1 argument" if least == 1 else f"{least} arguments"
-        raise ExpressionError(f"{function} takes {wanted}, got {count}")
+        expected = f"{least} or more arguments" if most is None else "1 argument" if least == 1 else f"{least} arguments"
+        raise ExpressionError(f"{function} takes {expected}, got {count}")
 
 
 def short(text: str) -> str:
-    """Text for a complaint: its beginning when it is long."""
+    """Text for an error message, truncated if long."""
     return text if len(text) <= 60 else text[:57] + "…"
 
 
-# -------------------------------------------------------------------- looking
+# -------------------------------------------------------------------- traversal
 
 
 def walk(expr: Expr) -> Iterator[Expr]:
-    """The expression and all its parts, each shared object once, outermost first."""
+    """The expression and its subexpressions, each shared object once, outermost first."""
     seen: set[int] = set()
     waiting = [expr]
     while waiting:
@@ -199,13 +199,13 @@ def names(expr: Expr) -> frozenset[str]:
 
 
 def calls(expr: Expr) -> frozenset[str]:
-    """The functions an expression uses, operators ("add", …) among them."""
+    """The functions used in an expression, including operators ("add", …)."""
     return frozenset(part.function for part in walk(expr) if isinstance(part, Call))
 
 
-# -------------------------------------------------------------------- writing
+# -------------------------------------------------------------------- text
 
-COMPARE, SUM, PRODUCT, NEGATIVE, POWER, ATOM = range(1, 7)  # how strongly they bind
+COMPARE, SUM, PRODUCT, NEGATIVE, POWER, ATOM = range(1, 7)  # precedence
 INFIX = {
     "lt": (" < ", COMPARE),
     "le": (" <= ", COMPARE),
@@ -229,7 +229,7 @@ def _strength(expr: Expr) -> int:
 
 
 def _text(expr: Expr) -> str:
-    """Text that parses back to an equal expression, with parentheses only where needed or where a sign would follow a sign."""
+    """Text that parses to an equal expression, with parentheses only where necessary or between two signs."""
 
     def within(part: Expr, least: int, leads: bool = True) -> str:
         strength = _strength(part)
@@ -241,11 +241,11 @@ def _text(expr: Expr) -> str:
     if isinstance(expr, Name):
         return expr.identifier
     if not isinstance(expr, Call):
-        raise ArgumentError(f"{type(expr).__name__} is no expression; use Number, Name or Call")
+        raise ArgumentError(f"{type(expr).__name__} is not an expression; use Number, Name or Call")
     if expr.function in INFIX:
         sign, level = INFIX[expr.function]
         left, right = expr.arguments
-        # "a < b < c" is refused by the parser: both sides of a comparison bind closer.
+        # The parser rejects "a < b < c": both sides of a comparison have a higher precedence.
         compare = level == COMPARE
         return within(left, level + compare) + sign + within(right, level + 1, leads=compare)
     if expr.function == "neg":

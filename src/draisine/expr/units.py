@@ -1,7 +1,7 @@
-"""Units of amounts: a text such as "102 cm" becomes 1.02 in SI and must fit the slot it is given to.
+"""Units: conversion of texts such as "102 cm" to SI, with a check of the dimension.
 
-Base units are m, kg, s, A and K. Angles are plain numbers, rad = 1, so that N*m/rad is N*m; a length refuses degrees all
-the same. Scales with an offset (°C) are refused, since a difference and a value on them convert differently.
+Base units are m, kg, s, A and K. Angles are dimensionless, rad = 1, so N*m/rad is N*m; degrees are still rejected for a length.
+Scales with an offset (°C) are rejected, since differences and values convert differently.
 
 >>> quantity_in("102 cm", "m", "wheelbase")
 1.02
@@ -29,7 +29,7 @@ MAX_POWER = 12
 
 @dataclass(frozen=True)
 class Dimension:
-    """Powers of the base units."""
+    """Exponents of the base units."""
 
     m: int = 0
     kg: int = 0
@@ -42,7 +42,7 @@ class Dimension:
         return (self.m, self.kg, self.s, self.A, self.K)
 
     def __str__(self) -> str:
-        """The name of the quantity, or its base units where it has no name of its own."""
+        """The name of the quantity, or its base units if it has no name."""
         if self in _QUANTITIES:
             return _QUANTITIES[self]
         pairs = zip(("m", "kg", "s", "A", "K"), self.powers, strict=True)
@@ -51,7 +51,7 @@ class Dimension:
 
 @dataclass(frozen=True)
 class Unit:
-    """So many SI units of a dimension: `ratio` · π^`turns`, kept exact so that conversions round once."""
+    """`ratio` · π^`turns` SI units of a dimension; exact, so that conversions round once."""
 
     ratio: Fraction = Fraction(1)
     dimension: Dimension = Dimension()
@@ -62,7 +62,7 @@ class Unit:
         return float(self.ratio) * math.pi**self.turns
 
     def to_si(self, number: Fraction) -> float:
-        """So many of this unit, in SI."""
+        """Convert a number in this unit to SI."""
         return float(number * self.ratio) * math.pi**self.turns
 
     def __mul__(self, other: Unit) -> Unit:
@@ -107,7 +107,7 @@ _VELOCITY, _RATE, _NUMBER = Dimension(m=1, s=-1), Dimension(s=-1), Dimension()
 _INCH, _POUND, _GRAVITY = Fraction("0.0254"), Fraction("0.45359237"), Fraction("9.80665")  # exact by definition
 _DEGREE, _TURN = Unit(Fraction(1, 180), _NUMBER, 1), Unit(Fraction(2), _NUMBER, 1)
 
-# symbol: the unit, and how it is written in SI
+# symbol: the unit, and its text in SI units
 _PREFIXED = {
     "m": (Unit(dimension=_LENGTH), "m"),
     "g": (Unit(Fraction(1, 1000), _MASS), "kg"),
@@ -156,7 +156,7 @@ def _symbols() -> dict[str, tuple[Unit, str]]:
     table = {**_PREFIXED, **_OTHERS}
     for symbol, (unit, si) in _PREFIXED.items():
         for prefix, exponent in _PREFIXES.items():
-            # A symbol of its own goes first: "min" is a minute, "h" an hour.
+            # Symbols without prefix take precedence: "min" is a minute, "h" an hour.
             table.setdefault(prefix + symbol, (Unit(Fraction(10) ** exponent) * unit, si))
     return table
 
@@ -170,13 +170,13 @@ _TOKEN = re.compile(
 )
 _QUANTITY = re.compile(
     r"\s*(?P<value>[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)(?P<space>\s*)"
-    r"(?P<unit>(?![eE][+-]?[0-9])[A-Za-zµμ°%1(].*?)\s*",  # "1e6*x" is no 1 in units of e6*x
+    r"(?P<unit>(?![eE][+-]?[0-9])[A-Za-zµμ°%1(].*?)\s*",  # "1e6*x" is not 1 in units of e6*x
     re.DOTALL,
 )
 
 
 def parse_unit(text: str) -> Unit:
-    """Read a unit: symbols with powers, products (`*`, `·` or a space) and quotients.
+    """Parse a unit: symbols with powers, products (`*`, `·` or a space) and quotients.
 
     >>> parse_unit("kg·m²") == parse_unit("kg*m^2") == parse_unit("kg m**2")
     True
@@ -186,7 +186,7 @@ def parse_unit(text: str) -> Unit:
     if not isinstance(text, str):
         raise UnitError(f"a unit is a text such as 'kg*m^2', got {text!r}")
     if len(text) > MAX_LENGTH:
-        raise UnitError(f"the unit '{text[:40]}…' has {len(text)} characters; at most {MAX_LENGTH} are read")
+        raise UnitError(f"the unit '{text[:40]}…' has {len(text)} characters; the limit is {MAX_LENGTH}")
     return _parsed(text)
 
 
@@ -246,17 +246,17 @@ class _UnitParser:
         elif kind == "symbol":
             unit = self.symbol(text)
         else:
-            self.fail(f"unexpected {text!r}" if text else "it ends too early")
+            self.fail(f"unexpected {text!r}" if text else "it ends unexpectedly")
         if self.tokens[-1][0] == "power":
             digits = self.tokens.pop()[1].translate(str.maketrans(_SUPERSCRIPTS, "0123456789-")).strip("^* ")
             if not re.fullmatch("-?[0-9]+", digits) or abs(int(digits)) > MAX_POWER:
-                self.fail(f"a power must be a whole number between -{MAX_POWER} and {MAX_POWER}")
+                self.fail(f"a power must be an integer between -{MAX_POWER} and {MAX_POWER}")
             unit = unit ** int(digits)
         return unit
 
     def symbol(self, text: str) -> Unit:
         if text in _OFFSET:
-            raise UnitError(f"{self.text!r}: {text} is a scale with an offset, which is not converted; give kelvin, 'K'")
+            raise UnitError(f"{self.text!r}: {text} is a scale with an offset, which is not supported; use kelvin, 'K'")
         known = _symbols()
         if text not in known:
             common = [*_PREFIXED, *_OTHERS, "kg", "mm", "cm", "km", "ms", "kN", "kW"]
@@ -265,7 +265,7 @@ class _UnitParser:
 
 
 def si_text(text: str) -> str:
-    """The same unit written in SI, with radians kept for people to read.
+    """The same unit in SI units; radians are kept for readability.
 
     >>> si_text("kN*m/deg"), si_text("rpm"), si_text("lb/in^2")
     ('N*m/rad', 'rad/s', 'kg/m^2')
@@ -284,18 +284,18 @@ def si_text(text: str) -> str:
 
 
 def fits(unit: Unit | str, slot_unit: Unit | str) -> bool:
-    """Whether amounts in `unit` may be given where `slot_unit` is expected: the dimensions agree.
+    """Whether `unit` has the dimension of the expected unit `slot_unit`.
 
     >>> fits("N*m/rad", "N m"), fits("deg", "m")
     (True, False)
     """
     given = parse_unit(unit) if isinstance(unit, str) else unit
-    wanted = parse_unit(slot_unit) if isinstance(slot_unit, str) else slot_unit
-    return given.dimension == wanted.dimension
+    expected = parse_unit(slot_unit) if isinstance(slot_unit, str) else slot_unit
+    return given.dimension == expected.dimension
 
 
 def quantity(text: str) -> tuple[float, Dimension] | None:
-    """A number with a unit, in SI, with its dimension; None for a text that is no number followed by a unit.
+    """A number with a unit, converted to SI, and its dimension; None for any other text.
 
     >>> quantity("36 km/h")
     (10.0, Dimension(m=1, kg=0, s=-1, A=0, K=0))
@@ -311,7 +311,7 @@ def quantity(text: str) -> tuple[float, Dimension] | None:
 
 
 class Measured(float):
-    """A number in SI that knows in which unit it was given, so that whoever uses it can tell whether the unit fits.
+    """A number in SI units that keeps the text it was given as, so that its unit can be checked later.
 
     >>> Measured.read("36 km/h"), Measured.read("36 km/h").checked("m/s", "speed")
     (10.0, 10.0)
@@ -321,22 +321,22 @@ class Measured(float):
 
     @staticmethod
     def read(text: str) -> Measured | None:
-        """From a number with a unit; None for a text that is something else."""
+        """From a number with a unit; None for any other text."""
         found = quantity(text)
         if found is None:
             return None
-        made = Measured(found[0])
-        made.text = text
-        return made
+        measured = Measured(found[0])
+        measured.text = text
+        return measured
 
     def checked(self, unit: str, where: str) -> float:
-        """The number, if it was given in a unit of that kind."""
+        """The number, after a check of its unit."""
         found = quantity_in(self.text, unit, where)
         return float(self) if found is None else found
 
 
 def unit_of(text: str) -> str | None:
-    """The unit of a text that is a number with a unit, as it was written."""
+    """The unit in a text with a number and a unit, as written."""
     match = _match(text)
     return match["unit"] if match else None
 
@@ -356,27 +356,29 @@ def _split(text: str) -> tuple[Fraction, Unit] | None:
     if not 1e-200 < abs(float(match["value"])) < 1e200:  # also keeps the exact fraction short
         if float(match["value"]) == 0.0 and not re.search("[1-9]", match["value"].lower().split("e")[0]):
             return Fraction(0), unit
-        raise UnitError(f"{text.strip()!r} is too large or too small a number")
+        raise UnitError(f"{text.strip()!r} is too large or too small")
     return Fraction(match["value"]), unit
 
 
 def quantity_in(text: str, slot_unit: str, where: str) -> float | None:
-    """A number with a unit, in SI, checked against the unit its slot expects; None when the text is something else."""
+    """A number with a unit, converted to SI and checked against the expected unit; None for any other text."""
     try:
         found = quantity(text)
-        wanted = parse_unit(slot_unit)
+        expected = parse_unit(slot_unit)
     except UnitError as problem:
         raise UnitError(f"{where}: {problem}") from None
     if found is None:
         return None
     value, dimension = found
-    if dimension != wanted.dimension:
-        named = wanted.dimension in _QUANTITIES
-        article = "an amount in" if not named else "an" if str(wanted.dimension)[0] in "aeiou" else "a"
+    if dimension != expected.dimension:
+        named = expected.dimension in _QUANTITIES
+        article = "an amount in" if not named else "an" if str(expected.dimension)[0] in "aeiou" else "a"
         example = slot_unit or "rad"
-        raise UnitError(f"{where}: got {text.strip()!r} ({dimension}), expected {article} {wanted.dimension} such as {example!r}")
+        raise UnitError(
+            f"{where}: got {text.strip()!r} ({dimension}), expected {article} {expected.dimension} such as {example!r}"
+        )
     if "Hz" in text and "rad" in slot_unit:
         raise UnitError(
-            f"{where}: got {text.strip()!r}, and hertz may mean turns or radians per second; write 'rev/s' or 'rad/s'"
+            f"{where}: got {text.strip()!r}, but hertz is ambiguous (revolutions or radians per second); write 'rev/s' or 'rad/s'"
         )
     return value

@@ -1,1 +1,1 @@
-"""Describe a system by names."""
+"""Model descriptions: builder, validation and model files."""

@@ -1,6 +1,6 @@
-"""How `Model` closes loops and constrains further: ties between points, frames and coordinates.
+"""Constraint builders of `Model`: loop closures, rods, cables, gears, prescribed motions, user-defined residuals.
 
-    >>> from draisine.model import Model
+    >>> from draisine.model.model import Model
     >>> m = Model("four_bar")
     >>> for name, length in (("crank", 1.0), ("coupler", 4.0), ("rocker", 3.0)):
     ...     _ = m.body(name, mass=length, center_of_mass=(length / 2, 0, 0))
@@ -13,7 +13,7 @@
     loop_x: offset_x(coupler_end, rocker_end) = 0
     loop_y: offset_y(coupler_end, rocker_end) = 0
 
-Wherever a point is asked for, a body stands for its origin, and "ground" for the world's.
+Wherever a point is expected, a body means its origin, and "ground" the origin of the world frame.
 """
 
 from __future__ import annotations
@@ -26,72 +26,72 @@ from draisine.expr.expression import Expr, Name, Number, did_you_mean, names
 from draisine.model import constraints as constraints
 from draisine.model.items import Body, Joint, Point, ResidualConstraint
 from draisine.model.quantities import Amount, amount_in, expression_of
-from draisine.model.registry import Register, name_of
+from draisine.model.registry import ItemRegistry, name_of
 
-Place = Point | Body | str
-Measured = Joint | Expr | str  # a joint of one coordinate, a coordinate's name, or an expression
+PointLike = Point | Body | str
+Measured = Joint | Expr | str  # a joint with one coordinate, the name of a coordinate, or an expression
 
 
-class Tying(Register):
-    """Ties by name; each keeps its residuals at zero, and its multipliers are forces that can be looked at."""
+class ConstraintBuilders(ItemRegistry):
+    """Constraints by name. Each keeps its residuals at zero; its multipliers are available as outputs."""
 
-    def close_point(self, name: str, a: Place, b: Place, axes: str = "xyz") -> ResidualConstraint:
-        """Two points coincide. `axes` of `a` along which they do: "xy" for a mechanism that moves in that plane anyway."""
+    def close_point(self, name: str, a: PointLike, b: PointLike, axes: str = "xyz") -> ResidualConstraint:
+        """Close a loop: two points coincide along the given `axes` of `a`; "xy" for a planar mechanism."""
         return self._tie(constraints.closed_point(name, *_both(name, a, b), axes))
 
-    def close_hinge(self, name: str, a: Place, b: Place, axis: str = "z") -> ResidualConstraint:
-        """Two frames share their origin and one axis, as a hinge holds them."""
+    def close_hinge(self, name: str, a: PointLike, b: PointLike, axis: str = "z") -> ResidualConstraint:
+        """Close a loop by a revolute joint: two frames share their origin and one axis."""
         return self._tie(constraints.closed_hinge(name, *_both(name, a, b), axis))
 
-    def close_slider(self, name: str, a: Place, b: Place, axis: str = "x") -> ResidualConstraint:
-        """Frame `b` slides along an axis of frame `a` and does not turn against it; their axes are parallel."""
+    def close_slider(self, name: str, a: PointLike, b: PointLike, axis: str = "x") -> ResidualConstraint:
+        """Close a loop by a prismatic joint: frame `b` slides along an axis of frame `a`, with parallel axes."""
         return self._tie(constraints.closed_slider(name, *_both(name, a, b), axis))
 
-    def rod(self, name: str, a: Place, b: Place, length: Amount) -> ResidualConstraint:
-        """Two points stay at a distance: a massless rod with a ball at each end. Its multiplier is its thrust."""
+    def rod(self, name: str, a: PointLike, b: PointLike, length: Amount) -> ResidualConstraint:
+        """A massless rod with a ball joint at each end keeps two points at a constant distance. Its multiplier is its thrust."""
         return self._tie(constraints.stretched(name, _both(name, a, b), self._length("rod", name, length)))
 
-    def cable(self, name: str, points: Sequence[Place], length: Amount) -> ResidualConstraint:
-        """A taut massless cable runs along the points, over small pulleys without friction; its whole length is given.
+    def cable(self, name: str, points: Sequence[PointLike], length: Amount) -> ResidualConstraint:
+        """A taut massless cable of given length runs along the points, over small frictionless pulleys.
 
-        Its multiplier is minus the tension; a positive one says that the cable would be slack.
+        Its multiplier is minus the tension; a positive multiplier means that the cable would be slack.
         """
         along = tuple(name_of(point) for point in points)
         if len(along) < 2:
-            raise ModelError(f"cable {name!r}: it needs two points or more, got {len(along)}")
-        again = next((a for a, b in pairwise(along) if a == b), None)
-        if again is not None:
-            raise ModelError(f"cable {name!r}: {again!r} stands twice in a row; leave one out")
+            raise ModelError(f"cable {name!r}: needs two points or more, got {len(along)}")
+        repeated = next((a for a, b in pairwise(along) if a == b), None)
+        if repeated is not None:
+            raise ModelError(f"cable {name!r}: point {repeated!r} is listed twice in a row; remove one")
         return self._tie(constraints.stretched(name, along, self._length("cable", name, length)))
 
     def gear(
         self, name: str, first: Measured, second: Measured, ratio: Amount, phase: Amount = 0.0, unit: str | None = None
     ) -> ResidualConstraint:
-        """second = ratio · first + phase. Two wheels of radii r₁, r₂ that mesh from outside have the ratio −r₁/r₂.
+        """second = ratio · first + phase. Two external gears of radii r₁, r₂ have the ratio −r₁/r₂.
 
-        `first` and `second` are joints or coordinates (or quantities of position); `unit` is that of the second, where it is not
-        known from its joint.
+        `first` and `second` are joints, coordinates or position-level quantities; `unit` is that of `second`, if its joint does
+        not define it.
         """
         one, two = (self._measured(f"gear {name!r}", side) for side in (first, second))
         unit = self._unit(f"gear {name!r}", two, unit)
-        found = amount_in(ratio, "", f"ratio of gear {name!r}")
-        if found == Number(0.0):
-            raise ModelError(f"gear {name!r}: its ratio is 0; to hold {two} still use prescribe")
-        return self._tie(constraints.geared(name, one, two, found, amount_in(phase, unit, f"phase of gear {name!r}"), unit))
+        factor = amount_in(ratio, "", f"ratio of gear {name!r}")
+        if factor == Number(0.0):
+            raise ModelError(f"gear {name!r}: its ratio is 0; to keep {two} constant use prescribe")
+        return self._tie(constraints.geared(name, one, two, factor, amount_in(phase, unit, f"phase of gear {name!r}"), unit))
 
     def rack(self, name: str, turn: Measured, slide: Measured, radius: Amount, offset: Amount = 0.0) -> ResidualConstraint:
-        """slide = radius · turn + offset: a pinion of that radius on a rack, a drum that winds up a cable."""
+        """slide = radius · turn + offset: a pinion on a rack, or a drum that winds up a cable."""
         where = f"rack {name!r}"
-        angle, way = (self._measured(where, side) for side in (turn, slide))
+        angle, displacement = (self._measured(where, side) for side in (turn, slide))
         size = amount_in(radius, "m", f"radius of {where}")
         if size == Number(0.0):
-            raise ModelError(f"{where}: its radius is 0; give that of the pinion, negative where it drives backwards")
-        return self._tie(constraints.racked(name, angle, way, size, amount_in(offset, "m", f"offset of {where}")))
+            raise ModelError(f"{where}: its radius is 0; give the radius of the pinion, negative for reversed motion")
+        return self._tie(constraints.racked(name, angle, displacement, size, amount_in(offset, "m", f"offset of {where}")))
 
     def prescribe(
         self, name: str, measure: Measured, law: Amount, level: str = "position", unit: str | None = None
     ) -> ResidualConstraint:
-        """A quantity follows a law in time, "0.1*sin(2*t)"; the multiplier is the effort that this takes.
+        """Prescribe a quantity as a function of time, "0.1*sin(2*t)"; the multiplier is the generalized force required.
 
         With level="velocity" the measure is a velocity, or linear in velocities.
         """
@@ -103,9 +103,9 @@ class Tying(Register):
     def constrain(
         self, name: str, residual: Amount | Mapping[str, Amount], level: str = "position", unit: str = ""
     ) -> ResidualConstraint:
-        """An expression, or several by name, that shall stay zero: f(q, t), or linear in velocities with level="velocity".
+        """Constrain an expression, or several by name, to zero: f(q, t), or linear in velocities with level="velocity".
 
-        `unit` is the residual's, in SI; the multiplier's is that of a power or work divided by it.
+        `unit` is the SI unit of the residual; the multiplier has the unit of work (or power) divided by it.
         """
         given = residual if isinstance(residual, Mapping) else {name: residual}
         found = {label: amount_in(each, None, f"residual {label!r} of constraint {name!r}") for label, each in given.items()}
@@ -121,7 +121,7 @@ class Tying(Register):
         found = amount_in(length, "m", f"length of {kind} {name!r}")
         if "t" in names(found):
             raise ModelError(
-                f"length of {kind} {name!r}: '{found}' changes in time; prescribe the distance instead, "
+                f"length of {kind} {name!r}: '{found}' depends on time; prescribe the distance instead, "
                 f"prescribe({name!r}, 'distance(…, …)', '{found}')"
             )
         return found
@@ -131,20 +131,22 @@ class Tying(Register):
             return expression_of(item)
         if len(item.coordinates) != 1:
             listed = ", ".join(c.name for c in item.coordinates) or "none"
-            raise ModelError(f"{where}: joint {item.name!r} has not one coordinate but {listed}; name the one you mean")
+            raise ModelError(
+                f"{where}: joint {item.name!r} does not have exactly one coordinate (it has {listed}); name one of them"
+            )
         return Name(item.coordinates[0].name)
 
     def _unit(self, where: str, measure: Expr, given: str | None) -> str:
-        """The unit of a coordinate, a velocity or a single measure; anything else has to come with its own."""
+        """The unit given, or that of a coordinate, a velocity or a single measure."""
         found = given if given is not None else self._known_unit(measure)
         if found is not None:
             return found
         hint = did_you_mean(measure.identifier, self._units_of_joints()) if isinstance(measure, Name) else ""
-        raise ModelError(f"{where}: the unit of '{measure}' is not known here; give it, such as unit='m' or unit='rad'{hint}")
+        raise ModelError(f"{where}: the unit of '{measure}' is unknown; give it, for example unit='m' or unit='rad'{hint}")
 
 
-def _both(name: str, a: Place, b: Place) -> tuple[str, str]:
+def _both(name: str, a: PointLike, b: PointLike) -> tuple[str, str]:
     first, second = name_of(a), name_of(b)
     if first == second:
-        raise ModelError(f"constraint {name!r}: it ties {first!r} to itself; name two places")
+        raise ModelError(f"constraint {name!r}: it connects {first!r} to itself; name two different points or bodies")
     return first, second

@@ -1,9 +1,9 @@
-"""Closed loops and further constraints as residuals: expressions that stay zero.
+"""Residuals of loop closures and other constraints: expressions that stay zero.
 
-Signs are chosen so that a multiplier is what people ask for. A closing's multipliers are the force and the torque of `a` on `b`
-in the axes of `a`: for a small turn θ of `b` against `a`, the cosine of axis i of `a` and axis k of `b` changes by
-(θ × e_k)·e_i. A rod's or cable's multiplier is its thrust, negative in tension; that of a prescribed coordinate is the effort
-that moves it. A hinge may be closed with its axes parallel or opposed, which is the same hinge.
+Signs are chosen such that multipliers are physical forces. Those of a loop closure are the force and torque of `a` on `b` in the
+axes of `a`: for a small rotation θ of `b` relative to `a`, the cosine between axis i of `a` and axis k of `b` changes by
+(θ × e_k)·e_i. The multiplier of a rod or cable is its thrust, negative in tension; that of a prescribed coordinate is its
+generalized force. Parallel and antiparallel axes close the same hinge.
 """
 
 from __future__ import annotations
@@ -19,53 +19,53 @@ from draisine.model.quantities import named
 AXES = "xyz"
 LEVELS = ("position", "velocity")
 
-# Measures of two places: how far apart they are, where one is seen from the other, and how their axes stand to each other.
+# Measures of two frames: distance of their origins, relative position, and direction cosines of their axes.
 PAIRS = frozenset(
     ("distance", *(f"offset_{axis}" for axis in AXES), *(f"cosine_{first}{second}" for first in AXES for second in AXES))
 )
 
 
 def closed_point(name: str, a: str, b: str, axes: str = AXES) -> ResidualConstraint:
-    """Two points coincide, along the axes of the first."""
+    """Two points coincide along axes of the first."""
     if not axes or len(set(axes)) < len(axes) or not set(axes) <= set(AXES):
-        raise ModelError(f"constraint {name!r}: axes must be different ones of x, y, z, such as 'xyz' or 'xy'; got {axes!r}")
-    return ResidualConstraint(name, _apart(name, a, b, axes))
+        raise ModelError(f"constraint {name!r}: axes must be distinct letters of x, y, z, such as 'xyz' or 'xy'; got {axes!r}")
+    return ResidualConstraint(name, _offsets(name, a, b, axes))
 
 
 def closed_hinge(name: str, a: str, b: str, axis: str) -> ResidualConstraint:
-    """Two points coincide and one axis of both frames is shared."""
+    """Two frames share their origin and one axis."""
     k = _axis(name, axis)
     i, j = AXES[(k + 1) % 3], AXES[(k + 2) % 3]
     turns = ((f"{name}_turn_{i}", -_cosine(j, axis, a, b)), (f"{name}_turn_{j}", _cosine(i, axis, a, b)))
-    return ResidualConstraint(name, (*_apart(name, a, b, AXES), *turns), plain=tuple(label for label, _ in turns))
+    return ResidualConstraint(name, (*_offsets(name, a, b, AXES), *turns), plain=tuple(label for label, _ in turns))
 
 
 def closed_slider(name: str, a: str, b: str, axis: str) -> ResidualConstraint:
-    """The second point stays on an axis of the first frame, and the frames do not turn against each other."""
+    """The second origin stays on an axis of the first frame, and the axes stay parallel."""
     k = _axis(name, axis)
     sideways = AXES[(k + 1) % 3] + AXES[(k + 2) % 3]
-    turns = tuple((f"{name}_turn_{AXES[i]}", _turned(i, a, b)) for i in range(3))
-    return ResidualConstraint(name, (*_apart(name, a, b, sideways), *turns), plain=tuple(label for label, _ in turns))
+    turns = tuple((f"{name}_turn_{AXES[i]}", _rotation(i, a, b)) for i in range(3))
+    return ResidualConstraint(name, (*_offsets(name, a, b, sideways), *turns), plain=tuple(label for label, _ in turns))
 
 
 def stretched(name: str, points: Sequence[str], length: Expr) -> ResidualConstraint:
-    """The way along the points has a fixed length: a rod between two, a cable over more."""
-    places = [named(point, f"constraint {name!r}") for point in points]
-    ways = [Call("distance", pair) for pair in pairwise(places)]
-    way: Expr = ways[0]
-    for further in ways[1:]:
-        way = way + further
-    return ResidualConstraint(name, ((name, way - length),))
+    """The path along the points has a fixed length: a rod between two points, a cable over more."""
+    ends = [named(point, f"constraint {name!r}") for point in points]
+    distances = [Call("distance", pair) for pair in pairwise(ends)]
+    total: Expr = distances[0]
+    for distance in distances[1:]:
+        total = total + distance
+    return ResidualConstraint(name, ((name, total - length),))
 
 
 def geared(name: str, first: Expr, second: Expr, ratio: Expr, phase: Expr, unit: str) -> ResidualConstraint:
     """second = ratio·first + phase."""
-    return ResidualConstraint(name, ((name, _less(second - ratio * first, phase)),), unit=unit)
+    return ResidualConstraint(name, ((name, _minus(second - ratio * first, phase)),), unit=unit)
 
 
 def racked(name: str, turn: Expr, slide: Expr, radius: Expr, offset: Expr) -> ResidualConstraint:
     """slide = turn·radius + offset."""
-    return ResidualConstraint(name, ((name, _less(slide - turn * radius, offset)),))
+    return ResidualConstraint(name, ((name, _minus(slide - turn * radius, offset)),))
 
 
 def prescribed(name: str, measure: Expr, law: Expr, level: str, unit: str) -> ResidualConstraint:
@@ -74,17 +74,17 @@ def prescribed(name: str, measure: Expr, law: Expr, level: str, unit: str) -> Re
 
 
 def constrained(name: str, residuals: Mapping[str, Expr], level: str, unit: str) -> ResidualConstraint:
-    """Whatever the user writes."""
+    """Residuals given by the user."""
     if not residuals:
-        raise ModelError(f"constraint {name!r} holds nothing; give an expression that shall stay zero")
+        raise ModelError(f"constraint {name!r} has no residual; give an expression that must stay zero")
     return ResidualConstraint(name, tuple(residuals.items()), _level(name, level), unit)
 
 
-# -------------------------------------------------------------------- reading residuals again
+# -------------------------------------------------------------------- recognizing residuals
 
 
 def pairs(expr: Expr) -> list[tuple[str, str]]:
-    """Names of the places whose relation an expression measures, in the order in which they stand."""
+    """Names of the pairs of frames that an expression relates, in order of appearance."""
     found = []
     for part in walk(expr):
         if isinstance(part, Call) and part.function in PAIRS and len(part.arguments) == 2:
@@ -95,14 +95,14 @@ def pairs(expr: Expr) -> list[tuple[str, str]]:
 
 
 def stretch_of(constraint: ResidualConstraint) -> tuple[tuple[str, ...], Expr] | None:
-    """Points and length of a rod or cable; None for any other tie."""
+    """Points and length of a rod or cable; None for any other constraint."""
     residual = constraint.residuals[0][1] if constraint.residuals else NOTHING
     if len(constraint.residuals) > 1 or not (isinstance(residual, Call) and residual.function == "sub"):
         return None
-    ways = pairs(residual.arguments[0])
-    points = (ways[0][0], *(b for _, b in ways)) if ways else ()
+    segments = pairs(residual.arguments[0])
+    points = (segments[0][0], *(b for _, b in segments)) if segments else ()
     length = residual.arguments[1]
-    return (points, length) if ways and stretched(constraint.name, points, length).residuals == constraint.residuals else None
+    return (points, length) if segments and stretched(constraint.name, points, length).residuals == constraint.residuals else None
 
 
 # -------------------------------------------------------------------- pieces
@@ -110,7 +110,7 @@ def stretch_of(constraint: ResidualConstraint) -> tuple[tuple[str, ...], Expr] |
 NOTHING = Number(0.0)
 
 
-def _apart(name: str, a: str, b: str, axes: str) -> tuple[tuple[str, Expr], ...]:
+def _offsets(name: str, a: str, b: str, axes: str) -> tuple[tuple[str, Expr], ...]:
     both = named(a, f"constraint {name!r}"), named(b, f"constraint {name!r}")
     return tuple((f"{name}_{axis}", Call(f"offset_{axis}", both)) for axis in axes)
 
@@ -119,15 +119,15 @@ def _cosine(of_a: str, of_b: str, a: str, b: str) -> Expr:
     return Call(f"cosine_{of_a}{of_b}", (named(a, "axes of a constraint"), named(b, "axes of a constraint")))
 
 
-def _turned(about: int, a: str, b: str) -> Expr:
-    """Component of 2 tan(½θ) n, for frames turned against each other by θ about n: zero for parallel axes and no others. Three
-    cosines of right angles would vanish as well where the frames are turned over, or their axes exchanged."""
-    j, k = AXES[(about + 1) % 3], AXES[(about + 2) % 3]
-    whole = Number(1.0) + _cosine("x", "x", a, b) + _cosine("y", "y", a, b) + _cosine("z", "z", a, b)
-    return 2.0 * (_cosine(k, j, a, b) - _cosine(j, k, a, b)) / whole
+def _rotation(axis: int, a: str, b: str) -> Expr:
+    """Component of 2 tan(½θ) n for a relative rotation by θ about n: zero for parallel axes only. Three direction cosines of
+    right angles would also vanish for frames turned by 180° or with exchanged axes."""
+    j, k = AXES[(axis + 1) % 3], AXES[(axis + 2) % 3]
+    denominator = Number(1.0) + _cosine("x", "x", a, b) + _cosine("y", "y", a, b) + _cosine("z", "z", a, b)
+    return 2.0 * (_cosine(k, j, a, b) - _cosine(j, k, a, b)) / denominator
 
 
-def _less(residual: Expr, constant: Expr) -> Expr:
+def _minus(residual: Expr, constant: Expr) -> Expr:
     return residual if constant == NOTHING else residual - constant
 
 

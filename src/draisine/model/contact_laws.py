@@ -1,7 +1,7 @@
-"""How a wheel holds on to the ground: ideal rolling, or a law for the force along the ground.
+"""Tangential contact laws of wheels: ideal rolling, creep, tire and friction forces.
 
-Slip is the velocity of the wheel's matter at the contact against the ground's. Creep is slip divided by the rolling speed V,
-which is regularized as √(V² + speed²). The force on the wheel is against the slip; N is the normal force, a multiplier of the
+Slip is the velocity of the wheel's material at the contact relative to the ground's. Creep is slip divided by the rolling speed
+V, which is regularized as √(V² + speed²). The force on the wheel opposes the slip; N is the normal force, a multiplier of the
 contact. With `friction` a law is bounded by friction·N, by Shen, Hedrick and Elkins' cubic (source D, chapter 5).
 
     >>> str(Coulomb(0.8).friction)
@@ -23,7 +23,7 @@ _FORCES = ("longitudinal", "lateral", "cornering")
 
 @dataclass(frozen=True)
 class TangentialLaw:
-    """What all laws share: amounts become expressions."""
+    """Base class of the laws: converts parameters to expressions."""
 
     def __post_init__(self) -> None:
         for field in fields(self):
@@ -35,22 +35,22 @@ class TangentialLaw:
 
     @property
     def relaxes(self) -> bool:
-        """Whether it remembers slips."""
+        """Whether the law has relaxation states."""
         return False
 
     @property
     def bounded(self) -> bool:
-        """Whether its force depends on the normal force."""
+        """Whether the force depends on the normal force."""
         return False
 
     def amounts(self) -> dict[str, Expr]:
-        """Everything it is made of, by name."""
+        """The parameters of the law, by name."""
         return {field.name: getattr(self, field.name) for field in fields(self) if getattr(self, field.name) is not None}
 
 
 @dataclass(frozen=True)
 class Rolling(TangentialLaw):
-    """No slip at all."""
+    """Rolling without slip."""
 
 
 ROLLING = Rolling()
@@ -58,7 +58,7 @@ ROLLING = Rolling()
 
 @dataclass(frozen=True)
 class Creep(TangentialLaw):
-    """Force proportional to creep: −longitudinal·ξ₁ along the track, −lateral·ξ₂ across it."""
+    """Linear creep force: −longitudinal·ξ₁ along the track, −lateral·ξ₂ across it."""
 
     longitudinal: Amount
     lateral: Amount
@@ -72,9 +72,9 @@ class Creep(TangentialLaw):
 
 @dataclass(frozen=True)
 class LinearTire(TangentialLaw):
-    """Force proportional to a slip that lags behind creep by a relaxation length σ: σ ṡ + |V| s = slip, force −stiffness·s.
+    """Linear tire with relaxation length σ: σ ṡ + |V| s = slip, force −stiffness·s.
 
-    `cornering` is the stiffness across, per radian of slip angle; `longitudinal` along the track, by default the same.
+    `cornering` is the lateral stiffness per radian of slip angle; `longitudinal` that along the track, by default the same.
     """
 
     cornering: Amount
@@ -94,7 +94,7 @@ class LinearTire(TangentialLaw):
 
 @dataclass(frozen=True)
 class Coulomb(TangentialLaw):
-    """Dry friction: −friction·N·slip/√(slip² + speed²), which is smooth at rest and slips a little under any load."""
+    """Regularized Coulomb friction: −friction·N·slip/√(slip² + speed²); smooth at rest, with a small slip under any load."""
 
     friction: Amount
     speed: Amount = 0.001
@@ -106,8 +106,8 @@ class Coulomb(TangentialLaw):
 
 @dataclass(frozen=True)
 class ShenHedrickElkins(TangentialLaw):
-    """Creep of steel on steel: Kalker's coefficients over an elliptic contact of half axes a, b that grow with N^⅓ from those
-    at the reference load; with spin creep; bounded by friction·N (source D, 5.6)."""
+    """Creep of steel on steel: Kalker's coefficients over an elliptic contact with half axes a, b, given at the reference load
+    and proportional to N^⅓; with spin creep; bounded by friction·N (source D, 5.6)."""
 
     friction: Amount
     a: Amount

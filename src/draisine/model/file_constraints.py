@@ -1,4 +1,4 @@
-"""Ties in model files: the named kinds where one fits, otherwise the residuals themselves."""
+"""Constraints in model files: as a named kind where one fits, otherwise as residuals."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from draisine.model.vocabulary import TIME
 
 
 def read_constraint(model: Model, name: str, entry: Entry) -> ResidualConstraint:
-    """Add the tie that a table describes."""
+    """Add the constraint that a table describes."""
     if not entry.has("kind"):
         raise ModelError(f"{entry.where}: 'kind' is missing; give one of {', '.join(_KINDS)}")
     return _KINDS[entry.text("kind", None, _KINDS)](model, name, entry)
@@ -104,20 +104,20 @@ def _unit(entry: Entry) -> str | None:
 
 
 def constraint_table(constraint: ResidualConstraint, system: System) -> dict[str, Any]:
-    """The table of a tie: the first named kind that reads back as the same tie, otherwise its residuals."""
+    """The table of a constraint: the first named kind that reads back as the same constraint, otherwise its residuals."""
     constants = {item.name for group in (system.parameters, system.tables) for item in group}
     for table in _candidates(constraint, constants):
         try:
             again = read_constraint(Model("scratch"), constraint.name, Entry("candidate", table))
         except ModelError:
-            continue  # this kind cannot say it
+            continue  # not of this kind
         if again == constraint:
             return table
     return _residuals_table(constraint)
 
 
 def _candidates(constraint: ResidualConstraint, constants: Collection[str]) -> Iterator[dict[str, Any]]:
-    """`constants` are names of parameters and of tabulated functions."""
+    """Tables to try; `constants` are names of parameters and of tabulated functions."""
     related = pairs(constraint.residuals[0][1])
     stretch = stretch_of(constraint)
     if stretch is not None and _depends_on(stretch[1], constants):
@@ -135,18 +135,18 @@ def _candidates(constraint: ResidualConstraint, constants: Collection[str]) -> I
 
 
 def _by_difference(constraint: ResidualConstraint, residual: Expr, constants: Collection[str]) -> Iterator[dict[str, Any]]:
-    """What holds the difference of two quantities at zero, or at a constant."""
+    """Kinds whose residual is the difference of two quantities, or of these and a constant."""
     left, right = _difference(residual)
     given = {*constants, TIME}
-    for outer, further in ((residual, Number(0.0)), (left, right)):
+    for outer, constant in ((residual, Number(0.0)), (left, right)):
         one, other = _difference(outer)
-        if isinstance(other, Call) and other.function == "mul" and _depends_on(further, constants):
+        if isinstance(other, Call) and other.function == "mul" and _depends_on(constant, constants):
             first, second = other.arguments
-            more = {} if further == Number(0.0) else {"phase": plain(further)}
+            more = {} if constant == Number(0.0) else {"phase": plain(constant)}
             if _depends_on(first, constants) and not _depends_on(second, given):
                 sides = {"first": plain(second), "second": plain(one)}
                 yield {"kind": "gear", **sides, "ratio": plain(first), **more, "unit": constraint.unit}
-            more = {} if further == Number(0.0) else {"offset": plain(further)}
+            more = {} if constant == Number(0.0) else {"offset": plain(constant)}
             if _depends_on(second, constants) and not _depends_on(first, given):
                 yield {"kind": "rack", "turn": plain(first), "slide": plain(one), "radius": plain(second), **more}
     if _depends_on(right, given):
@@ -155,7 +155,7 @@ def _by_difference(constraint: ResidualConstraint, residual: Expr, constants: Co
 
 
 def _depends_on(expr: Expr, known: Collection[str]) -> bool:
-    """Whether nothing else enters the expression, and no measure."""
+    """Whether the expression depends on these names only, and on no measure."""
     return names(expr) <= set(known) and calls(expr) <= FUNCTIONS | OPERATORS | set(known)
 
 
@@ -166,7 +166,7 @@ def _difference(expr: Expr) -> tuple[Expr, Expr]:
 
 
 def _residuals_table(constraint: ResidualConstraint) -> dict[str, Any]:
-    held: dict[str, Any] = {"residuals": {name: plain(residual) for name, residual in constraint.residuals}}
+    residuals: dict[str, Any] = {"residuals": {name: plain(residual) for name, residual in constraint.residuals}}
     if len(constraint.residuals) == 1 and constraint.residuals[0][0] == constraint.name:
-        held = {"residual": plain(constraint.residuals[0][1])}
-    return {"kind": "constrain", **held, "level": constraint.level, **({"unit": constraint.unit} if constraint.unit else {})}
+        residuals = {"residual": plain(constraint.residuals[0][1])}
+    return {"kind": "constrain", **residuals, "level": constraint.level, **({"unit": constraint.unit} if constraint.unit else {})}

@@ -1,4 +1,4 @@
-"""One table of a model file, read key by key with complaints that name the item, what was given and what was expected."""
+"""Typed access to the tables of model files; errors name the item, the value given and the value expected."""
 
 from __future__ import annotations
 
@@ -16,16 +16,22 @@ _EXAMPLES = {
     "an amount": "give a number such as 1.5, or a text such as '5 cm' or 'wheelbase - trail'",
     "a list of three amounts": "give a list such as [0.3, 0, 'height']",
     "a text": "give it in quotes",
-    "true or false": "write true or false without quotes",
+    "true or false": "write true or false, without quotes",
     "a list of texts": "give a list such as ['a', 'b']",
     "a table": "give it as { key = value } or under a header in brackets",
     "a list": "give a list in brackets",
 }
 
+# retired keys of model files, and their new names
+_RENAMED = [tuple(pair.split(">")) for pair in (
+    "about>description", "center>center_of_mass", "center>center", "turned>orientation", "color>color",
+    "ties>constraints", "efforts>generalized_forces", "watches>events",
+)]  # fmt: skip
+
 
 @dataclass(frozen=True)
 class Entry:
-    """A table and the words that name it in a complaint, such as "body 'frame'"."""
+    """A table and its name in error messages, such as "body 'frame'"."""
 
     where: str
     table: Mapping[str, Any]
@@ -37,10 +43,12 @@ class Entry:
         return Entry(where, value)
 
     def only(self, *known: str) -> Entry:
-        """Refuse keys that are not known."""
+        """Reject unknown keys; a retired key is reported with its new name."""
         for key in self.table:
             if key not in known:
-                raise ModelError(f"{self.where}: unknown key {key!r}{did_you_mean(key, known)}")
+                renamed = next((new for old, new in _RENAMED if old == key and new in known), None)
+                hint = did_you_mean(key, known) if renamed is None else f"; it is called {renamed!r} now: rename it"
+                raise ModelError(f"{self.where}: unknown key {key!r}{hint}")
         return self
 
     def has(self, key: str) -> bool:
@@ -69,7 +77,7 @@ class Entry:
         return value
 
     def amount(self, key: str, default: Amount | None = None) -> Amount:
-        """A number or a text, still to be read by the slot that knows its unit."""
+        """A number or a text, converted later where the unit is known."""
         value = self._get(key, default, "an amount")
         if not _is_amount(value):
             self._refuse(key, value, "an amount")
@@ -86,13 +94,13 @@ class Entry:
         return amount_in(self.amount(key, default), None, f"{key} of {self.where}")
 
     def number(self, key: str, unit: str, default: float | None = None) -> float:
-        """A plain number, possibly given with a unit that fits."""
+        """A number, or a text with a number and a fitting unit."""
         return self.as_number(self.amount(key, default), key, unit)
 
     def as_number(self, value: Amount, key: str, unit: str) -> float:
         found = amount_in(value, unit, f"{key} of {self.where}")
         if not isinstance(found, Number):
-            raise ModelError(f"{key} of {self.where}: expected a number, got {value!r}; expressions cannot stand here")
+            raise ModelError(f"{key} of {self.where}: expected a number, got {value!r}; expressions are not allowed here")
         return found.value
 
     def items(self, key: str, default: list[Any] | None = None) -> list[Any]:

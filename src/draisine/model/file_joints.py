@@ -1,4 +1,4 @@
-"""Joints in model files: the named kinds where one fits, otherwise the chain of displacements itself."""
+"""Joints in model files: as a named kind where one fits, otherwise as a chain of displacements."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _ORIGIN = (0, 0, 0)
 
 
 def plain(expr: Expr) -> Amount:
-    """An amount as a file holds it: a number, or the text of an expression."""
+    """An amount as it is written to files: a number, or the text of an expression."""
     return expr.value if isinstance(expr, Number) else str(expr)
 
 
@@ -49,7 +49,7 @@ def _free_euler(model: Model, name: str, entry: Entry) -> Joint:
 
 def _check_from_ground(entry: Entry) -> None:
     if entry.text("parent", GROUND) != GROUND:
-        raise ModelError(f"{entry.where}: a body moves freely from the ground only; leave 'parent' out")
+        raise ModelError(f"{entry.where}: a free joint starts at the ground; leave 'parent' out")
 
 
 def _planar(model: Model, name: str, entry: Entry) -> Joint:
@@ -67,32 +67,32 @@ def _prismatic(model: Model, name: str, entry: Entry) -> Joint:
 
 def _single(entry: Entry, axis: str) -> tuple[Any, ...]:
     entry.only(*_ENDS, "axis", *_PLACE, "rate", "default", "span")
-    return (*_both(entry), entry.text("axis", axis, joints.AXES), *place_of(entry))
+    return (*_both(entry), entry.text("axis", axis, joints.AXES), *pose_of(entry))
 
 
 def _cylindrical(model: Model, name: str, entry: Entry) -> Joint:
     entry.only(*_ENDS, "axis", *_PLACE)
-    return model.cylindrical(name, *_both(entry), entry.text("axis", "z", joints.AXES), *place_of(entry))
+    return model.cylindrical(name, *_both(entry), entry.text("axis", "z", joints.AXES), *pose_of(entry))
 
 
 def _screw(model: Model, name: str, entry: Entry) -> Joint:
     entry.only(*_ENDS, "lead", "axis", *_PLACE)
-    return model.screw(name, *_both(entry), entry.amount("lead"), entry.text("axis", "z", joints.AXES), *place_of(entry))
+    return model.screw(name, *_both(entry), entry.amount("lead"), entry.text("axis", "z", joints.AXES), *pose_of(entry))
 
 
 def _universal(model: Model, name: str, entry: Entry) -> Joint:
     entry.only(*_ENDS, "axes", *_PLACE)
-    return model.universal(name, *_both(entry), entry.text("axes", "xy"), *place_of(entry))
+    return model.universal(name, *_both(entry), entry.text("axes", "xy"), *pose_of(entry))
 
 
 def _spherical(model: Model, name: str, entry: Entry) -> Joint:
     entry.only(*_ENDS, *_PLACE)
-    return model.spherical(name, *_both(entry), *place_of(entry))
+    return model.spherical(name, *_both(entry), *pose_of(entry))
 
 
 def _fixed(model: Model, name: str, entry: Entry) -> Joint:
     entry.only(*_ENDS, *_PLACE)
-    return model.fixed(name, *_both(entry), *place_of(entry))
+    return model.fixed(name, *_both(entry), *pose_of(entry))
 
 
 _KINDS: dict[str, Callable[[Model, str, Entry], Joint]] = {
@@ -113,10 +113,11 @@ def _both(entry: Entry) -> tuple[str, str]:
     return entry.text("parent"), entry.text("child")
 
 
-def place_of(entry: Entry) -> tuple[tuple[Amount, ...], list[tuple[str, Amount]]]:
+def pose_of(entry: Entry) -> tuple[tuple[Amount, ...], list[tuple[str, Amount]]]:
+    """Position and orientation of a joint or frame relative to its body."""
     orientation = []
     for item in entry.items("orientation", []):
-        turn = Entry.of(f"a turn of {entry.where}", item).only(*joints.AXES)
+        turn = Entry.of(f"a rotation of {entry.where}", item).only(*joints.AXES)
         if len(turn.table) != 1:
             raise ModelError(f"{turn.where}: give one axis with its angle, such as {{ y = 'tilt' }}")
         orientation += [(axis, turn.amount(axis)) for axis in turn.table]
@@ -124,7 +125,7 @@ def place_of(entry: Entry) -> tuple[tuple[Amount, ...], list[tuple[str, Amount]]
 
 
 def turns_table(turns: Iterable[Rotate]) -> list[dict[str, Amount]]:
-    """Constant turns as a file holds them."""
+    """Constant rotations as they are written to files."""
     return [{turn.axis: plain(turn.angle)} for turn in turns]
 
 
@@ -194,7 +195,7 @@ def joint_table(joint: Joint) -> dict[str, Any]:
         try:
             again = read_joint(Model("scratch"), joint.name, Entry("candidate", table))
         except ModelError:
-            continue  # this kind cannot say it
+            continue  # not of this kind
         if again == joint:
             return table
     return _chain_table(joint)
@@ -202,12 +203,12 @@ def joint_table(joint: Joint) -> dict[str, Any]:
 
 def _candidates(joint: Joint) -> Iterator[dict[str, Any]]:
     if not joint.coordinates:
-        yield {"kind": "fixed", **_ends(joint), **_place_table(joint)[0]}
+        yield {"kind": "fixed", **_ends(joint), **_pose_table(joint)[0]}
     yield {"kind": "free", "child": joint.child}
     yield {"kind": "free", "child": joint.child, "at": [c.default for c in joint.coordinates[:3]]}
     yield {"kind": "planar", **_ends(joint)}
-    place, motion = _place_table(joint)
-    placed = {**_ends(joint), **place}
+    pose, motion = _pose_table(joint)
+    placed = {**_ends(joint), **pose}
     turns = [step for step in joint.chain if isinstance(step, Rotate)]
     yield {"kind": "spherical", **placed}
     yield from _euler_candidate(joint, turns)
@@ -246,7 +247,7 @@ def _single_candidates(joint: Joint, placed: dict[str, Any], motion: tuple[Displ
 
 
 def _leads(motion: tuple[Displacement, ...]) -> Iterator[Expr]:
-    """What may be the lead of a screw: its advance is written lead*angle/(2 pi)."""
+    """Candidates for the lead of a screw, whose advance is lead*angle/(2 pi)."""
     for step in motion[1:]:
         for component in step.by if isinstance(step, Translate) else ():
             if isinstance(component, Call) and isinstance(component.arguments[0], Call):
@@ -257,8 +258,8 @@ def _ends(joint: Joint) -> dict[str, Any]:
     return {"parent": joint.parent, "child": joint.child}
 
 
-def _place_table(joint: Joint) -> tuple[dict[str, Any], tuple[Displacement, ...]]:
-    """The constant displacements before the motion as `at` and `orientation`, and the rest of the chain."""
+def _pose_table(joint: Joint) -> tuple[dict[str, Any], tuple[Displacement, ...]]:
+    """The constant displacements before the motion as a table of position and orientation, and the rest of the chain."""
     own = {c.name for c in joint.coordinates}
     table: dict[str, Any] = {}
     chain = joint.chain

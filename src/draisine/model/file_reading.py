@@ -1,4 +1,4 @@
-"""From the tables of a model file to a `Model`, item by item, through the same methods a user calls."""
+"""Construction of a `Model` from the tables of a model file, by the public builder methods."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from draisine.expr.units import parse_unit, si_text, unit_of
 from draisine.model.contact_laws import LAWS, ROLLING, TangentialLaw
 from draisine.model.file_constraints import read_constraint
 from draisine.model.file_entries import Entry
-from draisine.model.file_joints import place_of, read_joint
+from draisine.model.file_joints import pose_of, read_joint
 from draisine.model.model import Model
 from draisine.model.shapes import shapes_of
 
@@ -24,11 +24,11 @@ _Sections = dict[str, tuple[str, Callable[[Model, str, Any, str], None]]]
 
 
 def model_of(content: dict[str, Any], folder: str = "") -> Model:
-    """The model that a file's content describes, checked as a whole; files that it names lie in `folder`."""
+    """The validated model described by a file's content; mesh files are relative to `folder`."""
     top = Entry("the model", content).only(*_TOP, *_SECTIONS)
     version = content.get("draisine", FORMAT)
     if version != FORMAT:
-        raise ModelError(f"file format {version!r} is not known here; this version reads format {FORMAT}")
+        raise ModelError(f"unknown file format {version!r}; this version of draisine reads format {FORMAT}")
     model = Model(top.text("name"), top.text("description", ""))
     sections: _Sections = {**_SECTIONS, "bodies": ("body", partial(_add_body, folder))}
     for key, (word, add) in sections.items():
@@ -51,13 +51,13 @@ def _add_parameter(model: Model, name: str, value: Any, where: str) -> None:
     given, unit = entry.amount("value"), entry.text("unit", "")
     own = unit_of(given) if isinstance(given, str) else None
     try:
-        wanted = parse_unit(unit)
-        si = si_text(unit or own or "")  # "102 cm" alone says that the parameter is a length
+        declared = parse_unit(unit)
+        si = si_text(unit or own or "")  # "102 cm" alone makes the parameter a length
     except UnitError as problem:
         raise ModelError(f"{where}: {problem}") from None
     value = entry.as_number(given, "value", unit or si)
-    if own is None and si != unit:  # a bare number counts in the parameter's unit
-        value = wanted.to_si(Fraction(value))
+    if own is None and si != unit:  # a bare number is in the parameter's unit
+        value = declared.to_si(Fraction(value))
     model.parameter(name, value, si, entry.text("description", ""))
 
 
@@ -88,7 +88,7 @@ def _add_body(folder: str, model: Model, name: str, value: Any, where: str) -> N
 
 def _add_point(model: Model, name: str, value: Any, where: str) -> None:
     entry = Entry.of(where, value).only("body", "at", "orientation")
-    at, orientation = place_of(entry)
+    at, orientation = pose_of(entry)
     model.frame(name, entry.text("body"), at, orientation)
 
 
@@ -110,12 +110,12 @@ def _add_wheel(model: Model, name: str, value: Any, where: str) -> None:
 
 
 def law_of(entry: Entry) -> TangentialLaw:
-    """The law of a wheel's contact from its table: { law = "coulomb", friction = 0.8 }."""
+    """The tangential contact law described by a table: { law = "coulomb", friction = 0.8 }."""
     kind = LAWS[entry.text("law", None, tuple(LAWS))]
     known = {field.name: field for field in fields(kind)}
     entry.only("law", *known)
-    needed = [name for name, field in known.items() if field.default is MISSING]
-    return kind(**{name: entry.amount(name) for name in known if name in needed or entry.has(name)})
+    required = [name for name, field in known.items() if field.default is MISSING]
+    return kind(**{name: entry.amount(name) for name in known if name in required or entry.has(name)})
 
 
 def _add_surface_parameter(model: Model, name: str, value: Any, where: str) -> None:
@@ -217,4 +217,4 @@ _SECTIONS: _Sections = {
     "outputs": ("output", _add_output),
     "events": ("watch", _add_watch),
 }
-WORDS = {key: word for key, (word, _) in _SECTIONS.items()}  # what complaints call an item of a section
+WORDS = {key: word for key, (word, _) in _SECTIONS.items()}  # names of items in error messages

@@ -1,4 +1,4 @@
-"""Model files: one TOML file describes a system completely, and reads back as the same system.
+"""Model files: a TOML file is a complete description of a system; writing and reading it gives an equal system.
 
     draisine = 1
     name = "pendulum"
@@ -16,25 +16,33 @@
     child = "bob"
     axis = "y"
 
-Bodies and the ground may say how they look (`shapes`, see `draisine.model.shapes`); otherwise solids are made up for them.
-An amount is a number in SI, a text with a unit that fits ("1200 g"), or an expression of parameters ("-length"). Files are
-data: expressions go through a parser of our own, and nothing in a file can run.
+Bodies and the ground may have `shapes` for drawing (see `draisine.model.shapes`); without them shapes are generated. An amount
+is a number in SI units, a text with a fitting unit ("1200 g"), or an expression of parameters ("-length"). Model files are data:
+expressions are parsed by draisine's own parser, and no code in a file is executed.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from draisine.errors import ArgumentError, ModelError
-from draisine.model.file_reading import WORDS, model_of
-from draisine.model.files import text_of
-from draisine.model.items import System
+from draisine.expr.expression import Number
+from draisine.expr.tables import Table
+from draisine.model.contact_laws import LAWS, Rolling, TangentialLaw
+from draisine.model.file_constraints import constraint_table
+from draisine.model.file_joints import joint_table, plain, turns_table
+from draisine.model.file_reading import FORMAT, WORDS, model_of
+from draisine.model.items import Body, Input, Output, Parameter, Point, SurfaceContact, System, Vector, Wheel, Wrench
 from draisine.model.model import Model
-from draisine.model.toml_files import parse_toml, read_text, with_line
+from draisine.model.shapes import shape_table
+from draisine.model.toml_files import flattened, lines, parse_toml, read_text, section, with_line
+
+_ZERO = Number(0.0)
 
 
 def read_model(path: str | Path) -> Model:
-    """The model a TOML file describes, checked as a whole. Whatever is wrong is a `ModelError` with the file and the line."""
+    """Read and validate a model from a TOML file. Any error is a `ModelError` with file and line."""
     return from_toml(read_text(path, ModelError), str(path), Path(path).resolve().parent)
 
 
@@ -45,7 +53,7 @@ def write_model(model: Model | System, path: str | Path) -> None:
 
 
 def from_toml(text: str, source: str = "model text", folder: str | Path = ".") -> Model:
-    """The model that a TOML text describes; complaints begin with `source`. Meshes that it names lie in `folder` or below.
+    """Read and validate a model from TOML text; errors begin with `source`. Mesh files must lie in `folder` or below.
 
     >>> m = from_toml('name = "block"\\n[bodies.block]\\nmass = "2 t"\\n[joints.motion]\\nkind = "free"\\nchild = "block"')
     >>> print(m.freeze().bodies[0].mass)
@@ -73,6 +81,139 @@ def _described(model: Model | System) -> System:
     system = model.freeze() if isinstance(model, Model) else model
     if not isinstance(system, System):
         raise ArgumentError(
-            f"a model file describes bodies and joints; a {type(model).__name__} was typed as formulas and has none"
+            f"only models of bodies and joints can be written to a file; {type(model).__name__} consists of formulas"
         )
     return system
+
+
+# -------------------------------------------------------------------- writing
+
+
+def text_of(system: System, target: Path | None = None) -> str:
+    """The text of a model file; names of mesh files are relative to the folder `target`."""
+    top = {"draisine": FORMAT, "name": system.name, **_given(description=system.description), "gravity": plain(system.gravity)}
+    ground = _given(slope=plain(system.ground.slope), bank=plain(system.ground.bank), height=plain(system.ground.height))
+    if any(v != _ZERO for v in system.ground.velocity):
+        ground["velocity"] = [plain(v) for v in system.ground.velocity]
+    ground |= _given(shapes=[shape_table(s, target) for s in system.ground.shapes])
+    found = flattened(
+        lines(key, value) for key, value in {**top, **_given(ground=ground, independent=list(system.independent))}.items()
+    )
+    for header, tables in _short_sections(system, "parameters", "inputs"):
+        found += section(header, tables)
+    for header, tables in _long_sections(system, target):
+        for name, table in tables.items():
+            found += section(f"{header}.{name}", table)
+    for header, tables in _short_sections(system, "outputs"):
+        found += section(header, tables)
+    for watch in system.events:
+        rest = _given(direction=watch.direction, description=watch.description)
+        found += section(f"events.{watch.name}", {"expression": plain(watch.expression), "action": watch.action, **rest})
+    return "\n".join(found) + "\n"
+
+
+def _given(**values: Any) -> dict[str, Any]:
+    """Without empty and zero values, which are the defaults on reading."""
+    return {key: value for key, value in values.items() if value not in ("", 0, [], {}, False)}
+
+
+def _short_sections(system: System, *headers: str) -> list[tuple[str, dict[str, Any]]]:
+    """Sections with one line per item."""
+    return [
+        (header, {item.name: _line(item) for item in getattr(system, header)}) for header in headers if getattr(system, header)
+    ]
+
+
+def _line(item: Parameter | Input | Output) -> dict[str, Any]:
+    described = _given(unit=item.unit, description=item.description)
+    if isinstance(item, Parameter):
+        return {"value": item.default, **described}
+    return {"expression": plain(item.expression), **described} if isinstance(item, Output) else described
+
+
+def _long_sections(system: System, target: Path | None) -> list[tuple[str, dict[str, dict[str, Any]]]]:
+    """Sections with one table per item."""
+    return [
+        ("tables", {t.name: _table(t) for t in system.tables}),
+        ("bodies", {b.name: _body(b, target) for b in system.bodies}),
+        ("points", {p.name: _point(p) for p in system.points}),
+        ("joints", {j.name: joint_table(j) for j in system.joints}),
+        ("wheels", {w.name: _wheel(w) for w in system.wheels}),
+        (
+            "edges",
+            {e.name: {"body": e.body, "at": _vector(e.at), "along": e.along, "on_ground": e.on_ground} for e in system.edges},
+        ),
+        ("surface_contacts", {c.name: _surface_contact(c) for c in system.surface_contacts}),
+        (
+            "surface_parameters",
+            {c.name: {"unit": c.unit, "default": c.default, "span": [c.low, c.high]} for c in system.surface_parameters},
+        ),
+        ("constraints", {constraint.name: constraint_table(constraint, system) for constraint in system.constraints}),
+        (
+            "generalized_forces",
+            {e.name: {"measure": plain(e.measure), "amount": plain(e.amount)} for e in system.generalized_forces},
+        ),
+        ("wrenches", {w.name: _wrench(w) for w in system.wrenches}),
+        ("potentials", {p.name: {"energy": plain(p.energy)} for p in system.potentials}),
+    ]
+
+
+def _vector(vector: Vector) -> list[Any]:
+    return [plain(component) for component in vector]
+
+
+def _unless_zero(key: str, vector: Vector) -> dict[str, Any]:
+    return {key: _vector(vector)} if any(component != _ZERO for component in vector) else {}
+
+
+def _table(table: Table) -> dict[str, Any]:
+    axes = [axis.tolist() for axis in table.knots]
+    knots = axes if len(axes) > 1 else axes[0]
+    return {"knots": knots, "values": table.values.tolist(), "kind": table.kind, "outside": table.outside}
+
+
+def _body(body: Body, target: Path | None) -> dict[str, Any]:
+    entries = {key: getattr(body.inertia, key) for key in ("xx", "yy", "zz", "xy", "yz", "zx")}
+    inertia = {key: plain(value) for key, value in entries.items() if value != _ZERO}
+    return {
+        **_given(description=body.description),
+        "mass": plain(body.mass),
+        **_unless_zero("center", body.center_of_mass),
+        **_given(inertia=inertia),
+        **_given(shapes=[shape_table(s, target) for s in body.shapes]),
+    }
+
+
+def _point(point: Point) -> dict[str, Any]:
+    return {"body": point.body, "at": _vector(point.at), **_given(orientation=turns_table(point.orientation))}
+
+
+def _wheel(wheel: Wheel) -> dict[str, Any]:
+    table = {"body": wheel.body, "radius": plain(wheel.radius), **_given(tube=plain(wheel.tube))}
+    table |= {**_unless_zero("center", wheel.center), "axis": wheel.axis}
+    return table if isinstance(wheel.contact, Rolling) else {**table, "contact": _law(wheel.contact)}
+
+
+def _law(law: TangentialLaw) -> dict[str, Any]:
+    kind = next(name for name, kind in LAWS.items() if isinstance(law, kind))
+    return {"law": kind, **{name: plain(amount) for name, amount in law.amounts().items()}}
+
+
+def _surface_contact(contact: SurfaceContact) -> dict[str, Any]:
+    return {
+        "first": contact.first,
+        "surface": _vector(contact.surface),
+        "parameters": list(contact.parameters),
+        "second": contact.second,
+        "second_surface": _vector(contact.second_surface),
+        "second_parameters": list(contact.second_parameters),
+        **({"matter": contact.matter} if contact.matter != contact.first else {}),
+        "along": contact.along,
+        **_unless_zero("velocity", contact.velocity),
+        **({"contact": _law(contact.contact)} if contact.contact is not None else {}),
+    }
+
+
+def _wrench(wrench: Wrench) -> dict[str, Any]:
+    vectors = {**_unless_zero("force", wrench.force), **_unless_zero("torque", wrench.torque)}
+    return {"point": wrench.point, **vectors, "axes": wrench.axes}

@@ -1,7 +1,7 @@
-"""The nouns of a description: frozen records with names, and nothing derived.
+"""Items of a model description: frozen records, collected in `System`.
 
-Every amount is an expression of parameters (`Expr`); `Model` makes these records and `System` holds them.
-Vectors are given in the axes of the body they belong to; inertia is about the center of mass.
+Every amount is an expression of parameters (`Expr`). `Model` creates the items. Vectors are in the axes of the body they belong
+to; inertia is about the center of mass.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ NOTHING = Number(0.0)
 
 @dataclass(frozen=True)
 class Parameter:
-    """A named constant; it stays symbolic in compiled code."""
+    """A named constant. It is an argument of the compiled code, not a number in it."""
 
     name: str
     default: float
@@ -33,7 +33,7 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Input:
-    """A quantity given from outside: a torque, a force, a road."""
+    """An external input: a torque, a force, a road profile."""
 
     name: str
     unit: str = ""
@@ -61,12 +61,12 @@ class Body:
     center_of_mass: Vector
     inertia: Inertia
     description: str = ""
-    shapes: tuple[BodyShape, ...] = ()  # how it looks; made up where nothing is said
+    shapes: tuple[BodyShape, ...] = ()  # for drawing; generated if empty
 
 
 @dataclass(frozen=True)
 class Rotate:
-    """Turn about an axis by an angle that is constant or affine in one coordinate of the joint."""
+    """Rotation about an axis by an angle that is constant or affine in one coordinate of the joint."""
 
     axis: str
     angle: Expr
@@ -74,7 +74,7 @@ class Rotate:
 
 @dataclass(frozen=True)
 class Point:
-    """A named point of a body, given in the body's axes; with turns it is a frame with axes of its own."""
+    """A named point of a body, in the body's axes; with an orientation it is a frame with its own axes."""
 
     name: str
     body: str
@@ -84,7 +84,7 @@ class Point:
 
 @dataclass(frozen=True)
 class Coordinate:
-    """A joint coordinate with the name of its rate, and the range over which a choice of speeds is judged."""
+    """A joint coordinate, the name of its rate, and the range in which choices of independent velocities are assessed."""
 
     name: str
     rate: str
@@ -96,7 +96,7 @@ class Coordinate:
 
 @dataclass(frozen=True)
 class Velocity:
-    """A name in the list of velocities, with its unit."""
+    """A velocity with its unit."""
 
     name: str
     unit: str
@@ -104,21 +104,21 @@ class Velocity:
 
 @dataclass(frozen=True)
 class Translate:
-    """Shift along the axes; each component is constant or affine in one coordinate of the joint."""
+    """Translation along the axes; each component is constant or affine in one coordinate of the joint."""
 
     by: Vector
 
 
 @dataclass(frozen=True)
 class Ball:
-    """Turn freely, by a unit quaternion (four coordinates, scalar first) with body-axes rates (three velocities)."""
+    """Free rotation: a unit quaternion (four coordinates, scalar first) and angular velocity in body axes (three velocities)."""
 
     quaternion: tuple[str, str, str, str]
     rates: tuple[str, str, str]
 
     @property
     def moved(self) -> tuple[str, ...]:
-        """Coordinates that move by the displacement's own velocities."""
+        """Coordinates whose rates follow from the displacement's own velocities."""
         return self.quaternion
 
     @property
@@ -128,7 +128,7 @@ class Ball:
 
 @dataclass(frozen=True)
 class Float:
-    """Move freely: position in the parent's axes, unit quaternion, and the body's own twist η = (V, Ω)."""
+    """Free motion: position in the parent's axes, unit quaternion, and the twist η = (V, Ω) in body axes."""
 
     position: tuple[str, str, str]
     quaternion: tuple[str, str, str, str]
@@ -146,8 +146,8 @@ class Float:
 
 @dataclass(frozen=True)
 class Glide:
-    """Move freely in the ground's x–y plane: position, heading (a coordinate with its own rate), and the body's own velocity
-    along its axes. In these, what a blade or wheel forbids does not depend on the heading."""
+    """Planar motion in the ground's x–y plane: position, heading (a coordinate with its own rate), and the velocity in body axes,
+    in which the constraints of knife edges and wheels do not depend on the heading."""
 
     position: tuple[str, str]
     heading: str
@@ -167,7 +167,7 @@ Displacement = Rotate | Translate | Ball | Float | Glide
 
 @dataclass(frozen=True)
 class Joint:
-    """An arrow of the graph: the child's frame reached from the parent's by a chain of displacements [T, B]."""
+    """An edge of the tree of bodies: a chain of displacements [T, B] from the parent's frame to the child's."""
 
     name: str
     parent: str
@@ -184,9 +184,9 @@ class Joint:
 
 @dataclass(frozen=True)
 class Wheel:
-    """A circle (or, with a tube, a torus) of a body that touches the ground: it rolls without slip, or slips by a law.
+    """A circle (or, with a tube, a torus) fixed to a body and in contact with the ground: it rolls, or slips by a contact law.
 
-    `radius` is that of the circle of tube centers; a knife-edge disc has `tube` = 0.
+    `radius` is that of the center line of the tube; a knife-edge disk has `tube` = 0.
     """
 
     name: str
@@ -199,19 +199,19 @@ class Wheel:
 
     @property
     def place(self) -> tuple[Coordinate, Coordinate]:
-        """Where it touches a curved ground: surface parameters x and y, which the contact itself determines."""
+        """Contact position on curved ground: surface parameters x and y, determined by the contact constraints."""
         x, y = (Coordinate(f"{self.name}_place_{axis}", f"{self.name}_place_{axis}_rate", "m") for axis in "xy")
         return x, y
 
     @property
     def lags(self) -> tuple[Coordinate, ...]:
-        """Slips along and across that a tire with a relaxation length remembers; they have rates, but no velocities."""
+        """Relaxation states of a tire, along and across; they have rates, but no velocities."""
         return _lags(self.name, self.contact)
 
 
 @dataclass(frozen=True)
 class KnifeEdge:
-    """A blade at a point: no velocity across the blade, in the ground plane; `on_ground` also holds its height."""
+    """A knife edge at a point: no velocity across the edge in the ground plane; `on_ground` also constrains its height."""
 
     name: str
     body: str
@@ -222,11 +222,11 @@ class KnifeEdge:
 
 @dataclass(frozen=True)
 class SurfaceContact:
-    """Two bodies touch along surfaces: points as functions of two surface parameters each, in the axes of their frames.
+    """Contact of two surfaces, each a point as a function of two surface parameters, in the axes of its frame.
 
-    `matter` is the body that rubs, where it is not the first itself: a wheel that spins in it. `velocity` is that of the second's
-    matter in its own axes, beyond the motion of its body: a belt, a track that runs past. `along` is the axis of the first that
-    shows where it goes. Without a law nothing acts along the surfaces.
+    `matter` is the body whose material slides, if not the first: a wheel that spins in it. `velocity` is that of the second
+    surface's material relative to its body, in its axes: a belt, a moving track. `along` is the forward axis of the first.
+    Without a law there is no tangential force.
     """
 
     name: str
@@ -252,11 +252,11 @@ def _lags(name: str, law: TangentialLaw | None) -> tuple[Coordinate, ...]:
 
 @dataclass(frozen=True)
 class ResidualConstraint:
-    """A constraint between bodies beyond the tree's joints: residuals that stay zero, each with its own name.
+    """A constraint in addition to the joints: named residuals that stay zero.
 
-    `level` is "position" for f(q, t) = 0 (it may move in time) and "velocity" for g(q, t)·v + g₀(q, t) = 0. Closed loops,
-    gears, cables and prescribed motions are all ties; the residuals of one tie are solved for together. Those in `plain` are
-    cosines of angles and have no unit; `unit` is that of the others.
+    `level` is "position" for f(q, t) = 0 and "velocity" for g(q, t)·v + g₀(q, t) = 0. Loop closures, gears, cables and prescribed
+    motions are of this type; the residuals of one constraint are solved together. Those in `plain` are direction cosines without
+    unit; `unit` is that of the others.
     """
 
     name: str
@@ -266,38 +266,38 @@ class ResidualConstraint:
     plain: tuple[str, ...] = ()
 
     def unit_of(self, residual: str) -> str:
-        """The unit of one of the residuals, by name."""
+        """The unit of a residual, by name."""
         return "" if residual in self.plain else self.unit
 
 
 @dataclass(frozen=True)
 class Ground:
-    """The surface z = x tan(slope) + y tan(bank) + height(x, y, t) that wheels touch; gravity stays vertical.
+    """The ground surface z = x tan(slope) + y tan(bank) + height(x, y, t); gravity is vertical.
 
-    `velocity` is that of the ground's own matter along x and y, as a function of place and time: a belt, a turntable. Along z
-    it moves as the surface does.
+    `velocity` is that of the ground's material along x and y, as a function of position and time: a belt, a turntable. Along z
+    it follows the surface.
     """
 
     slope: Expr = NOTHING
     bank: Expr = NOTHING
     height: Expr = NOTHING
     velocity: tuple[Expr, Expr] = (NOTHING, NOTHING)
-    shapes: tuple[BodyShape, ...] = ()  # what stands on it: rails, walls
+    shapes: tuple[BodyShape, ...] = ()  # for drawing: rails, walls
 
     @property
     def curved(self) -> bool:
-        """Whether its normal may differ from place to place."""
+        """Whether the normal depends on position."""
         return bool(names(self.height) & {"x", "y"})
 
     @property
     def still(self) -> bool:
-        """Whether it is a plane at rest."""
+        """Whether the ground is a plane at rest."""
         return self.height == NOTHING and self.velocity == (NOTHING, NOTHING)
 
 
 @dataclass(frozen=True)
 class GeneralizedForce:
-    """A force conjugate to a measure: power = amount · d(measure)/dt. A joint torque has measure = its coordinate."""
+    """A generalized force conjugate to a measure: power = amount · d(measure)/dt; for a joint torque the joint's coordinate."""
 
     name: str
     measure: Expr
@@ -306,7 +306,7 @@ class GeneralizedForce:
 
 @dataclass(frozen=True)
 class Wrench:
-    """A force and a torque at a named point, in the axes of its body or of the world."""
+    """A force and a torque at a named point, in body or world axes."""
 
     name: str
     point: str
@@ -317,7 +317,7 @@ class Wrench:
 
 @dataclass(frozen=True)
 class Potential:
-    """A potential energy as an expression of coordinates and of measures of position."""
+    """A potential energy as an expression of coordinates and position-level measures."""
 
     name: str
     energy: Expr
@@ -325,7 +325,7 @@ class Potential:
 
 @dataclass(frozen=True)
 class Output:
-    """A named quantity: it can be wished for at the start, plotted, made an event, used in a law."""
+    """A named quantity: usable as initial condition, in plots, events and control laws."""
 
     name: str
     expression: Expr
@@ -335,7 +335,7 @@ class Output:
 
 @dataclass(frozen=True)
 class ModelEvent:
-    """An event of the model itself, such as falling over."""
+    """An event defined by the model, such as falling over."""
 
     name: str
     expression: Expr
@@ -346,7 +346,7 @@ class ModelEvent:
 
 @dataclass(frozen=True)
 class System:
-    """A finished description. Equal systems have equal equations; `Model.freeze()` makes it and checks it."""
+    """A complete, validated description, created by `Model.freeze()`. Equal systems have equal equations."""
 
     name: str
     description: str
@@ -367,32 +367,34 @@ class System:
     events: tuple[ModelEvent, ...]
     constraints: tuple[ResidualConstraint, ...] = ()
     surface_contacts: tuple[SurfaceContact, ...] = ()
-    surface_parameters: tuple[Coordinate, ...] = ()  # coordinates of no body: places along profiles, held by ties
-    independent: tuple[str, ...] = ()  # the user's choice of independent velocities, or empty for ours
+    surface_parameters: tuple[
+        Coordinate, ...
+    ] = ()  # coordinates without a body, such as positions along a profile; determined by constraints
+    independent: tuple[str, ...] = ()  # the user's choice of independent velocities; empty for the automatic one
 
     def __hash__(self) -> int:
         return self._hash
 
     def __getstate__(self) -> dict[str, Any]:
-        """The fields alone: hashes of texts differ between processes."""
+        """The fields only: string hashes differ between processes."""
         return {f.name: getattr(self, f.name) for f in fields(self)}
 
     @cached_property
     def _hash(self) -> int:
-        """Computed once: derivations are remembered by it, and it covers every expression of the description."""
+        """Computed once: derivations are cached by it, and it covers every expression of the description."""
         return hash(tuple(getattr(self, f.name) for f in fields(self)))
 
     @property
     def coordinates(self) -> tuple[Coordinate, ...]:
-        """Those of the joints; after them surface parameters, and what tires remember."""
+        """Joint coordinates, followed by surface parameters and relaxation states of tires."""
         lags = [lag for wheel in self.wheels for lag in wheel.lags] + [lag for c in self.surface_contacts for lag in c.lags]
         return (*(c for joint in self.joints for c in joint.coordinates), *self.massless, *lags)
 
     @property
     def massless(self) -> tuple[Coordinate, ...]:
-        """Surface parameters: the user's, and places of wheels on curved ground."""
-        places = [place for wheel in self.wheels for place in wheel.place] if self.ground.curved else []
-        return (*self.surface_parameters, *places)
+        """Surface parameters: the user's, and contact positions of wheels on curved ground."""
+        positions = [c for wheel in self.wheels for c in wheel.place] if self.ground.curved else []
+        return (*self.surface_parameters, *positions)
 
     @property
     def velocities(self) -> tuple[Velocity, ...]:
@@ -401,5 +403,5 @@ class System:
         return (*joints, *(Velocity(c.rate, f"{c.unit or '1'}/s") for c in self.massless))
 
     def touches(self, wheel: Wheel) -> bool:
-        """Whether a wheel is held by ties at its contact: anything but ideal rolling on a plane at rest."""
+        """Whether the contact of a wheel is modeled by residual constraints: all but ideal rolling on a plane at rest."""
         return not (self.ground.still and isinstance(wheel.contact, Rolling))

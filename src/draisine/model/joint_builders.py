@@ -1,4 +1,4 @@
-"""How `Model` joins bodies: each joint is a named arrow from a parent's frame to a child's."""
+"""Joint builders of `Model`. A joint connects a parent's frame to a child's."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from draisine.expr.expression import Number
 from draisine.model import joints
 from draisine.model.items import GROUND, Body, Coordinate, Displacement, Joint, Rotate, Translate
 from draisine.model.quantities import Amount, amount_in
-from draisine.model.registry import Register, name_of, vector_of
+from draisine.model.registry import ItemRegistry, name_of, vector_of
 
-Turns = Sequence[tuple[str, Amount]]  # constant turns before a joint, e.g. [("y", tilt)]
+Turns = Sequence[tuple[str, Amount]]  # constant rotations before a joint, e.g. [("y", tilt)]
 
 
-class Joining(Register):
-    """Joints by name; every body is the child of exactly one."""
+class JointBuilders(ItemRegistry):
+    """Joints by name; every body is the child of exactly one joint."""
 
     def joint(
         self,
@@ -25,23 +25,23 @@ class Joining(Register):
         chain: Sequence[Displacement],
         coordinates: Sequence[Coordinate] = (),
     ) -> Joint:
-        """Any joint: a chain of displacements from the parent's frame to the child's."""
+        """A general joint: a chain of displacements from the parent's frame to the child's."""
         return self._add("joints", Joint(name, name_of(parent), name_of(child), tuple(chain), tuple(coordinates)))
 
     def free(self, body: Body | str, name: str | None = None, at: Sequence[float | str] = (0.0, 0.0, 0.0)) -> Joint:
-        """Let a body move freely: position, unit quaternion, and its own twist as velocities. It starts at `at` unless told
-        otherwise."""
+        """A free joint: position and unit quaternion as coordinates, the twist in body axes as velocities. `at` is the default
+        initial position."""
         label = name_of(body)
-        place = vector_of(at, "m", f"place of free body {label!r}")
-        numbers = [c.value for c in place if isinstance(c, Number)]
+        position = vector_of(at, "m", f"position of free body {label!r}")
+        numbers = [c.value for c in position if isinstance(c, Number)]
         if len(numbers) < 3:
-            raise ModelError(f"place of free body {label!r}: it is where a run starts, three numbers; got {tuple(at)}")
+            raise ModelError(f"position of free body {label!r}: it must be three numbers, got {tuple(at)}")
         return self.joint(name or f"{label}_motion", GROUND, label, *joints.free(label, numbers))
 
     def free_euler(
         self, body: Body | str, order: str = "zxy", angles: Sequence[str] | None = None, name: str | None = None
     ) -> Joint:
-        """Let a body move freely by position and three elementary turns; singular when the middle one reaches ±90°."""
+        """A free joint by position and three elementary rotations; singular when the middle angle reaches ±90°."""
         label = name_of(body)
         if sorted(set(order) | set("xyz")) != ["x", "y", "z"] or len(order) != 3 or order[0] == order[1] or order[1] == order[2]:
             raise ModelError(
@@ -49,16 +49,16 @@ class Joining(Register):
             )
         names = tuple(angles or (f"{label}_turn{i + 1}" for i in range(3)))
         if len(names) != 3:
-            raise ModelError(f"free_euler of {label!r}: give three names of angles, got {len(names)}")
+            raise ModelError(f"free_euler of {label!r}: needs three names of angles, got {len(names)}")
         position = tuple(joints.length(f"{label}_{a}") for a in joints.AXES)
         turns = tuple(joints.angle(n, span=(-1.2, 1.2)) for n in names)
         return self.joint(name or f"{label}_motion", GROUND, label, *joints.euler(position, turns, order))  # type: ignore[arg-type]
 
     def planar(self, body: Body | str, name: str | None = None, parent: Body | str = GROUND) -> Joint:
-        """Let a body slide in the x–y plane and turn about z: coordinates <body>_x, <body>_y, <body>_heading.
+        """A planar joint in the x–y plane: coordinates <body>_x, <body>_y, <body>_heading.
 
-        On the ground its velocities are <body>_vx, <body>_vy along its own axes and <body>_heading_rate; on another body they are
-        the rates of the coordinates.
+        With the ground as parent the velocities are <body>_vx, <body>_vy in body axes and <body>_heading_rate; with another
+        parent they are the rates of the coordinates.
         """
         label = name_of(body)
         if name_of(parent) == GROUND:
@@ -78,7 +78,7 @@ class Joining(Register):
         default: float = 0.0,
         span: tuple[float, float] | None = None,
     ) -> Joint:
-        """A hinge about an axis; its coordinate bears the joint's name."""
+        """A revolute joint about an axis; its coordinate has the joint's name."""
         return self._placed(name, parent, child, at, orientation, joints.revolute(joints.angle(name, rate, default, span), axis))
 
     def prismatic(
@@ -93,7 +93,7 @@ class Joining(Register):
         default: float = 0.0,
         span: tuple[float, float] | None = None,
     ) -> Joint:
-        """A slider along an axis; its coordinate bears the joint's name."""
+        """A prismatic joint along an axis; its coordinate has the joint's name."""
         return self._placed(
             name, parent, child, at, orientation, joints.prismatic(joints.length(name, rate, default, span), axis)
         )
@@ -107,7 +107,7 @@ class Joining(Register):
         at: Sequence[Amount] = (0, 0, 0),
         orientation: Turns = (),
     ) -> Joint:
-        """Turn about and slide along one axis: coordinates <name>_turn, <name>_slide."""
+        """Rotation about and translation along one axis: coordinates <name>_turn, <name>_slide."""
         chain = joints.cylindrical(joints.angle(f"{name}_turn"), joints.length(f"{name}_slide"), axis)
         return self._placed(name, parent, child, at, orientation, chain)
 
@@ -121,7 +121,7 @@ class Joining(Register):
         at: Sequence[Amount] = (0, 0, 0),
         orientation: Turns = (),
     ) -> Joint:
-        """Turn about an axis and advance along it by `lead` per full turn."""
+        """A screw joint: rotation about an axis, with an advance of `lead` per revolution."""
         pitch = amount_in(lead, "m", f"lead of screw {name!r}")
         return self._placed(name, parent, child, at, orientation, joints.screw(joints.angle(name), axis, pitch))
 
@@ -134,16 +134,18 @@ class Joining(Register):
         at: Sequence[Amount] = (0, 0, 0),
         orientation: Turns = (),
     ) -> Joint:
-        """Two crossing hinges: coordinates <name>_1, <name>_2."""
+        """A universal joint: two intersecting axes, coordinates <name>_1, <name>_2."""
         if len(axes) != 2 or axes[0] == axes[1] or not set(axes) <= set("xyz"):
-            raise ModelError(f"universal joint {name!r}: axes must be two different ones of x, y, z, such as 'xy'; got {axes!r}")
+            raise ModelError(
+                f"universal joint {name!r}: axes must be two distinct letters of x, y, z, such as 'xy'; got {axes!r}"
+            )
         chain = joints.universal(joints.angle(f"{name}_1"), joints.angle(f"{name}_2", span=(-1.2, 1.2)), axes)
         return self._placed(name, parent, child, at, orientation, chain)
 
     def spherical(
         self, name: str, parent: Body | str, child: Body | str, at: Sequence[Amount] = (0, 0, 0), orientation: Turns = ()
     ) -> Joint:
-        """A ball joint by unit quaternion; velocities are the child's relative rates <name>_wx, _wy, _wz in its own axes."""
+        """A spherical joint by unit quaternion; velocities <name>_wx, _wy, _wz: angular velocity in the child's axes."""
         return self._placed(name, parent, child, at, orientation, joints.spherical(name))
 
     def fixed(
@@ -156,15 +158,15 @@ class Joining(Register):
         self, name: str, parent: Body | str, child: Body | str, at: Sequence[Amount], orientation: Turns, motion: joints.Chain
     ) -> Joint:
         chain: list[Displacement] = []
-        place = vector_of(at, "m", f"place of joint {name!r}")
-        if any(c != Number(0.0) for c in place):
-            chain.append(Translate(place))
-        chain += turns_of(orientation, f"turn of joint {name!r}")
+        position = vector_of(at, "m", f"position of joint {name!r}")
+        if any(c != Number(0.0) for c in position):
+            chain.append(Translate(position))
+        chain += turns_of(orientation, f"orientation of joint {name!r}")
         return self.joint(name, parent, child, (*chain, *motion[0]), motion[1])
 
 
 def turns_of(orientation: Turns, where: str) -> tuple[Rotate, ...]:
-    """Constant turns, one after the other, from pairs of an axis and an angle."""
+    """Successive constant rotations from pairs of an axis and an angle."""
     for turn in orientation:
         if isinstance(turn, str) or not hasattr(turn, "__len__") or len(turn) != 2:
             raise ModelError(

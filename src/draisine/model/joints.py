@@ -1,16 +1,18 @@
-"""Named joints as chains of elementary displacements.
+"""Named joints as chains of elementary displacements, and the change of the reference body.
 
-Each function gives the chain and its coordinates; `Model` puts the fixed placement (`at`, `orientation`) before it. A joint
-with one coordinate names it after itself; others add a suffix.
+Each function returns the chain and its coordinates; `Model` prepends the fixed position and orientation of the joint. The
+coordinate of a joint with one coordinate has the joint's name; others add a suffix.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
+from draisine.errors import ModelError
 from draisine.expr.expression import Expr, Number
-from draisine.model.items import Ball, Coordinate, Displacement, Float, Glide, Rotate, Translate
+from draisine.model.items import GROUND, Ball, Coordinate, Displacement, Float, Glide, Joint, Rotate, System, Translate
 from draisine.model.quantities import named
 
 AXES = ("x", "y", "z")
@@ -19,51 +21,51 @@ RIGHT_ANGLE = math.pi / 2
 Chain = tuple[tuple[Displacement, ...], tuple[Coordinate, ...]]
 
 
-def _moved(coordinate: Coordinate) -> Expr:
+def _variable(coordinate: Coordinate) -> Expr:
     return named(coordinate.name, "a coordinate of a joint")
 
 
 def angle(name: str, rate: str | None = None, default: float = 0.0, span: tuple[float, float] | None = None) -> Coordinate:
-    """An angular coordinate; choices of speeds are judged over ±90° unless a span is given."""
+    """An angular coordinate; its default span is ±90°."""
     low, high = span or (-RIGHT_ANGLE, RIGHT_ANGLE)
     return Coordinate(name, rate or f"{name}_rate", "rad", default, low, high)
 
 
 def length(name: str, rate: str | None = None, default: float = 0.0, span: tuple[float, float] | None = None) -> Coordinate:
-    """A linear coordinate."""
+    """A linear coordinate; its default span is ±1 m."""
     low, high = span or (-1.0, 1.0)
     return Coordinate(name, rate or f"{name}_rate", "m", default, low, high)
 
 
 def along(axis: str, amount: Expr) -> Translate:
-    """A shift by an amount along one axis."""
+    """A translation along one axis."""
     zero = Number(0.0)
     return Translate(tuple(amount if a == axis else zero for a in AXES))  # type: ignore[arg-type]
 
 
 def revolute(coordinate: Coordinate, axis: str) -> Chain:
-    return (Rotate(axis, _moved(coordinate)),), (coordinate,)
+    return (Rotate(axis, _variable(coordinate)),), (coordinate,)
 
 
 def prismatic(coordinate: Coordinate, axis: str) -> Chain:
-    return (along(axis, _moved(coordinate)),), (coordinate,)
+    return (along(axis, _variable(coordinate)),), (coordinate,)
 
 
 def cylindrical(turn: Coordinate, slide: Coordinate, axis: str) -> Chain:
-    return (Rotate(axis, _moved(turn)), along(axis, _moved(slide))), (turn, slide)
+    return (Rotate(axis, _variable(turn)), along(axis, _variable(slide))), (turn, slide)
 
 
 def screw(turn: Coordinate, axis: str, lead: Expr) -> Chain:
-    """Advance by `lead` for each full turn."""
-    return (Rotate(axis, _moved(turn)), along(axis, lead * _moved(turn) / (2 * math.pi))), (turn,)
+    """Rotation with an advance of `lead` per revolution."""
+    return (Rotate(axis, _variable(turn)), along(axis, lead * _variable(turn) / (2 * math.pi))), (turn,)
 
 
 def universal(first: Coordinate, second: Coordinate, axes: str) -> Chain:
-    return (Rotate(axes[0], _moved(first)), Rotate(axes[1], _moved(second))), (first, second)
+    return (Rotate(axes[0], _variable(first)), Rotate(axes[1], _variable(second))), (first, second)
 
 
 def glide(name: str) -> Chain:
-    """Slide and turn in the ground's plane, with velocities along the body's own axes."""
+    """Planar motion on the ground, with velocities in body axes."""
     position = tuple(Coordinate(f"{name}_{a}", "", "m") for a in "xy")
     turn = angle(f"{name}_heading")
     motion = Glide(tuple(c.name for c in position), turn.name, (f"{name}_vx", f"{name}_vy"))  # type: ignore[arg-type]
@@ -71,14 +73,14 @@ def glide(name: str) -> Chain:
 
 
 def planar(x: Coordinate, y: Coordinate, turn: Coordinate) -> Chain:
-    """Slide along x and y of a moving parent, turn about z."""
-    return (Translate((_moved(x), _moved(y), Number(0.0))), Rotate("z", _moved(turn))), (x, y, turn)
+    """Translation along x and y of a moving parent and rotation about z."""
+    return (Translate((_variable(x), _variable(y), Number(0.0))), Rotate("z", _variable(turn))), (x, y, turn)
 
 
 def euler(position: tuple[Coordinate, Coordinate, Coordinate], angles: tuple[Coordinate, ...], order: str) -> Chain:
-    """Move freely by position and three elementary turns in the given order, e.g. "zxy" for heading, lean, pitch."""
-    shift = Translate(tuple(_moved(c) for c in position))  # type: ignore[arg-type]
-    turns = tuple(Rotate(axis, _moved(c)) for axis, c in zip(order, angles, strict=True))
+    """Free motion by position and three elementary rotations, e.g. order "zxy" for heading, lean, pitch."""
+    shift = Translate(tuple(_variable(c) for c in position))  # type: ignore[arg-type]
+    turns = tuple(Rotate(axis, _variable(c)) for axis, c in zip(order, angles, strict=True))
     return (shift, *turns), (*position, *angles)
 
 
@@ -93,9 +95,50 @@ def spherical(name: str) -> Chain:
 
 
 def free(name: str, at: Sequence[float] = (0.0, 0.0, 0.0)) -> Chain:
-    position = tuple(Coordinate(f"{name}_{a}", "", "m", place) for a, place in zip(AXES, at, strict=True))
+    position = tuple(Coordinate(f"{name}_{a}", "", "m", position) for a, position in zip(AXES, at, strict=True))
     turn = _quaternion(name)
     velocity = tuple(f"{name}_v{a}" for a in AXES)
     rates = tuple(f"{name}_w{a}" for a in AXES)
     motion = Float(tuple(c.name for c in position), tuple(c.name for c in turn), velocity, rates)  # type: ignore[arg-type]
     return (motion,), (*position, *turn)
+
+
+# -------------------------------------------------------------------- another reference body
+
+
+def referred_to(system: System, body: str) -> System:
+    """The same mechanism with `body` as reference body: joints on the way are reversed, and `body` gets the free joint."""
+    by_child = {joint.child: joint for joint in system.joints}
+    if body not in {b.name for b in system.bodies}:
+        raise ModelError(f"{system.name!r} has no body {body!r}; it has {', '.join(b.name for b in system.bodies)}")
+    path: list[Joint] = []
+    current = body
+    while current != GROUND:
+        path.append(by_child[current])
+        current = by_child[current].parent
+    base = path[-1]
+    if not any(isinstance(d, Float) for d in base.chain):
+        raise ModelError(
+            f"{system.name!r} cannot have {body!r} as reference body: the present one, {base.child!r}, has no free joint"
+        )
+    chain, coordinates = free(body)
+    reversed_joints = {base.name: Joint(f"{body}_motion", GROUND, body, chain, coordinates)}
+    for joint in path[:-1]:
+        reversed_joints[joint.name] = replace(
+            joint, parent=joint.child, child=joint.parent, chain=_inverse(joint.chain, joint.name)
+        )
+    return replace(system, joints=tuple(reversed_joints.get(j.name, j) for j in system.joints), independent=())
+
+
+def _inverse(chain: Iterable[Displacement], joint: str) -> tuple[Displacement, ...]:
+    inverted: list[Displacement] = []
+    for step in reversed(tuple(chain)):
+        if isinstance(step, Rotate):
+            inverted.append(Rotate(step.axis, -step.angle))
+        elif isinstance(step, Translate):
+            inverted.append(Translate(tuple(-c for c in step.by)))  # type: ignore[arg-type]
+        else:
+            raise ModelError(
+                f"joint {joint!r} is a spherical joint and cannot be reversed; choose a reference body on its other side"
+            )
+    return tuple(inverted)

@@ -1,6 +1,6 @@
 """`Model`: an editable description of a mechanism, by names.
 
-    >>> from draisine.model import Model
+    >>> from draisine.model.model import Model
     >>> m = Model("pendulum")
     >>> length = m.parameter("length", 2.0, "m")
     >>> bob = m.body("bob", mass=1.0, center_of_mass=(0, 0, -length))
@@ -8,9 +8,9 @@
     >>> m.freeze().coordinates[0].name
     'swing'
 
-Anything that takes an amount takes a number, a text with a unit ("5 cm") or an expression of parameters, as text
-("wheelbase - trail") or made with Python operators. Bodies, joints, points … are referred to by name or by the object
-returned. Nothing is derived here; `freeze()` checks the whole and gives an immutable `System`.
+An amount is a number, a text with a unit ("5 cm") or an expression of parameters, as text ("wheelbase - trail") or built with
+Python operators. Bodies, joints, points and other items are referred to by name or by the object returned. Nothing is derived
+here; `freeze()` validates the description and returns an immutable `System`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from draisine.errors import ModelError, UnitError
 from draisine.expr.expression import Call, Expr, Number
 from draisine.expr.tables import Kind, Outside, Table
 from draisine.expr.units import si_text, unit_of
-from draisine.model.constraint_builders import Tying
+from draisine.model.constraint_builders import ConstraintBuilders
 from draisine.model.contact_laws import ROLLING, TangentialLaw
 from draisine.model.items import (
     Body,
@@ -43,7 +43,7 @@ from draisine.model.items import (
     Wheel,
     Wrench,
 )
-from draisine.model.joint_builders import Joining, Turns, turns_of
+from draisine.model.joint_builders import JointBuilders, Turns, turns_of
 from draisine.model.joints import referred_to
 from draisine.model.quantities import Amount, amount_in, expression_of, named
 from draisine.model.registry import KINDS, name_of, vector_of
@@ -52,9 +52,9 @@ from draisine.model.validate import check_name, check_system
 
 
 @dataclass
-class Model(Joining, Tying):
-    """An editable description; see the module's example. Joints are added by the methods of `Joining`, closed loops and further
-    constraints by those of `Tying`."""
+class Model(JointBuilders, ConstraintBuilders):
+    """An editable description of a mechanism; see the example of the module. `JointBuilders` has the methods for joints,
+    `ConstraintBuilders` those for loop closures and other constraints."""
 
     name: str
     description: str = ""
@@ -65,14 +65,14 @@ class Model(Joining, Tying):
         self._gravity: Expr = Number(9.81)
         self._ground = Ground()
         self._independent: tuple[str, ...] = ()
-        self._last: System | None = None  # as frozen before
+        self._last: System | None = None  # result of the last freeze
 
     # ------------------------------------------------------------ parameters, inputs, surroundings
 
     def parameter(self, name: str, default: float | str, unit: str = "", description: str = "") -> Expr:
-        """A named constant with a default value, in the unit given or in one of its own ("18 deg"); it is kept in SI.
+        """A named constant with a default value in `unit`, or with a unit of its own ("18 deg"); stored in SI units.
 
-        A text with a unit says by itself what the parameter is: `parameter("arm", "50 cm")` is a length.
+        A text with a unit defines the unit of the parameter: `parameter("arm", "50 cm")` is a length.
         """
         own = unit_of(default) if isinstance(default, str) and not unit else None
         try:
@@ -84,21 +84,21 @@ class Model(Joining, Tying):
         unit = si
         value = amount_in(default, unit, f"parameter {name!r}")
         if not isinstance(value, Number):
-            raise ModelError(f"parameter {name!r}: its default must be a number, got {default!r}")
+            raise ModelError(f"parameter {name!r}: the default must be a number, got {default!r}")
         self._add("parameters", Parameter(name, value.value, unit, description))
         return named(name, "parameter")
 
     def input(self, name: str, unit: str = "", description: str = "") -> Expr:
-        """A quantity given from outside at run time; zero unless somebody gives it."""
+        """An external input, given at run time; zero by default."""
         self._add("inputs", Input(name, unit, description))
         return named(name, "input")
 
     def table(self, name: str, knots: Sequence[Any], values: Any, kind: Kind = "spline", outside: Outside = "slope") -> Table:
-        """A tabulated function of one or two variables, to be called by name in expressions."""
+        """A tabulated function of one or two variables, called by name in expressions."""
         return self._add("tables", Table(name, knots, values, kind, outside))
 
     def gravity(self, amount: Amount) -> None:
-        """Gravity along −z; 9.81 m/s² unless set."""
+        """Set gravity along −z; the default is 9.81 m/s²."""
         self._gravity = amount_in(amount, "m/s^2", "gravity")
 
     def ground(
@@ -109,10 +109,10 @@ class Model(Joining, Tying):
         velocity: Sequence[Amount] = (0.0, 0.0),
         shapes: Sequence[Given] = (),
     ) -> None:
-        """Shape and move the ground that wheels touch: z = x tan(slope) + y tan(bank) + height; gravity stays vertical.
+        """Define the ground surface z = x tan(slope) + y tan(bank) + height; gravity is vertical.
 
-        `height` is an expression of the place x, y, of parameters and t: "0.05*sin(2*pi*x/1.5)". `velocity` is that of the
-        ground's matter along x and y at a place, ("-rate*y", "rate*x") for a turntable. `shapes`: what stands on it,
+        `height` is an expression of the position x, y, of parameters and t: "0.05*sin(2*pi*x/1.5)". `velocity` is that of the
+        ground's material along x and y as a function of position, ("-rate*y", "rate*x") for a turntable. `shapes`: for drawing,
         as for bodies.
         """
         if len(velocity) != 2:
@@ -133,11 +133,11 @@ class Model(Joining, Tying):
         description: str = "",
         shapes: Sequence[Given] = (),
     ) -> Body:
-        """A rigid body. `inertia` about its center of mass: a mapping xx, yy, zz, xy, yz, zx, or (xx, yy, zz).
+        """A rigid body. `inertia` is about its center of mass: a mapping xx, yy, zz, xy, yz, zx, or (xx, yy, zz).
 
-        A link that only carries others may have `mass=0`.
+        An intermediate link may have `mass=0`.
 
-        `shapes` say how it looks, as in model files: `[{"kind": "box", "size": (0.4, 0.1, 0.2)}]`; see `draisine.model.shapes`.
+        `shapes` are for drawing, as in model files: `[{"kind": "box", "size": (0.4, 0.1, 0.2)}]`; see `draisine.model.shapes`.
         """
         where = f"body {name!r}"
         tensor = inertia if isinstance(inertia, Inertia) else _tensor(inertia, where)
@@ -158,8 +158,8 @@ class Model(Joining, Tying):
         return self.frame(name, body, at)
 
     def frame(self, name: str, body: Body | str, at: Sequence[Amount] = (0, 0, 0), orientation: Turns = ()) -> Point:
-        """A named frame of a body: a point with its own axes, turned from the body's, for measures and wrenches."""
-        turns = turns_of(orientation, f"turn of frame {name!r}")
+        """A named frame of a body: a point with its own orientation, for measures and wrenches."""
+        turns = turns_of(orientation, f"orientation of frame {name!r}")
         return self._add("points", Point(name, name_of(body), vector_of(at, "m", f"point {name!r}"), turns))
 
     # ------------------------------------------------------------ contacts
@@ -174,13 +174,13 @@ class Model(Joining, Tying):
         axis: str = "y",
         contact: TangentialLaw = ROLLING,
     ) -> Wheel:
-        """A wheel of the body touches the ground: a knife-edge disc, or a torus of the given tube radius.
+        """A wheel fixed to the body, in contact with the ground: a knife-edge disk, or a torus of the given tube radius.
 
-        It rolls without slip, or by the law given as `contact`: `Creep`, `LinearTire`, `Coulomb`, `ShenHedrickElkins`.
+        It rolls without slip, or by the contact law `contact`: `Creep`, `LinearTire`, `Coulomb`, `ShenHedrickElkins`.
         """
         where = f"wheel {name!r}"
         if not isinstance(contact, TangentialLaw):
-            raise ModelError(f"{where}: its contact must be a law such as Rolling() or Coulomb(0.8), got {contact!r}")
+            raise ModelError(f"{where}: contact must be a contact law such as Rolling() or Coulomb(0.8), got {contact!r}")
         return self._add(
             "wheels",
             Wheel(
@@ -202,16 +202,16 @@ class Model(Joining, Tying):
         name: str | None = None,
         on_ground: bool = False,
     ) -> KnifeEdge:
-        """A blade of the body: its point cannot move across the blade; `on_ground` keeps it at the ground's height."""
+        """A knife edge of the body: its point has no velocity across the edge; `on_ground` keeps it on the ground."""
         label = name or f"{name_of(body)}_edge"
         return self._add("edges", KnifeEdge(label, name_of(body), vector_of(at, "m", f"knife edge {label!r}"), along, on_ground))
 
     def surface_parameter(
         self, name: str, unit: str = "m", default: float = 0.0, low: float | None = None, high: float | None = None
     ) -> Expr:
-        """A coordinate that belongs to no body, such as a place along a profile; ties must determine it.
+        """A coordinate that belongs to no body, such as a position along a profile; constraints must determine it.
 
-        Nothing resists it, so that what holds it does so without force: two bodies touch along their common normal.
+        It has no inertia, so these constraints act without force along it: two bodies touch along their common normal.
         """
         span = (default - 1.0 if low is None else low, default + 1.0 if high is None else high)
         self._add("surface_parameters", Coordinate(name, f"{name}_rate", unit, float(default), *map(float, span)))
@@ -231,12 +231,11 @@ class Model(Joining, Tying):
         along: str = "x",
         velocity: Sequence[Amount] = (0, 0, 0),
     ) -> SurfaceContact:
-        """Two bodies stay in contact along surfaces: each a point as a function of two surface parameters, in its frame's axes.
+        """Permanent contact of two surfaces, each a point as a function of two surface parameters, in the axes of its frame.
 
-        The normal of the second surface, ∂₁ × ∂₂ of its point, must point to the first. `contact` is a law for the force along
-        the surfaces (`Rolling()` for no slip; none without it); `matter` the body that rubs, where a wheel spins in the first;
-        `velocity` that of the second's matter in its axes, for a track that runs past; `along` the axis of the first that goes
-        ahead.
+        The normal of the second surface, ∂₁ × ∂₂ of its point, must point to the first. `contact` is the law of the tangential
+        force (`Rolling()` for no slip; frictionless without a law); `matter` the body whose material slides, if a wheel spins in
+        the first; `velocity` that of the second's material, in its axes, for a moving track; `along` the first's forward axis.
         """
         where = f"contact {name!r}"
         pairs = [tuple(str(p) for p in given) for given in (parameters, second_parameters)]
@@ -262,7 +261,7 @@ class Model(Joining, Tying):
     # ------------------------------------------------------------ forces
 
     def generalized_force(self, measure: Amount, amount: Amount, name: str | None = None) -> GeneralizedForce:
-        """A force or torque conjugate to a measure: `effort("steer", torque)` turns the hinge `steer`."""
+        """A force or torque conjugate to a measure: `effort("steer", torque)` acts on the joint `steer`."""
         what = expression_of(measure)
         label = name or self._fresh("generalized_forces", f"force_on_{_label(what)}")
         unit, _, _ = _CONJUGATE.get(self._known_unit(what), (None, None, None))
@@ -301,10 +300,10 @@ class Model(Joining, Tying):
         return self._add("wrenches", Wrench(label, name_of(point), *vectors, axes))
 
     def potential(self, name: str, energy: Amount) -> Potential:
-        """A potential energy, e.g. `"stiffness * height^2 / 2"`, of coordinates and measures of position."""
+        """A potential energy, e.g. `"stiffness * height^2 / 2"`, of coordinates and position-level measures."""
         return self._add("potentials", Potential(name, expression_of(energy)))
 
-    # ------------------------------------------------------------ what to look at
+    # ------------------------------------------------------------ outputs and events
 
     def output(self, name: str, expression: Amount, unit: str = "", description: str = "") -> Expr:
         """A named quantity of states, inputs, parameters and measures (`lean(frame)`, `velocity_x(hub)`, …)."""
@@ -312,19 +311,19 @@ class Model(Joining, Tying):
         return named(name, "output")
 
     def event(self, name: str, expression: Amount, action: str = "stop", direction: int = 0, description: str = "") -> ModelEvent:
-        """An event that belongs to the model: the expression passes zero, and the run stops or records it."""
+        """An event of the model: where the expression crosses zero, a simulation stops or records the time."""
         if action not in ("stop", "record"):
             raise ModelError(f"event {name!r}: action must be 'stop' or 'record', got {action!r}")
         return self._add("events", ModelEvent(name, expression_of(expression), action, direction, description))
 
     def independent(self, *velocities: str) -> None:
-        """Choose the independent velocities by name; without this they are chosen by structure and conditioning."""
+        """Choose the independent velocities by name; by default they are chosen by structure and conditioning."""
         self._independent = tuple(velocities)
 
     # ------------------------------------------------------------ finishing
 
     def freeze(self) -> System:
-        """Check the whole description and give it as an immutable `System`."""
+        """Validate the description and return it as an immutable `System`."""
         system = System(
             name=self.name,
             description=self.description,
@@ -333,7 +332,7 @@ class Model(Joining, Tying):
             independent=self._independent,
             **{kind: tuple(items.values()) for kind, items in self._items.items()},
         )
-        # The same description again, as every verb asks for it: its parts are the same objects, so this costs next to nothing.
+        # Every analysis freezes the model; comparing identical items is fast.
         if system == self._last:
             return self._last
         check_system(system)
@@ -350,17 +349,17 @@ class Model(Joining, Tying):
         return model
 
     def referred_to(self, body: Body | str) -> Model:
-        """The same mechanism with another reference body: the free joint moves there, hinges on the way turn round."""
+        """The same mechanism with another reference body, which gets the free joint; joints on the way are reversed."""
         return Model.of(referred_to(self.freeze(), name_of(body)))
 
 
-# of a length and of an angle: the units of an effort on it, of a stiffness and of a damping against it
+# by the unit of a measure: units of the conjugate force, of a stiffness and of a damping
 _Units = tuple[str | None, str | None, str | None]
 _CONJUGATE: dict[str | None, _Units] = {"m": ("N", "N/m", "N*s/m"), "rad": ("N*m", "N*m/rad", "N*m*s/rad")}
 
 
 def _tensor(given: Mapping[str, Amount] | Sequence[Amount] | None, where: str) -> Inertia:
-    """The entries of an inertia tensor from a mapping, or from its diagonal."""
+    """An inertia tensor from a mapping of its entries, or from its diagonal."""
     if given is None:
         given = {}
     if not isinstance(given, Mapping):

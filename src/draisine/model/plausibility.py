@@ -1,7 +1,7 @@
-"""Which numbers make sense: masses, inertias, radii, lengths. Every rule is written once, over arrays.
+"""Plausibility of parameter values: masses, inertias, radii, lengths. Each rule is implemented once, over arrays.
 
-`check_numbers` judges one set of parameters and raises; `NumberRules.judge` judges many, where only some of the parameters
-differ, and tells which of them break which rule.
+`check_numbers` checks one set of parameters and raises; `ParameterRules.first_violations` checks many sets in which only some
+parameters vary, and returns the first violated rule of each.
 """
 
 from __future__ import annotations
@@ -25,51 +25,59 @@ Reals = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 _INERTIA = ("xx", "yy", "zz", "xy", "yz", "zx")
-_NOT_ZERO = ("relaxation", "speed", "friction", "a", "b", "reference", "shear")  # amounts of laws by which others are divided
+_NOT_ZERO = (
+    "relaxation",
+    "speed",
+    "friction",
+    "a",
+    "b",
+    "reference",
+    "shear",
+)  # parameters of contact laws that occur in denominators
 
 
 class Rule(Protocol):
-    """Something that must hold of amounts, which are known by the words that name them."""
+    """A condition on amounts, which are identified by their description, such as "mass of body 'frame'"."""
 
     @property
     def needs(self) -> tuple[str, ...]:
-        """The amounts that it judges."""
+        """The amounts involved."""
 
     @property
     def reason(self) -> str:
-        """What is wrong where it is broken, without numbers."""
+        """The violation, without numbers."""
 
     def broken(self, value: Mapping[str, Reals]) -> Bools:
-        """Where it is broken."""
+        """Where the rule is violated."""
 
     def complaint(self, value: Mapping[str, float], origin: Callable[[Expr], str]) -> str:
-        """What is wrong, with the numbers and where these come from."""
+        """The violation, with numbers and their origin."""
 
 
 # ------------------------------------------------------------------------------------------------------------- rules
 
 
-class Least(NamedTuple):
-    """An amount above zero, or not below it."""
+class LowerBound(NamedTuple):
+    """An amount must be positive, or nonnegative."""
 
     where: str
     expr: Expr
     unit: str
-    zero: bool = False  # whether it may be zero
-    otherwise: str = ""  # how the demand ends
-    at_zero: str = ""  # what to do about zero
+    zero: bool = False  # whether zero is allowed
+    otherwise: str = ""  # continuation of the message
+    at_zero: str = ""  # remedy if it is zero
 
     @property
     def needs(self) -> tuple[str, ...]:
         return (self.where,)
 
     @property
-    def _demand(self) -> str:
+    def _condition(self) -> str:
         return f"must be {'zero or positive' if self.zero and not self.otherwise else 'positive'}{self.otherwise}"
 
     @property
     def reason(self) -> str:
-        return f"{self.where} {self._demand}"
+        return f"{self.where} {self._condition}"
 
     def broken(self, value: Mapping[str, Reals]) -> Bools:
         number = value[self.where]
@@ -78,11 +86,11 @@ class Least(NamedTuple):
     def complaint(self, value: Mapping[str, float], origin: Callable[[Expr], str]) -> str:
         number = value[self.where]
         unit = f" {self.unit}" if self.unit else ""
-        return f"{self.where} is {number:g}{origin(self.expr)}{unit}; it {self._demand}{self.at_zero if number == 0.0 else ''}"
+        return f"{self.where} is {number:g}{origin(self.expr)}{unit}; it {self._condition}{self.at_zero if number == 0.0 else ''}"
 
 
 class Radius(NamedTuple):
-    """A wheel's radius, which may be zero where its tube has one."""
+    """The radius of a wheel, which may be zero if its tube radius is not."""
 
     wheel: Wheel
 
@@ -103,7 +111,7 @@ class Radius(NamedTuple):
 
 
 class RigidInertia(NamedTuple):
-    """The principal moments of a rigid body are not negative, and none exceeds the sum of the others."""
+    """Principal moments of inertia must be nonnegative and fulfill the triangle inequality."""
 
     body: Body
 
@@ -113,13 +121,13 @@ class RigidInertia(NamedTuple):
 
     @property
     def reason(self) -> str:
-        return f"inertia of body {self.body.name!r} is that of no rigid body"
+        return f"inertia of body {self.body.name!r} is not that of a rigid body"
 
     def _principal(self, value: Mapping[str, Any]) -> Reals:
         tensor = np.empty((*np.shape(value[self.needs[0]]), 3, 3))
         for where, (i, j) in zip(self.needs, ((0, 0), (1, 1), (2, 2), (0, 1), (1, 2), (2, 0)), strict=True):
             tensor[..., i, j] = tensor[..., j, i] = value[where]
-        tensor[~np.isfinite(tensor).all(axis=(-2, -1))] = 0.0  # that they are not finite is another complaint
+        tensor[~np.isfinite(tensor).all(axis=(-2, -1))] = 0.0  # not finite: another rule
         return np.linalg.eigvalsh(tensor)
 
     def broken(self, value: Mapping[str, Reals]) -> Bools:
@@ -131,47 +139,47 @@ class RigidInertia(NamedTuple):
         small, middle, large = self._principal(value).tolist()
         principal = f"inertia of body {self.body.name!r}: principal moments {small:.6g}, {middle:.6g}, {large:.6g} kg*m^2"
         if small < -_allowance(small, large):
-            return f"{principal}; none can be negative: check signs and products of inertia"
+            return f"{principal}; they must not be negative: check signs and products of inertia"
         return (
-            f"{principal} break the triangle inequality (the last exceeds the sum of the others); no rigid body has them: "
+            f"{principal} violate the triangle inequality (the last exceeds the sum of the others): "
             "check the entries, and that they are about the center of mass" + _in_a_plane([value[where] for where in self.needs])
         )
 
 
 def _allowance(small: Any, large: Any) -> Any:
-    """Flat bodies reach equality, up to rounding."""
+    """Planar bodies reach equality, up to rounding."""
     return 1e-9 * np.maximum(np.abs(small), np.abs(large))
 
 
 def _in_a_plane(entries: list[float]) -> str:
-    """The cure for somebody who gave the one moment that a plane problem needs."""
+    """The remedy if only the moment for a planar problem was given."""
     given = [k for k, amount in enumerate(entries) if amount]
     if len(given) != 1 or given[0] > 2:
         return ""
     flat = ", ".join(f"{entries[given[0]] * (1.0 if k == given[0] else 0.5):g}" for k in range(3))
-    return f"; where only {_INERTIA[given[0]]} matters, a flat body will do: inertia=({flat})"
+    return f"; if only {_INERTIA[given[0]]} matters, use a planar body: inertia=({flat})"
 
 
 def rules(system: System) -> Iterator[Rule]:
-    """All rules, in the order in which they are complained about."""
+    """All rules, in the order in which violations are reported."""
     for body in system.bodies:
-        # A body without mass is described so, as 0: then the equations know. A parameter that happens to be 0 would leave them
-        # singular.
+        # A massless body is declared by the number 0, for which suitable equations are derived; a parameter that happens to be
+        # 0 would make them singular.
         if body.mass != Number(0.0):
-            cure = "; a body without mass is written as mass=0"
-            yield Least(f"mass of body {body.name!r}", body.mass, "kg", at_zero=cure)
+            cure = "; declare a massless body by mass=0"
+            yield LowerBound(f"mass of body {body.name!r}", body.mass, "kg", at_zero=cure)
         yield RigidInertia(body)
     for wheel in system.wheels:
-        yield Least(f"tube of wheel {wheel.name!r}", wheel.tube, "m", zero=True, otherwise=", or 0 for a thin disc")
+        yield LowerBound(f"tube of wheel {wheel.name!r}", wheel.tube, "m", zero=True, otherwise=", or 0 for a thin disk")
         yield Radius(wheel)
         for name, amount in wheel.contact.amounts().items():
-            yield Least(f"{name} of the contact of wheel {wheel.name!r}", amount, "", zero=name not in _NOT_ZERO)
+            yield LowerBound(f"{name} of the contact of wheel {wheel.name!r}", amount, "", zero=name not in _NOT_ZERO)
     constants = {parameter.name for parameter in system.parameters}
     for constraint in system.constraints:
         stretch = stretch_of(constraint)
         if stretch is not None and names(stretch[1]) <= constants:
-            yield Least(
-                f"length of constraint {constraint.name!r}", stretch[1], "m", otherwise="; close_point holds points together"
+            yield LowerBound(
+                f"length of constraint {constraint.name!r}", stretch[1], "m", otherwise="; use close_point to join two points"
             )
 
 
@@ -179,40 +187,40 @@ def rules(system: System) -> Iterator[Rule]:
 
 
 def check_numbers(system: System, parameters: Mapping[str, float] | None = None) -> None:
-    """Check that masses, inertias and radii make sense, at the defaults of the parameters or at other values."""
+    """Check masses, inertias and radii at the default parameters or at other values."""
     ParameterRules.of(system, dict(parameters or {}))
 
 
 @dataclass(frozen=True, eq=False)
 class ParameterRules:
-    """What some parameters of a description can do wrong; the others are known to be right."""
+    """Rules that the varied parameters of a description may violate; those of the other parameters have been checked."""
 
-    values: Mapping[str, float]  # of all parameters; those of `varied` are given later
+    values: Mapping[str, float]  # of all parameters; those in `varied` are given later
     varied: frozenset[str]
-    defaults: frozenset[str]  # names of parameters that have their default values
-    rules: tuple[Rule, ...]  # that varied parameters can break
-    amounts: Mapping[str, Expr]  # that they change, and others that such rules need
+    defaults: frozenset[str]  # names of parameters at their default values
+    rules: tuple[Rule, ...]  # that varied parameters can violate
+    amounts: Mapping[str, Expr]  # that depend on varied parameters, and others used by these rules
     tables: tuple[Table, ...] = field(default=(), repr=False)
 
     @staticmethod
     def of(system: System, given: Mapping[str, float], varied: frozenset[str] = frozenset()) -> ParameterRules:
-        """Raises a `ModelError` where a rule is broken already that the varied parameters cannot mend."""
+        """Raises a `ModelError` if a rule that does not depend on the varied parameters is violated."""
         known = {parameter.name: parameter.default for parameter in system.parameters}
         everything = dict(amounts(system))
-        made = tuple(rules(system))
-        whole = ParameterRules(known | dict(given), varied, frozenset(known) - set(given), made, everything, system.tables)
-        settled = {where: whole._number(where) for where, expr in everything.items() if not names(expr) & varied}
+        all_rules = tuple(rules(system))
+        every = ParameterRules(known | dict(given), varied, frozenset(known) - set(given), all_rules, everything, system.tables)
+        settled = {where: every._number(where) for where, expr in everything.items() if not names(expr) & varied}
         arrays = {where: np.array([number]) for where, number in settled.items()}
-        for rule in made:
+        for rule in all_rules:
             if arrays.keys() >= set(rule.needs) and rule.broken(arrays)[0]:
-                raise ModelError(rule.complaint(settled, whole._origin))
-        left = tuple(rule for rule in made if not arrays.keys() >= set(rule.needs))
+                raise ModelError(rule.complaint(settled, every._origin))
+        left = tuple(rule for rule in all_rules if not arrays.keys() >= set(rule.needs))
         needed = {where for rule in left for where in rule.needs}
         kept = {where: expr for where, expr in everything.items() if where in needed or where not in settled}
-        return ParameterRules(whole.values, varied, whole.defaults - varied, left, kept, system.tables)
+        return ParameterRules(every.values, varied, every.defaults - varied, left, kept, system.tables)
 
-    def judge(self, columns: Mapping[str, Reals]) -> NDArray[np.intp]:
-        """Of each lane the number of the first of `reasons` why its values of the varied parameters make no sense, or −1."""
+    def first_violations(self, columns: Mapping[str, Reals]) -> NDArray[np.intp]:
+        """For each sample of the varied parameters the index in `reasons` of the first violation, or −1."""
         count = len(next(iter(columns.values()))) if columns else 0
         found = np.full(count, -1, dtype=np.intp)
         functions = {**_array_functions(), **{table.name: table.at for table in self.tables}}
@@ -229,17 +237,17 @@ class ParameterRules:
 
     @property
     def reasons(self) -> tuple[str, ...]:
-        """What can be wrong, without numbers."""
+        """Possible violations, without numbers."""
         return (*(f"{where} must be a finite number" for where in self.amounts), *(rule.reason for rule in self.rules))
 
     def complaint(self, reason: int, at: Mapping[str, float]) -> str:
-        """What is wrong at these values of the varied parameters, with the numbers."""
-        here = ParameterRules({**self.values, **at}, self.varied, self.defaults, self.rules, self.amounts, self.tables)
+        """A violation at these values of the varied parameters, with numbers."""
+        rules_at = ParameterRules({**self.values, **at}, self.varied, self.defaults, self.rules, self.amounts, self.tables)
         try:
-            value = {where: here._number(where) for where in self.amounts}
+            value = {where: rules_at._number(where) for where in self.amounts}
         except ModelError as problem:
             return str(problem)
-        return self.rules[reason - len(self.amounts)].complaint(value, here._origin)
+        return self.rules[reason - len(self.amounts)].complaint(value, rules_at._origin)
 
     def _number(self, where: str) -> float:
         tables = {table.name: (lambda *at, table=table: float(table.at(*at))) for table in self.tables}
@@ -249,7 +257,7 @@ class ParameterRules:
             raise ModelError(f"{where}: {problem}") from None
 
     def _origin(self, expr: Expr) -> str:
-        """Where a number comes from, in brackets."""
+        """The origin of a number, in brackets."""
         used = names(expr)
         if not used:
             return ""
@@ -257,7 +265,7 @@ class ParameterRules:
 
 
 def _array_functions() -> dict[str, Callable[..., Any]]:
-    """The functions of expressions, over arrays."""
+    """The functions of expressions on arrays."""
     arc = {"asin": np.arcsin, "acos": np.arccos, "atan": np.arctan, "atan2": np.arctan2}
     same = ("sin", "cos", "tan", "sinh", "cosh", "tanh", "sqrt", "exp", "log", "floor", "ceil", "abs", "sign", "clip", "where")
     return {

@@ -1,4 +1,4 @@
-"""What a user may write for an amount — a number, a text with a unit, an expression — made into an expression in SI."""
+"""Conversion of amounts (a number, a text with a unit, an expression) to expressions in SI units."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from draisine.errors import ExpressionError, ModelError, UnitError
 from draisine.expr.expression import Expr, Name, Number, as_expr
+from draisine.expr.units import quantity_in
 
 Amount = Expr | str | float | int
 
@@ -13,11 +14,9 @@ Amount = Expr | str | float | int
 def amount_in(value: Amount, unit: str | None, where: str) -> Expr:
     """The value as an expression in SI units.
 
-    A text such as "5 cm" is converted and must fit the slot's `unit` (None takes no unit); other texts are expressions,
-    which are not checked for dimension.
+    A text such as "5 cm" is converted and must fit `unit` (None accepts no unit); other texts are expressions, whose dimensions
+    are not checked.
     """
-    from draisine.expr.units import quantity_in
-
     if isinstance(value, str):
         if unit is not None:
             try:
@@ -47,12 +46,12 @@ def named(name: str, where: str) -> Name:
 
 
 def expression_of(value: Amount) -> Expr:
-    """A number, a text or an expression as an expression; nothing is said about its unit."""
+    """A number, a text or an expression as an expression, without unit."""
     return amount_in(value, None, "expression")
 
 
 def laws_and_constants(inputs: Mapping[str, Amount], instead: str) -> tuple[dict[str, Expr], dict[str, float]]:
-    """Inputs given as laws to compile in, and those given as numbers; `instead` says what to do with a Python function."""
+    """Inputs given as expressions to compile, and those given as numbers; `instead` is the remedy for a Python function."""
     laws: dict[str, Expr] = {}
     constants: dict[str, float] = {}
     for name, value in inputs.items():

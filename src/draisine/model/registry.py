@@ -1,4 +1,4 @@
-"""What every part of `Model` shares: the items by kind and name, and how names and vectors are taken from what users write."""
+"""The items of a model by kind and name, and conversion of names and vectors given by users."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ KINDS = {
 }
 
 
-class Register:
-    """The items of a description that is being written; `Model` and its parts add to it."""
+class ItemRegistry:
+    """The items of an editable description; base of the builders of `Model`."""
 
     name: str
     _items: dict[str, dict[str, Any]]
@@ -40,7 +40,7 @@ class Register:
     def _add(self, kind: str, item: Any) -> Any:
         check_name(kind, item.name)
         if item.name in self._items[kind]:
-            raise ModelError(f"{self.name!r} already has {KINDS[kind]} {item.name!r}; names must differ")
+            raise ModelError(f"{self.name!r} already has {KINDS[kind]} {item.name!r}; choose another name")
         self._items[kind][item.name] = item
         return item
 
@@ -51,7 +51,7 @@ class Register:
         return next(f"{stem}_{i}" for i in range(2, len(taken) + 3) if f"{stem}_{i}" not in taken)
 
     def _known_unit(self, measure: Expr) -> str | None:
-        """The unit of a coordinate, a velocity or a single measure, as far as the description goes."""
+        """The unit of a coordinate, a velocity or a single measure, if known."""
         if isinstance(measure, Name):
             return self._units_of_joints().get(measure.identifier)
         if isinstance(measure, Call):
@@ -63,7 +63,7 @@ class Register:
         return {item.name: item.unit for joint in joints for item in (*joint.velocities, *joint.coordinates)}
 
 
-# by how the name of a measure begins
+# by prefixes of measures
 _UNITS = (
     (("position_", "offset_", "distance"), "m"),
     (("velocity_", "body_velocity_"), "m/s"),
@@ -74,7 +74,7 @@ _UNITS = (
 
 
 def name_of(item: Any) -> str:
-    """The name of an item, given by itself or by its name."""
+    """The name of an item given as object or by name."""
     return item if isinstance(item, str) else str(item.name)
 
 

@@ -1,6 +1,6 @@
-"""How bodies look: boxes, spheres, tubes, wheels, turned and drawn-out profiles, and meshes from files.
+"""Shapes of bodies for drawing: boxes, spheres, tubes, wheels, solids of revolution, prisms, and meshes from files.
 
-A shape has no mass and changes no equation. In Python and in model files it is a table:
+A shape has no mass and does not affect the equations. In Python and in model files it is a table:
 
     [bodies.frame]
     mass = 12
@@ -9,8 +9,8 @@ A shape has no mass and changes no equation. In Python and in model files it is 
         { kind = "mesh", file = "frame.stl", scale = 0.001 },
     ]
 
-Lengths are amounts, in the axes of the body: numbers in meters, texts with a unit, expressions of parameters. Files of meshes are
-named relative to the model file and lie in its folder or below.
+Lengths are amounts in the axes of the body: numbers in meters, texts with a unit, expressions of parameters. Mesh files are
+given relative to the model file and must lie in its folder or below.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from draisine.model.file_entries import Entry
 from draisine.model.quantities import amount_in
 
 Vector = tuple[Expr, Expr, Expr]
-Turns = tuple[tuple[str, Expr], ...]  # axis and angle, one after the other
+Turns = tuple[tuple[str, Expr], ...]  # successive rotations: axis and angle
 
 MESHES = (".stl", ".obj", ".glb", ".gltf")
-LARGEST = 64 * 2**20  # bytes of a mesh file
+MAX_BYTES = 64 * 2**20  # of a mesh file
 _ONE = Number(1.0)
 _ORIGIN: Vector = (Number(0.0), Number(0.0), Number(0.0))
 _COLOR = re.compile(r"#[0-9a-fA-F]{6}")
@@ -45,7 +45,7 @@ class _Placed:
 
 @dataclass(frozen=True, kw_only=True)
 class Box(_Placed):
-    """Edges along the axes, its middle at `at`."""
+    """A cuboid with edges along the axes, centered at `at`."""
 
     size: Vector
 
@@ -57,7 +57,7 @@ class Sphere(_Placed):
 
 @dataclass(frozen=True, kw_only=True)
 class Cylinder(_Placed):
-    """A round bar, its middle at `at`."""
+    """A cylinder, centered at `at`."""
 
     radius: Expr
     length: Expr
@@ -66,7 +66,7 @@ class Cylinder(_Placed):
 
 @dataclass(frozen=True, kw_only=True)
 class Tube(_Placed):
-    """A round tube along a line of points."""
+    """A round tube along a polyline."""
 
     path: tuple[Vector, ...]
     radius: Expr
@@ -74,7 +74,7 @@ class Tube(_Placed):
 
 @dataclass(frozen=True, kw_only=True)
 class Wheel(_Placed):
-    """A wheel with tire, rim and spokes; `radius` reaches to the middle of the tire, whose own radius is `tube`."""
+    """A wheel with tire, rim and spokes; `radius` is that of the center line of the tire, `tube` that of its cross section."""
 
     radius: Expr
     tube: Expr
@@ -83,7 +83,7 @@ class Wheel(_Placed):
 
 @dataclass(frozen=True, kw_only=True)
 class Revolved(_Placed):
-    """A solid of revolution: `profile` has places along the axis, and the radius at each."""
+    """A solid of revolution: `profile` has positions along the axis and the radius at each."""
 
     profile: tuple[tuple[Expr, Expr], ...]
     axis: str = "y"
@@ -91,7 +91,7 @@ class Revolved(_Placed):
 
 @dataclass(frozen=True, kw_only=True)
 class Prism(_Placed):
-    """A convex outline drawn out along an axis; its points are along the two axes that follow: y, z for x."""
+    """A convex profile extruded along an axis; its points are in the two following axes: y, z for x."""
 
     profile: tuple[tuple[Expr, Expr], ...]
     length: Expr
@@ -100,14 +100,14 @@ class Prism(_Placed):
 
 @dataclass(frozen=True, kw_only=True)
 class MeshFile(_Placed):
-    """Triangles from a file: STL, OBJ or glTF. `folder` is that of the model file; it is not written."""
+    """A triangle mesh from an STL, OBJ or glTF file. `folder` is that of the model file; it is not written to files."""
 
     file: str
     scale: Expr = _ONE
     folder: str = ""
 
     @property
-    def place(self) -> Path:
+    def full_path(self) -> Path:
         return Path(self.folder) / self.file
 
 
@@ -129,7 +129,7 @@ Given = Mapping[str, Any] | BodyShape
 
 
 def shapes_of(given: Sequence[Given], where: str, folder: str = "") -> tuple[BodyShape, ...]:
-    """Shapes from tables, as Python and model files give them; `folder` is where files of meshes are looked for."""
+    """Shapes from tables, as in Python and model files; mesh files are relative to `folder`."""
     if isinstance(given, Mapping) or not isinstance(given, Sequence):
         raise ModelError(f"shapes of {where}: give a list of tables, such as [{{kind = 'sphere', radius = 0.1}}]")
     return tuple(_shape(item, f"shape {k + 1} of {where}", folder) for k, item in enumerate(given))
@@ -138,27 +138,27 @@ def shapes_of(given: Sequence[Given], where: str, folder: str = "") -> tuple[Bod
 def _shape(item: Given, where: str, folder: str) -> BodyShape:
     if isinstance(item, BodyShape):
         return item
-    entry = Entry.of(where, _as_in_files(item))
-    made = SHAPES[entry.text("kind", None, tuple(SHAPES))]
-    known = {f.name: f for f in fields(made) if f.name in _READERS}
+    entry = Entry.of(where, _plain_data(item))
+    shape_type = SHAPES[entry.text("kind", None, tuple(SHAPES))]
+    known = {f.name: f for f in fields(shape_type) if f.name in _READERS}
     entry.only("kind", *known)
     missing = [name for name, f in known.items() if f.default is MISSING and not entry.has(name)]
     if missing:
         raise ModelError(f"{where}: a {entry.text('kind')} needs {missing[0]!r}")
     values = {name: _READERS[name](entry, name) for name in known if entry.has(name)}
-    if made is MeshFile:
+    if shape_type is MeshFile:
         _check_file(values["file"], folder, where)
         values["folder"] = folder
-    found: BodyShape = made(**values)
+    found: BodyShape = shape_type(**values)
     return found
 
 
-def _as_in_files(value: Any) -> Any:
-    """Expressions as texts, and tuples as lists: Python may give either."""
+def _plain_data(value: Any) -> Any:
+    """Expressions as texts and tuples as lists, as model files have them."""
     if isinstance(value, Mapping):
-        return {key: _as_in_files(item) for key, item in value.items()}
+        return {key: _plain_data(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_as_in_files(item) for item in value]
+        return [_plain_data(item) for item in value]
     return _plain(value) if isinstance(value, Expr) else value
 
 
@@ -184,7 +184,7 @@ def _rows(entry: Entry, key: str, count: int, least: int) -> tuple[Any, ...]:
 def _turns(entry: Entry, key: str) -> Turns:
     found = []
     for item in entry.items(key):
-        turn = Entry.of(f"a turn of {entry.where}", item).only("x", "y", "z")
+        turn = Entry.of(f"a rotation of {entry.where}", item).only("x", "y", "z")
         if len(turn.table) != 1:
             raise ModelError(f"{turn.where}: give one axis with its angle, such as {{ y = 0.3 }}")
         found += [(axis, amount_in(turn.amount(axis), "rad", f"angle of {turn.where}")) for axis in turn.table]
@@ -194,11 +194,11 @@ def _turns(entry: Entry, key: str) -> Turns:
 def _color(entry: Entry, key: str) -> str:
     text = entry.text(key)
     if text and not _COLOR.fullmatch(text):
-        raise ModelError(f"{entry.where}: the color {text!r} is none; write it as #rrggbb, such as '#0072B2'")
+        raise ModelError(f"{entry.where}: {text!r} is not a color; write it as #rrggbb, such as '#0072B2'")
     return text
 
 
-# how each field is read
+# readers of the fields
 _READERS: dict[str, Callable[[Entry, str], Any]] = {
     **dict.fromkeys(("radius", "length", "tube"), _length),
     **dict.fromkeys(("at", "size"), _vector),
@@ -213,40 +213,40 @@ _READERS: dict[str, Callable[[Entry, str], Any]] = {
 
 
 def _check_file(file: str, folder: str, where: str) -> None:
-    """A mesh lies in the folder of the model file or below, whatever links stand in between, and is of a size to be drawn."""
+    """A mesh file must lie in the folder of the model file or below, links resolved, and must not be too large."""
     given = PurePosixPath(file.replace("\\", "/"))
     if given.suffix.lower() not in MESHES:
-        raise ModelError(f"{where}: {file!r} is no mesh file that is read; the suffix must be one of {', '.join(MESHES)}")
+        raise ModelError(f"{where}: {file!r} is not a supported mesh file; the suffix must be one of {', '.join(MESHES)}")
     if not folder:
-        return  # named in Python, by somebody who may name any file
+        return  # given in Python: any file is allowed
     if given.is_absolute() or re.match(r"[A-Za-z]:", file) or ".." in given.parts:
-        raise ModelError(f"{where}: the file {file!r} leaves the folder of the model file; keep it there or below")
+        raise ModelError(f"{where}: the file {file!r} is outside of the folder of the model file; move it there or below")
     home = Path(folder).resolve()
     path = (home / file).resolve()
     if not path.is_relative_to(home):
-        raise ModelError(f"{where}: the file {file!r} leads out of the folder of the model file; keep it there or below")
+        raise ModelError(f"{where}: the file {file!r} links to outside of the folder of the model file; move it there or below")
     if not path.is_file():
         raise ModelError(f"{where}: there is no file {file!r} in {str(home)!r}")
-    if path.stat().st_size > LARGEST:
-        raise ModelError(f"{where}: {file!r} has {path.stat().st_size} bytes; at most {LARGEST} are read: simplify the mesh")
+    if path.stat().st_size > MAX_BYTES:
+        raise ModelError(f"{where}: {file!r} has {path.stat().st_size} bytes, more than {MAX_BYTES}; simplify the mesh")
 
 
 # -------------------------------------------------------------------- writing
 
 
 def shape_table(shape: BodyShape, target: Path | None = None) -> dict[str, Any]:
-    """The table of a shape, as a file holds it; `target` is the folder of the file that is written."""
-    kind = next(name for name, made in SHAPES.items() if type(shape) is made)
+    """The table of a shape for a model file in the folder `target`."""
+    kind = next(name for name, kind in SHAPES.items() if type(shape) is kind)
     table: dict[str, Any] = {"kind": kind}
     for f in fields(shape):
         value = getattr(shape, f.name)
         if f.name in _READERS and (f.default is MISSING or value != f.default):
             table[f.name] = [{axis: _plain(angle)} for axis, angle in value] if f.name == "orientation" else _plain(value)
     if isinstance(shape, MeshFile) and target is not None:
-        path, home = shape.place.resolve(), target.resolve()
+        path, home = shape.full_path.resolve(), target.resolve()
         if not path.is_relative_to(home):
             raise ModelError(
-                f"the mesh file {str(path)!r} does not lie in the folder of the model file, {str(home)!r}; copy it there first"
+                f"the mesh file {str(path)!r} is not in the folder of the model file, {str(home)!r}; copy it there first"
             )
         table["file"] = path.relative_to(home).as_posix()
     return table
@@ -262,7 +262,7 @@ def _plain(value: Any) -> Any:
 
 
 def amounts_in(shape: BodyShape) -> Iterator[tuple[str, Expr]]:
-    """Every amount of a shape, by the name of its field."""
+    """All amounts of a shape with the names of their fields."""
 
     def inside(value: Any) -> Iterator[Expr]:
         if isinstance(value, Expr):
@@ -276,12 +276,12 @@ def amounts_in(shape: BodyShape) -> Iterator[tuple[str, Expr]]:
 
 
 def check_shapes(shapes: Sequence[BodyShape], where: str, parameters: Mapping[str, float]) -> None:
-    """Shapes know parameters alone, and their sizes are positive."""
+    """Check that shapes depend on parameters only and that sizes are positive."""
     for k, shape in enumerate(shapes):
         for name, expr in amounts_in(shape):
-            reported = f"{name} of shape {k + 1} of {where}"
+            what = f"{name} of shape {k + 1} of {where}"
             unknown = sorted(names(expr) - set(parameters) - {"pi"})
             if unknown:
-                raise ModelError(f"{reported}: {unknown[0]!r} is no parameter; how a body looks may depend on parameters alone")
+                raise ModelError(f"{what}: {unknown[0]!r} is not a parameter; shapes may depend on parameters only")
             if name in ("radius", "length", "tube", "scale", "size") and not evaluate_number(expr, parameters) > 0:
-                raise ModelError(f"{reported} is {evaluate_number(expr, parameters):g}; it must be positive")
+                raise ModelError(f"{what} is {evaluate_number(expr, parameters):g}; it must be positive")

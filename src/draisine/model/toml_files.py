@@ -1,7 +1,7 @@
-"""Reading TOML (and JSON) files that people write: the text, its content, and the line that a complaint is about.
+"""Reading and writing TOML (and reading JSON) files, with line numbers in error messages.
 
-The standard library's `tomllib` tells lines of wrong syntax alone. A complaint about what a file says names the item; `line_of`
-looks up where that stands.
+The standard library's `tomllib` reports lines for syntax errors only, and has no writer. Errors about the content name the item;
+`line_of` finds its line.
 """
 
 from __future__ import annotations
@@ -9,11 +9,11 @@ from __future__ import annotations
 import json
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from draisine.errors import DraisineError
+from draisine.errors import ArgumentError, DraisineError
 
 MAX_BYTES = 10_000_000
 _KEY = r"""(?:[A-Za-z0-9_-]+|"(?:[^"\\]|\\.)*"|'[^']*')"""
@@ -21,28 +21,28 @@ _PATH = re.compile(rf"{_KEY}(?:\s*\.\s*{_KEY})*")
 
 
 def read_text(path: str | Path, error: type[DraisineError]) -> str:
-    """The text of a file, or an `error` that says why there is none."""
+    """The text of a file; raises `error` with the reason if it cannot be read."""
     path = Path(path)
     try:
         with path.open("rb") as file:
             data = file.read(MAX_BYTES + 1)
     except OSError as problem:
         raise error(f"{path}: cannot be read ({problem.strerror}); check the name and the permissions") from None
-    except ValueError:  # a NUL in the name
-        raise error(f"{str(path)!r}: no name of a file; check it") from None
+    except ValueError:  # a NUL character in the name
+        raise error(f"{str(path)!r}: not a valid file name") from None
     if len(data) > MAX_BYTES:
-        raise error(f"{path}: larger than {MAX_BYTES // 1_000_000} MB, which no such file needs; is it the right file?")
+        raise error(f"{path}: larger than {MAX_BYTES // 1_000_000} MB; is it the right file?")
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as problem:
         line = data[: problem.start].count(b"\n") + 1
-        raise error(f"{path}, line {line}: not a text in UTF-8; save it in that encoding") from None
+        raise error(f"{path}, line {line}: not UTF-8 text; save the file in that encoding") from None
 
 
 def parse_toml(text: str, source: str, error: type[DraisineError]) -> dict[str, Any]:
-    """What a TOML text holds; complaints begin with `source`."""
+    """The content of a TOML text; errors begin with `source`."""
     if len(text) > MAX_BYTES:
-        raise error(f"{source}: larger than {MAX_BYTES // 1_000_000} MB, which no such text needs")
+        raise error(f"{source}: larger than {MAX_BYTES // 1_000_000} MB")
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as problem:
@@ -53,7 +53,7 @@ def parse_toml(text: str, source: str, error: type[DraisineError]) -> dict[str, 
 
 
 def parse_json(text: str, source: str, error: type[DraisineError]) -> Any:
-    """What a JSON text holds."""
+    """The content of a JSON text; errors begin with `source`."""
     try:
         return json.loads(text)
     except json.JSONDecodeError as problem:
@@ -67,31 +67,31 @@ def parse_json(text: str, source: str, error: type[DraisineError]) -> Any:
 
 def _syntax(message: str, text: str, source: str) -> str:
     lines = text.splitlines()
-    place = re.search(r" \(at (?:line (\d+), column (\d+)|end of document)\)$", message)
-    number = int(place[1]) if place and place[1] else len(lines)
-    where = f"{source}, line {max(number, 1)}" + (f", column {place[2]}" if place and place[2] else "")
+    at = re.search(r" \(at (?:line (\d+), column (\d+)|end of document)\)$", message)
+    number = int(at[1]) if at and at[1] else len(lines)
+    where = f"{source}, line {max(number, 1)}" + (f", column {at[2]}" if at and at[2] else "")
     quoted = lines[number - 1].strip()[:60] if 0 < number <= len(lines) else ""
-    shown, said = f" near '{quoted}'" if quoted else "", message[: place.start()] if place else message
-    twice = re.search(r"Cannot declare \((.*)\) twice", said)
+    shown, reason = f" near '{quoted}'" if quoted else "", message[: at.start()] if at else message
+    twice = re.search(r"Cannot declare \((.*)\) twice", reason)
     if twice:
         name = ".".join(re.findall(r"'([^']*)'", twice[1]))
-        return f"{where}: [{name}] is described twice; names must differ: rename or remove one"
-    if "overwrite" in said or "Duplicate" in said or "mutate" in said:
-        return f"{where}: a name is given twice: {said}{shown}; names must differ: rename or remove one"
-    return f"{where}: not valid TOML: {said}{shown}; check quotes, brackets and equals signs there"
+        return f"{where}: [{name}] is defined twice; rename or remove one"
+    if "overwrite" in reason or "Duplicate" in reason or "mutate" in reason:
+        return f"{where}: a key is given twice: {reason}{shown}; rename or remove one"
+    return f"{where}: not valid TOML: {reason}{shown}; check quotes, brackets and equals signs there"
 
 
 # ---------------------------------------------------------------- lines
 
 
-def placed(source: str, text: str, message: str, words: Mapping[str, str] | None = None) -> str:
-    """A complaint with the file and, where it names something that stands there, the line."""
+def with_line(source: str, text: str, message: str, words: Mapping[str, str] | None = None) -> str:
+    """A message with the file and, where it names an item of the file, the line."""
     line = line_of(text, message, words or {})
     return f"{source}: {message}" if line is None else f"{source}, line {line}: {message}"
 
 
 def line_of(text: str, message: str, words: Mapping[str, str]) -> int | None:
-    """The line of what a message names; `words` are what messages call an item of a table, `{"bodies": "body"}`.
+    """The line of the item that a message names; `words` are the names of items in messages, `{"bodies": "body"}`.
 
     >>> line_of('[bodies.frame]\\nmass = 1\\n[joints.frame]', "mass of body 'frame' is too small", {"bodies": "body"})
     2
@@ -101,20 +101,20 @@ def line_of(text: str, message: str, words: Mapping[str, str]) -> int | None:
         found = [_mention(path, depth, message, words) for depth in range(len(path))]
         if found[-1] is None:
             continue
-        rank = (sum(place is not None for place in found), len(path), -found[-1])
+        rank = (sum(at is not None for at in found), len(path), -found[-1])
         if best is None or rank > best[0]:
             best = rank, line
     return None if best is None else best[1]
 
 
 def _mention(path: tuple[str, ...], depth: int, message: str, words: Mapping[str, str]) -> int | None:
-    """Where a message names a part of a path. Names of items stand in quotes; keys may stand bare: mass of body 'frame'."""
+    """Where a message names a part of a path. Names of items are in quotes; keys may be bare: mass of body 'frame'."""
     part = path[depth]
     if depth == 0 and part in words and len(path) > 1:
         bare = words[part]
     elif depth == 1 and path[0] in words:
-        place = message.find(repr(part))
-        return place if place >= 0 else None
+        at = message.find(repr(part))
+        return at if at >= 0 else None
     else:
         bare = part
     found = re.search(rf"(?<!\w){re.escape(bare)}(?!\w)", message)
@@ -122,56 +122,126 @@ def _mention(path: tuple[str, ...], depth: int, message: str, words: Mapping[str
 
 
 def _paths(text: str) -> Iterator[tuple[tuple[str, ...], int]]:
-    """Headers and keys with their lines, of a text that is valid TOML."""
+    """Headers and keys with their lines, for valid TOML."""
     header: tuple[str, ...] = ()
-    place, number = 0, 1
-    while place < len(text):
-        begin = place
-        if text[place] == "[":
-            end = text.index("]", place)
-            found = _PATH.search(text, place, end if "]" not in text[place:end] else len(text))
+    at, number = 0, 1
+    while at < len(text):
+        begin = at
+        if text[at] == "[":
+            end = text.index("]", at)
+            found = _PATH.search(text, at, end if "]" not in text[at:end] else len(text))
             header = _parts(found[0]) if found else ()
             yield from ((header[:depth], number) for depth in range(1, len(header) + 1))
-            place = _line_end(text, place)
-        elif found := _PATH.match(text, place):
+            at = _line_end(text, at)
+        elif found := _PATH.match(text, at):
             yield (*header, *_parts(found[0])), number
-            place = _value_end(text, found.end())
-        elif text[place] in " \t\r\n":
-            place += 1
+            at = _value_end(text, found.end())
+        elif text[at] in " \t\r\n":
+            at += 1
         else:
-            place = _line_end(text, place)
-        number += text.count("\n", begin, place)
+            at = _line_end(text, at)
+        number += text.count("\n", begin, at)
 
 
 def _parts(dotted: str) -> tuple[str, ...]:
     return tuple(part[1:-1] if part[0] in "\"'" else part for part in re.findall(_KEY, dotted))
 
 
-def _line_end(text: str, place: int) -> int:
-    end = text.find("\n", place)
+def _line_end(text: str, at: int) -> int:
+    end = text.find("\n", at)
     return len(text) if end < 0 else end
 
 
-def _value_end(text: str, place: int) -> int:
-    """Behind the value of a key: strings are skipped, brackets may go over lines."""
+def _value_end(text: str, at: int) -> int:
+    """The position after the value of a key; strings are skipped, brackets may span lines."""
     depth = 0
-    while place < len(text):
-        letter = text[place]
+    while at < len(text):
+        letter = text[at]
         if letter in "\"'":
-            quote = letter * 3 if text.startswith(letter * 3, place) else letter
-            place = _string_end(text, place + len(quote), quote)
+            quote = letter * 3 if text.startswith(letter * 3, at) else letter
+            at = _string_end(text, at + len(quote), quote)
             continue
         if letter == "#":
-            place = _line_end(text, place)
+            at = _line_end(text, at)
             continue
         depth += (letter in "[{") - (letter in "]}")
         if letter == "\n" and depth <= 0:
-            return place
-        place += 1
-    return place
+            return at
+        at += 1
+    return at
 
 
-def _string_end(text: str, place: int, quote: str) -> int:
-    while place < len(text) and not text.startswith(quote, place):
-        place += 2 if text[place] == "\\" and quote[0] == '"' else 1
-    return min(place + len(quote), len(text))
+def _string_end(text: str, at: int, quote: str) -> int:
+    while at < len(text) and not text.startswith(quote, at):
+        at += 2 if text[at] == "\\" and quote[0] == '"' else 1
+    return min(at + len(quote), len(text))
+
+
+# ---------------------------------------------------------------- writing
+
+WIDTH = 110  # a list longer than this is wrapped
+
+_ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r", "\b": "\\b", "\f": "\\f"}
+
+
+def string(text: str) -> str:
+    """A TOML basic string with escapes.
+
+    >>> print(string('a "quoted" word'))
+    "a \\"quoted\\" word"
+    """
+    return '"' + "".join(_ESCAPES.get(c, c if c.isprintable() else _escaped(c)) for c in text) + '"'
+
+
+def _escaped(character: str) -> str:
+    code = ord(character)
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def number(value: float) -> str:
+    """The shortest text of a number that reads back as the same float; integers without a decimal point."""
+    text = repr(float(value))
+    return text.removesuffix(".0") if text != "-0.0" else text
+
+
+def inline(value: Any) -> str:
+    """A value on one line: text, number, boolean, list or table."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return string(value)
+    if isinstance(value, int | float):
+        return number(value)
+    if isinstance(value, Mapping):
+        return "{ " + ", ".join(f"{key} = {inline(item)}" for key, item in value.items()) + " }" if value else "{}"
+    if isinstance(value, Sequence):
+        return "[" + ", ".join(inline(item) for item in value) + "]"
+    raise ArgumentError(f"{value!r} cannot be written to a model file")
+
+
+def lines(key: str, value: Any) -> list[str]:
+    """The lines of `key = value`; a long table is split by dotted keys, a long list by its items."""
+    text = f"{key} = {inline(value)}"
+    if len(text) <= WIDTH or isinstance(value, str) or not isinstance(value, Mapping | Sequence):
+        return [text]
+    if isinstance(value, Mapping):
+        return flattened(lines(f"{key}.{name}", item) for name, item in value.items())
+    filled: list[str] = []
+    packing = False  # whether the last line holds numbers, which are packed
+    for item in value:
+        plain = isinstance(item, int | float)
+        if plain and packing and len(filled[-1]) + len(inline(item)) + 2 < WIDTH:
+            filled[-1] += f" {inline(item)},"
+        else:
+            filled.append(f"    {inline(item)},")
+        packing = plain
+    return [f"{key} = [", *filled, "]"]
+
+
+def section(header: str, entries: Mapping[str, Any]) -> list[str]:
+    """A table with its header, after an empty line."""
+    return ["", f"[{header}]", *flattened(lines(key, value) for key, value in entries.items())]
+
+
+def flattened(groups: Iterable[list[str]]) -> list[str]:
+    return [line for group in groups for line in group]

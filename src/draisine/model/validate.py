@@ -1,6 +1,6 @@
-"""Checks of a description: each complaint names the item, what was given and the cure.
+"""Validation of descriptions: each error names the item, the value given and the remedy.
 
-Numbers (masses, moments of inertia, radii) are judged at the default values of the parameters (`numbers`).
+Masses, moments of inertia and radii are checked at the default parameters (`draisine.model.plausibility`).
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 
 def check_name(kind: str, name: str) -> None:
     if not isinstance(name, str) or not _NAME.fullmatch(name):
-        raise ModelError(f"{kind}: {name!r} is not a name; use letters, digits and underscores, beginning with a letter")
+        raise ModelError(f"{kind}: {name!r} is not a valid name; use letters, digits and underscores, beginning with a letter")
 
 
 def check_system(system: System) -> None:
-    """Check the whole description; raises `ModelError` at the first thing that is wrong."""
+    """Validate the whole description; raises `ModelError` for the first error."""
     _check_names(system)
     _check_units(system)
     _check_tree(system)
@@ -41,7 +41,7 @@ def check_system(system: System) -> None:
     _check_forces(system)
     check_expressions(system)
     check_numbers(system)
-    _check_looks(system)
+    _check_shapes(system)
     _check_independent(system)
 
 
@@ -55,20 +55,20 @@ def _check_names(system: System) -> None:
         values += [(v.name, f"a velocity of joint {joint.name!r}") for v in joint.velocities]
     values += [(c.name, "a surface parameter") for c in system.massless]
     values += [(c.rate, "the rate of a surface parameter") for c in system.massless]
-    values += [(lag.name, f"a slip that wheel {w.name!r} remembers") for w in system.wheels for lag in w.lags]
-    values += [(lag.name, f"a slip that contact {c.name!r} remembers") for c in system.surface_contacts for lag in c.lags]
+    values += [(lag.name, f"a relaxation state of wheel {w.name!r}") for w in system.wheels for lag in w.lags]
+    values += [(lag.name, f"a relaxation state of contact {c.name!r}") for c in system.surface_contacts for lag in c.lags]
     values += [(item.name, "a parameter") for item in system.parameters]
     values += [(item.name, "an input") for item in system.inputs]
     values += [(item.name, "an output") for item in system.outputs]
-    places = [(GROUND, "the world"), *((b.name, "a body") for b in system.bodies), *((p.name, "a point") for p in system.points)]
+    frames = [(GROUND, "the world"), *((b.name, "a body") for b in system.bodies), *((p.name, "a point") for p in system.points)]
     contacts = [*((w.name, "a wheel") for w in system.wheels), *((e.name, "a knife edge") for e in system.edges)]
     contacts += [(c.name, "a contact of surfaces") for c in system.surface_contacts]
-    functions = [(name, "a function of the language") for name in sorted(FUNCTIONS | OPERATORS)]
+    functions = [(name, "a function of expressions") for name in sorted(FUNCTIONS | OPERATORS)]
     functions += [(table.name, "a table") for table in system.tables]
     joints = [(j.name, "a joint") for j in system.joints]
     forces = [(f.name, "a generalized force") for f in system.generalized_forces], [(f.name, "a wrench") for f in system.wrenches]
     potentials = [(p.name, "a potential") for p in system.potentials]
-    # rows of contacts and ties, by which multipliers are called
+    # constraint rows, which name the multipliers
     rows = [(row, f"a constraint of wheel {w.name!r}") for w in system.wheels for row in wheel_rows(system, w)]
     rows += [(f"{e.name}_{row}", f"a constraint of knife edge {e.name!r}") for e in system.edges for row in ("across", "normal")]
     own = ("normal", "touch_x", "touch_y", "tangent_1", "tangent_2", "along", "across")
@@ -80,12 +80,12 @@ def _check_names(system: System) -> None:
     ]
     for name, what in values:
         check_name(what, name)
-    for group in (values, places, contacts, functions, joints, *forces, potentials, rows):
+    for group in (values, frames, contacts, functions, joints, *forces, potentials, rows):
         _check_distinct(system, group)
 
 
 def wheel_rows(system: System, wheel: Wheel) -> list[str]:
-    """Names of the constraints that a wheel's contact may have."""
+    """Names of the constraint rows of a wheel's contact."""
     if not system.touches(wheel):
         return [f"{wheel.name}_{axis}" for axis in AXES]
     touch = ["touch_x", "touch_y"] if system.ground.curved else []
@@ -98,7 +98,7 @@ def _check_distinct(system: System, group: Iterable[tuple[str, str]]) -> None:
     for name, what in group:
         check_name(what, name)
         if name == "pi":
-            raise ModelError(f"model {system.name!r}: {what} cannot be called 'pi', which is a number in expressions; rename it")
+            raise ModelError(f"model {system.name!r}: {what} cannot be named 'pi', which is a number in expressions; rename it")
         if name in seen:
             raise ModelError(f"model {system.name!r}: {name!r} names both {seen[name]} and {what}; rename one of them")
         seen[name] = what
@@ -114,11 +114,11 @@ def _check_units(system: System) -> None:
             unit = parse_unit(item.unit)
         except UnitError as problem:
             raise ModelError(f"unit of {kind} {item.name!r}: {problem}") from None
-        if unit.scale == 1.0 or kind == "output":  # an output is for people to read: its expression may give degrees
+        if unit.scale == 1.0 or kind == "output":  # the expression of an output may be in degrees, for display
             continue
         given = f"; give the default as '{item.default:g} {item.unit}' and " if kind == "parameter" else "; "
         raise ModelError(
-            f"{kind} {item.name!r}: values are in SI, its unit {item.unit!r} is not{given}the unit as {si_text(item.unit)!r}"
+            f"{kind} {item.name!r}: values are in SI units, its unit is {item.unit!r}{given}the unit as {si_text(item.unit)!r}"
         )
 
 
@@ -129,43 +129,43 @@ def _check_tree(system: System) -> None:
     bodies = dict.fromkeys(body.name for body in system.bodies)
     if not bodies:
         raise ModelError(f"model {system.name!r} has no body; add one with body(…)")
-    holder: dict[str, Joint] = {}
+    joint_of: dict[str, Joint] = {}
     for joint in system.joints:
         for role, name in (("parent", joint.parent), ("child", joint.child)):
             if name not in bodies and not (name == GROUND and role == "parent"):
                 hint = (
-                    "; the ground is a parent only"
+                    "; the ground can only be a parent"
                     if name == GROUND
                     else did_you_mean(name, [*bodies, GROUND] if role == "parent" else list(bodies))
                 )
-                raise ModelError(f"joint {joint.name!r}: its {role} {name!r} is no body of model {system.name!r}{hint}")
-        if joint.child in holder:
+                raise ModelError(f"joint {joint.name!r}: its {role} {name!r} is not a body of {system.name!r}{hint}")
+        if joint.child in joint_of:
             raise ModelError(
-                f"body {joint.child!r} is the child of two joints, {holder[joint.child].name!r} and {joint.name!r}; "
-                "keep one, since the bodies must form a tree"
+                f"body {joint.child!r} is the child of two joints, {joint_of[joint.child].name!r} and {joint.name!r}; "
+                "remove one, since the joints must form a tree, and close the loop by a constraint"
             )
-        holder[joint.child] = joint
+        joint_of[joint.child] = joint
     grounded: set[str] = {GROUND}
     for body in bodies:
-        if body not in holder:
-            raise ModelError(f"body {body!r} hangs on nothing; connect it with a joint, for example free({body!r})")
-        grounded |= _way_to_ground(body, holder, grounded)
+        if body not in joint_of:
+            raise ModelError(f"body {body!r} has no joint; connect it, for example by free({body!r})")
+        grounded |= _path_to_ground(body, joint_of, grounded)
 
 
-def _way_to_ground(body: str, holder: Mapping[str, Joint], grounded: set[str]) -> set[str]:
-    """Bodies on the way from one of them to those that are known to reach the ground."""
+def _path_to_ground(body: str, joint_of: Mapping[str, Joint], grounded: set[str]) -> set[str]:
+    """Bodies on the path from a body to those known to be connected to the ground."""
     path: dict[str, None] = {}
-    here = body
-    while here not in grounded and here in holder:
-        if here in path:
-            way = list(path)
-            circle = [*way[way.index(here) :], here]
-            joined = " → ".join(repr(name) for name in reversed(circle))
+    current = body
+    while current not in grounded and current in joint_of:
+        if current in path:
+            visited = list(path)
+            cycle = [*visited[visited.index(current) :], current]
+            joined = " → ".join(repr(name) for name in reversed(cycle))
             raise ModelError(
-                f"the joints form a circle {joined} that never reaches the ground; let one of these bodies hang on 'ground'"
+                f"the joints form a cycle {joined} without the ground; make 'ground' the parent of one of these bodies"
             )
-        path[here] = None
-        here = holder[here].parent
+        path[current] = None
+        current = joint_of[current].parent
     return set(path)
 
 
@@ -174,14 +174,14 @@ def _check_joint(joint: Joint) -> None:
     used: set[str] = set()
     for step in joint.chain:
         if isinstance(step, Rotate):
-            _check_axis(step.axis, f"{where}: a turn's axis")
+            _check_axis(step.axis, f"{where}: axis of a rotation")
             used |= names(step.angle)
         elif isinstance(step, Translate):
             used = used.union(*map(names, step.by))
         elif isinstance(step, Ball | Float | Glide):
             used |= _check_free(joint, step)
         else:
-            raise ModelError(f"{where}: {step!r} is no displacement; use Rotate, Translate, Ball, Float or Glide")
+            raise ModelError(f"{where}: {step!r} is not a displacement; use Rotate, Translate, Ball, Float or Glide")
     for coordinate in joint.coordinates:
         if coordinate.name not in used:
             raise ModelError(
@@ -189,21 +189,21 @@ def _check_joint(joint: Joint) -> None:
             )
         if not coordinate.low < coordinate.high:
             span = f"{coordinate.low:g} to {coordinate.high:g}"
-            raise ModelError(f"{where}: the span of coordinate {coordinate.name!r} must go from low to high, got {span}")
+            raise ModelError(f"{where}: the span of coordinate {coordinate.name!r} must increase, got {span}")
 
 
 def _check_free(joint: Joint, step: Ball | Float | Glide) -> set[str]:
-    """Check a displacement that brings its own velocities; the coordinates it uses."""
+    """Check a displacement with its own velocities; returns the coordinates it uses."""
     where = f"joint {joint.name!r}"
     if isinstance(step, Float | Glide) and (joint.parent != GROUND or len(joint.chain) > 1):
-        raise ModelError(f"{where}: a body moves freely from the ground only; use 'ground' as parent and no other displacement")
+        raise ModelError(f"{where}: free motion is relative to the ground; use 'ground' as parent and no other displacement")
     coordinates = {c.name: c for c in joint.coordinates}
     used = {*step.moved, step.heading} if isinstance(step, Glide) else set(step.moved)
     for name in sorted(used):
         if name not in coordinates:
             raise ModelError(f"{where}: {name!r} is not among its coordinates; list it there")
         if name in step.moved and coordinates[name].rate:
-            raise ModelError(f"{where}: coordinate {name!r} moves by the rates of the displacement; its own rate must be empty")
+            raise ModelError(f"{where}: coordinate {name!r} has its rate from the displacement; its own rate must be empty")
         if name not in step.moved and not coordinates[name].rate:
             raise ModelError(f"{where}: coordinate {name!r} needs a name for its rate")
     return used
@@ -222,12 +222,12 @@ def _check_contacts(system: System) -> None:
     owners = [(f"point {p.name!r}", p.body) for p in system.points]
     for point in system.points:
         for turn in point.orientation:
-            _check_axis(turn.axis, f"frame {point.name!r}: a turn's axis")
+            _check_axis(turn.axis, f"frame {point.name!r}: axis of a rotation")
     owners += [(f"wheel {w.name!r}", w.body) for w in system.wheels]
     owners += [(f"knife edge {e.name!r}", e.body) for e in system.edges]
     for where, body in owners:
         if body not in bodies and not (body == GROUND and where.startswith("point")):
-            raise ModelError(f"{where}: its body {body!r} is no body of model {system.name!r}{did_you_mean(body, bodies)}")
+            raise ModelError(f"{where}: its body {body!r} is not a body of model {system.name!r}{did_you_mean(body, bodies)}")
     for wheel in system.wheels:
         _check_axis(wheel.axis, f"wheel {wheel.name!r}: its axis")
     for edge in system.edges:
@@ -236,30 +236,30 @@ def _check_contacts(system: System) -> None:
     for coordinate in system.surface_parameters:
         if not coordinate.low < coordinate.high:
             span = f"{coordinate.low:g} to {coordinate.high:g}"
-            raise ModelError(f"the span of surface parameter {coordinate.name!r} must go from low to high, got {span}")
+            raise ModelError(f"the span of surface parameter {coordinate.name!r} must increase, got {span}")
 
 
 def _check_surface_contacts(system: System) -> None:
-    places = [GROUND, *(b.name for b in system.bodies), *(p.name for p in system.points)]
+    frames = [GROUND, *(b.name for b in system.bodies), *(p.name for p in system.points)]
     known = [c.name for c in system.surface_parameters]
     for contact in system.surface_contacts:
         where = f"contact {contact.name!r}"
-        for place in (contact.first, contact.second, contact.matter):
-            if place not in places:
+        for frame in (contact.first, contact.second, contact.matter):
+            if frame not in frames:
                 raise ModelError(
-                    f"{where}: {place!r} is neither a point nor a body of model {system.name!r}{did_you_mean(place, places)}"
+                    f"{where}: {frame!r} is neither a point nor a body of model {system.name!r}{did_you_mean(frame, frames)}"
                 )
-        _check_axis(contact.along, f"{where}: the axis that goes ahead")
+        _check_axis(contact.along, f"{where}: the forward axis")
         for parameters, surface in (
             (contact.parameters, contact.surface),
             (contact.second_parameters, contact.second_surface),
         ):
             for name in parameters:
                 if name not in known:
-                    hint = f"{did_you_mean(name, known)}; declare it by surface_parameter({name!r})"
-                    raise ModelError(f"{where}: {name!r} is no surface parameter{hint}")
+                    hint = f"{did_you_mean(name, known)}; add it by surface_parameter({name!r})"
+                    raise ModelError(f"{where}: {name!r} is not a surface parameter{hint}")
                 if not any(name in names(component) for component in surface):
-                    raise ModelError(f"{where}: its surface does not use its parameter {name!r}")
+                    raise ModelError(f"{where}: its surface does not depend on its parameter {name!r}")
 
 
 def _check_constraints(system: System) -> None:
@@ -269,45 +269,45 @@ def _check_constraints(system: System) -> None:
                 f"constraint {constraint.name!r}: its level must be 'position' or 'velocity', got {constraint.level!r}{did_you_mean(constraint.level, LEVELS)}"
             )
         if not constraint.residuals:
-            raise ModelError(f"constraint {constraint.name!r} holds nothing; give an expression that shall stay zero")
+            raise ModelError(f"constraint {constraint.name!r} has no residual; give an expression that must stay zero")
         for _, residual in constraint.residuals:
-            _check_places(system, constraint, residual)
+            _check_frames(system, constraint, residual)
 
 
-def _check_places(system: System, constraint: ResidualConstraint, residual: Expr) -> None:
-    """The places that a residual relates exist, and something can move them against each other."""
-    holder = {GROUND: GROUND, **{b.name: b.name for b in system.bodies}, **{p.name: p.body for p in system.points}}
+def _check_frames(system: System, constraint: ResidualConstraint, residual: Expr) -> None:
+    """The frames that a residual relates exist, and can move relative to each other."""
+    body_of = {GROUND: GROUND, **{b.name: b.name for b in system.bodies}, **{p.name: p.body for p in system.points}}
     related = pairs(residual)
-    for place in (place for pair in related for place in pair):
-        if place not in holder:
-            hint = did_you_mean(place, list(holder))
+    for frame in (frame for pair in related for frame in pair):
+        if frame not in body_of:
+            hint = did_you_mean(frame, list(body_of))
             raise ModelError(
-                f"constraint {constraint.name!r}: {place!r} is neither a point nor a body of model {system.name!r}{hint}"
+                f"constraint {constraint.name!r}: {frame!r} is neither a point nor a body of model {system.name!r}{hint}"
             )
-    held = {name for a, b in related for name in (a, b)}
-    if related and len({holder[place] for place in held}) == 1 and not _has_more(system, residual, held):
+    frames = {name for a, b in related for name in (a, b)}
+    if related and len({body_of[frame] for frame in frames}) == 1 and not _has_more(system, residual, frames):
         a, b = related[0]
-        body = holder[a]
+        body = body_of[a]
         which = f"both belong to {'the ground' if body == GROUND else f'body {body!r}'}"
         raise ModelError(
-            f"constraint {constraint.name!r}: {a!r} and {b!r} {which} and cannot move against each other; take a point of another body"
+            f"constraint {constraint.name!r}: {a!r} and {b!r} {which} and cannot move relative to each other; use a point of another body"
         )
 
 
-def _has_more(system: System, residual: Expr, places: set[str]) -> bool:
-    """Whether something else than the relation of these places may change the residual."""
+def _has_more(system: System, residual: Expr, frames: set[str]) -> bool:
+    """Whether the residual depends on more than the relative pose of these frames."""
     measures = {part.function for part in walk(residual) if isinstance(part, Call)} - FUNCTIONS - OPERATORS - PAIRS
-    constants = {parameter.name for parameter in system.parameters} | places
+    constants = {parameter.name for parameter in system.parameters} | frames
     return bool(measures) or not names(residual) <= constants
 
 
 def _check_forces(system: System) -> None:
-    places = [*(p.name for p in system.points), *(b.name for b in system.bodies)]
+    frames = [*(p.name for p in system.points), *(b.name for b in system.bodies)]
     for wrench in system.wrenches:
-        if wrench.point not in places:
+        if wrench.point not in frames:
             raise ModelError(
                 f"wrench {wrench.name!r}: {wrench.point!r} is neither a point nor a body of model {system.name!r}"
-                f"{did_you_mean(wrench.point, places)}"
+                f"{did_you_mean(wrench.point, frames)}"
             )
         if wrench.axes not in ("world", "body"):
             raise ModelError(f"wrench {wrench.name!r}: axes must be 'world' or 'body', got {wrench.axes!r}")
@@ -325,15 +325,15 @@ def _check_independent(system: System) -> None:
     for name in system.independent:
         if name not in known:
             raise ModelError(
-                f"independent velocities of model {system.name!r}: {name!r} is no velocity{did_you_mean(name, known)}"
+                f"independent velocities of model {system.name!r}: {name!r} is not a velocity{did_you_mean(name, known)}"
             )
     if len(set(system.independent)) < len(system.independent):
         raise ModelError(
-            f"independent velocities of model {system.name!r}: each may be named once, got {', '.join(system.independent)}"
+            f"independent velocities of model {system.name!r}: each may be listed once, got {', '.join(system.independent)}"
         )
 
 
-def _check_looks(system: System) -> None:
+def _check_shapes(system: System) -> None:
     defaults = {parameter.name: parameter.default for parameter in system.parameters}
     for body in system.bodies:
         check_shapes(body.shapes, f"body {body.name!r}", defaults)

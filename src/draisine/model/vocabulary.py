@@ -1,9 +1,9 @@
-"""What the expressions of a description may name, by where they stand.
+"""Names allowed in the expressions of a description, by context.
 
-Amounts of bodies, points and contacts depend on parameters only, displacements of a joint also on its own coordinates, ties on
-position and time, or on velocities too, forces and outputs on everything that has a value. Functions that are neither
-mathematics nor tables are measures such as `lean(frame)`; their arguments may also be bodies, points and contacts, and the
-equations know what they mean.
+Amounts of bodies, points and contacts depend on parameters only, displacements of a joint also on its own coordinates,
+constraints on position and time (at velocity level also on velocities), forces and outputs on all quantities. Functions that are
+neither mathematical functions nor tables are measures such as `lean(frame)`, whose arguments may be bodies, points and contacts;
+the derivation of the equations defines them.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ TIME = "t"
 
 
 class _Vocabulary(NamedTuple):
-    """What expressions may name: things with a value by what they are, places for measures, and functions."""
+    """Names allowed in expressions: quantities with their kinds, frames for measures, and functions."""
 
     values: Mapping[str, str]
-    places: tuple[str, ...]
+    frames: tuple[str, ...]
     functions: frozenset[str]
 
     def check(self, expr: Expr, where: str, allowed: frozenset[str], measures: bool = False) -> None:
-        """`allowed` are the kinds of values (see `_vocabulary`) that may stand here."""
-        pending: list[tuple[Expr, bool]] = [(expr, False)]  # with whether it stands in a measure
+        """Check an expression; `allowed` are the kinds of quantities (see `_vocabulary`) that may occur."""
+        pending: list[tuple[Expr, bool]] = [(expr, False)]  # and whether it is an argument of a measure
         while pending:
             part, measured = pending.pop()
             if isinstance(part, Name):
@@ -38,26 +38,26 @@ class _Vocabulary(NamedTuple):
                 special = part.function not in self.functions
                 if special and not measures:
                     raise ModelError(
-                        f"{where}: expression '{expr}' calls {part.function!r}, which is no function or table here"
+                        f"{where}: expression '{expr}' calls {part.function!r}, which is neither a function nor a table"
                         f"{did_you_mean(part.function, self.functions - OPERATORS)}"
                     )
                 pending += [(argument, measured or special) for argument in part.arguments]
 
     def _check_value(self, name: str, where: str, allowed: frozenset[str], measured: bool) -> None:
         kind = self.values.get(name)
-        if kind in allowed or (measured and all(piece in self.places for piece in name.split("."))):
+        if kind in allowed or (measured and all(part in self.frames for part in name.split("."))):
             return
         if kind is not None:
             raise ModelError(f"{where} may depend on {_listed(allowed)} only, but {name!r} is {kind}")
         known = [n for n, k in self.values.items() if k in allowed]
-        if name in self.places:
-            raise ModelError(f"{where}: {name!r} has no value of its own; ask for a measure of it, such as 'lean({name})'")
-        raise ModelError(f"{where}: nothing is called {name!r}{did_you_mean(name, [*known, *(self.places if measured else ())])}")
+        if name in self.frames:
+            raise ModelError(f"{where}: {name!r} is not a quantity; use a measure of it, such as 'lean({name})'")
+        raise ModelError(f"{where}: unknown name {name!r}{did_you_mean(name, [*known, *(self.frames if measured else ())])}")
 
 
 def _listed(kinds: frozenset[str]) -> str:
-    words = [plural for kind, plural in _PLURAL.items() if kind in kinds]
-    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
+    plurals = [plural for kind, plural in _PLURAL.items() if kind in kinds]
+    return plurals[0] if len(plurals) == 1 else f"{', '.join(plurals[:-1])} and {plurals[-1]}"
 
 
 _PLURAL = {
@@ -68,14 +68,14 @@ _PLURAL = {
     "an input": "inputs",
     "an output": "outputs",
     "time": "time",
-    "a multiplier": "multipliers of ties",
-    "a place on the ground": "the place x, y",
+    "a multiplier": "multipliers of constraints",
+    "a position on the ground": "the position x, y",
 }
-_PLACE = "a place on the ground"
+_GROUND_POSITION = "a position on the ground"
 _PARAMETERS = frozenset({"a parameter"})
 _OWN = frozenset({"a parameter", "a coordinate of this joint"})
-_GROUND = frozenset({"a parameter", "time", _PLACE})
-_REACTIONS = frozenset(_PLURAL) - {"a coordinate of this joint", _PLACE}
+_GROUND = frozenset({"a parameter", "time", _GROUND_POSITION})
+_REACTIONS = frozenset(_PLURAL) - {"a coordinate of this joint", _GROUND_POSITION}
 _EVERYTHING = _REACTIONS - {"a multiplier"}
 _MOTION = _EVERYTHING - {"an input"}
 _POSITION = _MOTION - {"a velocity"}
@@ -90,12 +90,12 @@ def _vocabulary(system: System) -> _Vocabulary:
     values |= {item.name: "an output" for item in system.outputs}
     values |= {f"{name}_multiplier": "a multiplier" for constraint in system.constraints for name, _ in constraint.residuals}
     groups = (system.bodies, system.points, system.wheels, system.edges, system.joints, system.surface_contacts)
-    places = (GROUND, *(item.name for group in groups for item in group))
-    return _Vocabulary(values, places, FUNCTIONS | OPERATORS | {table.name for table in system.tables})
+    frames = (GROUND, *(item.name for group in groups for item in group))
+    return _Vocabulary(values, frames, FUNCTIONS | OPERATORS | {table.name for table in system.tables})
 
 
 def amounts(system: System) -> Iterator[tuple[str, Expr]]:
-    """Every amount that depends on parameters only, with the words that name it."""
+    """All amounts that depend on parameters only, with their descriptions."""
     yield "gravity", system.gravity
     yield "slope of the ground", system.ground.slope
     yield "bank of the ground", system.ground.bank
@@ -107,7 +107,7 @@ def amounts(system: System) -> Iterator[tuple[str, Expr]]:
             yield f"inertia {entry} of {where}", getattr(body.inertia, entry)
     for point in system.points:
         yield from _components(f"point {point.name!r}", point.at)
-        yield from ((f"turn about {turn.axis} of frame {point.name!r}", turn.angle) for turn in point.orientation)
+        yield from ((f"rotation about {turn.axis} of frame {point.name!r}", turn.angle) for turn in point.orientation)
     for wheel in system.wheels:
         yield from _components(f"center of wheel {wheel.name!r}", wheel.center)
         yield f"radius of wheel {wheel.name!r}", wheel.radius
@@ -122,7 +122,7 @@ def amounts(system: System) -> Iterator[tuple[str, Expr]]:
     constants = {parameter.name for parameter in system.parameters}
     for constraint in system.constraints:
         stretch = stretch_of(constraint)
-        if stretch is not None and names(stretch[1]) <= constants:  # else a distance that follows a law in time
+        if stretch is not None and names(stretch[1]) <= constants:  # otherwise a distance prescribed in time
             yield f"length of constraint {constraint.name!r}", stretch[1]
 
 
@@ -131,16 +131,18 @@ def _components(where: str, vector: Vector) -> Iterator[tuple[str, Expr]]:
 
 
 def check_expressions(system: System) -> None:
-    """Check that every expression names only what may stand there."""
-    words = _vocabulary(system)
+    """Check the names in every expression."""
+    vocabulary = _vocabulary(system)
     for where, expr in amounts(system):
-        words.check(expr, where, _PARAMETERS)
-    ground = _Vocabulary({**words.values, "x": _PLACE, "y": _PLACE}, words.places, words.functions)
+        vocabulary.check(expr, where, _PARAMETERS)
+    ground = _Vocabulary(
+        {**vocabulary.values, "x": _GROUND_POSITION, "y": _GROUND_POSITION}, vocabulary.frames, vocabulary.functions
+    )
     for what, expr in (("height", system.ground.height), *(("velocity", v) for v in system.ground.velocity)):
         ground.check(expr, f"{what} of the ground", _GROUND)
     for joint in system.joints:
         own = {c.name: "a coordinate of this joint" for c in joint.coordinates}
-        local = _Vocabulary({**words.values, **own}, words.places, words.functions)
+        local = _Vocabulary({**vocabulary.values, **own}, vocabulary.frames, vocabulary.functions)
         for step in joint.chain:
             parts = (step.angle,) if isinstance(step, Rotate) else step.by if isinstance(step, Translate) else ()
             for part in parts:
@@ -148,24 +150,24 @@ def check_expressions(system: System) -> None:
     for contact in system.surface_contacts:
         for what in ("surface", "second_surface", "velocity"):
             for where, component in _components(f"{what} of contact {contact.name!r}", getattr(contact, what)):
-                words.check(component, where, _PARAMETERS | {"a coordinate"})
+                vocabulary.check(component, where, _PARAMETERS | {"a coordinate"})
     for constraint in system.constraints:
         for name, residual in constraint.residuals:
             what = f"constraint {name!r}" if name == constraint.name else f"residual {name!r} of constraint {constraint.name!r}"
-            words.check(residual, what, _POSITION if constraint.level == "position" else _MOTION, measures=True)
+            vocabulary.check(residual, what, _POSITION if constraint.level == "position" else _MOTION, measures=True)
     for effort in system.generalized_forces:
-        words.check(effort.measure, f"measure of generalized force {effort.name!r}", _POSITION, measures=True)
-        words.check(effort.amount, f"amount of generalized force {effort.name!r}", _REACTIONS, measures=True)
+        vocabulary.check(effort.measure, f"measure of generalized force {effort.name!r}", _POSITION, measures=True)
+        vocabulary.check(effort.amount, f"amount of generalized force {effort.name!r}", _REACTIONS, measures=True)
     for wrench in system.wrenches:
         for what, vector in (("force", wrench.force), ("torque", wrench.torque)):
             for where, component in _components(f"{what} of wrench {wrench.name!r}", vector):
-                words.check(component, where, _REACTIONS, measures=True)
+                vocabulary.check(component, where, _REACTIONS, measures=True)
     for potential in system.potentials:
-        words.check(potential.energy, f"potential {potential.name!r}", _POSITION, measures=True)
+        vocabulary.check(potential.energy, f"potential {potential.name!r}", _POSITION, measures=True)
     for output in system.outputs:
-        words.check(output.expression, f"output {output.name!r}", _EVERYTHING, measures=True)
+        vocabulary.check(output.expression, f"output {output.name!r}", _EVERYTHING, measures=True)
     for watch in system.events:
-        words.check(watch.expression, f"event {watch.name!r}", _EVERYTHING, measures=True)
+        vocabulary.check(watch.expression, f"event {watch.name!r}", _EVERYTHING, measures=True)
     _check_outputs_are_not_circular(system)
 
 
@@ -173,6 +175,6 @@ def _check_outputs_are_not_circular(system: System) -> None:
     defined = {output.name: output.expression for output in system.outputs}
     try:
         TopologicalSorter({name: names(expr) & set(defined) for name, expr in defined.items()}).prepare()
-    except CycleError as circle:
-        path = " → ".join(repr(name) for name in reversed(circle.args[1]))
-        raise ModelError(f"the outputs {path} define each other; give one of them an expression of its own") from None
+    except CycleError as cycle:
+        path = " → ".join(repr(name) for name in reversed(cycle.args[1]))
+        raise ModelError(f"the outputs {path} are defined by each other; give one of them an independent expression") from None

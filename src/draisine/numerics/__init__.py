@@ -1,1 +1,1 @@
-"""Numerical methods that several folders share, on NumPy and SciPy alone."""
+"""Numerical methods shared by several packages; they depend on NumPy and SciPy only."""

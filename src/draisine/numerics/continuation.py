@@ -1,7 +1,7 @@
-"""Continuation: steps along a curve with control of their length, and curves of solutions of F(y) = 0.
+"""Numerical continuation: step length control along a curve, and curves of solutions of F(y) = 0.
 
-`CurveTracer` is the one loop: a step is tried, shortened while it fails, and lengthened after it went well. What a step is (predictor
-and corrector) the caller says; `ImplicitCurve` has those of pseudo-arclength continuation.
+`CurveTracer` is the loop: a step is shortened until it succeeds, and the next one is lengthened. The caller provides predictor
+and corrector; `ImplicitCurve` has those of pseudo-arclength continuation.
 
 H. B. Keller, Numerical solution of bifurcation and nonlinear eigenvalue problems, in: Applications of Bifurcation Theory (1977)
 359–384; E. L. Allgower and K. Georg, Introduction to Numerical Continuation Methods, SIAM 2003.
@@ -29,7 +29,7 @@ P = TypeVar("P")
 
 @dataclass(frozen=True)
 class Rejected:
-    """A step that leads nowhere good; `shorten` is the factor with which it is tried again."""
+    """A failed step; it is repeated with its length multiplied by `shorten`."""
 
     shorten: float = 0.5
 
@@ -42,10 +42,10 @@ class StepLengths:
 
 
 class CurveTracer(Generic[P]):
-    """Points of a curve, one after the other.
+    """Iterator over points of a curve.
 
-    `advance` of (point, length) gives the next point or rejects the step; `growth` of a new point is the factor of the next
-    step's length; `limit` of a point is the longest step allowed from there.
+    `advance` of (point, length) returns the next point or rejects the step; `growth` of a new point is the factor for the next
+    step length; `limit` of a point is the maximum step length there.
     """
 
     def __init__(
@@ -58,7 +58,7 @@ class CurveTracer(Generic[P]):
     ) -> None:
         self.point, self.length, self.lengths = start, lengths.first, lengths
         self._advance, self._growth, self._limit = advance, growth, limit
-        self.ended = False  # whether no step of the least length led on
+        self.ended = False  # whether even a step of the least length failed
 
     def __iter__(self) -> Iterator[P]:
         while True:
@@ -85,8 +85,8 @@ class CurveTracer(Generic[P]):
 
 @dataclass(frozen=True)
 class CurvePoint:
-    """A point of the curve, in scaled unknowns, with its tangent, F's Jacobian and the gradient of the quantity that is watched;
-    `iterations` is how many corrections it took."""
+    """A point of the curve in scaled unknowns, with its tangent, the Jacobian of F and the gradient of the monitored quantity;
+    `iterations` is the number of corrections."""
 
     y: Array
     tangent: Array
@@ -100,24 +100,23 @@ class CurvePoint:
 
     @property
     def advance(self) -> float:
-        """How fast the watched quantity changes along the curve."""
+        """The derivative of the monitored quantity along the curve."""
         return float(self.gradient @ self.tangent)
 
 
-# a correction has settled when its change is so small that its square is rounding, with a residual that counts as zero
+# converged when the square of the change is below rounding and the residual is acceptable
 CORRECTION = Newton(step_tolerance=1e-10, acceptable=1e-9, max_iterations=12, max_step=10.0)
-TURN = 0.96  # least cosine between tangents at the ends of a step
-AT_BRANCH_POINT = 1e-7  # share of the largest singular value below which a step has landed on a branch point
-ASIDE = 0.83  # factor of a step that has: tangents mean nothing there
+TURN = 0.96  # minimum cosine of the angle between the tangents at the ends of a step
+AT_BRANCH_POINT = 1e-7  # relative singular value below which a point counts as a branch point
+ASIDE = 0.83  # factor for a step that ends at a branch point, where the tangent is not unique
 
 
 class ImplicitCurve:
-    """F(y) = 0 with one unknown more than the rank of F.
+    """The curve F(y) = 0, where y has one entry more than the rank of F.
 
-    F may have more rows than the curve needs (constraints repeat themselves, a balance of power follows from equations of
-    motion): such rows agree on the curve, and all steps are of least squares. What is needed is the rank that F has at ordinary
-    points, one less than there are unknowns. Unknowns and rows are scaled. `evaluate` gives residuals and Jacobian in the
-    unknowns themselves; its last row is the quantity that is watched, less what is wanted of it, and no part of F.
+    F may have redundant rows (repeated constraints, a power balance that follows from the equations of motion); steps are in the
+    least-squares sense. At regular points the rank of F is the number of unknowns less one. Unknowns and rows are scaled.
+    `evaluate` returns residuals and Jacobian in unscaled unknowns; the last row is the monitored quantity, not a part of F.
     """
 
     def __init__(self, evaluate: Callable[[Array], tuple[Array, Array]], scale: Array, weights: Array) -> None:
@@ -129,17 +128,17 @@ class ImplicitCurve:
         return len(self.scale)
 
     def jacobians(self, y: Array) -> tuple[Array, Array, Array]:
-        """F, its Jacobian and the gradient of the watched quantity, all scaled, at scaled unknowns."""
+        """F, its Jacobian and the gradient of the monitored quantity, all scaled, at scaled unknowns."""
         residual, jacobian = self._evaluate(y * self.scale)
         jacobian = jacobian * self.scale
         return residual[:-1] * self.weights, jacobian[:-1] * self.weights[:, None], jacobian[-1]
 
     def point(self, y: Array, along: Array, iterations: int = 0) -> CurvePoint:
-        """The point y with its tangent, pointing along a direction."""
+        """The point y with its tangent, oriented along a direction."""
         return _point(y, *self.jacobians(y)[1:], along, iterations)
 
     def correct(self, guess: Array, across: Array, along: Array | None = None) -> CurvePoint | None:
-        """The point of the curve in the plane through the guess across a direction; None where the search does not settle."""
+        """The point of the curve in the plane through `guess` normal to `across`; None if the iteration does not converge."""
         gradients: dict[bytes, Array] = {}
 
         def evaluate(y: Array) -> tuple[Array, Array]:
@@ -154,24 +153,24 @@ class ImplicitCurve:
         gradient = gradients[at.x.tobytes()]
         return _point(at.x, at.jacobian[:-1], gradient, across if along is None else along, found.iterations)
 
-    def advance(self, here: CurvePoint, length: float) -> CurvePoint | Rejected:
-        """A pseudo-arclength step: along the tangent, and back onto the curve across it."""
-        ahead = self.correct(here.y + length * here.tangent, here.tangent)
-        if ahead is None or ahead.tangent @ here.tangent < TURN:
+    def advance(self, point: CurvePoint, length: float) -> CurvePoint | Rejected:
+        """A pseudo-arclength step: tangent predictor, and corrector normal to the tangent."""
+        ahead = self.correct(point.y + length * point.tangent, point.tangent)
+        if ahead is None or ahead.tangent @ point.tangent < TURN:
             return Rejected()
         sizes = np.linalg.svd(ahead.jacobian, compute_uv=False)
         return ahead if sizes[self.unknowns - 2] > AT_BRANCH_POINT * sizes[0] else Rejected(ASIDE)
 
-    def between(self, here: CurvePoint, ahead: CurvePoint, value: Callable[[CurvePoint], float]) -> CurvePoint | None:
-        """The point between two neighbors at which a function of the point passes zero, by Brent's method on the curve."""
-        chord = ahead.y - here.y
+    def between(self, first: CurvePoint, ahead: CurvePoint, value: Callable[[CurvePoint], float]) -> CurvePoint | None:
+        """The point between two neighbors at which a function is zero, by Brent's method along the curve."""
+        chord = ahead.y - first.y
         length = float(np.linalg.norm(chord))
         unit = chord / length
-        found: dict[float, CurvePoint | None] = {0.0: here, length: ahead}
+        found: dict[float, CurvePoint | None] = {0.0: first, length: ahead}
 
         def at(s: float) -> float:
             if s not in found:
-                found[s] = self.correct(here.y + s * unit, unit, here.tangent)
+                found[s] = self.correct(first.y + s * unit, unit, first.tangent)
             point = found[s]
             return value(point) if point is not None else float("nan")
 
@@ -183,16 +182,16 @@ class ImplicitCurve:
     # ------------------------------------------------------------ branch points
 
     def rows(self, point: CurvePoint) -> Array:
-        """Combinations of F's rows that have its rank: all its equations, none twice."""
+        """Linear combinations of the rows of F that are independent and span all rows."""
         u, _, _ = np.linalg.svd(point.jacobian)
         return np.asarray(u[:, : self.unknowns - 1].T)
 
     def orientation(self, point: CurvePoint, rows: Array) -> float:
-        """det [F_y; tangentᵀ] for given combinations of rows: passes zero at a simple branch point."""
+        """det [F_y; tangentᵀ] for given combinations of rows: changes sign at a simple branch point."""
         return float(np.linalg.det(np.vstack([rows @ point.jacobian, point.tangent])))
 
-    def bend(self, y: Array, along: Array, step: float = 1e-5) -> Array:
-        """Derivative of the Jacobian along a direction, by central differences with one extrapolation."""
+    def jacobian_derivative(self, y: Array, along: Array, step: float = 1e-5) -> Array:
+        """Derivative of the Jacobian along a direction, by central differences with Richardson extrapolation."""
 
         def difference(h: float) -> Array:
             return (self.jacobians(y + h * along)[1] - self.jacobians(y - h * along)[1]) / (2 * h)

@@ -1,7 +1,7 @@
-"""Newton's method for F(x) = 0: damped or with full steps, dense, sparse or of least norm, for one point.
+"""Newton's method for F(x) = 0: damped or full steps; dense, sparse or minimum-norm.
 
-An iterate may be any object that knows its residual (the nodes of a periodic motion, a mesh): `Newton.iterate` asks for its size,
-its Newton step and the iterate after a step. `Newton.solve` does this for plain vectors. Many points at once: `newton_batch`.
+An iterate may be any object with a residual (the nodes of a periodic motion, a mesh): `Newton.iterate` takes functions for its
+size, its Newton step and the iterate after a step. `Newton.solve` is for vectors. For batches: `newton_batch`.
 
 P. Deuflhard, Newton Methods for Nonlinear Problems, Springer 2004: affine invariance (section 1.2), steps of least norm for
 systems of deficient rank (section 4.4).
@@ -20,22 +20,22 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 P = TypeVar("P")
 
-DECREASE = 0.9  # a residual that does not fall below this share of the least so far has not decreased
+DECREASE = 0.9  # a residual above this multiple of the smallest so far has not decreased
 
 
 class Status(Enum):
     """How an iteration ended."""
 
     CONVERGED = "converged"
-    STALLED = "no step decreases the residual any more"
+    STALLED = "no step decreases the residual further"
     DIVERGED = "a step is longer than allowed"
     NOT_FINITE = "the residual, its Jacobian or a step is not finite"
-    MAX_ITERATIONS = "the allowed iterations are used up"
+    MAX_ITERATIONS = "maximum number of iterations reached"
 
 
 @dataclass(frozen=True)
 class Solution(Generic[P]):
-    """The last iterate, or the best one where the iteration did not converge."""
+    """The last iterate, or the best one if the iteration did not converge."""
 
     point: P
     status: Status
@@ -71,10 +71,10 @@ Step = Callable[[Linearized], Array]
 class Newton:
     """Settings of the iteration.
 
-    It has converged when the residual is at most `tolerance`; or is at most `acceptable` and steps do not decrease it any more
-    (rounding); or when a step is at most `step_tolerance` beside the unknowns, and the residual `acceptable` if that is given.
-    Steps are halved down to `least_share` where the residual would grow; with 1 they are always taken whole, and the iteration
-    ends after `patience` steps that do not decrease the residual. A step beyond `max_step` ends it at once.
+    Converged when the residual is at most `tolerance`; or at most `acceptable` while steps do not decrease it further (rounding);
+    or when a step is at most `step_tolerance` relative to the unknowns, and the residual `acceptable` if that is given. Steps are
+    halved down to `least_share` where the residual would grow; with 1 full steps are taken, and the iteration ends after
+    `patience` steps that do not decrease the residual. A step above `max_step` ends the iteration.
 
     >>> import numpy as np
     >>> found = Newton(tolerance=1e-14).solve(lambda x: (x**2 - 2.0, np.diag(2.0 * x)), np.ones(1), square_step)
@@ -91,7 +91,7 @@ class Newton:
     patience: int | None = None
 
     def solve(self, evaluate: Evaluate, x: Array, step: Step) -> Solution[Linearized]:
-        """A root near x. `evaluate` gives F and its Jacobian, or None where there is none; `step` the Newton step."""
+        """A root near x. `evaluate` returns F and its Jacobian, or None where undefined; `step` the Newton step."""
 
         def at(x: Array) -> Linearized | None:
             found = evaluate(x)
@@ -99,8 +99,8 @@ class Newton:
 
         start = at(x)
         if start is None:
-            nothing = Linearized(x, np.full(1, np.nan), np.full((1, len(x)), np.nan))
-            return Solution(nothing, Status.NOT_FINITE, np.inf, 0)
+            undefined = Linearized(x, np.full(1, np.nan), np.full((1, len(x)), np.nan))
+            return Solution(undefined, Status.NOT_FINITE, np.inf, 0)
         return self.iterate(
             start,
             size=lambda point: point.size,
@@ -118,21 +118,21 @@ class Newton:
         move: Callable[[P, Array], P | None],
         scale: Callable[[P], float] = lambda point: 1.0,
     ) -> Solution[P]:
-        """A root near an iterate: `size` of its residual, its Newton `step`, the iterate after a step (None where there is none),
-        and the `scale` of its unknowns beside which steps are small."""
+        """A root near an iterate: `size` of its residual, its Newton `step`, the iterate after a step (None where undefined), and
+        the `scale` of its unknowns, relative to which steps are measured."""
         now, error = start, size(start)
         best, least, idle, count = now, error, 0, 0
 
         def ended(status: Status) -> Solution[P]:
-            content = least <= self._content and status is not Status.DIVERGED
-            return Solution(best, Status.CONVERGED if content else status, least, count)
+            accepted = least <= self._accepted and status is not Status.DIVERGED
+            return Solution(best, Status.CONVERGED if accepted else status, least, count)
 
         while True:
             if not np.isfinite(error):
                 return ended(Status.NOT_FINITE)
             if error <= self.tolerance:
                 return Solution(now, Status.CONVERGED, error, count)
-            if idle and (least <= self._content or (self.patience is not None and idle > self.patience)):
+            if idle and (least <= self._accepted or (self.patience is not None and idle > self.patience)):
                 return ended(Status.STALLED)
             if count == self.max_iterations:
                 return ended(Status.MAX_ITERATIONS)
@@ -142,7 +142,7 @@ class Newton:
                 return ended(Status.NOT_FINITE)
             if length > self.max_step:
                 return ended(Status.DIVERGED)
-            settled = length <= self.step_tolerance * max(1.0, scale(now))  # then whatever rounding does to the residual
+            settled = length <= self.step_tolerance * max(1.0, scale(now))  # regardless of rounding in the residual
             taken = self._moved(now, error, change, size, move, whole=settled or self.least_share == 1.0)
             if taken is None:
                 return ended(Status.STALLED if self.least_share < 1.0 else Status.NOT_FINITE)
@@ -152,21 +152,21 @@ class Newton:
             if error <= least:
                 best, least = now, error
             if settled:
-                good = self.acceptable is None or error <= self.acceptable
-                return Solution(now, Status.CONVERGED if good else Status.STALLED, error, count)
+                accepted = self.acceptable is None or error <= self.acceptable
+                return Solution(now, Status.CONVERGED if accepted else Status.STALLED, error, count)
 
     @property
-    def _content(self) -> float:
+    def _accepted(self) -> float:
         return self.tolerance if self.acceptable is None else self.acceptable
 
     def _moved(
         self, now: P, error: float, change: Array, size: Callable[[P], float], move: Callable[[P, Array], P | None], whole: bool
     ) -> P | None:
-        """The iterate after a step, or after the largest share of it that is good; None if none is."""
+        """The iterate after a step, or after the largest fraction of it that decreases the residual; None if none does."""
         share = 1.0
         while share >= self.least_share:
             trial = move(now, share * change)
-            if trial is not None and (whole or size(trial) < error or size(trial) <= self._content):
+            if trial is not None and (whole or size(trial) < error or size(trial) <= self._accepted):
                 return trial
             share /= 2
         return None
@@ -176,7 +176,7 @@ class Newton:
 
 
 def square_step(point: Linearized) -> Array:
-    """J δ = −F by elimination; NaN where J is singular."""
+    """J δ = −F by elimination; NaN if J is singular."""
     try:
         return np.asarray(np.linalg.solve(point.jacobian, -point.residual))
     except np.linalg.LinAlgError:
@@ -184,7 +184,7 @@ def square_step(point: Linearized) -> Array:
 
 
 def sparse_step(point: Linearized) -> Array:
-    """J δ = −F for a sparse J, by SuperLU; NaN where J is singular."""
+    """J δ = −F for a sparse J, by SuperLU; NaN if J is singular."""
     from scipy.sparse.linalg import splu
 
     try:
@@ -195,9 +195,9 @@ def sparse_step(point: Linearized) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class LeastNorm:
-    """The shortest δ that fulfills J δ = −F in the sense of least squares; singular values below `rcond` of the largest are zero.
+    """The minimum-norm least-squares solution δ of J δ = −F; relative singular values below `rcond` count as zero.
 
-    `sizes` are the units in which the unknowns are measured; an unknown of size zero stays.
+    `sizes` scale the unknowns; an unknown of size zero is constant.
     """
 
     rcond: float | None = 1e-10

@@ -1,6 +1,6 @@
-"""One executor for threads, processes and clusters.
+"""Parallel execution in threads, process pools and Dask clusters.
 
-Threads of this process share memory: `map_in_threads` keeps the order of what it is given, `split_rows` cuts arrays. Processes
+Threads of this process share memory: `map_in_threads` keeps the order of its items, `split_rows` splits arrays by rows. Processes
 (a pool of `concurrent.futures`, a Dask cluster) get a `Job`: work in numbered pieces, prepared once in every process.
 """
 
@@ -25,7 +25,7 @@ Array = NDArray[np.float64]
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
-REMEMBERED = 4  # jobs that a process keeps prepared: compiled kernels and their buffers
+PREPARED_JOBS = 4  # that a process keeps: compiled kernels and their buffers
 
 
 # ---------------------------------------------------------------- threads
@@ -38,9 +38,9 @@ def map_in_threads(
     ahead: int,
     cancel: Callable[[], None] = lambda: None,
 ) -> Generator[Result, None, None]:
-    """Results in the order of the items; at most `ahead` items are begun before their turn.
+    """Results in the order of the items; at most `ahead` items are started before their results are needed.
 
-    When the caller stops early, or an item fails, `cancel` is called, what has not begun is dropped, and the rest is waited for.
+    When the caller stops early or an item fails, `cancel` is called, items not yet started are dropped, running ones awaited.
 
     >>> list(map_in_threads(lambda k: k * k, range(5), threads=2, ahead=3))
     [0, 1, 4, 9, 16]
@@ -59,99 +59,99 @@ def map_in_threads(
 
 
 @cache
-def _beside() -> ThreadPoolExecutor:
-    """Threads beside the caller's, kept for all calls of `split_rows`."""
+def _row_threads() -> ThreadPoolExecutor:
+    """Threads beside the caller's, shared by all calls of `split_rows`."""
     return ThreadPoolExecutor(max((os.cpu_count() or 1) - 1, 1), "rows")
 
 
 def split_rows(function: Callable[[list[Array]], Result], arrays: Sequence[Array], each: int) -> list[Result]:
-    """A function of arrays, called with `each` of their rows at a time; the caller's thread takes the first part.
+    """Call a function of arrays with `each` of their rows at a time; the caller's thread takes the first part.
 
-    The function must not call `split_rows` itself: it would wait for the threads that wait for it.
+    The function must not call `split_rows` itself, which would deadlock.
     """
     count = len(arrays[0])
-    ahead = [_beside().submit(function, [a[k : k + each] for a in arrays]) for k in range(each, count, each)]
-    here = function([a[:each] for a in arrays])
-    return [here, *(part.result() for part in ahead)]
+    others = [_row_threads().submit(function, [a[k : k + each] for a in arrays]) for k in range(each, count, each)]
+    first = function([a[:each] for a in arrays])
+    return [first, *(part.result() for part in others)]
 
 
 # ---------------------------------------------------------------- jobs
 
 
 class Work(Protocol):
-    """Work in numbered pieces that do not depend on each other. It travels between processes: it consists of data."""
+    """Independent, numbered pieces of work. It is sent between processes, so it consists of data."""
 
     def begin(self) -> Callable[[int], Any]:
-        """Prepare, once per process (compile, allocate); the result does one piece, from any thread."""
+        """Prepare once per process (compile, allocate); the function returned does one piece, from any thread."""
 
 
 @dataclass(frozen=True)
 class Job:
-    """A work and the key by which processes know that they have prepared it before."""
+    """Work and the key by which a process recognizes work that it has prepared before."""
 
     key: str
     work: Work = field(compare=False)
 
     @staticmethod
     def of(work: Work) -> Job:
-        """For work that is done once: no other job has its key."""
+        """A job with a unique key, for work that is done once."""
         return Job(uuid4().hex, work)
 
     def run(self, pieces: Sequence[int], on: Any) -> Iterator[tuple[int, Any]]:
-        """Pieces with their results, in the order in which they are done.
+        """Pieces with their results, in the order of completion.
 
         `on` is a `distributed.Client`, or an executor of `concurrent.futures` whose workers are processes (`ProcessPoolExecutor`,
         `mpi4py.futures.MPIPoolExecutor`, loky's).
         """
         if type(on).__module__.partition(".")[0] == "distributed":
-            from draisine.numerics.parallel_dask import run_on_workers
+            from draisine.numerics.parallel_dask import run_on_workers  # imports distributed, which takes a second
 
-            return run_on_workers(on, self, pieces)
+            return run_on_workers(on, self, prepared, pieces)
         if isinstance(on, Executor):
             return _run_on_pool(on, self, pieces)
         raise ArgumentError(
-            "on: a distributed.Client or an executor of concurrent.futures whose workers are processes, got "
+            "on: expected a distributed.Client or an executor of concurrent.futures whose workers are processes, got "
             f"{type(on).__name__}; leave it out to run on this machine's cores"
         )
 
 
-@lru_cache(maxsize=REMEMBERED)
+@lru_cache(maxsize=PREPARED_JOBS)
 def prepared(job: Job) -> Callable[[int], Any]:
     """The job's work, prepared in this process."""
     return job.work.begin()
 
 
 def run_piece(job: Job, piece: int) -> Any:
-    """One piece, in whatever process this is called."""
+    """One piece, in the calling process."""
     return prepared(job)(piece)
 
 
 def _run_on_pool(pool: Executor, job: Job, pieces: Sequence[int]) -> Iterator[tuple[int, Any]]:
-    """Two pieces per worker are under way, so that none waits and few are lost."""
+    """Two pieces per worker are in progress, so that none waits and few are lost."""
     waiting = iter(pieces)
-    under_way: dict[Future[Any], int] = {}
+    in_progress: dict[Future[Any], int] = {}
 
     def submit() -> None:
         number = next(waiting, None)
         if number is not None:
-            under_way[pool.submit(run_piece, job, number)] = number
+            in_progress[pool.submit(run_piece, job, number)] = number
 
     for _ in range(2 * int(getattr(pool, "_max_workers", None) or os.cpu_count() or 1)):
         submit()
     try:
-        while under_way:
-            done, _ = wait(under_way, return_when=FIRST_COMPLETED)
+        while in_progress:
+            done, _ = wait(in_progress, return_when=FIRST_COMPLETED)
             for future in done:
-                number = under_way.pop(future)
+                number = in_progress.pop(future)
                 try:
                     result = future.result()
                 except BrokenProcessPool as broken:
                     raise SimulationError(
-                        f"a process of the pool died while piece {number} was under way, and such a pool does not recover; "
-                        "make a new one and call again, or use a Dask cluster, which replaces workers"
+                        f"a process of the pool died during piece {number}, and such a pool does not recover; "
+                        "create a new one and call again, or use a Dask cluster, which replaces workers"
                     ) from broken
                 submit()
                 yield number, result
     finally:
-        for future in under_way:
+        for future in in_progress:
             future.cancel()

@@ -1,7 +1,7 @@
-"""The rank of a matrix in floating point, and what follows from it: null spaces, independent rows and columns, scaling.
+"""Numerical rank of matrices: null spaces, independent rows and columns, scaling.
 
-One decision for all: singular values that are at most `rtol` of the largest are zero. Matrices whose rows or columns have
-different units are scaled first (`unit_rows`, `equilibrate`), since singular values depend on units.
+Singular values of at most `rtol` of the largest count as zero. Matrices whose rows or columns have different units are scaled
+first (`unit_rows`, `equilibrate`), since singular values depend on units.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
-RTOL = 1e-9  # far above rounding in matrices of some hundred rows, far below what a mechanism's geometry gives
-LEAST = 1e-6  # share of a row that earlier ones leave over
-ROUNDING = 1e-9  # length up to which a row has round-off alone
+RTOL = 1e-9  # far above rounding in matrices of some hundred rows, far below geometric singular values of mechanisms
+LEAST = 1e-6  # relative length of a row orthogonal to earlier ones
+ROUNDING = 1e-9  # length up to which a row is rounding error
 TINY = 1e-300
 
 
 @dataclass(frozen=True, eq=False)
 class Decomposition:
-    """Singular value decomposition U Σ Vᵀ of a matrix with the rank that was decided."""
+    """Singular value decomposition U Σ Vᵀ of a matrix, with its numerical rank."""
 
     left: Array  # (rows, rows)
     values: Array
@@ -30,31 +30,31 @@ class Decomposition:
 
     @property
     def null_space(self) -> Array:
-        """Orthonormal directions that the matrix takes to zero, in columns."""
+        """An orthonormal basis of the null space, in columns."""
         return np.asarray(self.right[self.rank :].T)
 
     @property
     def row_space(self) -> Array:
-        """Orthonormal rows that span the matrix's."""
+        """An orthonormal basis of the row space, in rows."""
         return np.asarray(self.right[: self.rank])
 
     @property
     def left_null_space(self) -> Array:
-        """Orthonormal combinations of rows that vanish, in columns."""
+        """An orthonormal basis of the left null space, in columns."""
         return np.asarray(self.left[:, self.rank :])
 
     @property
     def row_combinations(self) -> Array:
-        """Orthonormal combinations of rows that are independent and span all rows: (rank, rows)."""
+        """Orthonormal, independent combinations of rows that span all rows: (rank, rows)."""
         return np.asarray(self.left[:, : self.rank].T)
 
     def solve(self, side: Array) -> Array:
-        """The shortest solution of least squares."""
+        """The minimum-norm least-squares solution."""
         return np.asarray(self.right[: self.rank].T @ ((self.left.T @ side)[: self.rank] / self.values[: self.rank]))
 
     @property
     def gap(self) -> tuple[float, float]:
-        """The last singular value that counts and the first that does not, as shares of the largest."""
+        """The smallest nonzero and the largest zero singular value, relative to the largest."""
         largest = max(float(self.values.max(initial=0.0)), TINY)
         kept = float(self.values[self.rank - 1]) if self.rank else largest
         dropped = float(self.values[self.rank]) if self.rank < len(self.values) else 0.0
@@ -62,7 +62,7 @@ class Decomposition:
 
 
 def decompose(matrix: Array, rtol: float = RTOL, atol: float = 0.0) -> Decomposition:
-    """The decomposition with its rank: singular values above `rtol` of the largest, and above `atol`.
+    """Decomposition with the rank: the number of singular values above `rtol` of the largest and above `atol`.
 
     >>> import numpy as np
     >>> decompose(np.array([[1.0, 0.0, 1.0], [2.0, 0.0, 2.0]])).rank
@@ -75,7 +75,7 @@ def decompose(matrix: Array, rtol: float = RTOL, atol: float = 0.0) -> Decomposi
 
 
 def rank_of(matrix: Array, rtol: float = RTOL, atol: float = 0.0) -> int:
-    """Singular values above `rtol` of the largest, and above `atol`."""
+    """The number of singular values above `rtol` of the largest and above `atol`."""
     return _count(np.asarray(np.linalg.svd(matrix, compute_uv=False)), rtol, atol) if matrix.size else 0
 
 
@@ -84,24 +84,24 @@ def _count(values: Array, rtol: float, atol: float) -> int:
 
 
 def ranks_of(matrices: Array, atol: float) -> NDArray[np.int64]:
-    """Of many matrices (samples, rows, columns), singular values above `atol`: for samples that are scaled together."""
+    """Ranks of many matrices (samples, rows, columns) with a common scale: singular values above `atol`."""
     return np.asarray(np.count_nonzero(np.linalg.svd(matrices, compute_uv=False) > atol, axis=1))
 
 
 def row_rank(matrix: Array, atol: float = 1e-8, negligible: float = 1e-11) -> int:
-    """Rank of rows in units of their own lengths; rows of no length, absolutely or beside the longest, do not count."""
+    """Rank of the normalized rows; rows of negligible length, absolute or relative, are ignored."""
     if not matrix.size or not float(np.linalg.norm(matrix, axis=1).max()) > negligible:
         return 0
     return rank_of(unit_rows(matrix, negligible), 0.0, atol)
 
 
 def null_space(matrix: Array, rtol: float = RTOL) -> Array:
-    """Orthonormal directions that a matrix takes to zero, in columns."""
+    """An orthonormal basis of the null space of a matrix, in columns."""
     return decompose(matrix, rtol).null_space
 
 
 def condition_share(matrix: Array) -> float:
-    """The smallest singular value as a share of the largest: 0 for a singular matrix, 1 for an empty one."""
+    """The inverse condition number: 0 for a singular matrix, 1 for an empty one."""
     if not matrix.size:
         return 1.0
     values = np.linalg.svd(matrix, compute_uv=False)
@@ -112,7 +112,7 @@ def condition_share(matrix: Array) -> float:
 
 
 def unit_rows(matrix: Array, negligible: float = 0.0) -> Array:
-    """Rows divided by their length; those that are not longer than `negligible` of the longest are left out."""
+    """Rows divided by their length; those of relative length up to `negligible` are left out."""
     if not matrix.size:
         return matrix[:0]
     lengths = np.linalg.norm(matrix, axis=1)
@@ -121,7 +121,7 @@ def unit_rows(matrix: Array, negligible: float = 0.0) -> Array:
 
 
 def equilibrate(matrix: Array, rounds: int = 6) -> tuple[Array, Array, Array]:
-    """R M C with rows and columns of largest entry near 1, and the diagonals of R and C.
+    """R M C with largest entries of rows and columns near 1, and the diagonals of R and C.
 
     D. Ruiz, A scaling algorithm to equilibrate both rows and columns norms in matrices, RAL-TR-2001-034.
     """
@@ -138,10 +138,7 @@ def equilibrate(matrix: Array, rounds: int = 6) -> tuple[Array, Array, Array]:
 
 
 def independent_columns(matrix: Array, most: int | None = None, rtol: float = RTOL) -> list[int]:
-    """Columns that span the others, in the order in which they were taken: each the longest that earlier ones leave over.
-
-    `most` ends the choice early. Gram–Schmidt with pivoting, orthogonalized twice.
-    """
+    """A maximal set of independent columns, at most `most`, by Gram–Schmidt orthogonalization with column pivoting (twice)."""
     left, chosen, first = np.array(matrix), list[int](), 0.0
     for _ in range(min(matrix.shape) if most is None else most):
         lengths = np.linalg.norm(left, axis=0)
@@ -158,9 +155,9 @@ def independent_columns(matrix: Array, most: int | None = None, rtol: float = RT
 
 
 def independent_rows(matrix: Array, basis: Array, least: float = LEAST) -> tuple[list[int], Array]:
-    """Rows that an orthonormal basis and earlier rows do not span, the first ones preferred, and the basis with them.
+    """Rows independent of an orthonormal basis and of earlier rows, first ones preferred, and the extended basis.
 
-    `least` is the share of a row that must be left over.
+    `least` is the minimum relative length of the orthogonal part of a row.
 
     >>> import numpy as np
     >>> independent_rows(np.array([[1.0, 0.0], [2.0, 0.0], [1.0, 1.0]]), np.zeros((0, 2)))[0]

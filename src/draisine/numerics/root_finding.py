@@ -1,4 +1,4 @@
-"""Roots of functions of one variable: Brent's method where there is a sign change, bisection where there is only a yes or no.
+"""Root finding in one variable: Brent's method for sign changes, bisection for conditions.
 
 The compiled loop locates events by Chandrupatla's method in restricted Python (`simulation/stepper/events_and_samples.py`).
 """
@@ -14,15 +14,15 @@ import numpy as np
 def bracketed_root(
     function: Callable[[float], float], low: float, high: float, rtol: float = 8.0 * float(np.finfo(float).eps)
 ) -> float:
-    """The root between two ends of different sign, by Brent's method to rounding; NaN if the signs do not differ or the function
-    is not finite somewhere on the way.
+    """The root in a bracket, by Brent's method to rounding; NaN if the signs at the ends do not differ or the function is not
+    finite at an iterate.
 
     >>> bracketed_root(lambda x: x * x - 2.0, 1.0, 2.0)
     1.414213562373095
     """
     from scipy.optimize import brentq
 
-    @cache  # the ends are looked at twice
+    @cache  # the ends are evaluated twice
     def finite(x: float) -> float:
         value = function(x)
         if not np.isfinite(value):
@@ -38,8 +38,7 @@ def bracketed_root(
 
 
 def bisect(holds: Callable[[float], bool], low: float, high: float, rounds: int) -> tuple[float, float]:
-    """The last point at which a condition is known to hold and the first at which it is known not to; it holds at `low`, and at
-    `high` it does not.
+    """Bisection of a condition that holds at `low` and not at `high`: the last point where it holds, the first where it does not.
 
     >>> bisect(lambda x: x < 0.3, 0.0, 1.0, 2)
     (0.25, 0.5)

@@ -1,7 +1,7 @@
-"""Levenberg and Marquardt's trust region for sums of squares whose steps exploit structure.
+"""Levenberg–Marquardt method for structured nonlinear least squares.
 
-Plain dense problems go to `scipy.optimize.least_squares`. Here the caller makes the damped step (windows eliminated one after the
-other, parameters within their bounds), and the method decides on damping and on the end.
+Dense problems use `scipy.optimize.least_squares`. Here the caller computes the damped step (by block elimination, within bounds),
+and the method controls damping and termination.
 
 J. J. Moré, The Levenberg–Marquardt algorithm: implementation and theory, Lecture Notes in Mathematics 630 (1978) 105–116.
 """
@@ -14,14 +14,14 @@ from typing import Generic, TypeVar
 
 P = TypeVar("P")
 
-SLACK = 1e-14  # growth of the cost that is rounding
-LEAST, MOST = 1e-6, 1e12  # damping after a step that failed, and at which the search ends
-CALM = 1e-3  # damping below which a short step is no work of the damping
+SLACK = 1e-14  # relative growth of the cost that is rounding
+LEAST, MOST = 1e-6, 1e12  # damping: minimum after a failed step, maximum before termination
+NEGLIGIBLE_DAMPING = 1e-3  # below it a short step is not due to damping
 
 
 @dataclass(frozen=True)
 class Trial(Generic[P]):
-    """What a damped step leads to: the point (None where there is none), the fall of the cost it promises, and its length."""
+    """A damped step: the new point (None where undefined), the predicted decrease of the cost, and the step length."""
 
     point: Callable[[], P | None]
     gain: float
@@ -30,7 +30,7 @@ class Trial(Generic[P]):
 
 @dataclass(frozen=True)
 class Minimum(Generic[P]):
-    """The best point, and whether the search came to its end by itself."""
+    """The best point, and whether the iteration converged."""
 
     point: P
     converged: bool
@@ -39,8 +39,8 @@ class Minimum(Generic[P]):
 
 @dataclass(frozen=True)
 class LevenbergMarquardt:
-    """The search ends when a step gains or should gain at most `gain_tolerance` of the cost, or changes the unknowns by at most
-    `step_tolerance` of their size."""
+    """The iteration ends when the actual or predicted relative decrease of the cost is at most `gain_tolerance`, or the relative
+    step at most `step_tolerance`."""
 
     gain_tolerance: float
     step_tolerance: float
@@ -54,7 +54,7 @@ class LevenbergMarquardt:
         step: Callable[[P, float], Trial[P]],
         progress: Callable[[int, P], None] | None = None,
     ) -> Minimum[P]:
-        """The least cost near a point; `step` of (point, damping)."""
+        """A minimum of the cost near a point; `step` of (point, damping)."""
         now, damping, taken = start, self.first_damping, 0
         for k in range(self.max_iterations):
             trial = step(now, damping)
@@ -71,6 +71,6 @@ class LevenbergMarquardt:
             now, damping, taken = point, damping / 10.0, taken + 1
             if progress is not None:
                 progress(k + 1, now)
-            if quiet or (still and damping < CALM):
+            if quiet or (still and damping < NEGLIGIBLE_DAMPING):
                 return Minimum(now, True, taken)
         return Minimum(now, False, taken)

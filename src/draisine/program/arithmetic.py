@@ -1,7 +1,7 @@
-"""What each operation of a tape means, over floats, complex numbers and mpmath's numbers: the interpreter's tables.
+"""Operations of tapes on floats, complex numbers and mpmath numbers: the tables of the interpreter.
 
-A complex number carries a derivative in its imaginary part. Decisions therefore look at the real part only, and functions that
-are not entire continue to first order, f(a + ib) = f(a) + i b f′(a); a real function's forbidden argument stays NaN.
+The imaginary part of a complex number is a derivative (complex step). Comparisons therefore use the real part only, and functions
+that are not entire are continued to first order, f(a + ib) = f(a) + i b f′(a); outside the real domain the result is NaN.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _UNARY |= {"ASIN": np.arcsin, "ACOS": np.arccos, "ACOSH": np.arccosh, "ATANH": n
 
 
 def operations_for(kind: np.dtype[Any]) -> Operations:
-    """The table for arrays of this dtype: float, complex, or object (mpmath)."""
+    """The operations for arrays of this dtype: float, complex, or object (mpmath)."""
     return {"c": complex_operations, "O": exact_operations}.get(kind.kind, real_operations)()
 
 
@@ -57,7 +57,7 @@ def complex_operations() -> Operations:
     real = real_operations()
     over_real_parts = ("SIGN", "FLOOR", "CEIL", "LT", "LE", "EQ", "NE", "NOT", "AND", "OR", "LOW", "GETNONZEROS_PARAM")
     table: dict[str, Callable[..., Any]] = {n: _on_real_parts(real[op.NUMBERS[n]]) for n in over_real_parts}
-    jacobian: dict[str, Callable[[Any], Any]] = {
+    derivatives: dict[str, Callable[[Any], Any]] = {
         "SQRT": lambda x: 0.5 / np.sqrt(x),
         "LOG": lambda x: 1.0 / x,
         "LOG1P": lambda x: 1.0 / (1.0 + x),
@@ -68,20 +68,20 @@ def complex_operations() -> Operations:
         "ERF": lambda x: 2.0 / math.sqrt(math.pi) * np.exp(-x * x),
         "ERFINV": lambda x: 0.5 * math.sqrt(math.pi) * np.exp(real[op.ERFINV](x) ** 2),
     }
-    table |= {n: _first_order(real[op.NUMBERS[n]], slope) for n, slope in jacobian.items()}
+    table |= {n: _first_order(real[op.NUMBERS[n]], slope) for n, slope in derivatives.items()}
     table |= {"POW": _complex_power, "CONSTPOW": _complex_power, "ATAN2": _complex_angle, "HYPOT": _complex_hypot}
     table |= {"FABS": lambda x: np.where(np.real(x) < 0.0, -x, x)}
     table |= {"COPYSIGN": lambda x, y: np.where(np.signbit(np.real(x)) == np.signbit(np.real(y)), x, -x)}
     table |= {"FMIN": lambda x, y: np.where((np.real(x) <= np.real(y)) | np.isnan(np.real(y)), x, y)}
     table |= {"FMAX": lambda x, y: np.where((np.real(x) >= np.real(y)) | np.isnan(np.real(y)), x, y)}
-    table |= {"FMOD": _complex_rest(np.fmod), "REMAINDER": _complex_rest(_each(_remainder))}
+    table |= {"FMOD": _complex_remainder(np.fmod), "REMAINDER": _complex_remainder(_each(_remainder))}
     table |= {"IF_ELSE_ZERO": lambda x, y: np.where(np.real(x) != 0.0, y, 0.0)}
     return MappingProxyType({**real, **_by_number(table)})
 
 
 @cache
 def exact_operations() -> Operations:
-    """For objects: mpmath's functions, at the precision that mpmath is set to."""
+    """For objects: mpmath functions, at the current mpmath precision."""
     import mpmath as mp
 
     named = (*_UNARY, "ERF", "ERFINV", "HYPOT", "ATAN2", "SIGN")
@@ -108,7 +108,7 @@ def _each(function: Callable[..., float]) -> Callable[..., Any]:
 
 
 def _low(knots: NDArray[np.float64], x: Any) -> Any:
-    """The cell of x: the last knot not above it, never the last of all."""
+    """The cell of x: the last knot not above it, except the very last one."""
     return np.clip(np.searchsorted(knots, x, side="right") - 1, 0, len(knots) - 2).astype(float)
 
 
@@ -126,7 +126,7 @@ def _erfinv(x: float) -> float:
     if x == 0.0:
         return x
     start = math.copysign(NormalDist().inv_cdf(0.5 * (1.0 - abs(x))) / math.sqrt(2.0), x)
-    # One Newton step: 1 − |x| has lost the last digits of a small x, erf has not.
+    # One Newton step: 1 − |x| loses the last digits of a small x, erf does not.
     return start - (math.erf(start) - x) * 0.5 * math.sqrt(math.pi) * math.exp(start * start)
 
 
@@ -167,12 +167,12 @@ def _complex_hypot(x: Any, y: Any) -> Any:
     return length + 1j * (np.real(x) * np.imag(x) + np.real(y) * np.imag(y)) / length
 
 
-def _complex_rest(function: Callable[..., Any]) -> Callable[..., Any]:
-    """x − k y with the whole number k of the real parts."""
+def _complex_remainder(function: Callable[..., Any]) -> Callable[..., Any]:
+    """x − k y with the integer k of the real parts."""
 
-    def rest(x: Any, y: Any) -> Any:
+    def remainder(x: Any, y: Any) -> Any:
         value = function(np.real(x), np.real(y))
         turns = np.round((np.real(x) - value) / np.real(y))
         return value + 1j * (np.imag(x) - turns * np.imag(y))
 
-    return rest
+    return remainder

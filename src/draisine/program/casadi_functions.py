@@ -1,17 +1,24 @@
-"""CasADi's functions run on numbers that stay where they are.
+"""CasADi functions: conversion to tapes, and evaluation on NumPy arrays.
 
-Making CasADi's matrices of arrays, and arrays of its matrices, takes several times as long as evaluating a mechanism.
+A call node calls another SX function, or the scalar function of a table: an MX function of scalars, which besides scalar
+operations has constant vectors (`Numbers`), the search for a cell (LOW) and the access to one entry (GETNONZEROS_PARAM).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import hashlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache, cached_property
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from draisine.errors import CompilationError
+from draisine.errors import CompilationError, ExpressionError
+from draisine.program import opcodes as op
+from draisine.program.tape import Callee, Instruction, Numbers, Tape
 
 if TYPE_CHECKING:
     import casadi as ca
@@ -19,10 +26,132 @@ if TYPE_CHECKING:
 Reals = NDArray[np.float64]
 
 
+@dataclass(frozen=True, eq=False)
+class CasadiCode:
+    """The code of an SX function, or of an MX function of scalars."""
+
+    function: ca.Function
+
+    @cached_property
+    def tape(self) -> Tape:
+        function = self.function
+        if function.class_name() == "SXFunction":
+            return _sx_tape(function)
+        if function.class_name() != "MXFunction":
+            raise ExpressionError(
+                f"the call of {function.name()!r} ({function.class_name()}) cannot be compiled: "
+                "use a `Table` or an SX function instead"
+            )
+        return _scalar_tape(function)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        # CasADi's serialization covers tape, constants, callees and tables, and is the same in every process.
+        return hashlib.sha256(self.function.serialize().encode()).hexdigest()
+
+    @cached_property
+    def operations(self) -> int:
+        f, plumbing = self.function, _plumbing()
+        return sum(f.instruction_id(k) not in plumbing for k in range(f.n_instructions()))
+
+
+@cache
+def _numbers() -> Mapping[int, int]:
+    """CasADi's operation numbers → ours."""
+    import casadi as ca
+
+    return MappingProxyType({getattr(ca, f"OP_{name}"): number for name, number in op.NUMBERS.items()})
+
+
+@cache
+def _plumbing() -> frozenset[int]:
+    return frozenset(theirs for theirs, ours in _numbers().items() if ours in op.PLUMBING)
+
+
+def callee_of(function: ca.Function) -> Callee:
+    """The callee of a call node, from a function."""
+    input_sizes = tuple(function.nnz_in(i) for i in range(function.n_in()))
+    output_sizes = tuple(function.nnz_out(i) for i in range(function.n_out()))
+    scalar = function.class_name() != "SXFunction"
+    return Callee(function.name(), input_sizes, output_sizes, CasadiCode(function), function.__hash__(), scalar)
+
+
+def _sx_tape(function: ca.Function) -> Tape:
+    numbers = _numbers()
+    symbols = None
+    lines = []
+    for k in range(function.n_instructions()):
+        theirs = function.instruction_id(k)
+        if theirs not in numbers:
+            raise ExpressionError(f"{function.name()!r} uses CasADi's operation {_name(theirs)}, which has no scalar form")
+        operation = numbers[theirs]
+        constant = function.instruction_constant(k) if operation == op.CONST else None
+        callee = None
+        if operation == op.CALL:
+            symbols = symbols if symbols is not None else function.instructions_sx()
+            callee = callee_of(symbols[k].which_function())
+        lines.append(
+            Instruction(operation, tuple(function.instruction_input(k)), tuple(function.instruction_output(k)), constant, callee)
+        )
+    return tuple(lines)
+
+
+def _scalar_tape(function: ca.Function) -> Tape:
+    if (
+        max(function.nnz_in(i) for i in range(function.n_in())) > 1
+        or max(function.nnz_out(i) for i in range(function.n_out())) > 1
+    ):
+        raise ExpressionError(
+            f"the call of {function.name()!r} cannot be compiled: it has vector arguments or results; {_cure(function)}"
+        )
+    return tuple(_scalar_instruction(function, k) for k in range(function.n_instructions()))
+
+
+def _scalar_instruction(function: ca.Function, k: int) -> Instruction:
+    theirs = function.instruction_id(k)
+    operation = _numbers().get(theirs)
+    reads, writes = tuple(function.instruction_input(k)), tuple(function.instruction_output(k))
+    if operation is None:
+        raise ExpressionError(
+            f"the call of {function.name()!r} cannot be compiled: it uses the operation {_name(theirs)}; {_cure(function)}"
+        )
+    if operation == op.CONST:
+        numbers = np.array(function.instruction_MX(k).to_DM().full()).ravel(order="F")
+        if numbers.size == 1:
+            return Instruction(operation, reads, writes, float(numbers[0]))
+        return Numbers(operation, reads, writes, numbers=numbers)
+    if operation == op.CALL:
+        # Unlike in SX, empty slots are listed in the call too.
+        callee = callee_of(function.instruction_MX(k).which_function())
+        reads = tuple(r for r, size in zip(reads, callee.input_sizes, strict=True) if size)
+        writes = tuple(w for w, size in zip(writes, callee.output_sizes, strict=True) if size)
+        return Instruction(operation, reads, writes, callee=callee)
+    if operation == op.INPUT:
+        return Instruction(operation, (reads[0], 0), writes)
+    if operation == op.OUTPUT:
+        return Instruction(operation, reads, (writes[0], 0))
+    return Instruction(operation, reads, writes)
+
+
+def _name(theirs: int) -> str:
+    import casadi as ca
+
+    return next(n for n in dir(ca) if n.startswith("OP_") and getattr(ca, n) == theirs)[3:].lower()
+
+
+def _cure(function: ca.Function) -> str:
+    return f"expand it into scalar operations first ({function.name()}.expand())"
+
+
+# -------------------------------------------------------------------- evaluation on arrays
+
+
 def evaluate(
     function: ca.Function, arguments: Iterable[ArrayLike], shapes: Iterable[tuple[int, int]] | None = None
 ) -> list[Reals]:
-    """The results as matrices, of the given `shapes` if these are known. Arguments are read by columns; all must be dense.
+    """Evaluate a function without conversion to CasADi's matrices, which takes several times as long as a mechanism's equations.
+
+    Results are matrices, of the given `shapes` if these are known. Arguments are in column-major order; all must be dense.
 
     >>> import casadi as ca
     >>> x = ca.SX.sym("x", 2)
@@ -33,16 +162,16 @@ def evaluate(
     given = [np.array(argument, dtype=float).ravel(order="F") for argument in arguments]
     if shapes is None:
         shapes = [function.size_out(k) for k in range(function.n_out())]
-    taken = [np.empty(shape, order="F") for shape in shapes]
-    opened: Any = function.buffer()  # the stubs know only its form in C++
+    results = [np.empty(shape, order="F") for shape in shapes]
+    opened: Any = function.buffer()  # the stubs have the C++ signature only
     buffer, run = opened
-    for place, numbers in enumerate(given):
-        if numbers.size or function.numel_in(place):  # too few are refused
-            buffer.set_arg(place, numbers.data)
-    for place, matrix in enumerate(taken):
+    for slot, numbers in enumerate(given):
+        if numbers.size or function.numel_in(slot):  # too few numbers raise an error
+            buffer.set_arg(slot, numbers.data)
+    for slot, matrix in enumerate(results):
         if matrix.size:
-            buffer.set_res(place, matrix.ravel(order="F").data)
+            buffer.set_res(slot, matrix.ravel(order="F").data)
     run()
     if buffer.ret():
-        raise CompilationError(f"{function.name()!r} could not be evaluated: CasADi's interpreter reports {buffer.ret()}")
-    return taken
+        raise CompilationError(f"{function.name()!r} could not be evaluated: CasADi's interpreter returned {buffer.ret()}")
+    return results

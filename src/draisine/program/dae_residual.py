@@ -1,7 +1,7 @@
-"""Dynamics that nobody has solved for ẋ: 0 = F(t, x, ẋ, u, p).
+"""Differential-algebraic systems in residual form: 0 = F(t, x, ẋ, u, p).
 
-A differential-algebraic system is given as it stands. Unknowns whose derivative does not enter are algebraic: multipliers,
-controls to be found, currents at a node. Such systems are stepped by implicit methods, which need F and its two Jacobians.
+Unknowns whose derivative does not occur are algebraic: multipliers, unknown controls, currents at a node. Such systems are
+integrated by implicit methods, which need F and its Jacobians by x and ẋ.
 """
 
 from __future__ import annotations
@@ -24,11 +24,10 @@ if TYPE_CHECKING:
 class DaeResidual:
     """`residual`: (t, x, xdot, u, p) → residual, with as many entries as unknowns.
 
-    `index` says of each unknown how often its equations must be differentiated before they give it (Hairer, Lubich & Roche
-    1989): 1 for those of ordinary systems and of index 1, 2 or 3 for multipliers and velocities of constrained mechanisms posed
-    as such. Errors of those are judged more mildly. Empty means 1 throughout.
-    `orders` says of each unknown of a mechanism what it is: 0 a position, 1 a velocity, 2 a force. Starts settle them one after
-    the other, as those of other mechanisms. Empty where nobody knows.
+    `index` is the differentiation index of each unknown (Hairer, Lubich & Roche 1989): 1 for ordinary and index-1 systems, 2 or 3
+    for velocities and multipliers of constrained mechanisms; the error estimate of these is scaled accordingly. Empty means 1
+    throughout. `orders` of a mechanism is 0 for a position, 1 for a velocity, 2 for a force; consistent initial values are found
+    in this order. Empty if unknown.
 
     >>> import casadi as ca
     >>> t, x, rate, u, p = (ca.SX.sym(n, k) for n, k in (("t", 1), ("x", 2), ("r", 2), ("u", 0), ("p", 0)))
@@ -79,7 +78,7 @@ class DaeResidual:
         return self.residual.symbols()
 
     @cached_property
-    def _jacobian(self) -> tuple[ca.SX, ca.SX]:
+    def _jacobians(self) -> tuple[ca.SX, ca.SX]:
         """∂F/∂x and ∂F/∂ẋ."""
         import casadi as ca
 
@@ -88,30 +87,30 @@ class DaeResidual:
 
     @cached_property
     def differential(self) -> tuple[bool, ...]:
-        """Of each unknown, whether its derivative enters."""
-        filled = self._jacobian[1].sparsity()
+        """Of each unknown, whether its derivative occurs."""
+        filled = self._jacobians[1].sparsity()
         present = set(filled.get_triplet()[1])
         return tuple(i in present for i in range(self.size))
 
     @cached_property
     def pattern(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Rows and columns, in column-major order, of the entries in which ∂F/∂x or ∂F/∂ẋ is filled."""
-        rows, columns = (np.array(places, dtype=np.int64) for places in self._union.get_triplet())
-        rows.flags.writeable = columns.flags.writeable = False  # they are remembered
+        """Rows and columns, in column-major order, of the structurally nonzero entries of ∂F/∂x or ∂F/∂ẋ."""
+        rows, columns = (np.array(indices, dtype=np.int64) for indices in self._union.get_triplet())
+        rows.flags.writeable = columns.flags.writeable = False  # cached
         return rows, columns
 
     @cached_property
     def _union(self) -> ca.Sparsity:
-        by_state, by_rate = self._jacobian
+        by_state, by_rate = self._jacobians
         return by_state.sparsity() + by_rate.sparsity()
 
     @cached_property
     def jacobian(self) -> Program:
-        """(t, x, xdot, u, p) → dx, dxdot: the entries of ∂F/∂x and ∂F/∂ẋ at the places of `pattern`."""
+        """(t, x, xdot, u, p) → dx, dxdot: the entries of ∂F/∂x and ∂F/∂ẋ in `pattern`."""
         import casadi as ca
 
         slots = {slot.name: (symbol, slot.labels) for slot, symbol in zip(self.inputs, self._symbols, strict=True)}
-        values = [ca.SX(ca.densify(ca.project(m, self._union).nz[:])) for m in self._jacobian]
+        values = [ca.SX(ca.densify(ca.project(m, self._union).nz[:])) for m in self._jacobians]
         return Program.build(f"{self.name}_jacobian", slots, {"dx": values[0], "dxdot": values[1]})
 
     def __call__(self, *arguments: ArrayLike) -> NDArray[np.float64]:
@@ -120,4 +119,4 @@ class DaeResidual:
 
     def __repr__(self) -> str:
         algebraic = self.size - sum(self.differential)
-        return f"<Implicit {self.name}: {self.size} unknowns, {algebraic} of them algebraic, {self.operations} operations>"
+        return f"<DaeResidual {self.name}: {self.size} unknowns, {algebraic} of them algebraic, {self.operations} operations>"

@@ -1,15 +1,15 @@
-"""The type `Equations`: what every maker of equations fills and every user reads.
+"""`Equations`: the equations of motion of a system as programs.
 
-All programs of one system share the arguments (t, x, u, p): time, state, inputs, parameters. The state of a
-mechanical system is its coordinates q followed by the independent velocities of the active choice; that of a
-first-order system is just its unknowns.
+All programs of a system have the arguments (t, x, u, p): time, state, inputs, parameters. The state of a mechanical system
+consists of its coordinates q and the chosen independent velocities; that of a first-order system of its unknowns.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from enum import StrEnum
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,11 +18,12 @@ from draisine.errors import ArgumentError
 from draisine.program.dae_residual import DaeResidual
 from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import Program
+from draisine.program.serialization import Format, Header, from_bytes, register, to_bytes
 
 
 @dataclass(frozen=True)
 class Quantity:
-    """A named number: a coordinate, velocity, input, parameter, multiplier or output."""
+    """A named quantity: a coordinate, velocity, input, parameter, multiplier or output."""
 
     name: str
     unit: str = ""
@@ -31,18 +32,18 @@ class Quantity:
 
 
 class Kind(StrEnum):
-    """What a constraint residual means."""
+    """Kinds of constraint residuals."""
 
-    HOLONOMIC = "holonomic"  # a position constraint, its residual in meters or radians
-    NONHOLONOMIC = "nonholonomic"  # a velocity constraint with no position constraint behind it
-    NORM = "norm"  # unit length of a quaternion
-    ALGEBRAIC = "algebraic"  # an equation of a differential-algebraic system without rates
-    HIDDEN = "hidden"  # what differentiating such equations shows
+    HOLONOMIC = "holonomic"  # a position constraint
+    NONHOLONOMIC = "nonholonomic"  # a velocity constraint that is not integrable
+    NORM = "norm"  # unit norm of a quaternion
+    ALGEBRAIC = "algebraic"  # an algebraic equation of a differential-algebraic system
+    HIDDEN = "hidden"  # a hidden constraint, found by differentiation
 
 
 @dataclass(frozen=True)
 class Constraint:
-    """One named residual. `level` is "position", "velocity" or, for conditions on multipliers, "acceleration"."""
+    """A named residual. `level` is "position", "velocity" or, for conditions on multipliers, "acceleration"."""
 
     name: str
     kind: Kind
@@ -52,53 +53,52 @@ class Constraint:
 
 @dataclass(frozen=True)
 class Event:
-    """Something to notice: an expression that passes zero. `action` is "record" or "stop"."""
+    """An event: an expression that crosses zero. `action` is "record" or "stop"."""
 
     name: str
     expression: str
     action: str = "record"
     direction: int = 0  # +1 rising, −1 falling, 0 both
-    description: str = ""  # said in the status when a run stops here, e.g. "lean passed 80°"
+    description: str = ""  # part of the status if a simulation stops here, e.g. "lean passed 80°"
 
 
 def check_events(events: tuple[Event, ...]) -> None:
-    """Refuse what is no event."""
+    """Check the types of events."""
     for event in events:
         if not isinstance(event, Event):
-            raise ArgumentError(f"events: {event!r} is no event; write Event('its name', 'an expression that passes zero')")
+            raise ArgumentError(f"events: {event!r} is not an event; write Event('name', 'expression that crosses zero')")
 
 
 @dataclass(frozen=True)
 class RunLimits:
-    """What only runs look at: when they change the choice of velocities, when and how often they project."""
+    """Limits for simulations: when to change the independent velocities, when and how often to project."""
 
-    condition: float = 100.0  # of the choice of independent velocities: above it a run switches to another
-    residual: float | None = None  # above it a run projects the state; by default a tenth of the method's tolerance
-    projections: int = 4  # at most so many after a step; one does unless the drift was large
+    condition: float = 100.0  # condition number above which a simulation changes its independent velocities
+    residual: float | None = None  # above it the state is projected; by default a tenth of the method's tolerance
+    projections: int = 4  # maximum per step; one is enough unless the drift is large
 
 
 @dataclass(frozen=True, eq=False)
 class Equations:
     """A named system of equations of motion, as programs of (t, x, u, p).
 
-    - `dynamics`: → `xdot`; the hot path. A `LinearSolveProgram` where accelerations are solved for at run time; an `DaeResidual` where only
-      0 = F(t, x, ẋ, u, p) is known, for implicit methods alone. Its unknowns, algebraic ones too, are all coordinates.
-    - `report`: → `v` (all velocities), `multipliers`, `outputs`, `energy` (kinetic, potential, work done so far), `residuals`
-      (one per entry of `constraints`), `power` (of each input).
-    - `motion` (t, q, v, u, p): → `residuals`, `outputs` as functions of coordinates and *all* velocities, free of
-      accelerations; consistent starts are solved on it. Outputs that need accelerations are listed in `force_outputs`
-      and are absent here.
-    - `project` (or None): → `x_new`, moved onto the position constraints by one Newton step, and `error`, the size of the
-      residual before it.
-    - `monitor` (or None): → `condition` of the choice of independent velocities; above `limits.condition` the run
-      switches to one of the `alternates`.
-    - `causes` (or None): → `value`, what the condition is made of; the labels are sentences that say what is singular.
+    - `dynamics`: → `xdot`. A `LinearSolveProgram` if accelerations are solved for at run time; a `DaeResidual` if only
+      0 = F(t, x, ẋ, u, p) is known, for implicit methods; then all unknowns, algebraic ones included, are coordinates.
+    - `report`: → `v` (all velocities), `multipliers`, `outputs`, `energy` (kinetic, potential, work), `residuals` (one per entry
+      of `constraints`), `power` (of each input).
+    - `motion` (t, q, v, u, p): → `residuals`, `outputs` as functions of coordinates and *all* velocities, without
+      accelerations, for consistent initial values. Outputs that need accelerations are listed in `force_outputs` and missing
+      here.
+    - `project` (or None): → `x_new`, after one Newton step towards the position constraints, and `error`, the residual before it.
+    - `monitor` (or None): → `condition` of the choice of independent velocities; above `limits.condition` a simulation changes to
+      one of the `alternates`.
+    - `causes` (or None): → `value`, the parts of the condition number; the labels describe what is singular.
     - `events`: → `value`, one per entry of `event_list`.
     """
 
     name: str
     coordinates: tuple[Quantity, ...]
-    velocities: tuple[Quantity, ...]  # all of them; empty for first-order systems
+    velocities: tuple[Quantity, ...]  # all velocities; empty for first-order systems
     independent: tuple[str, ...]  # names of the velocities in the state, in order
     inputs: tuple[Quantity, ...]
     parameters: tuple[Quantity, ...]
@@ -121,13 +121,11 @@ class Equations:
     inverse_dynamics: Program | None = None
     causes: Program | None = None
     notes: tuple[str, ...] = ()
-    warnings: tuple[str, ...] = ()  # notes that every run should repeat
+    warnings: tuple[str, ...] = ()  # repeated by every simulation
 
     def __reduce__(self) -> tuple[Callable[[bytes], Equations], tuple[bytes]]:
-        """Between processes equations travel as portable programs, their other choices of velocities with them."""
-        from draisine.program.serialization import from_bytes, to_bytes
-
-        return from_bytes, (to_bytes(self, alternates=True),)
+        """Pickled as serialized programs, with all other choices of independent velocities."""
+        return _from_bytes, (to_bytes(self, alternates=True),)
 
     def __repr__(self) -> str:
         rest = f", {len(self.velocities)} velocities ({', '.join(self.independent)} independent)" if self.velocities else ""
@@ -140,10 +138,10 @@ class Equations:
 
     @property
     def explicit(self) -> Program | LinearSolveProgram:
-        """The dynamics as ẋ = f(t, x, u, p), for those who need it so."""
+        """The dynamics as ẋ = f(t, x, u, p)."""
         if isinstance(self.dynamics, DaeResidual):
             raise ArgumentError(
-                f"{self.name} is given as 0 = F(t, x, ẋ), and nobody has solved it for ẋ; run it by an implicit method, or "
+                f"{self.name} is given as 0 = F(t, x, ẋ) and not solved for ẋ; use an implicit method, or "
                 "reduce its index first (reduce_index)"
             )
         return self.dynamics
@@ -151,7 +149,7 @@ class Equations:
     def translated(
         self, new: Equations, t: float, x: NDArray[np.float64], u: NDArray[np.float64], p: NDArray[np.float64]
     ) -> NDArray[np.float64]:
-        """The same state in terms of another choice of independent velocities."""
+        """The same state for another choice of independent velocities."""
         slots = [slot.name for slot in self.report.outputs]
         velocities = dict(zip((v.name for v in self.velocities), self.report([t], x, u, p)[slots.index("v")], strict=True))
         q, r = len(self.coordinates), len(self.independent)
@@ -160,3 +158,53 @@ class Equations:
     @property
     def default_parameters(self) -> NDArray[np.float64]:
         return np.array([p.default for p in self.parameters])
+
+
+# -------------------------------------------------------------------- serialization
+
+_QUANTITIES = ("coordinates", "velocities", "inputs", "parameters", "multipliers", "outputs", "extra_states")
+_RECORDS: dict[str, type[Any]] = {**dict.fromkeys(_QUANTITIES, Quantity), "constraints": Constraint, "event_list": Event}
+_PROGRAMS = ("dynamics", "report", "motion", "project", "monitor", "events", "inverse_dynamics", "causes")
+_NOT_STORED = frozenset({"with_independent"})  # a function
+
+
+def _from_bytes(data: bytes) -> Equations:
+    """`serialization.from_bytes`, by a name whose import registers the format below."""
+    equations: Equations = from_bytes(data)
+    return equations
+
+
+def _header(e: Equations, write: Callable[[Any], Header | None]) -> Header:
+    header: Header = {}
+    for entry in fields(e):
+        value = getattr(e, entry.name)
+        if entry.name in _PROGRAMS:
+            header[entry.name] = write(value)
+        elif entry.name in _RECORDS:
+            header[entry.name] = [[getattr(record, f.name) for f in fields(record)] for record in value]
+        elif entry.name == "limits":
+            header[entry.name] = [value.condition, value.residual, value.projections]
+        elif entry.name == "force_outputs":
+            header[entry.name] = sorted(value)
+        elif entry.name not in _NOT_STORED:
+            header[entry.name] = value
+    return header
+
+
+def _restored(header: Header, read: Callable[[Header | None], Any]) -> Equations:
+    values = dict(header)
+    for name, record in _RECORDS.items():
+        values[name] = tuple(record(*entries) for entries in header[name])
+    values["constraints"] = tuple(replace(c, kind=Kind(c.kind)) for c in values["constraints"])
+    for name in _PROGRAMS:
+        values[name] = read(header[name])
+    values["force_outputs"] = frozenset(header["force_outputs"])
+    values["limits"] = RunLimits(*header["limits"])
+    for name in ("independent", "notes", "warnings"):
+        values[name] = tuple(header[name])
+    for name in ("quaternions", "alternates"):
+        values[name] = tuple(tuple(names) for names in header[name])
+    return Equations(**values)
+
+
+register("equations", Format(Equations, _header, _restored))

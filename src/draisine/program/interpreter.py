@@ -1,7 +1,7 @@
-"""A plain interpreter of programs: the oracle for machine code, and the way to derivatives by complex step.
+"""An interpreter of programs: the reference for compiled code, complex-step derivatives, and structural dependence.
 
-It runs over floats, over complex numbers, whose imaginary part carries a derivative, and over objects (mpmath's numbers of any
-precision). What each operation means is in `arithmetic`.
+It works on floats, on complex numbers, whose imaginary part is a derivative, and on objects (mpmath numbers of any precision).
+`draisine.program.arithmetic` defines the operations.
 """
 
 from __future__ import annotations
@@ -18,13 +18,15 @@ from draisine.program import opcodes as op
 from draisine.program.arithmetic import Operations, complex_operations, operations_for
 from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import Program
-from draisine.program.tape import Callee, Instruction, Numbers
+from draisine.program.tape import Callee, Instruction, Numbers, Tape
 
-_STEP = 1e-200  # its square is zero: nothing but the first order is left, however small the arguments
+Indices = NDArray[np.int64]
+
+_STEP = 1e-200  # its square underflows to zero: only the first order is left, however small the arguments
 
 
 def interpret(program: Program, *arguments: ArrayLike) -> tuple[NDArray[Any], ...]:
-    """Run a program. Results are float, complex or object arrays, as the arguments are; shapes as in `Program.__call__`.
+    """Evaluate a program. Results are float, complex or object arrays, like the arguments; shapes as in `Program.__call__`.
 
     >>> import casadi as ca
     >>> x = ca.SX.sym("x")
@@ -42,17 +44,16 @@ def interpret(program: Program, *arguments: ArrayLike) -> tuple[NDArray[Any], ..
 
 
 def complex_step(program: Program | LinearSolveProgram, of: str, wrt: str, arguments: Sequence[ArrayLike]) -> NDArray[np.float64]:
-    """∂of/∂wrt by an imaginary step in each entry of `wrt`: exact to rounding, and independent of CasADi's differentiation."""
+    """∂of/∂wrt by complex steps in each entry of `wrt`: exact to rounding, and independent of CasADi's differentiation."""
     return complex_step_derivatives(program, arguments, {wrt: np.eye(program.input(wrt).size)})[program.output(of).name]
 
 
 def complex_step_derivatives(
     program: Program | LinearSolveProgram, arguments: Sequence[ArrayLike], along: Mapping[str, ArrayLike]
 ) -> dict[str, NDArray[np.float64]]:
-    """Derivatives of all results along directions, by imaginary steps: result → its entries × the directions.
+    """Directional derivatives of all results by complex steps: result → (entries, directions).
 
-    `along` has a matrix for each argument that moves, its entries × the directions; a linear system on the way is solved in
-    complex numbers.
+    `along` has a matrix (entries, directions) for each argument that varies; linear systems are solved in complex numbers.
 
     >>> import casadi as ca
     >>> x = ca.SX.sym("x", 2)
@@ -64,8 +65,8 @@ def complex_step_derivatives(
     names, count = [slot.name for slot in program.inputs], 0
     for name, directions in along.items():
         steps = np.asarray(directions, dtype=float) * 1j * _STEP
-        place, count = names.index(program.input(name).name), steps.shape[1]
-        points[place] = [entry + step for entry, step in zip(points[place], steps, strict=True)]
+        slot, count = names.index(program.input(name).name), steps.shape[1]
+        points[slot] = [entry + step for entry, step in zip(points[slot], steps, strict=True)]
     if isinstance(program, LinearSolveProgram):
         points.append(_complex_solution(program, points, count))
         program = program.after
@@ -77,19 +78,19 @@ def complex_step_derivatives(
 
 
 def _complex_solution(solved: LinearSolveProgram, points: Sequence[Any], count: int) -> list[Any]:
-    """z of K z = r, one array over the directions for each entry."""
+    """z of K z = r: for each entry an array over the directions."""
     if solved.further is not None:
-        raise ArgumentError(f"{solved.name!r} is a derivative already; take the complex step of what it is the derivative of")
+        raise ArgumentError(f"{solved.name!r} is a derivative already; take the complex step of the original program")
     if solved.start is None:
-        return _complex_round(solved, points, count)
-    # from the real solution a few rounds bring the imaginary part, which follows in one
+        return _complex_newton_step(solved, points, count)
+    # from the real solution; the imaginary part needs one iteration
     z = list(solved.solution(*[[np.real(np.ravel(entry)[0]) for entry in column] for column in points]))
     for _ in range(2):
-        z = _complex_round(solved, [*points, z], count)
+        z = _complex_newton_step(solved, [*points, z], count)
     return z
 
 
-def _complex_round(solved: LinearSolveProgram, points: Sequence[Any], count: int) -> list[Any]:
+def _complex_newton_step(solved: LinearSolveProgram, points: Sequence[Any], count: int) -> list[Any]:
     slots = solved.system.outputs
     entries, side = run_tape(solved.system.tape, points, [slot.size for slot in slots], complex_operations())
     rows, columns = solved.entry_pattern.rows, solved.entry_pattern.columns
@@ -117,7 +118,7 @@ def _columns(program: Program | LinearSolveProgram, arguments: Sequence[ArrayLik
 def run_tape(
     tape: Sequence[Instruction], inputs: Sequence[Sequence[Any]], outputs: Sequence[int], table: Operations
 ) -> list[list[Any]]:
-    """Values may themselves be arrays: every operation works entry by entry."""
+    """Execute a tape. Values may be arrays: every operation is elementwise."""
     work: dict[int, Any] = {}
     results: list[list[Any]] = [[0.0] * size for size in outputs]
     with np.errstate(all="ignore"):
@@ -142,4 +143,52 @@ def _call(callee: Callee, arguments: Sequence[Any], table: Operations) -> list[A
     if callee.input_offsets[-1] != len(arguments):
         raise ArgumentError(f"the call of {callee.name!r} needs {callee.input_offsets[-1]} numbers, got {len(arguments)}")
     inputs = [arguments[a:b] for a, b in pairwise(callee.input_offsets)]
-    return [value for column in run_tape(callee.tape, inputs, callee.gives, table) for value in column]
+    return [value for column in run_tape(callee.tape, inputs, callee.output_sizes, table) for value in column]
+
+
+# -------------------------------------------------------------------- dependence of results on arguments
+
+
+def dependence(program: Program, results: Sequence[str], wrt: str) -> tuple[Indices, Indices]:
+    """Sparsity of ∂(results, stacked)/∂wrt: rows and columns of structurally nonzero entries, in column-major order.
+
+    >>> import casadi as ca
+    >>> x = ca.SX.sym("x", 2)
+    >>> p = Program.build("p", {"x": x}, {"y": ca.vertcat(x[1], x[0] * x[1], 3)})
+    >>> [indices.tolist() for indices in dependence(p, ["y"], "x")]
+    [[1, 0, 1], [0, 1, 1]]
+    """
+    slot = [s.name for s in program.inputs].index(program.input(wrt).name)
+    # a value is represented by the set of entries it depends on, as bits of an integer
+    inputs = [[(1 << k) if i == slot else 0 for k in range(s.size)] for i, s in enumerate(program.inputs)]
+    sets = _propagate(program.tape, inputs, [s.size for s in program.outputs])
+    order = [s.name for s in program.outputs]
+    rows = [one for name in results for one in sets[order.index(program.output(name).name)]]
+    size = program.inputs[slot].size
+    filled = np.array([[one >> k & 1 for one in rows] for k in range(size)], dtype=bool).reshape(size, len(rows))
+    columns, found = np.nonzero(filled)
+    return found.astype(np.int64), columns.astype(np.int64)
+
+
+def _propagate(tape: Tape, inputs: Sequence[Sequence[int]], outputs: Sequence[int]) -> list[list[int]]:
+    work: dict[int, int] = {}
+    results = [[0] * size for size in outputs]
+    for line in tape:
+        if line.operation == op.INPUT:
+            work[line.outputs[0]] = inputs[line.inputs[0]][line.inputs[1]]
+        elif line.operation == op.OUTPUT:
+            results[line.outputs[0]][line.outputs[1]] = work[line.inputs[0]]
+        elif line.callee is not None:
+            values = _propagate_call(line.callee, [work[i] for i in line.inputs])
+            work |= {target: one for target, one in zip(line.outputs, values, strict=True) if target >= 0}
+        else:
+            one = 0
+            for i in line.inputs:
+                one |= work[i]
+            work[line.outputs[0]] = one
+    return results
+
+
+def _propagate_call(callee: Callee, arguments: Sequence[int]) -> list[int]:
+    given = [arguments[a:b] for a, b in pairwise(callee.input_offsets)]
+    return [one for column in _propagate(callee.tape, given, callee.output_sizes) for one in column]

@@ -1,12 +1,12 @@
-"""A program behind a system of equations: K z = r is solved at run time, then z is put to use.
+"""Programs with a linear system that is solved at run time: K z = r, and results as functions of z.
 
-Where no elimination without pivoting is safe (the augmented matrix of a constrained system, a mass matrix that nobody has looked
-at), the solution cannot be written as a straight line. `LinearSolveProgram` keeps the straight lines before and after it, and is called,
-compiled and stepped like a `Program`. Only the entries of K that can differ from zero are computed; whether a dense elimination
-or a sparse factorization solves it is decided by their operations.
+Where elimination without pivoting is not safe (the augmented matrix of a constrained system, an arbitrary mass matrix), the
+solution is no straight-line code. A `LinearSolveProgram` consists of the straight-line programs before and after the solution,
+and is called and compiled like a `Program`. Only structurally nonzero entries of K are computed; operation counts decide between
+dense elimination and sparse factorization.
 
-Where r depends on z itself (forces that depend on multipliers: creep, friction), Newton's method solves it: `start` gives a first
-z, and `system` the matrix and side of the next, (K − ∂r/∂z) z⁺ = r − (∂r/∂z) z.
+If r depends on z (forces that depend on multipliers: creep, friction), Newton's method is used: `start` gives the initial z, and
+`system` the matrix and right-hand side of an iteration, (K − ∂r/∂z) z⁺ = r − (∂r/∂z) z.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
+from itertools import pairwise
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from draisine.errors import ArgumentError
-from draisine.program.linear_solve import Pattern
 from draisine.program.program import Program, Slot
 
 if TYPE_CHECKING:
@@ -30,28 +30,81 @@ if TYPE_CHECKING:
 
 Slots: TypeAlias = "Mapping[str, tuple[ca.SX, Sequence[str]] | ca.SX]"
 
-ROUNDS = 40  # of Newton's method, after which it has failed
-WRITTEN = 8  # rounds where they are written out one after the other
-SETTLED = 1e-10  # relative change of z that ends it; the error is then its square
-_SPARSE_PRICE = 4  # an operation that looks up its place takes this many of those that run along a column
+MAX_ITERATIONS = 40  # of Newton's method
+UNROLLED_ITERATIONS = 8  # where the loop is unrolled (exported code)
+STEP_TOLERANCE = 1e-10  # relative change of z at which the iteration ends; the error is then its square
+_SPARSE_COST = 4  # time of an operation with indirect addressing, relative to one along a column
 
 
 class Solver(StrEnum):
     """How the linear system is solved at run time."""
 
-    AUTO = "auto"  # whichever is quicker by its operations
+    AUTO = "auto"  # whichever needs fewer operations
     DENSE = "dense"  # elimination with partial pivoting
-    SPARSE = "sparse"  # Householder's QR, columns ordered once for little fill
+    SPARSE = "sparse"  # Householder QR, columns ordered once for little fill
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """Sparsity pattern of a square matrix: row and column indices of its entries in column-major order.
+
+    >>> Pattern.dense(2)
+    Pattern(size=2, rows=(0, 1, 0, 1), columns=(0, 0, 1, 1))
+    """
+
+    size: int
+    rows: tuple[int, ...]
+    columns: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        indices = list(zip(self.columns, self.rows, strict=True))
+        if any(a >= b for a, b in pairwise(indices)):
+            raise ArgumentError("the indices of the entries must be in column-major order, without duplicates")
+        if any(not 0 <= k < self.size for pair in indices for k in pair):
+            raise ArgumentError(f"an index is outside of the matrix of {self.size} rows and columns")
+
+    @staticmethod
+    def dense(size: int) -> Pattern:
+        return Pattern(size, tuple(range(size)) * size, tuple(c for c in range(size) for _ in range(size)))
+
+    @staticmethod
+    def of(sparsity: ca.Sparsity) -> Pattern:
+        """From a CasADi sparsity."""
+        if sparsity.size1() != sparsity.size2():
+            raise ArgumentError(f"expected a square matrix, got {sparsity.size1()} × {sparsity.size2()}")
+        rows, columns = sparsity.get_triplet()
+        return Pattern(sparsity.size1(), tuple(rows), tuple(columns))
+
+    def nnz(self) -> int:
+        """The number of entries."""
+        return len(self.rows)
+
+    @property
+    def column_offsets(self) -> list[int]:
+        """Offset of each column among the entries, and their number."""
+        counts = [0] * (self.size + 1)
+        for column in self.columns:
+            counts[column + 1] += 1
+        for k in range(self.size):
+            counts[k + 1] += counts[k]
+        return counts
+
+    @cached_property
+    def sparsity(self) -> ca.Sparsity:
+        """As a CasADi sparsity."""
+        import casadi as ca
+
+        return ca.Sparsity.triplet(self.size, self.size, list(self.rows), list(self.columns))
 
 
 @dataclass(frozen=True, eq=False)
 class LinearSolveProgram:
-    """`system`: arguments → entries of the matrix K (n × n) in the places of `pattern` by columns, and side r (n).
+    """`system`: arguments → entries of the matrix K (n × n) in the order of `pattern`, and right-hand side r (n).
     `after`: the same arguments and z = K⁻¹ r → results.
 
-    Without a pattern `system` gives K whole. With `further`, a program of the arguments and z that gives more sides (n × k),
-    those are solved for by the same factors, and `after` takes all solutions as columns (n × (1 + k)): derivatives of z need it.
-    With `start`, a program of the arguments that gives a first z, `system` takes z too and is asked again until z settles.
+    Without a pattern `system` returns the full K. `further` is a program of the arguments and z with more right-hand sides
+    (n × k), solved with the same factors; `after` then takes all solutions as columns (n × (1 + k)), for derivatives of z.
+    With `start`, a program of the arguments for the initial z, `system` takes z too and is iterated until z converges.
 
     >>> import casadi as ca
     >>> x, z = ca.SX.sym("x", 2), ca.SX.sym("z", 2)
@@ -79,22 +132,22 @@ class LinearSolveProgram:
         solver: Solver = Solver.AUTO,
         start: ca.SX | None = None,
     ) -> LinearSolveProgram:
-        """From symbols and expressions: K of the inputs, r of the inputs and z, outputs of the inputs and z. `start` is a first
-        z, where r is not linear in it."""
+        """From symbols and expressions: K of the inputs, r and outputs of the inputs and z. `start` is the initial z, required if
+        r is nonlinear in z."""
         import casadi as ca
 
-        bent = ca.jacobian(side, z)
-        curved = bool(bent.nnz()) and ca.depends_on(bent, z)
-        if curved and start is None:
-            raise ArgumentError(f"{name!r}: its side is not linear in what is solved for; give a start for Newton's method")
-        if bent.nnz():  # without its linear part; where that is all, no unknown is left in it
-            side = side - bent @ z if curved else ca.substitute(side, z, ca.SX.zeros(z.numel()))
-            matrix = matrix - bent
+        slope = ca.jacobian(side, z)
+        nonlinear = bool(slope.nnz()) and ca.depends_on(slope, z)
+        if nonlinear and start is None:
+            raise ArgumentError(f"{name!r}: the right-hand side is nonlinear in the unknowns; give a start for Newton's method")
+        if slope.nnz():  # the linear part moves to the matrix
+            side = side - slope @ z if nonlinear else ca.substitute(side, z, ca.SX.zeros(z.numel()))
+            matrix = matrix - slope
         filled = ca.sparsify(ca.SX(matrix))
         entries = ca.SX(filled.nz[:]) if filled.nnz() else ca.SX(0, 1)
         taken = {**inputs, "z": z}
-        system = Program.build(f"{name}_system", taken if curved else inputs, {"entries": entries, "side": side})
-        first = Program.build(f"{name}_start", inputs, {"z": start}) if curved and start is not None else None
+        system = Program.build(f"{name}_system", taken if nonlinear else inputs, {"entries": entries, "side": side})
+        first = Program.build(f"{name}_start", inputs, {"z": start}) if nonlinear and start is not None else None
         return LinearSolveProgram(
             name, system, Program.build(name, taken, outputs), Pattern.of(filled.sparsity()), solver, start=first
         )
@@ -105,19 +158,21 @@ class LinearSolveProgram:
         if self.pattern is None:
             if matrix.shape != (n, n):
                 raise ArgumentError(
-                    f"{self.name!r}: its matrix is {matrix.shape[0]} × {matrix.shape[1]} and its side has {n} entries"
+                    f"{self.name!r}: the matrix is {matrix.shape[0]} × {matrix.shape[1]} and the right-hand side has {n} entries"
                 )
         elif self.pattern.size != n or self.pattern.nnz() != matrix.size:
             rows = self.pattern.size
             raise ArgumentError(
-                f"{self.name!r}: its pattern has {self.pattern.nnz()} places in {rows} × {rows}, its matrix {matrix.size} "
-                f"entries and its side {n}"
+                f"{self.name!r}: the pattern has {self.pattern.nnz()} entries in {rows} × {rows}, the matrix {matrix.size} "
+                f"entries and the right-hand side {n}"
             )
         shapes = [slot.shape for slot in self.inputs]
         if self.start is not None and [s.shape for s in self.system.inputs] != [*shapes, (n, 1)]:
-            raise ArgumentError(f"{self.name!r}: with a start, its system must take the same arguments and the solution")
+            raise ArgumentError(f"{self.name!r}: with a start, the system must take the same arguments and the solution")
         if self.further is not None and [s.shape for s in self.further.inputs] != [*shapes, (n, 1)]:
-            raise ArgumentError(f"{self.name!r}: the program of further sides must take the same arguments and the solution")
+            raise ArgumentError(
+                f"{self.name!r}: the program of further right-hand sides must take the same arguments and the solution"
+            )
         if [slot.shape for slot in self.after.inputs] != [*shapes, (n, self.sides)]:
             raise ArgumentError(f"{self.name!r}: the program after the solution must take the same arguments and the solution")
 
@@ -127,7 +182,7 @@ class LinearSolveProgram:
 
     @property
     def iterates(self) -> bool:
-        """Whether Newton's method solves it, in several rounds."""
+        """Whether it is solved by Newton iterations."""
         return self.start is not None
 
     @property
@@ -141,28 +196,31 @@ class LinearSolveProgram:
 
     @property
     def sides(self) -> int:
-        """Number of right sides, the first of which is r."""
+        """Number of right-hand sides, the first of which is r."""
         return 1 + (0 if self.further is None else self.further.outputs[0].shape[1])
 
     @cached_property
-    def places(self) -> Pattern:
-        """Where the entries of K stand."""
+    def entry_pattern(self) -> Pattern:
+        """The pattern of K; dense if none was given."""
         return Pattern.dense(self.size) if self.pattern is None else self.pattern
 
     @cached_property
     def sparse(self) -> bool:
-        """Whether a sparse factorization solves it."""
+        """Whether a sparse factorization is used."""
         if self.solver != Solver.AUTO:
             return self.solver == Solver.SPARSE
-        if 4 * self.places.nnz() > self.size**2:
+        if 4 * self.entry_pattern.nnz() > self.size**2:
             return False
         import casadi as ca
 
-        return ca.sprank(self.places.sparsity) == self.size and _SPARSE_PRICE * self._sparse_operations < self._dense_operations
+        return (
+            ca.sprank(self.entry_pattern.sparsity) == self.size
+            and _SPARSE_COST * self._sparse_operations < self._dense_operations
+        )
 
     @property
     def operations(self) -> int:
-        """Operations of the straight lines and, about, of the solution; of Newton's method, one round."""
+        """Operations of the programs and, approximately, of the solution; for Newton's method, of one iteration."""
         straight = [p.operations for p in (self.system, self.after, self.further, self.start) if p is not None]
         return sum(straight) + (self._sparse_operations if self.sparse else self._dense_operations)
 
@@ -173,8 +231,8 @@ class LinearSolveProgram:
 
     @cached_property
     def _sparse_operations(self) -> int:
-        # each entry of R takes one reflection, of four operations per entry of its vector; so do the sides
-        vectors, upper, _, _ = self.places.sparsity.qr_sparse(True)
+        # each entry of R and of the right-hand sides takes one reflection, of four operations per entry of its vector
+        vectors, upper, _, _ = self.entry_pattern.sparsity.qr_sparse(True)
         lengths = np.diff(vectors.colind())
         reflections = np.sum(lengths[np.array(upper.row(), dtype=np.int64)]) + self.sides * np.sum(lengths)
         return int(4 * reflections + 2 * self.sides * upper.nnz())
@@ -185,7 +243,7 @@ class LinearSolveProgram:
         for further in (self.further, self.start):
             sha.update((further.digest if further is not None else "none").encode())
         if self.pattern is not None:
-            sha.update(np.array([*self.pattern.begins, *self.pattern.rows], dtype=np.int64).tobytes())
+            sha.update(np.array([*self.pattern.column_offsets, *self.pattern.rows], dtype=np.int64).tobytes())
         return sha.hexdigest()
 
     def input(self, name: str) -> Slot:
@@ -199,36 +257,36 @@ class LinearSolveProgram:
         return (self.start or self.system).symbols()
 
     def linear(self, arguments: Sequence[ca.SX], z: ca.SX | None = None) -> tuple[ca.SX, ca.SX]:
-        """K, sparse, and r in the given symbols; with Newton's method those of its round at z, which z fulfils as well."""
+        """K (sparse) and r in the given symbols; for Newton's method those of the iteration at z."""
         import casadi as ca
 
         if self.iterates and z is None:
-            raise ArgumentError(f"{self.name!r} is not linear in what is solved for; its equations need z")
+            raise ArgumentError(f"{self.name!r} is nonlinear in its unknowns; give z")
         given: list[ca.SX] = [*arguments, z] if self.iterates and z is not None else [*arguments]
         entries, side = self.system.function.call(given)
-        return ca.SX(self.places.sparsity, ca.vec(entries)), side
+        return ca.SX(self.entry_pattern.sparsity, ca.vec(entries)), side
 
     def matrix_at(self, *arguments: ArrayLike) -> NDArray[np.float64]:
-        """K in numbers; with Newton's method, that of the last round."""
+        """The numerical K; for Newton's method that of the last iteration."""
         z = [np.reshape(self.solution(*arguments), (self.size, -1))[:, 0]] if self.iterates else []
         matrix = np.zeros((self.size, self.size))
-        matrix[self.places.rows, self.places.columns] = self.system(*arguments, *z)[0].ravel(order="F")
+        matrix[self.entry_pattern.rows, self.entry_pattern.columns] = self.system(*arguments, *z)[0].ravel(order="F")
         return matrix
 
     def solution(self, *arguments: ArrayLike) -> NDArray[np.float64]:
-        """z itself; with further sides, all solutions as columns. NaN where Newton's method does not settle.
+        """z; with further right-hand sides, all solutions as columns. NaN if Newton's method does not converge.
 
-        Its rounds are those of the compiled kernel one by one (`codegen/jit/linear_solve.py`), whose oracle this is: full steps
-        on the system's own factors, and the same rule for the end; so it is no call of `numerics.newton`.
+        The iteration is that of the compiled kernel (`codegen/jit/linear_solve.py`), for which this is the reference: full steps
+        and the same convergence criterion. It therefore does not use `numerics.newton`.
         """
         if self.start is None:
-            z, solve = self._round(*arguments)
+            z, solve = self._newton_step(*arguments)
         else:
             (z,) = self.start(*arguments)
-            for _ in range(ROUNDS):
-                new, solve = self._round(*arguments, z)
+            for _ in range(MAX_ITERATIONS):
+                new, solve = self._newton_step(*arguments, z)
                 change, z = float(np.sum((new - z) ** 2)), new
-                if not change > SETTLED**2 * float(np.sum(new**2)):
+                if not change > STEP_TOLERANCE**2 * float(np.sum(new**2)):
                     break
             else:
                 z = np.full(self.size, np.nan)
@@ -237,15 +295,19 @@ class LinearSolveProgram:
         sides = np.reshape(self.further(*arguments, z)[0], (self.size, self.sides - 1))
         return np.column_stack([z, solve(sides)])
 
-    def _round(self, *arguments: ArrayLike) -> tuple[NDArray[np.float64], Callable[[NDArray[np.float64]], NDArray[np.float64]]]:
-        """The solution for what `system` says of these arguments, and what solves for other sides."""
+    def _newton_step(
+        self, *arguments: ArrayLike
+    ) -> tuple[NDArray[np.float64], Callable[[NDArray[np.float64]], NDArray[np.float64]]]:
+        """The solution of the linear system at these arguments, and the function that solves for other right-hand sides."""
         entries, side = self.system(*arguments)
-        rows, columns = self.places.rows, self.places.columns
+        rows, columns = self.entry_pattern.rows, self.entry_pattern.columns
         if self.sparse:
             from scipy.sparse import csc_array
             from scipy.sparse.linalg import splu
 
-            solve = splu(csc_array((entries.ravel(order="F"), rows, self.places.begins), shape=(self.size, self.size))).solve
+            solve = splu(
+                csc_array((entries.ravel(order="F"), rows, self.entry_pattern.column_offsets), shape=(self.size, self.size))
+            ).solve
         else:
             matrix = np.zeros((self.size, self.size))
             matrix[rows, columns] = entries.ravel(order="F")
@@ -256,15 +318,15 @@ class LinearSolveProgram:
         return solve(side), solve
 
     def __call__(self, *arguments: ArrayLike) -> tuple[NDArray[np.float64], ...]:
-        """Run in CasADi's interpreter, with NumPy's or SciPy's solver."""
+        """Evaluate in CasADi's interpreter, with the solver of NumPy or SciPy."""
         return self.after(*arguments, self.solution(*arguments))
 
     def jacobian(self, of: str, wrt: str, name: str | None = None) -> LinearSolveProgram:
-        """∂of/∂wrt, exact: with z fixed, and through the solution by K ∂z = ∂r − ∂(K z), z fixed, on the same factors."""
+        """∂of/∂wrt, exact: directly, and through z by K ∂z = ∂r − ∂(K z) at constant z, with the same factors."""
         import casadi as ca
 
         if self.further is not None:
-            raise ArgumentError(f"{self.name!r} is a derivative already, and its solutions can be differentiated only once")
+            raise ArgumentError(f"{self.name!r} is a derivative already and cannot be differentiated again")
         arguments = self.symbols()
         z = ca.SX.sym("z", self.size)
         matrix, side = self.linear(arguments, z)
@@ -291,4 +353,6 @@ class LinearSolveProgram:
         ins = ", ".join(f"{s.name}[{s.size}]" for s in self.inputs)
         outs = ", ".join(f"{s.name}[{s.size}]" for s in self.outputs)
         kind = "sparse" if self.sparse else "dense"
-        return f"<Solved {self.name}({ins}) → {outs}, {self.size} unknowns, {kind}, about {self.operations} operations>"
+        return (
+            f"<LinearSolveProgram {self.name}({ins}) → {outs}, {self.size} unknowns, {kind}, about {self.operations} operations>"
+        )

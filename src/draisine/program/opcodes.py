@@ -1,6 +1,6 @@
-"""Operations of tapes, by name and number.
+"""Operation codes of tapes.
 
-The numbers are part of the portable form of programs and do not change; `casadi_tape` translates CasADi's, by name.
+The numbers are part of the serialized form of programs and must not change; `casadi_functions` maps CasADi's numbers by name.
 """
 
 from __future__ import annotations
@@ -25,4 +25,4 @@ FMOD, FABS, SIGN, COPYSIGN, IF_ELSE_ZERO, ERF, FMIN, FMAX, INV, SINH, COSH, TANH
 ASINH, ACOSH, ATANH, ATAN2, CONST, INPUT, OUTPUT, CALL, LOW, GETNONZEROS_PARAM = range(40, 50)
 ERFINV, PRINTME, LIFT, LOG1P, EXPM1, HYPOT, REMAINDER = range(50, 57)
 
-PLUMBING = frozenset({INPUT, OUTPUT, CONST})  # what counts as no operation
+PLUMBING = frozenset({INPUT, OUTPUT, CONST})  # not counted as operations

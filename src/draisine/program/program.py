@@ -1,15 +1,14 @@
-"""Named straight-line programs: the narrow waist between makers of equations and their users.
+"""Straight-line programs with named arguments: the interface between the derivation of equations and their use.
 
-A `Program` is straight-line code whose slots have names, labels and units. Makers build it from CasADi's symbols
-(`Program.build`), users differentiate it, print it, run it in the interpreter, or hand it to `draisine.codegen.jit`.
-All slots are dense; matrices are stored by columns. A program that was stored (`portable`) needs no CasADi until somebody asks
-for its `function`.
+A `Program` is straight-line code whose slots have names, labels and units. It is built from CasADi symbols (`Program.build`) and
+can be differentiated, printed, interpreted and compiled (`draisine.codegen.jit`). All slots are dense; matrices are stored by
+columns. A program restored by `serialization` loads CasADi only when its `function` is needed.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -19,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from draisine.errors import ArgumentError, UnknownNameError
 from draisine.program import opcodes as op
-from draisine.program.casadi_functions import evaluate
+from draisine.program.casadi_functions import CasadiCode, evaluate
 from draisine.program.tape import Code, Tape
 
 if TYPE_CHECKING:
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Slot:
-    """One named argument or result. A column's entries carry labels and units, in order."""
+    """A named argument or result. The entries of a column have labels and units."""
 
     name: str
     shape: tuple[int, int]
@@ -51,7 +50,7 @@ class Slot:
 
 @dataclass(frozen=True, eq=False)
 class Program:
-    """A named straight-line function of named vectors.
+    """A straight-line function of named vectors.
 
     >>> import casadi as ca
     >>> x = ca.SX.sym("x", 2)
@@ -75,27 +74,25 @@ class Program:
         units: Mapping[str, str] | None = None,
         shared: bool = False,
     ) -> Program:
-        """Make a program from symbols (inputs) and expressions (outputs), sharing common subexpressions.
+        """Build a program from symbols (inputs) and expressions (outputs), with elimination of common subexpressions.
 
-        A value is an SX, or a pair (SX, labels); `units` maps labels to units. Who has `shared` what is common saves the search.
+        A value is an SX, or a pair (SX, labels); `units` maps labels to units. `shared` skips the elimination.
         """
         import casadi as ca
-
-        from draisine.program.casadi_functions import CasadiCode
 
         units = units or {}
 
         def slots(table: Mapping[str, tuple[ca.SX, Sequence[str]] | ca.SX]) -> tuple[tuple[Slot, ...], list[ca.SX]]:
-            made, expressions = [], []
+            found, expressions = [], []
             for slot, value in table.items():
                 expression, labels = value if isinstance(value, tuple) else (value, ())
                 dense = ca.densify(ca.SX(expression))
                 labels = tuple(labels)
                 if labels and len(labels) != dense.numel():
                     raise ArgumentError(f"program {name!r}: slot {slot!r} has {dense.numel()} entries but {len(labels)} labels")
-                made.append(Slot(slot, dense.shape, labels, tuple(units.get(label, "") for label in labels)))
+                found.append(Slot(slot, dense.shape, labels, tuple(units.get(label, "") for label in labels)))
                 expressions.append(dense)
-            return tuple(made), expressions
+            return tuple(found), expressions
 
         ins, arguments = slots(inputs)
         outs, results = slots(outputs)
@@ -105,7 +102,7 @@ class Program:
             raise ArgumentError(f"program {name!r} uses symbols that are not among its inputs: {', '.join(function.get_free())}")
         return Program(name, ins, outs, CasadiCode(function))
 
-    # ---------------------------------------------------------------- looking
+    # ---------------------------------------------------------------- properties
 
     @property
     def tape(self) -> Tape:
@@ -124,7 +121,7 @@ class Program:
 
     @cached_property
     def digest(self) -> str:
-        """A fingerprint of what the program computes; the cache of compiled kernels is keyed by it."""
+        """A hash of the program; the key of the cache of compiled kernels."""
         sha = hashlib.sha256()
         for slot in (*self.inputs, *self.outputs):
             sha.update(f"{slot.name}{slot.shape};".encode())
@@ -138,7 +135,7 @@ class Program:
         return _named(self.outputs, name, f"program {self.name!r} has no output")
 
     def symbols(self) -> list[ca.SX]:
-        """Fresh symbols shaped like the inputs."""
+        """New symbols with the shapes of the inputs."""
         import casadi as ca
 
         return [ca.SX.sym(slot.name, *slot.shape) for slot in self.inputs]
@@ -151,10 +148,10 @@ class Program:
         outs = ", ".join(f"{s.name}[{s.size}]" for s in self.outputs)
         return f"<Program {self.name}({ins}) → {outs}, {self.operations} operations>"
 
-    # ---------------------------------------------------------------- running and differentiating
+    # ---------------------------------------------------------------- evaluation and derivatives
 
     def __call__(self, *arguments: ArrayLike) -> tuple[NDArray[np.float64], ...]:
-        """Run in CasADi's interpreter. Columns come back one-dimensional, matrices two-dimensional."""
+        """Evaluate in CasADi's interpreter. Columns are returned as one-dimensional, matrices as two-dimensional arrays."""
         if len(arguments) != len(self.inputs):
             names = ", ".join(slot.name for slot in self.inputs)
             raise ArgumentError(f"program {self.name!r} takes {len(self.inputs)} arguments ({names}), got {len(arguments)}")
@@ -181,11 +178,34 @@ class Program:
         )
 
 
-def _named(slots: Sequence[Slot], name: str, complaint: str) -> Slot:
+@dataclass(frozen=True, eq=False)
+class LazyProgram:
+    """A program that is built by `make` only if its compiled code is not in the cache.
+
+    Differentiating a program can take longer than loading the compiled derivative. The `digest` must change with everything that
+    the program depends on, including the code of `make`.
+    """
+
+    name: str
+    inputs: tuple[Slot, ...]
+    outputs: tuple[Slot, ...]
+    digest: str
+    make: Callable[[], Program]
+
+    def build(self) -> Program:
+        """Build the program and check its slots."""
+        program = self.make()
+        shapes = [slot.shape for slot in (*program.inputs, *program.outputs)]
+        if shapes != [slot.shape for slot in (*self.inputs, *self.outputs)]:
+            raise ArgumentError(f"lazy program {self.name!r}: the program built has other slots than declared")
+        return program
+
+
+def _named(slots: Sequence[Slot], name: str, message: str) -> Slot:
     for slot in slots:
         if slot.name == name:
             return slot
-    raise UnknownNameError(f"{complaint} {name!r}; it has {', '.join(s.name for s in slots)}")
+    raise UnknownNameError(f"{message} {name!r}; it has {', '.join(s.name for s in slots)}")
 
 
 def _listing(program: Program) -> Iterator[str]:

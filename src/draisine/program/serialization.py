@@ -1,9 +1,8 @@
-"""Programs and equations as bytes: for the store on disk, and for other machines.
+"""Serialization of programs and equations, for the cache on disk and for other processes and machines.
 
-The bytes are a line that says what they are, a checksum, a header in JSON (names, slots, what is made of what) and parts, each
-compressed by itself: the tape of every straight line in JSON, and CasADi's own text of it. A part is read when somebody asks for
-it, so that whoever finds the machine code of a program in the cache reads neither, and CasADi is imported only by those who
-differentiate. Nothing in the bytes is executed on reading.
+Layout: a line with the format, a checksum, a header in JSON (names, slots, structure) and parts, each compressed separately: the
+tape of every straight-line program in JSON, and CasADi's own serialization of it. A part is read when it is first needed: where
+the machine code is in the cache neither is read, and CasADi is imported only for derivatives. Reading executes nothing.
 """
 
 from __future__ import annotations
@@ -12,17 +11,16 @@ import hashlib
 import json
 import zlib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from draisine.errors import ArgumentError, DataError
 from draisine.program import opcodes as op
 from draisine.program.dae_residual import DaeResidual
-from draisine.program.equations import Constraint, Equations, Event, Kind, Quantity, RunLimits
 from draisine.program.linear_solve import LinearSolveProgram, Pattern, Solver
 from draisine.program.program import Program, Slot
 from draisine.program.tape import Callee, Code, Instruction, Numbers, Tape
@@ -30,22 +28,34 @@ from draisine.program.tape import Callee, Code, Instruction, Numbers, Tape
 if TYPE_CHECKING:
     import casadi as ca
 
-Portable = Program | LinearSolveProgram | DaeResidual | Equations
+Header = dict[str, Any]  # JSON data
 
 _HEAD = b"draisine program 2\n"
 _CHECK = 32  # bytes of SHA-256
-_LENGTH = 8  # bytes that tell the length of the header
-_NOT_KEPT = frozenset({"with_independent"})  # of equations: a function of its maker's
-_QUANTITIES = ("coordinates", "velocities", "inputs", "parameters", "multipliers", "outputs", "extra_states")
-_RECORDS: dict[str, type[Any]] = {**dict.fromkeys(_QUANTITIES, Quantity), "constraints": Constraint, "event_list": Event}
-_PROGRAMS = ("dynamics", "report", "motion", "project", "monitor", "events", "inverse_dynamics", "causes")
+_LENGTH = 8  # bytes of the header's length
 
 
-def to_bytes(what: Portable, alternates: bool = False) -> bytes:
-    """A program, or equations with all their programs, as bytes.
+class Format(NamedTuple):
+    """How objects that consist of programs are stored. `write` and `read` get the functions that store and restore a program."""
 
-    Equations keep their other choices of velocities with `alternates`, which derives them all; without, equations that come back
-    from bytes have no other choices.
+    of: type
+    write: Callable[[Any, Callable[[Any], Header | None]], Header]
+    read: Callable[[Header, Callable[[Header | None], Any]], Any]
+
+
+_FORMATS: dict[str, Format] = {}
+
+
+def register(kind: str, form: Format) -> None:
+    """Add a kind of object; `draisine.program.equations` adds `Equations`."""
+    _FORMATS[kind] = form
+
+
+def to_bytes(what: Any, alternates: bool = False) -> bytes:
+    """A `Program`, `LinearSolveProgram`, `DaeResidual` or `Equations` as bytes.
+
+    With `alternates`, equations are stored with their other choices of independent velocities, all of which are derived for
+    that; without, equations restored from bytes have no other choices.
 
     >>> import casadi as ca
     >>> x = ca.SX.sym("x", 2)
@@ -55,9 +65,10 @@ def to_bytes(what: Portable, alternates: bool = False) -> bytes:
     (True, True, 25.0)
     """
     writer = _Writer()
-    header: dict[str, Any] = {"what": writer.any(what), "others": [], "callees": writer.callees}
-    if isinstance(what, Equations) and alternates and what.with_independent is not None:
-        header["others"] = [[list(choice), writer.any(what.with_independent(choice))] for choice in what.alternates]
+    header: Header = {"what": writer.any(what), "others": [], "callees": writer.callees}
+    choose = getattr(what, "with_independent", None)
+    if alternates and choose is not None:
+        header["others"] = [[list(choice), writer.any(choose(choice))] for choice in what.alternates]
     header["parts"] = [len(part) for part in writer.parts]
     text = zlib.compress(json.dumps(header, ensure_ascii=False, separators=(",", ":")).encode(), 1)
     content = len(text).to_bytes(_LENGTH, "little") + text + b"".join(writer.parts)
@@ -65,15 +76,15 @@ def to_bytes(what: Portable, alternates: bool = False) -> bytes:
 
 
 def from_bytes(data: bytes) -> Any:
-    """What `to_bytes` was given; `DataError` if the bytes are damaged or of another kind.
+    """The object that `to_bytes` stored; `DataError` if the bytes are damaged or hold something else.
 
-    Programs have the same digest as those they were made from, so that compiled code is found again.
+    A restored program has the digest of the original, so its compiled code is found in the cache.
     """
     content = data[len(_HEAD) + _CHECK :]
     if not data.startswith(_HEAD):
-        raise DataError(f"these bytes are no program of this version of draisine; they begin with {data[: len(_HEAD)]!r}")
+        raise DataError(f"not a program stored by this version of draisine: the bytes begin with {data[: len(_HEAD)]!r}")
     if data[len(_HEAD) : len(_HEAD) + _CHECK] != hashlib.sha256(content).digest():
-        raise DataError("these bytes are damaged: their checksum is another; send or store them anew")
+        raise DataError("the stored program is damaged (wrong checksum); send or store it again")
     begin = _LENGTH + int.from_bytes(content[:_LENGTH], "little")
     try:
         header = json.loads(zlib.decompress(content[_LENGTH:begin]))
@@ -81,15 +92,15 @@ def from_bytes(data: bytes) -> Any:
         made = reader.any(header["what"])
         others = {tuple(choice): reader.any(equations) for choice, equations in header["others"]}
     except (KeyError, TypeError, ValueError, IndexError, zlib.error) as error:
-        raise DataError(f"these bytes have the right checksum but are no program: {error!r}") from error
+        raise DataError(f"the stored program has the right checksum but cannot be read: {error!r}") from error
     return _with_others(made, others) if others else made
 
 
-def _with_others(equations: Equations, others: dict[tuple[str, ...], Equations]) -> Equations:
-    """Equations that know their other choices of velocities by heart."""
-    known: dict[tuple[str, ...], Equations] = {}
+def _with_others(equations: Any, others: dict[tuple[str, ...], Any]) -> Any:
+    """Equations whose other choices of independent velocities are looked up among those stored."""
+    known: dict[tuple[str, ...], Any] = {}
 
-    def choose(choice: tuple[str, ...]) -> Equations:
+    def choose(choice: tuple[str, ...]) -> Any:
         return known[tuple(choice)]
 
     for made in (equations, *others.values()):
@@ -102,13 +113,13 @@ def _with_others(equations: Equations, others: dict[tuple[str, ...], Equations])
 
 @dataclass
 class _Writer:
-    """Parts and callees so far; a callee that is met again is written once."""
+    """Parts and callees so far; each callee is written once."""
 
     parts: list[bytes] = field(default_factory=list)
-    callees: list[dict[str, Any]] = field(default_factory=list)
+    callees: list[Header] = field(default_factory=list)
     _known: dict[Any, int] = field(default_factory=dict)
 
-    def any(self, what: Portable | None) -> dict[str, Any] | None:
+    def any(self, what: Any) -> Header | None:
         match what:
             case None:
                 return None
@@ -122,30 +133,17 @@ class _Writer:
                 return {**made, "pattern": pattern, **{name: self.any(getattr(what, name)) for name in names}}
             case DaeResidual():
                 made = {"kind": "implicit", "name": what.name, "residual": self.any(what.residual), "index": what.index}
-                places = [a.tolist() for a in what.pattern]
-                known = {"jacobian": self.any(what.jacobian), "pattern": places, "differential": what.differential}
+                indices = [a.tolist() for a in what.pattern]
+                known = {"jacobian": self.any(what.jacobian), "pattern": indices, "differential": what.differential}
                 return {**made, "orders": what.orders, "known": known}
-            case Equations():
-                return self.equations(what)
-        raise ArgumentError(f"{type(what).__name__} has no portable form; give a Program, Solved, Implicit or Equations")
+        for kind, form in _FORMATS.items():
+            if isinstance(what, form.of):
+                return {"kind": kind, **form.write(what, self.any)}
+        raise ArgumentError(
+            f"{type(what).__name__} cannot be stored; give a Program, LinearSolveProgram, DaeResidual or Equations"
+        )
 
-    def equations(self, e: Equations) -> dict[str, Any]:
-        made: dict[str, Any] = {"kind": "equations"}
-        for entry in fields(e):
-            value = getattr(e, entry.name)
-            if entry.name in _PROGRAMS:
-                made[entry.name] = self.any(value)
-            elif entry.name in _RECORDS:
-                made[entry.name] = [[getattr(record, f.name) for f in fields(record)] for record in value]
-            elif entry.name == "limits":
-                made[entry.name] = [value.condition, value.residual, value.projections]
-            elif entry.name == "force_outputs":
-                made[entry.name] = sorted(value)
-            elif entry.name not in _NOT_KEPT:
-                made[entry.name] = value
-        return made
-
-    def code(self, code: Code) -> dict[str, Any]:
+    def code(self, code: Code) -> Header:
         tape = zlib.compress(json.dumps(self._tape(code.tape), separators=(",", ":")).encode(), 1)
         text = code.text_part if isinstance(code, StoredCode) else zlib.compress(code.function.serialize().encode(), 1)
         self.parts += [tape, text]
@@ -166,7 +164,7 @@ class _Writer:
 
     def _callee(self, callee: Callee) -> int:
         if callee.key not in self._known:
-            made = {"name": callee.name, "reads": callee.reads, "gives": callee.gives, "scalar": callee.scalar}
+            made = {"name": callee.name, "reads": callee.input_sizes, "gives": callee.output_sizes, "scalar": callee.scalar}
             made["code"] = self.code(callee.code)
             self._known[callee.key] = len(self.callees)
             self.callees.append(made)
@@ -182,7 +180,7 @@ def _slot(slot: Slot) -> list[Any]:
 
 @dataclass(frozen=True, eq=False)
 class StoredCode:
-    """Code that is read from bytes when somebody asks for it."""
+    """Code that is decompressed when it is first needed."""
 
     tape_part: bytes = field(repr=False)
     text_part: bytes = field(repr=False)
@@ -203,8 +201,8 @@ class StoredCode:
             return ca.Function.deserialize(text)
         except RuntimeError as error:
             raise DataError(
-                f"CasADi {ca.CasadiMeta.version()} cannot read this program, which another version wrote; use one version "
-                f"of CasADi on all machines ({str(error).strip().splitlines()[-1]})"
+                f"CasADi {ca.CasadiMeta.version()} cannot read this program, which another version of CasADi wrote; use one "
+                f"version on all machines ({str(error).strip().splitlines()[-1]})"
             ) from error
 
     def _line(self, operation: int, reads: list[int], writes: list[int], *more: Any) -> Instruction:
@@ -219,10 +217,10 @@ class StoredCode:
 
 
 class _Reader:
-    def __init__(self, content: bytes, begin: int, sizes: list[int], callees: list[dict[str, Any]]) -> None:
+    def __init__(self, content: bytes, begin: int, sizes: list[int], callees: list[Header]) -> None:
         ends = np.cumsum([begin, *sizes]).tolist()
         if ends[-1] != len(content):
-            raise ArgumentError(f"parts of {ends[-1]} bytes are announced, {len(content)} are there")
+            raise ArgumentError(f"the header announces {ends[-1]} bytes of parts, there are {len(content)}")
         self._parts = [content[a:b] for a, b in pairwise(ends)]
         self._callees = callees
         self._known: dict[int, Callee] = {}
@@ -237,9 +235,9 @@ class _Reader:
                 return self.solved(header)
             case {"kind": "implicit"}:
                 return self.implicit(header)
-            case {"kind": "equations"}:
-                return self.equations(header)
-        raise ArgumentError(f"nothing of the kind {header.get('kind')!r} is known")
+            case {"kind": kind} if kind in _FORMATS:
+                return _FORMATS[kind].read({name: value for name, value in header.items() if name != "kind"}, self.any)
+        raise ArgumentError(f"unknown kind of object {header.get('kind')!r}")
 
     def program(self, header: Mapping[str, Any]) -> Program:
         inputs, outputs = (
@@ -251,16 +249,16 @@ class _Reader:
         return program
 
     def solved(self, header: Mapping[str, Any]) -> LinearSolveProgram:
-        places = header["pattern"]
-        pattern = None if places is None else Pattern(places[0], tuple(places[1]), tuple(places[2]))
+        stored = header["pattern"]
+        pattern = None if stored is None else Pattern(stored[0], tuple(stored[1]), tuple(stored[2]))
         parts = {name: self.any(header[name]) for name in ("system", "after", "further", "start")}
         solved = LinearSolveProgram(header["name"], **parts, pattern=pattern, solver=Solver(header["solver"]))
-        vars(solved)["sparse"] = bool(header["sparse"])  # found out by CasADi
+        vars(solved)["sparse"] = bool(header["sparse"])  # stored, since finding it needs CasADi
         return solved
 
     def implicit(self, header: Mapping[str, Any]) -> DaeResidual:
         made = DaeResidual(header["name"], self.any(header["residual"]), tuple(header["index"]), tuple(header["orders"]))
-        known = header["known"]  # derivatives, which CasADi makes
+        known = header["known"]  # stored, since deriving it needs CasADi
         rows, columns = (np.array(a, dtype=np.int64) for a in known["pattern"])
         vars(made).update(
             jacobian=self.any(known["jacobian"]),
@@ -268,21 +266,6 @@ class _Reader:
             differential=tuple(bool(d) for d in known["differential"]),
         )
         return made
-
-    def equations(self, header: Mapping[str, Any]) -> Equations:
-        made: dict[str, Any] = {name: value for name, value in header.items() if name != "kind"}
-        for name, record in _RECORDS.items():
-            made[name] = tuple(record(*values) for values in header[name])
-        made["constraints"] = tuple(replace(c, kind=Kind(c.kind)) for c in made["constraints"])
-        for name in _PROGRAMS:
-            made[name] = self.any(header[name])
-        made["force_outputs"] = frozenset(header["force_outputs"])
-        made["limits"] = RunLimits(*header["limits"])
-        for name in ("independent", "notes", "warnings"):
-            made[name] = tuple(header[name])
-        for name in ("quaternions", "alternates"):
-            made[name] = tuple(tuple(names) for names in header[name])
-        return Equations(**made)
 
     def code(self, header: Mapping[str, Any]) -> StoredCode:
         first = int(header["part"])

@@ -1,8 +1,8 @@
 """Tapes: straight-line code as plain data, independent of CasADi.
 
-Makers build CasADi functions, which `casadi_tape` reads; interpreter, machine code and exporters know only what is here. Where
-the code of a program comes from is told by its `Code`: a CasADi function that is read when somebody asks for the tape, or stored
-bytes from which tape and function are made when somebody asks (`portable`).
+Derivations build CasADi functions, which `casadi_functions` converts to tapes; interpreter, compiler and exporters use tapes. A
+`Code` is the source of a tape: a CasADi function, or stored bytes from which tape and function are restored when first needed
+(`serialization`).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 class Instruction:
     """One line of a tape: `work[outputs] = operation(work[inputs])`.
 
-    An input reads `inputs = (slot, entry)`, an output writes `outputs = (slot, entry)`. Operations are numbered in `operation`.
+    An input reads `inputs = (slot, entry)`, an output writes `outputs = (slot, entry)`. Operations are those of `opcodes`.
     """
 
     operation: int
@@ -36,7 +36,7 @@ class Instruction:
 
 @dataclass(frozen=True)
 class Numbers(Instruction):
-    """A constant vector: `work[outputs[0]]` is the whole of it."""
+    """A constant vector, stored in `work[outputs[0]]`."""
 
     numbers: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
 
@@ -45,7 +45,7 @@ Tape = tuple[Instruction, ...]
 
 
 class Code(Protocol):
-    """Where a program's code comes from."""
+    """The source of a program's code."""
 
     @property
     def tape(self) -> Tape: ...
@@ -56,7 +56,7 @@ class Code(Protocol):
 
     @property
     def fingerprint(self) -> str:
-        """What tells this code from any other."""
+        """A hash of the code."""
 
     @property
     def operations(self) -> int:
@@ -65,28 +65,29 @@ class Code(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Callee:
-    """What stands behind a call node: another straight line, or the scalar function of a table.
+    """The function called by a call node: another straight-line program, or the scalar function of a table.
 
-    `reads` and `gives` are the sizes of its slots; in a call node all numbers stand end to end. Callees of equal `key` are one.
+    `input_sizes` and `output_sizes` are those of its slots; a call node has all entries of all slots in a row. Callees with equal
+    `key` are the same.
     """
 
     name: str
-    reads: tuple[int, ...]
-    gives: tuple[int, ...]
+    input_sizes: tuple[int, ...]
+    output_sizes: tuple[int, ...]
     code: Code
     key: Hashable
-    scalar: bool = False  # the function of a table, which is always opened in place
+    scalar: bool = False  # the function of a table, which is always inlined
 
     @property
     def tape(self) -> Tape:
         return self.code.tape
 
     @cached_property
-    def begins(self) -> tuple[int, ...]:
-        """Where each input slot begins when all are laid end to end."""
-        return (0, *accumulate(self.reads))
+    def input_offsets(self) -> tuple[int, ...]:
+        """Offset of each input slot among all input entries, and their number."""
+        return (0, *accumulate(self.input_sizes))
 
     @cached_property
-    def ends(self) -> tuple[int, ...]:
-        """Where each output slot begins when all are laid end to end."""
-        return (0, *accumulate(self.gives))
+    def output_offsets(self) -> tuple[int, ...]:
+        """Offset of each output slot among all output entries, and their number."""
+        return (0, *accumulate(self.output_sizes))

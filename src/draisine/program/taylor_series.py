@@ -1,8 +1,8 @@
-"""Programs over truncated power series: all time derivatives along a curve at once, without forming their expressions.
+"""Taylor arithmetic: evaluation of programs on truncated power series, for high time derivatives along a curve.
 
-With y(s) = Σ aₖ sᵏ in the place of y, each operation of a tape becomes a short recurrence for coefficients (Griewank &
-Walther, Evaluating Derivatives, 2008, ch. 13), and the k-th derivative along the curve is k! times the k-th coefficient. The
-cost grows with the square of the order, where repeated symbolic differentiation grows exponentially.
+With y(s) = Σ aₖ sᵏ in place of y, each operation of a tape becomes a recurrence for the coefficients (Griewank & Walther,
+Evaluating Derivatives, 2008, ch. 13); the k-th derivative along the curve is k! times the k-th coefficient. The cost grows with
+the square of the order, that of repeated symbolic differentiation exponentially.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from draisine.program.arithmetic import Operations, real_operations
 from draisine.program.interpreter import run_tape
 from draisine.program.program import Program
 
-Series = NDArray[np.float64]  # coefficients; a plain number is a series too
+Series = NDArray[np.float64]  # coefficients; a number is a series too
 
 
 def along(program: Program, *arguments: NDArray[np.float64]) -> tuple[NDArray[np.float64], ...]:
-    """The results of a program along a curve. Arguments and results are tables, entries × coefficients; all alike in length.
+    """The results of a program along a curve. Arguments and results are arrays (entries, coefficients) of equal length.
 
     >>> import casadi as ca
     >>> x = ca.SX.sym("x")
@@ -49,7 +49,7 @@ def along(program: Program, *arguments: NDArray[np.float64]) -> tuple[NDArray[np
 
 
 def series_operations() -> Operations:
-    """The meaning of each operation over series, for the interpreter."""
+    """The operations of tapes on series, for the interpreter."""
     real = real_operations()
     decisions = ("SIGN", "FLOOR", "CEIL", "LT", "LE", "EQ", "NE", "NOT", "AND", "OR", "LOW", "GETNONZEROS_PARAM")
     table: dict[str, Callable[..., Any]] = {name: _on_values(real[op.NUMBERS[name]], name) for name in decisions}
@@ -59,22 +59,22 @@ def series_operations() -> Operations:
     table |= {"INV": lambda a: _quotient(1.0, a), "SQRT": _root, "EXP": _exp, "LOG": _log, "TANH": _tanh}
     table |= {"SIN": lambda a: _circle(a)[0], "COS": lambda a: _circle(a)[1], "TAN": lambda a: _quotient(*_circle(a))}
     table |= {"SINH": lambda a: _hyperbola(a)[0], "COSH": lambda a: _hyperbola(a)[1], "EXPM1": _expm1}
-    table |= {name: _by_slope(real[op.NUMBERS[name]], slope) for name, slope in _jacobian().items()}
+    table |= {name: _by_derivative(real[op.NUMBERS[name]], slope) for name, slope in _derivatives().items()}
     table |= {
         "POW": _power,
         "CONSTPOW": _power,
         "ATAN2": _angle,
         "HYPOT": lambda a, b: _root(_sum(_product(a, a), _product(b, b))),
     }
-    table |= {"FABS": lambda a: _sense(a) * a, "COPYSIGN": lambda a, b: _sense(a) * _sense(b) * a}
+    table |= {"FABS": lambda a: _sign(a) * a, "COPYSIGN": lambda a, b: _sign(a) * _sign(b) * a}
     table |= {"FMIN": lambda a, b: a if _value(a) <= _value(b) else b, "FMAX": lambda a, b: a if _value(a) >= _value(b) else b}
-    table |= {"FMOD": _rest(math.fmod), "REMAINDER": _rest(math.remainder)}
+    table |= {"FMOD": _remainder(math.fmod), "REMAINDER": _remainder(math.remainder)}
     table |= {"IF_ELSE_ZERO": lambda a, b: b if _value(a) != 0.0 else 0.0}
     return MappingProxyType({op.NUMBERS[name]: function for name, function in table.items()})
 
 
-def _jacobian() -> dict[str, Callable[[Any], Any]]:
-    """Functions whose slope is simpler than they are."""
+def _derivatives() -> dict[str, Callable[[Any], Any]]:
+    """Derivatives of the functions that are integrated from their derivative."""
     square = lambda a: _product(a, a)  # noqa: E731
     return {
         "ATAN": lambda a: _quotient(1.0, _sum(1.0, square(a))),
@@ -109,8 +109,8 @@ def _on_values(function: Callable[..., Any], name: str) -> Callable[..., Any]:
     return lambda *operands: float(function(*(_value(a) for a in operands)))
 
 
-def _sense(a: Any) -> float:
-    """The sign of a series just after its beginning."""
+def _sign(a: Any) -> float:
+    """The sign of a series for small s > 0."""
     leading = next((c for c in np.atleast_1d(a) if c != 0.0), 1.0)
     return math.copysign(1.0, leading)
 
@@ -188,7 +188,7 @@ def _hyperbola(a: Any) -> tuple[Any, Any]:
 
 
 def _pair(a: Any, first: Any, second: Any, sign: float) -> tuple[Any, Any]:
-    """Two functions of which the first is the slope of the second up to a sign, and the second that of the first."""
+    """Two functions, each of which is the derivative of the other, up to the sign for the second."""
     if not np.ndim(a):
         return first(a), second(a)
     s, c, moments = np.zeros(len(a)), np.zeros(len(a)), _moments(a)
@@ -211,7 +211,7 @@ def _tanh(a: Any) -> Any:
     return found
 
 
-def _by_slope(function: Callable[[float], Any], slope: Callable[[Any], Any]) -> Callable[[Any], Any]:
+def _by_derivative(function: Callable[[float], Any], slope: Callable[[Any], Any]) -> Callable[[Any], Any]:
     """f(a) from f(a₀) and f′(a(s)) a′(s), integrated."""
 
     def lifted(a: Any) -> Any:
@@ -223,7 +223,7 @@ def _by_slope(function: Callable[[float], Any], slope: Callable[[Any], Any]) -> 
 
 
 def _rate(a: Any) -> Any:
-    """a′(s), as long as a; its last coefficient is not known and never used."""
+    """a′(s), with the length of a; its last coefficient is unknown and never used."""
     return np.append(_moments(a)[1:], 0.0)
 
 
@@ -238,8 +238,8 @@ def _power(a: Any, b: Any) -> Any:
     if not np.ndim(a):
         return np.float_power(a, exponent)
     if exponent.is_integer() and abs(exponent) <= 16:
-        whole = _whole_power(a, int(abs(exponent)))
-        return whole if exponent >= 0 else _quotient(1.0, whole)
+        power = _integer_power(a, int(abs(exponent)))
+        return power if exponent >= 0 else _quotient(1.0, power)
     found = np.zeros(len(a))
     found[0] = np.float_power(a[0], exponent)
     for k in range(1, len(a)):
@@ -248,10 +248,10 @@ def _power(a: Any, b: Any) -> Any:
     return found
 
 
-def _whole_power(a: Series, n: int) -> Any:
+def _integer_power(a: Series, n: int) -> Any:
     if n == 0:
         return 1.0
-    half = _whole_power(a, n // 2)
+    half = _integer_power(a, n // 2)
     square = _product(half, half)
     return _product(square, a) if n % 2 else square
 
@@ -265,11 +265,11 @@ def _angle(y: Any, x: Any) -> Any:
     return _integrated(math.atan2(y[0], x[0]), _quotient(turning, _product(x, x) + _product(y, y)))
 
 
-def _rest(function: Callable[[float, float], float]) -> Callable[[Any, Any], Any]:
-    """a − k b with the whole number k of the values."""
+def _remainder(function: Callable[[float, float], float]) -> Callable[[Any, Any], Any]:
+    """a − k b with the integer k of the values."""
 
-    def rest(a: Any, b: Any) -> Any:
+    def remainder(a: Any, b: Any) -> Any:
         turns = round((_value(a) - function(_value(a), _value(b))) / _value(b))
         return _sum(a, -float(turns) * b)
 
-    return rest
+    return remainder

@@ -1,11 +1,11 @@
-"""First-order variational equations: programs that carry derivatives along.
+"""First-order variational equations: programs that propagate sensitivities.
 
-With directions θ_j (parameters, inputs, or changes of the start alone) and S_j = ∂x/∂θ_j, the state (x, S₁, …, S_k) moves by
+With directions θ_j (parameters, inputs, or initial values only) and S_j = ∂x/∂θ_j, the state (x, S₁, …, S_k) fulfills
 
     ẋ = f(t, x, u, p),        Ṡ_j = ∂f/∂x S_j + ∂f/∂θ_j,
 
 and a map of states x ↦ g(x, p), such as a projection, becomes (x, S_j) ↦ (g, ∂g/∂x S_j + ∂g/∂θ_j). The Jacobian is formed once
-and shared by all directions. Where K z = r is solved at run time, K ∂z = ∂r − ∂(K z) is solved on the same factors.
+and shared by all directions. Where K z = r is solved at run time, K ∂z = ∂r − ∂(K z) is solved with the same factors.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from draisine.program.dae_residual import DaeResidual
 from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import Program, Slot
 
-FEW = 16  # directions beyond which following each is not worth a thought
+MAX_DIRECTIONS = 16  # beyond it forward differentiation in each direction is not tried
 
 
 @dataclass(frozen=True)
 class Direction:
-    """One thing that is varied: entry `place` of the slot "p" or "u"; or, with the slot "x", a change of the start alone."""
+    """One direction: entry `place` of the slot "p" or "u"; with the slot "x" a change of the initial state only."""
 
     name: str
     slot: str
@@ -36,31 +36,31 @@ class Direction:
 
 @dataclass(frozen=True, eq=False)
 class _Seeds:
-    """Symbols by which one differentiates, and the matrix of their changes in every direction."""
+    """Symbols of differentiation, and the matrix of their changes in every direction."""
 
-    arguments: dict[str, ca.SX]  # t, x, u, p (and xdot) as the varied program takes them
-    inner: list[ca.SX]  # the same as the program before takes them
+    arguments: dict[str, ca.SX]  # t, x, u, p (and xdot) of the varied program
+    inner: list[ca.SX]  # the arguments of the original program
     symbols: ca.SX
     changes: ca.SX
 
     def of(self, expression: ca.SX) -> ca.SX:
-        """The derivative of an expression in every direction, as columns, by the road of fewest operations.
+        """The derivative of an expression in every direction, as columns, by the mode with the fewest operations.
 
-        Few directions are followed one by one; many share a Jacobian, which takes fewer operations by rows where these are few.
+        Forward mode in each direction for few directions; otherwise a Jacobian, by columns or by rows.
         """
         column = ca.vec(expression)
-        derivations: list[ca.SX] = []
+        ways: list[ca.SX] = []
         for weight in (0.0, 1.0):  # by columns, by rows
-            derivations.append(ca.jacobian(column, self.symbols, {"helper_options": {"ad_weight": weight}}) @ self.changes)
-        if 0 < self.changes.shape[1] <= FEW:
-            derivations.append(ca.jtimes(column, self.symbols, ca.densify(self.changes)))
-        return min(derivations, key=_operations)
+            ways.append(ca.jacobian(column, self.symbols, {"helper_options": {"ad_weight": weight}}) @ self.changes)
+        if 0 < self.changes.shape[1] <= MAX_DIRECTIONS:
+            ways.append(ca.jtimes(column, self.symbols, ca.densify(self.changes)))
+        return min(ways, key=_operations)
 
 
 def vary(
     what: Program | LinearSolveProgram, directions: Sequence[Direction], outputs: Collection[str]
 ) -> Program | LinearSolveProgram:
-    """The same program on states (x, S₁, …, S_k). Of the outputs named, columns all, each becomes (value, its derivatives).
+    """The same program on states (x, S₁, …, S_k). Each of the named outputs, all columns, becomes (value, derivatives).
 
     >>> import casadi as ca
     >>> t, x, u, p = (ca.SX.sym(n, k) for n, k in (("t", 1), ("x", 1), ("u", 0), ("p", 1)))
@@ -73,7 +73,7 @@ def vary(
 
 
 def jacobian(what: Program | LinearSolveProgram, directions: Sequence[Direction]) -> Program | LinearSolveProgram:
-    """(t, x, u, p) → the outputs as they are, and "slopes": ∂(all outputs, one below the other)/∂(x, θ)."""
+    """(t, x, u, p) → the outputs, and "slopes": ∂(all outputs, stacked)/∂(x, θ)."""
     symbols = {slot.name: ca.SX.sym(slot.name, slot.size) for slot in what.inputs}
     by = ca.vertcat(symbols["x"], *[symbols[d.slot][d.place] for d in directions if d.slot != "x"])
     seeds = _Seeds(symbols, list(symbols.values()), by, ca.SX.eye(by.numel()))
@@ -81,7 +81,7 @@ def jacobian(what: Program | LinearSolveProgram, directions: Sequence[Direction]
 
 
 def widen(program: Program, states: int) -> Program:
-    """The same program of a state to which `states` entries that it does not read are added."""
+    """The same program with `states` unused entries appended to its state."""
     seeds = _carried(program.inputs, (), states)
     results = program.function.call(seeds.inner)
     outs = {slot.name: (result, slot.labels) for slot, result in zip(program.outputs, results, strict=True)}
@@ -103,11 +103,11 @@ def state_names(names: Sequence[str], directions: Sequence[Direction]) -> list[s
     return [*names, *(f"{name} by {d.name}" for d in directions for name in names)]
 
 
-# ------------------------------------------------------------------------------------------------------------- making
+# ------------------------------------------------------------------------------------------------------- construction
 
 
 def _carried(slots: Sequence[Slot], directions: Sequence[Direction], idle: int = 0) -> _Seeds:
-    """Arguments whose states, and rates if there are any, carry derivatives along; or `idle` entries."""
+    """Arguments whose states (and rates, if any) include sensitivities, or `idle` unused entries."""
     arguments: dict[str, ca.SX] = {}
     inner, symbols, changes = [], [], []
     for slot in slots:
@@ -130,7 +130,7 @@ def _carried(slots: Sequence[Slot], directions: Sequence[Direction], idle: int =
 
 
 def _operations(expression: ca.SX) -> int:
-    # before common parts are sought: they are a few in a hundred of any of the roads, and seeking them takes longer than all else
+    # before elimination of common subexpressions, which saves a few percent in any mode and takes longer than all else
     return int(ca.n_nodes(expression))
 
 
@@ -185,7 +185,7 @@ def _results(
 
 
 def split(states: Any, count: int, directions: int) -> tuple[Any, Any]:
-    """States (n, …) of carried runs as x (n, count) and S (n, count, directions)."""
+    """Split states (n, …) with sensitivities into x (n, count) and S (n, count, directions)."""
     array = np.asarray(states)
     x, rest = array[:, :count], array[:, count : count * (1 + directions)]
     return x, rest.reshape(len(array), directions, count).transpose(0, 2, 1)

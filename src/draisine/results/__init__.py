@@ -1,1 +1,1 @@
-"""Frozen data that people keep: what a run gave, how it ended, and the files it is kept in."""
+"""Results: trajectories, linear models, their summaries, tables and files."""

@@ -1,4 +1,4 @@
-"""From what an integration leaves behind to a `Trajectory`: blocks of columns, piece by piece, under names that differ."""
+"""Assembly of a `Trajectory` from the pieces of an integration: blocks of columns with unique names."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from draisine.results.trajectory import KINETIC, POSE_PARTS, POTENTIAL, TOTAL, W
 
 Array = NDArray[np.float64]
 
-# Who keeps the plain name when two groups use it; the others become "group.name".
+# The group that keeps the plain name if several use it; in the others it becomes "group.name".
 _PRECEDENCE = (Group.ENERGY, Group.OUTPUTS, *(group for group in Group if group not in (Group.ENERGY, Group.OUTPUTS)))
 
 
 class Named(Protocol):
-    """Anything with a name, a unit and a line about it: a coordinate, an input, an output."""
+    """Anything with a name, a unit and a description: a coordinate, an input, an output."""
 
     @property
     def name(self) -> str: ...
@@ -33,7 +33,7 @@ class Named(Protocol):
 
 
 class NamedConstraint(Protocol):
-    """A constraint as its residual column needs it."""
+    """The attributes of a constraint used for its residual column."""
 
     @property
     def name(self) -> str: ...
@@ -47,7 +47,7 @@ class NamedConstraint(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """Some columns: their channels and their values, n × number of channels."""
+    """Columns: channels and values (samples, channels)."""
 
     channels: tuple[Channel, ...]
     values: Array
@@ -56,13 +56,13 @@ class Block:
         values = np.asarray(self.values, dtype=np.float64)
         if values.ndim != 2 or values.shape[1] != len(self.channels):
             names = ", ".join(channel.name for channel in self.channels) or "none"
-            raise ArgumentError(f"a block needs one column for each of its channels ({names}), got shape {values.shape}")
+            raise ArgumentError(f"a block needs one column per channel ({names}), got shape {values.shape}")
         object.__setattr__(self, "values", values)
         object.__setattr__(self, "channels", tuple(self.channels))
 
 
 class Piece(NamedTuple):
-    """A stretch of a run in one mode and with one choice of independent velocities."""
+    """A part of a run with one mode and one choice of independent velocities."""
 
     time: Array
     blocks: tuple[Block, ...]
@@ -128,26 +128,25 @@ def assemble(
 ) -> Trajectory:
     """One `Trajectory` from the pieces of a run, in order.
 
-    A column that only some pieces have (the multiplier of a contact that opened) is NaN in the others. A name used by two
-    groups stays with energy, then outputs, then the order of `Group`; the other becomes `"coordinates.steer"`. Warnings are
-    added to those of the status.
+    A column that some pieces lack (the multiplier of an open contact) is NaN there. A name used by several groups is kept by
+    energy, then outputs, then the order of `Group`; the others become `"coordinates.steer"`. Warnings are added to the status.
     """
     pieces = [piece for piece in pieces if np.size(piece.time)]
     if not pieces:
-        raise ArgumentError(f"the run of {model!r} has no samples: give at least the start")
+        raise ArgumentError(f"the run of {model!r} has no samples; at least the initial state is needed")
     originals = _ordered_channels(pieces)
-    place = {channel: i for i, channel in enumerate(originals)}
+    index = {channel: i for i, channel in enumerate(originals)}
     time = np.concatenate([np.asarray(piece.time, dtype=np.float64) for piece in pieces])
     data = np.full((time.size, len(originals)), np.nan)
     segments, start = [], 0
     for piece in pieces:
         stop = start + np.size(piece.time)
-        _refuse_repeats(piece)
+        _check_unique(piece)
         for part in piece.blocks:
             if len(part.values) != stop - start:
                 names = ", ".join(channel.name for channel in part.channels)
-                raise ArgumentError(f"{stop - start} instants but {len(part.values)} rows of {names}")
-            data[start:stop, [place[channel] for channel in part.channels]] = part.values
+                raise ArgumentError(f"{stop - start} samples but {len(part.values)} rows of {names}")
+            data[start:stop, [index[channel] for channel in part.channels]] = part.values
         segments.append(Segment(piece.mode, tuple(piece.independent), start, stop))
         start = stop
     for text in warnings:
@@ -171,16 +170,14 @@ def assemble(
 def _ordered_channels(pieces: Sequence[Piece]) -> list[Channel]:
     seen = dict.fromkeys(channel for piece in pieces for part in piece.blocks for channel in part.channels)
     order = {group: i for i, group in enumerate(Group)}
-    return sorted(seen, key=lambda channel: order[channel.group])  # stable: the maker's order within a group
+    return sorted(seen, key=lambda channel: order[channel.group])  # stable: keeps the order within a group
 
 
-def _refuse_repeats(piece: Piece) -> None:
+def _check_unique(piece: Piece) -> None:
     seen: set[Channel] = set()
     for channel in (channel for part in piece.blocks for channel in part.channels):
         if channel in seen:
-            raise ArgumentError(
-                f"{channel.name!r} is given twice among the {channel.group}; give each quantity a name of its own"
-            )
+            raise ArgumentError(f"{channel.name!r} occurs twice in {channel.group}; names must be unique")
         seen.add(channel)
 
 

@@ -1,4 +1,4 @@
-"""The base of all results: a summary, a table for pandas and notebooks, files, and the way to figures of `draisine.view`."""
+"""Base class of results: summary, tables for pandas and notebooks, files, and access to the figures of `draisine.view`."""
 
 from __future__ import annotations
 
@@ -17,23 +17,20 @@ if TYPE_CHECKING:
 
 FIGURES = (".png", ".svg", ".pdf")
 TABLES = (".csv", ".parquet", ".json")
-SHOWN = 12  # rows of a table in a notebook; the others are counted
+SHOWN = 12  # rows of a table in a notebook
 
 
 def figure(drawing: str, /, *what: Any, **options: Any) -> Any:
     """Call a function of `draisine.view`, such as "periodic.cycle_figure".
 
-    This is the only way from results to pictures. It is taken when somebody looks: nothing that computes loads Matplotlib.
+    Results import `draisine.view` only here, when a figure is requested, so that computations do not load Matplotlib.
     """
     module, _, function = drawing.rpartition(".")
     return getattr(import_module(f"draisine.view.{module}"), function)(*what, **options)
 
 
 class Uncached:
-    """What pickles without what its cached properties found, which is found again where it is needed.
-
-    Those may be compiled code, symbols of CasADi, or large.
-    """
+    """Pickles without cached properties, which may be large, compiled code or CasADi symbols; they are recomputed."""
 
     def __getstate__(self) -> dict[str, Any]:
         kind = type(self)
@@ -41,18 +38,18 @@ class Uncached:
 
 
 class Result(Uncached):
-    """What a verb gives back. Subclasses say their `_table`, and have a `plot` where there is something to look at."""
+    """The result of an analysis. Subclasses define `_table`, and `plot` if there is a figure."""
 
     def _table(self) -> Mapping[str, Any]:
         """Columns by name, all of one length."""
         raise NotImplementedError(f"{type(self).__name__} has no table")
 
     def summary(self) -> str:
-        """The result in words."""
+        """The result as text."""
         return str(self)
 
     def to_pandas(self) -> pandas.DataFrame:
-        """The table of the result as a DataFrame; units by column, where they are known, in `.attrs["units"]`."""
+        """The table of the result as a DataFrame; known units by column in `.attrs["units"]`."""
         table: pandas.DataFrame = require("pandas", "to_pandas()").DataFrame(dict(self._table()))
         units = getattr(self, "units", {})
         table.attrs["units"] = {name: units[name] for name in table.columns if isinstance(units, dict) and name in units}
@@ -61,26 +58,28 @@ class Result(Uncached):
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the result, by suffix: the table as .csv, .parquet or .json, the figure as .png, .svg or .pdf."""
         suffix = os.path.splitext(path)[1].lower()
-        drawn = getattr(self, "plot", None)
-        if suffix in FIGURES and drawn is not None:
-            drawn().save(path)
+        plot = getattr(self, "plot", None)
+        if suffix in FIGURES and plot is not None:
+            plot().save(path)
         elif suffix in TABLES:
             _write(self.to_pandas(), path, suffix)
         else:
-            known = ", ".join((*TABLES, *FIGURES) if drawn is not None else TABLES)
-            raise ArgumentError(f"{type(self).__name__} cannot be saved as {os.fspath(path)!r}: the suffix is none of {known}")
+            known = ", ".join((*TABLES, *FIGURES) if plot is not None else TABLES)
+            raise ArgumentError(
+                f"{type(self).__name__} cannot be saved as {os.fspath(path)!r}: the suffix must be one of {known}"
+            )
 
     def _overview(self) -> Mapping[str, Any]:
-        """The table that notebooks show, where it is another one than `_table`."""
+        """The table shown in notebooks; by default `_table`."""
         return self._table()
 
     def _repr_html_(self) -> str:
-        said = repr(self)
-        return html_table(said[1:-1] if said[0] == "<" else self.summary().partition("\n")[0], self._overview())
+        text = repr(self)
+        return html_table(text[1:-1] if text[0] == "<" else self.summary().partition("\n")[0], self._overview())
 
 
 def html_table(caption: str, columns: Mapping[str, Any]) -> str:
-    """Columns as an HTML table, its first rows at most.
+    """The first rows of columns as an HTML table.
 
     >>> html_table("two rows", {"name": ["a", "b"], "value": [1.0, 2.5]})
     '<table><caption>two rows</caption><thead><tr><th>name</th><th>value</th></tr></thead>...
@@ -104,13 +103,13 @@ def _cell(value: Any) -> str:
 
 
 def _write(table: pandas.DataFrame, path: str | os.PathLike[str], suffix: str) -> None:
-    # real and imaginary parts: no format of tables knows complex numbers
+    # real and imaginary parts in two columns: the formats have no complex numbers
     plain = table.copy()
     for name in [column for column in table.columns if np.iscomplexobj(table[column])]:
-        place = plain.columns.get_loc(name)
+        index = plain.columns.get_loc(name)
         plain = plain.drop(columns=name)
-        plain.insert(place, f"{name}.re", table[name].to_numpy().real)
-        plain.insert(place + 1, f"{name}.im", table[name].to_numpy().imag)
+        plain.insert(index, f"{name}.re", table[name].to_numpy().real)
+        plain.insert(index + 1, f"{name}.im", table[name].to_numpy().imag)
     if suffix == ".csv":
         plain.to_csv(path, index=False)
     elif suffix == ".json":

@@ -1,4 +1,4 @@
-"""What a column of a trajectory is: a named number with a unit, and the group it belongs to."""
+"""Columns of trajectories: name, unit and group."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from enum import StrEnum
 
 from draisine.errors import ArgumentError
 
-# "/" would open a group in NetCDF; the others would need quoting in CSV.
+# "/" separates groups in NetCDF; the others would need quoting in CSV.
 _FORBIDDEN = frozenset('/,"')
 
 
 class Group(StrEnum):
-    """The kinds of columns, in the order they are kept.
+    """The groups of columns, in storage order.
 
     >>> Group("outputs") is Group.OUTPUTS
     True
     """
 
     COORDINATES = "coordinates"
-    VELOCITIES = "velocities"  # all of them, dependent ones too
-    EXTRA_STATES = "extra_states"  # integrated beside the motion, such as the states of a controller
+    VELOCITIES = "velocities"  # all velocities, dependent ones included
+    EXTRA_STATES = "extra_states"  # additional states, such as those of a controller
     INPUTS = "inputs"
     OUTPUTS = "outputs"
     MULTIPLIERS = "multipliers"
@@ -28,7 +28,7 @@ class Group(StrEnum):
     POWER = "power"  # of each input
     RESIDUALS = "residuals"  # of each constraint
     POSES = "poses"  # position and quaternion of each body
-    SENSITIVITIES = "sensitivities"  # in files, beside the channels that they are derivatives of
+    SENSITIVITIES = "sensitivities"  # derivatives of channels, in files only
 
 
 STATE_GROUPS = (Group.COORDINATES, Group.VELOCITIES, Group.EXTRA_STATES)
@@ -36,7 +36,7 @@ STATE_GROUPS = (Group.COORDINATES, Group.VELOCITIES, Group.EXTRA_STATES)
 
 @dataclass(frozen=True)
 class Channel:
-    """One column: its name, unit, group, and a line about it.
+    """A column: name, unit, group and description.
 
     Residuals also carry the `kind` of their constraint ("holonomic", "nonholonomic", "norm") and the `level` of the
     residual ("position", "velocity").
@@ -55,15 +55,13 @@ class Channel:
     def __post_init__(self) -> None:
         object.__setattr__(self, "group", as_group(self.group, of=str(self.name)))
         if not isinstance(self.name, str) or not self.name or self.name != self.name.strip():
-            raise ArgumentError(f"a channel needs a name without blanks around it, got {self.name!r}")
+            raise ArgumentError(f"a channel needs a name without leading or trailing blanks, got {self.name!r}")
         if not self.name.isprintable() or self.name.startswith("#") or _FORBIDDEN & set(self.name):
             raise ArgumentError(
                 f'the channel name {self.name!r} cannot be stored: use printable characters other than / , " and no leading #'
             )
         if self.name == "time":
-            raise ArgumentError(
-                f"a channel in {self.group} is called 'time', which is the name of the axis; give it another name"
-            )
+            raise ArgumentError(f"a channel in {self.group} is named 'time', which is the name of the axis; rename it")
 
     @property
     def label(self) -> str:
@@ -71,7 +69,7 @@ class Channel:
 
 
 def as_group(given: str, of: str = "") -> Group:
-    """The group of that name, or an error that lists the groups."""
+    """The group of a name; the error lists all groups."""
     try:
         return Group(given)
     except ValueError:

@@ -1,9 +1,9 @@
-"""What inputs can move and outputs can see of a linear model, told by the names of its states.
+"""Controllability and observability of linear models, in terms of the names of states.
 
-Directions that inputs reach are collected step by step, range B, A B, … (staircase), each step judged by singular values. What
-is left evolves by itself: combinations wᵀz of states with d/dt wᵀz = λ wᵀz, which no input changes. With λ = 0 a combination is
-constant: an integrated rolling condition, a symmetry, a speed along which steady motions form a family. Seeing is the dual: the
-same of (Aᵀ, Cᵀ).
+The controllable subspace is built by the staircase algorithm, range B, A B, …, each step decided by singular values. The rest
+evolves autonomously: combinations wᵀz of states with d/dt wᵀz = λ wᵀz, which no input changes. With λ = 0 a combination is
+constant: an integrated rolling constraint, a symmetry, the speed along a family of steady motions. Observability is the dual
+problem, that of (Aᵀ, Cᵀ).
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ from draisine.numerics.rank import decompose
 
 Array = NDArray[np.float64]
 
-RANK = 1e-9  # of the largest entry: what counts as zero
-SAME = 1e-6  # eigenvalues this close, of the largest entry, are one
+RANK = 1e-9  # relative to the largest entry: counts as zero
+SAME = 1e-6  # relative distance at which eigenvalues count as equal
 
 
 @dataclass(frozen=True)
 class HiddenMode:
-    """An eigenvalue that inputs do not move (or outputs do not show), with a combination of states that goes with it."""
+    """An uncontrollable (or unobservable) eigenvalue, with its combination of states."""
 
     eigenvalue: complex
-    combination: dict[str, float]  # the largest factor is one
-    driven: bool = False  # besides its own it feels others of this eigenvalue (a Jordan chain): x of a constant speed
+    combination: dict[str, float]  # the largest coefficient is one
+    driven: bool = False  # depends on others of this eigenvalue (a Jordan chain), as position on a constant speed
 
     @property
     def neutral(self) -> bool:
-        """Whether the combination is constant: kept by a constraint or a symmetry."""
+        """Whether the combination is constant, due to a constraint or a symmetry."""
         return self.eigenvalue == 0
 
     @property
@@ -50,13 +50,13 @@ class HiddenMode:
 
 @dataclass(frozen=True)
 class Structure:
-    """How many directions of a linear model inputs reach or outputs see, a basis of them, and what is left by name."""
+    """The controllable or observable subspace of a linear model, and the remaining combinations by name."""
 
     word: str  # "controllable" or "observable"
     model: str
     names: tuple[str, ...]  # inputs, or outputs
     states: tuple[str, ...]
-    basis: Array  # columns: directions reached, or combinations seen; orthonormal
+    basis: Array  # orthonormal basis of the subspace, in columns
     hidden: tuple[HiddenMode, ...]
 
     @property
@@ -69,12 +69,12 @@ class Structure:
 
     @property
     def constant(self) -> tuple[HiddenMode, ...]:
-        """Combinations that stay as they are: kept by constraints and symmetries."""
+        """Constant combinations, due to constraints and symmetries."""
         return tuple(h for h in self.hidden if h.neutral)
 
     @property
     def moving(self) -> tuple[HiddenMode, ...]:
-        """The others."""
+        """Combinations that are not constant."""
         return tuple(h for h in self.hidden if not h.neutral)
 
     def as_data(self) -> dict[str, Any]:
@@ -93,19 +93,19 @@ class Structure:
 
 
 def controllable(model: str, states: tuple[str, ...], inputs: tuple[str, ...], a: Array, b: Array) -> Structure:
-    """What of ż = A z + B u the inputs reach."""
+    """The controllable part of ż = A z + B u."""
     basis, rest = staircase(a, b)
     return Structure("controllable", model, inputs, states, basis, tuple(_hidden(a, rest, states)))
 
 
 def observable(model: str, states: tuple[str, ...], outputs: tuple[str, ...], a: Array, c: Array) -> Structure:
-    """What of ż = A z the outputs y = C z see. The combinations are directions z that they do not."""
+    """The observable part of ż = A z, y = C z. The combinations are unobservable directions z."""
     basis, rest = staircase(a.T, c.T)
     return Structure("observable", model, outputs, states, basis, tuple(_hidden(a.T, rest, states)))
 
 
 def staircase(a: Array, b: Array) -> tuple[Array, Array]:
-    """Orthonormal columns that span what A, B reach, and orthonormal columns w with wᵀz untouched by it."""
+    """Orthonormal bases of the controllable subspace of (A, B) and of its complement, in columns."""
     n = len(a)
     size = np.linalg.norm(b, axis=0)
     step, small = b / np.where(size > 0, size, 1.0), RANK
@@ -123,7 +123,7 @@ def staircase(a: Array, b: Array) -> tuple[Array, Array]:
 
 
 def _hidden(a: Array, rest: Array, states: tuple[str, ...]) -> list[HiddenMode]:
-    """Left eigenvectors of A within the span of `rest`, and what only these drive."""
+    """Left (generalized) eigenvectors of A within the span of `rest`."""
     if not rest.shape[1]:
         return []
     inner = rest.T @ a.T @ rest  # Aᵀ W = W N
@@ -135,8 +135,8 @@ def _hidden(a: Array, rest: Array, states: tuple[str, ...]) -> list[HiddenMode]:
         first = waiting.pop(0)
         group = [first, *(z for z in waiting if abs(z - first) <= SAME * size)]
         waiting = [z for z in waiting if abs(z - first) > SAME * size]
-        center = sum(group) / len(group)
-        exact = complex(_clean(center.real, size), _clean(center.imag, size))
+        mean = sum(group) / len(group)
+        exact = complex(_clean(mean.real, size), _clean(mean.imag, size))
         if exact.imag >= 0:
             found += _with_eigenvalue(exact, len(group), inner, rest, states, size)
     return found
@@ -145,7 +145,7 @@ def _hidden(a: Array, rest: Array, states: tuple[str, ...]) -> list[HiddenMode]:
 def _with_eigenvalue(
     value: complex, count: int, inner: Array, rest: Array, states: tuple[str, ...], size: float
 ) -> list[HiddenMode]:
-    """The combinations that go with one eigenvalue: first those of eigenvectors, then what these drive."""
+    """The combinations of one eigenvalue: eigenvectors first, then generalized eigenvectors."""
     shifted = inner - value * np.eye(len(inner)) if value.imag else inner - value.real * np.eye(len(inner))
     own = np.linalg.svd(shifted)
     proper = max(1, int(np.count_nonzero(own[1] <= SAME * size)))
@@ -164,8 +164,8 @@ def _clean(value: float, size: float) -> float:
 
 
 def _combinations(vectors: NDArray[Any], states: tuple[str, ...]) -> list[dict[str, float]]:
-    """The span of columns by few states each: reduced to echelon form, the largest entry first."""
-    if np.iscomplexobj(vectors):  # a swinging pair: how much of each state takes part
+    """A basis of the span of columns with few states each: reduced echelon form with pivoting."""
+    if np.iscomplexobj(vectors):  # a complex pair: amplitudes of the states
         return [_named(np.abs(column), states) for column in vectors.T]
     rows = np.array(vectors.T)
     done: list[int] = []
@@ -178,18 +178,18 @@ def _combinations(vectors: NDArray[Any], states: tuple[str, ...]) -> list[dict[s
             if k != pivot:
                 rows[k] -= rows[k, j] * rows[pivot]
         done.append(pivot)
-    return sorted((_named(row, states) for row in rows), key=lambda reported: states.index(next(iter(reported))))
+    return sorted((_named(row, states) for row in rows), key=lambda row: states.index(next(iter(row))))
 
 
 def _named(row: Array, states: tuple[str, ...]) -> dict[str, float]:
-    """Factors by name, the largest first and one; of equal ones that of the earlier state."""
+    """Coefficients by name, the largest first and scaled to one; ties by the order of states."""
     order = [int(i) for i in np.argsort(-np.round(np.abs(row) / np.abs(row).max(), 9), kind="stable")]
     row = row / row[order[0]]
     return {states[i]: float(row[i]) for i in order if abs(row[i]) > SAME}
 
 
 def complex_text(z: complex) -> str:
-    """A complex number for people.
+    """A complex number as text.
 
     >>> complex_text(-0.5 + 2j)
     '-0.5 + 2i'

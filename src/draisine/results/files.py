@@ -1,7 +1,6 @@
-"""Trajectories written to files: NetCDF, Parquet or CSV by suffix; `load` reads them.
+"""Writing of trajectories to NetCDF, Parquet or CSV files, by suffix; `load` reads them.
 
-All three give back the numbers to the last bit and everything the run had to say. Files are data: metadata is JSON, checked
-item by item; nothing in a file can run.
+All formats preserve every bit of the numbers and all metadata, which are JSON and checked on reading. Reading executes no code.
 """
 
 from __future__ import annotations
@@ -24,13 +23,13 @@ if TYPE_CHECKING:
     from draisine.results.trajectory import Trajectory
 
 _FORMATS = {".nc": netcdf, ".parquet": parquet, ".csv": csv}
-FILMS = (".html", ".htm", ".gif", ".mp4", ".png")  # written by those who show runs; none can be read back
+FILMS = (".html", ".htm", ".gif", ".mp4", ".png")  # written by `draisine.view`; cannot be loaded
 
 
 def save(run: Trajectory, path: str | os.PathLike[str]) -> None:
     """Write `run` to `path`: .nc, .parquet or .csv by suffix.
 
-    The file appears complete or not at all: an interrupted save leaves what was there before.
+    The file is replaced atomically: an interrupted save leaves the previous file.
     """
     target = Path(path)
     form = format_of(target, f"; films are {', '.join(FILMS)}")
@@ -39,7 +38,7 @@ def save(run: Trajectory, path: str | os.PathLike[str]) -> None:
 
 
 def _unfolded(run: Trajectory) -> Trajectory:
-    """The run with its sensitivities as columns of its table."""
+    """The run with its sensitivities as columns of the table."""
     if run.sensitivity is None:
         return run
     channels, table = run.sensitivity.columns()
@@ -47,30 +46,32 @@ def _unfolded(run: Trajectory) -> Trajectory:
 
 
 def check_target(path: str | os.PathLike[str], *, film: bool = False) -> None:
-    """Refuse a path to which a trajectory, or a film of it, could not be written, before the work is done."""
+    """Check before a computation that a trajectory, or a film of it, can be written to a path."""
     if not film:
         format_of(Path(path))
     elif Path(path).suffix.lower() not in FILMS:
-        raise ArgumentError(f"unknown kind of film {Path(path).name!r}: the suffix must be one of {', '.join(FILMS)}")
-    _check_place(Path(path).resolve())
+        raise ArgumentError(f"unknown film format {Path(path).name!r}: the suffix must be one of {', '.join(FILMS)}")
+    _check_directory(Path(path).resolve())
 
 
-def _check_place(target: Path) -> None:
+def _check_directory(target: Path) -> None:
     if not target.parent.is_dir():
-        raise FileNotFoundError(f"cannot write {target.name!r}: there is no directory {str(target.parent)!r}; create it first")
+        raise FileNotFoundError(
+            f"cannot write {target.name!r}: the directory {str(target.parent)!r} does not exist; create it first"
+        )
     if target.is_dir():
         raise IsADirectoryError(f"cannot write {str(target)!r}: it is a directory; add a file name")
     if not os.access(target.parent, os.W_OK):
         raise PermissionError(
-            f"cannot write {target.name!r}: nothing may be written to the directory {str(target.parent)!r}; name another"
+            f"cannot write {target.name!r}: no write permission for the directory {str(target.parent)!r}; choose another"
         )
 
 
 @contextmanager
 def replacing(target: Path) -> Iterator[Path]:
-    """A draft beside `target` to write to, which takes its place when the block ends well and vanishes when it does not."""
-    target = target.resolve()  # a link stays a link; its target is replaced
-    _check_place(target)
+    """A temporary file beside `target`, which replaces it if the block succeeds and is deleted otherwise."""
+    target = target.resolve()  # of a link the target is replaced
+    _check_directory(target)
     draft = target.with_name(f".{target.stem[:100]}-{secrets.token_hex(6)}{target.suffix}")
     try:
         yield draft
@@ -86,5 +87,5 @@ def format_of(path: Path, more: str = "") -> ModuleType:
     suffix = path.suffix.lower()
     if suffix not in _FORMATS:
         known = ".nc (NetCDF), .parquet and .csv"
-        raise ArgumentError(f"unknown kind of trajectory file {path.name!r}: the suffix {suffix!r} is none of {known}{more}")
+        raise ArgumentError(f"unknown trajectory format {path.name!r}: the suffix {suffix!r} is none of {known}{more}")
     return _FORMATS[suffix]

@@ -19,9 +19,9 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class LinearModel(Result):
-    """Small deviations from a motion. All are deviations: of states, inputs and outputs.
+    """A linear model of deviations from a motion, of states, inputs and outputs.
 
-    `at` holds the values of the motion itself; `left_out` says of each direction that is not among the states why not.
+    `at` has the values of the motion itself; `left_out` has the reason for each deviation that is not among the states.
 
     >>> import numpy as np
     >>> swing = LinearModel("pendulum", ("angle", "rate"), (), (), np.array([[0.0, 1.0], [-4.0, 0.0]]),
@@ -41,60 +41,64 @@ class LinearModel(Result):
     at: dict[str, float] = field(default_factory=dict, repr=False)
     left_out: dict[str, str] = field(default_factory=dict, repr=False)
     units: dict[str, str] = field(default_factory=dict, repr=False)
-    rates: dict[str, float] = field(default_factory=dict, repr=False)  # of the states, in the motion itself
-    formulas: dict[str, str] = field(default_factory=dict, repr=False)  # of names that only deviations have, in coordinates
+    rates: dict[str, float] = field(default_factory=dict, repr=False)  # of the states in the motion itself
+    formulas: dict[str, str] = field(
+        default_factory=dict, repr=False
+    )  # of states that are defined by deviations only, in coordinates
 
     @cached_property
     def eigenvalues(self) -> NDArray[np.complex128]:
         """Sorted by real part, then by imaginary part."""
         values = np.linalg.eigvals(self.A).astype(complex)
         found = values[np.lexsort((values.imag, values.real))]
-        found.flags.writeable = False  # it is remembered
+        found.flags.writeable = False  # cached
         return found
 
     @property
     def stable(self) -> bool:
-        """Whether every deviation among the states dies away."""
+        """Whether all deviations decay (asymptotic stability)."""
         return bool(np.all(self.eigenvalues.real < 0))
 
     def essential(self, outputs: tuple[str, ...] | None = None) -> LinearModel:
-        """The same without states on which nothing else depends: positions on the plane, heading, angles of rotors, a speed
-        along which steady motions form a family. With `outputs` given, states that these depend on stay; by default the outputs
-        are those that need no state left out. Each state left out is listed with its reason.
+        """The model without states on which nothing else depends: position on the plane, heading, angles of rotors, the speed
+        along a family of steady motions. States needed by `outputs` are kept; by default the outputs are those that need no
+        removed state. `left_out` lists the removed states.
         """
-        seen = [self._place(name, self.outputs, "output") for name in outputs or ()]
+        needed = [self._index(name, self.outputs, "output") for name in outputs or ()]
         kept = list(range(len(self.states)))
-        why: dict[str, str] = {}
+        reasons: dict[str, str] = {}
         small = 1e-9 * max(float(np.abs(self.A).max(initial=0.0)), 1e-300)
         while True:
             idle = [
                 j
                 for j in kept
-                if np.abs(self.A[kept, j]).max(initial=0.0) <= small and np.abs(self.C[seen, j]).max(initial=0.0) == 0.0
+                if np.abs(self.A[kept, j]).max(initial=0.0) <= small and np.abs(self.C[needed, j]).max(initial=0.0) == 0.0
             ]
             if not idle:
                 break
             kept = [j for j in kept if j not in idle]
-            why |= {self.states[j]: "nothing among the rest depends on it" for j in idle}
+            reasons |= {self.states[j]: "no other state depends on it" for j in idle}
         gone = [j for j in range(len(self.states)) if j not in kept]
-        shown = seen if outputs is not None else [i for i, row in enumerate(self.C) if np.abs(row[gone]).max(initial=0.0) <= 1e-9]
-        return self._part(kept, shown, why)
+        shown = (
+            needed if outputs is not None else [i for i, row in enumerate(self.C) if np.abs(row[gone]).max(initial=0.0) <= 1e-9]
+        )
+        return self._part(kept, shown, reasons)
 
-    def keeping(self, states: Sequence[str]) -> LinearModel:
-        """The same with these states alone, on which no other may act, and all outputs that need no other."""
-        kept = [self._place(name, self.states, "state") for name in states]
+    def with_states(self, states: Sequence[str]) -> LinearModel:
+        """The model with these states only, which must not depend on others, and all outputs that need no other state."""
+        kept = [self._index(name, self.states, "state") for name in states]
         gone = [j for j in range(len(self.states)) if j not in kept]
         small = 1e-9 * max(float(np.abs(self.A).max(initial=0.0)), 1e-300)
         for j in gone:
-            felt = [self.states[i] for i in kept if abs(self.A[i, j]) > small]
-            if felt:
+            dependent = [self.states[i] for i in kept if abs(self.A[i, j]) > small]
+            if dependent:
                 raise ArgumentError(
-                    f"{self.model}: {felt[0]!r} depends on {self.states[j]!r}, which would be left out; keep it too"
+                    f"{self.model}: {dependent[0]!r} depends on {self.states[j]!r}, which would be left out; include it"
                 )
         shown = [i for i, row in enumerate(self.C) if np.abs(row[gone]).max(initial=0.0) <= 1e-9]
-        return self._part(kept, shown, {self.states[j]: "nothing among the rest depends on it" for j in gone})
+        return self._part(kept, shown, {self.states[j]: "no other state depends on it" for j in gone})
 
-    def _part(self, kept: list[int], shown: list[int], why: dict[str, str]) -> LinearModel:
+    def _part(self, kept: list[int], shown: list[int], reasons: dict[str, str]) -> LinearModel:
         return LinearModel(
             self.model,
             tuple(self.states[j] for j in kept),
@@ -105,7 +109,7 @@ class LinearModel(Result):
             self.C[np.ix_(shown, kept)],
             self.D[shown],
             self.at,
-            {**self.left_out, **why},
+            {**self.left_out, **reasons},
             self.units,
             self.rates,
             self.formulas,
@@ -114,8 +118,8 @@ class LinearModel(Result):
     def to_control(self, inputs: tuple[str, ...] | None = None, outputs: tuple[str, ...] | None = None) -> Any:
         """A `control.StateSpace` with the same names (package python-control)."""
         control = python_control("to_control")
-        into = [self._place(name, self.inputs, "input") for name in (inputs or self.inputs)]
-        out = [self._place(name, self.outputs, "output") for name in (outputs or self.outputs)]
+        into = [self._index(name, self.inputs, "input") for name in (inputs or self.inputs)]
+        out = [self._index(name, self.outputs, "output") for name in (outputs or self.outputs)]
         return control.ss(
             self.A,
             self.B[:, into],
@@ -128,7 +132,7 @@ class LinearModel(Result):
         )
 
     def controllability(self, inputs: Sequence[str] | None = None) -> Structure:
-        """What the inputs reach, and by name what they do not: combinations of states that evolve by themselves.
+        """The controllable subspace, and by name the uncontrollable combinations of states.
 
         >>> carts = LinearModel("carts", ("a", "b"), ("push",), (), np.zeros((2, 2)), np.array([[1.0], [1.0]]), np.zeros((0, 2)),
         ...                     np.zeros((0, 1)))
@@ -136,48 +140,48 @@ class LinearModel(Result):
         carts: 1 of 2 directions are controllable by push
           not controllable: a − b (constant)
         """
-        into = [self._place(name, self.inputs, "input") for name in (self.inputs if inputs is None else inputs)]
+        into = [self._index(name, self.inputs, "input") for name in (self.inputs if inputs is None else inputs)]
         return controllable(self.model, self.states, tuple(self.inputs[i] for i in into), self.A, self.B[:, into])
 
     def observability(self, outputs: Sequence[str] | None = None) -> Structure:
-        """What the outputs (or states by name) see, and by name the directions that they do not."""
+        """The observable subspace of outputs (or states), and by name the unobservable directions."""
         shown = tuple(self.outputs if outputs is None else outputs)
         rows = np.array([self.row(name) for name in shown]).reshape(len(shown), len(self.states))
         return observable(self.model, self.states, shown, self.A, rows)
 
     def row(self, name: str) -> Array:
-        """A state or an output as a row over the states."""
+        """A state or an output as a row of coefficients of the states."""
         if name in self.states:
             return np.eye(len(self.states))[self.states.index(name)]
-        return np.array(self.C[self._place(name, self.outputs, "state or output")])
+        return np.array(self.C[self._index(name, self.outputs, "state or output")])
 
     def transfer(self, input: str, output: str) -> Any:
         """The transfer function from an input to an output or state, a `control.TransferFunction`.
 
-        States that the output does not need are left out first; the heading of a vehicle, say, stays where it is asked for.
+        States that the output does not depend on are left out first.
         """
         control = python_control("transfer")
-        into = self._place(input, self.inputs, "input")
-        shown = self.showing(output)
+        into = self._index(input, self.inputs, "input")
+        shown = self.with_outputs(output)
         part = shown.essential((output,))
         zeros, poles, gain = zero_pole_gain(part.A, part.B[:, into], part.C[0], float(part.D[0, into]))
         numbers = np.real(gain * np.atleast_1d(np.poly(zeros))), np.real(np.atleast_1d(np.poly(poles)))
         return control.tf(*numbers, inputs=[input], outputs=[output], name=f"{self.model}_{input}_to_{output}")
 
-    def showing(self, *names: str) -> LinearModel:
-        """The same with states or outputs of these names as its outputs."""
+    def with_outputs(self, *names: str) -> LinearModel:
+        """The model with these states or outputs as its outputs."""
         c = np.array([self.row(name) for name in names]).reshape(len(names), len(self.states))
         c = np.where(np.abs(c) > 1e-12 * np.abs(c).max(axis=1, keepdims=True, initial=0.0), c, 0.0)
         d = np.array([np.zeros(len(self.inputs)) if n in self.states else self.D[self.outputs.index(n)] for n in names])
         return replace(self, outputs=tuple(names), C=c, D=d.reshape(len(names), len(self.inputs)))
 
-    def _place(self, name: str, names: tuple[str, ...], kind: str) -> int:
+    def _index(self, name: str, names: tuple[str, ...], kind: str) -> int:
         if name not in names:
             raise UnknownNameError(f"{self.model} has no {kind} {name!r}; it has {', '.join(names) or 'none'}")
         return names.index(name)
 
     def _table(self) -> Mapping[str, Any]:
-        """Rows are rates of states and outputs, columns states and inputs: the matrices A and B over C and D."""
+        """The matrices A, B over C, D: rows are rates of states and outputs, columns states and inputs."""
         every = np.block([[self.A, self.B], [self.C, self.D]])
         names = [*(f"d {name}/dt" for name in self.states), *self.outputs]
         return {"of": names, **dict(zip((*self.states, *self.inputs), every.T, strict=True))}
@@ -187,7 +191,7 @@ class LinearModel(Result):
         return figure("plots.eigenvalues.eigenvalue_plane", self.eigenvalues, **options)
 
     def bode(self, input: str, outputs: str | Sequence[str], frequencies: ArrayLike | None = None, **options: Any) -> Any:
-        """Amplitude and phase of outputs for a sine at an input; see `draisine.view.plots.responses.bode`."""
+        """Bode diagram from an input to outputs; see `draisine.view.plots.responses.bode`."""
         return figure("plots.responses.bode", self, input, outputs, frequencies, **options)
 
     def as_data(self) -> dict[str, Any]:
@@ -221,10 +225,10 @@ def python_control(purpose: str) -> Any:
 
 
 def zero_pole_gain(a: Array, b: Array, c: Array, d: float) -> tuple[NDArray[Any], NDArray[Any], float]:
-    """Zeros, poles and gain of d + c (s − A)⁻¹ b, zeros as eigenvalues of the system's pencil."""
+    """Zeros, poles and gain of d + c (s − A)⁻¹ b, zeros as eigenvalues of the system pencil."""
     poles, n = _clean(np.linalg.eigvals(a)), len(a)
     zeros = zeros_of(a, b[:, None], c[None, :], np.array([[d]]))
-    # the gain from one point far from zeros and poles, where nothing cancels
+    # the gain from one point far from zeros and poles, without cancellation
     s = 1j * (1.0 + 2.0 * float(np.abs(np.concatenate([poles, zeros, [1.0]])).max()))
     value = d + c @ np.linalg.solve(s * np.eye(n) - a, b.astype(complex))
     return zeros, poles, float(np.real(value * np.prod(s - poles) / np.prod(s - zeros)))
@@ -245,5 +249,5 @@ def zeros_of(a: Array, b: Array, c: Array, d: Array) -> NDArray[np.complex128]:
 
 
 def _clean(values: NDArray[Any]) -> NDArray[np.complex128]:
-    """Roots at the origin without their rounding."""
+    """Set roots at the origin to exactly zero."""
     return np.where(np.abs(values) <= 1e-12 * np.abs(values).max(initial=0.0), 0.0, values).astype(complex)

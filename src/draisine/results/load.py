@@ -1,4 +1,4 @@
-"""Trajectories read from files that `files.save` wrote. Whatever a file says is checked item by item; nothing in it can run."""
+"""Reading of trajectory files written by `files.save`. All metadata are checked; reading executes no code."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ MAX_NUMBERS = 2**28  # 2 GiB, about an hour of a bicycle at 1 kHz
 
 
 def load(path: str | os.PathLike[str], *, limit: int = MAX_NUMBERS) -> Trajectory:
-    """Read a trajectory that `save` wrote; at most `limit` numbers, so that a forged file cannot take the memory."""
+    """Read a trajectory written by `save`; at most `limit` numbers, so that a forged file cannot exhaust the memory."""
     source = Path(path)
     form = format_of(source)
     if not source.is_file():
-        raise FileNotFoundError(f"there is no trajectory file {str(source)!r}")
+        raise FileNotFoundError(f"the trajectory file {str(source)!r} does not exist")
     try:
         return _folded(rebuild(*form.read(source, limit)))
     except DataError as problem:
@@ -44,7 +44,7 @@ def load(path: str | os.PathLike[str], *, limit: int = MAX_NUMBERS) -> Trajector
 
 
 def rebuild(metadata: Any, time: NDArray[np.float64], data: NDArray[np.float64]) -> Trajectory:
-    """The trajectory that `describe` and its numbers came from."""
+    """The trajectory from the metadata of `describe` and its numbers."""
     statistics = object_at(metadata, "statistics")
     try:
         return Trajectory(
@@ -62,12 +62,12 @@ def rebuild(metadata: Any, time: NDArray[np.float64], data: NDArray[np.float64])
         )
     except DataError:
         raise
-    except ValueError as error:  # what Trajectory itself refuses
+    except ValueError as error:  # raised by Trajectory itself
         raise DataError(str(error)) from None
 
 
 def _folded(run: Trajectory) -> Trajectory:
-    """The run as it was before its sensitivities were made columns."""
+    """The run with the columns of sensitivities moved to `sensitivity`."""
     count = len(run.names(Group.SENSITIVITIES))
     if not count:
         return run
@@ -83,7 +83,7 @@ def _status(entry: dict[str, Any]) -> Status:
     warnings = tuple(checked(str, text, "a warning") for text in list_at(entry, "warnings"))
     kind = text_at(entry, "kind")
     if kind not in tuple(Ending):
-        raise DataError(f"the status {shortened(kind)} is unknown to this version of draisine")
+        raise DataError(f"the status {shortened(kind)} is unknown in this version of draisine")
     return Status(Ending(kind), text_at(entry, "message"), warnings)
 
 

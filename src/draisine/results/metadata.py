@@ -1,4 +1,4 @@
-"""What a trajectory file says beside its numbers, as JSON: written, read back, and checked item by item."""
+"""Metadata of trajectory files as JSON: writing, reading and checking."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ if TYPE_CHECKING:
     from draisine.results.trajectory import Trajectory
 
 FORMAT = 1
-MAX_CHARACTERS = 16 * 2**20  # of metadata; shapes for drawing are the only large part it can have
+MAX_CHARACTERS = 16 * 2**20  # of metadata, whose only large part are shapes for drawing
 
 T = TypeVar("T")
 
 
 def describe(run: Trajectory) -> dict[str, Any]:
-    """Everything but the numbers, as plain data."""
+    """The metadata of a run as plain data."""
     return {
         "draisine": FORMAT,
         "model": run.model,
@@ -44,17 +44,17 @@ def encode(value: object, what: str = "metadata") -> str:
         ) from None
     if len(text) > MAX_CHARACTERS:
         raise ArgumentError(
-            f"the {what} of the trajectory takes {len(text)} characters, more than {MAX_CHARACTERS}; keep meshes in a file"
+            f"the {what} of the trajectory has {len(text)} characters, more than {MAX_CHARACTERS}; keep meshes in files"
         )
     return text
 
 
 def decode(text: object, what: str = "metadata") -> Any:
-    """The value of a line of JSON from a file nobody vouches for."""
+    """The value of a line of JSON from an untrusted file."""
     if not isinstance(text, str):
         raise DataError(f"the {what} should be text, got {type(text).__name__}")
     if len(text) > MAX_CHARACTERS:
-        raise DataError(f"the {what} has {len(text)} characters; at most {MAX_CHARACTERS} are read")
+        raise DataError(f"the {what} has {len(text)} characters; the limit is {MAX_CHARACTERS}")
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -62,14 +62,14 @@ def decode(text: object, what: str = "metadata") -> Any:
 
 
 def check_columns(metadata: Any, found: list[str]) -> None:
-    """The columns of the file must be `time` and the channels of the metadata, in order."""
+    """Check that the columns of a file are `time` and the channels of the metadata, in order."""
     expected = ["time", *(channel.name for channel in channels_in(metadata))]
     if found == expected:
         return
     missing = [name for name in expected if name not in found]
-    strange = [name for name in found if name not in expected]
-    parts = [f"missing {', '.join(missing[:5])}"] * bool(missing) + [f"not in the metadata: {', '.join(strange[:5])}"] * bool(
-        strange
+    unexpected = [name for name in found if name not in expected]
+    parts = [f"missing {', '.join(missing[:5])}"] * bool(missing) + [f"not in the metadata: {', '.join(unexpected[:5])}"] * bool(
+        unexpected
     )
     raise DataError(f"the columns do not fit the metadata ({'; '.join(parts) or 'their order or number differs'})")
 
@@ -85,7 +85,7 @@ def channels_in(metadata: Any) -> tuple[Channel, ...]:
         name = text_at(entry, "name")
         rest = {key: text_at(entry, key) for key in ("unit", "group", "description", "kind", "level") if key in entry}
         try:
-            return Channel(name, **rest)  # type: ignore[arg-type]  # Channel turns the group's name into the group
+            return Channel(name, **rest)  # type: ignore[arg-type]  # Channel converts the name of the group
         except ValueError as error:
             raise DataError(str(error)) from None
 
@@ -99,8 +99,8 @@ def _entry(where: Any, key: str, kinds: tuple[type, ...]) -> Any:
         raise DataError(f"the metadata lacks {key!r}")
     value = where[key]
     if not isinstance(value, kinds) or isinstance(value, bool):
-        wanted = " or ".join(kind.__name__ for kind in kinds)
-        raise DataError(f"{key!r} in the metadata should be {wanted}, got {shortened(value)}")
+        expected = " or ".join(kind.__name__ for kind in kinds)
+        raise DataError(f"{key!r} in the metadata should be {expected}, got {shortened(value)}")
     return value
 
 

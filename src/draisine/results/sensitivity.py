@@ -1,4 +1,4 @@
-"""`Sensitivity`: by how much every channel of a run changes with what was asked about, at every instant."""
+"""`Sensitivity`: derivatives of all channels of a run with respect to parameters, inputs or initial values."""
 
 from __future__ import annotations
 
@@ -31,58 +31,58 @@ class Sensitivity:
 
     time: Array  # (n,)
     channels: tuple[Channel, ...]
-    by: tuple[str, ...]  # names of what was varied
+    by: tuple[str, ...]  # names of the varied quantities
     by_units: tuple[str, ...]
     data: Array  # (n, channels, by)
 
     def __post_init__(self) -> None:
-        wanted = (len(self.time), len(self.channels), len(self.by))
-        if self.data.shape != wanted or len(self.by_units) != len(self.by):
+        expected = (len(self.time), len(self.channels), len(self.by))
+        if self.data.shape != expected or len(self.by_units) != len(self.by):
             raise ArgumentError(
-                f"sensitivities over instants, channels and what is varied are {wanted} numbers, got {self.data.shape}"
+                f"expected an array (samples, channels, varied quantities) of shape {expected}, got {self.data.shape}"
             )
 
     @cached_property
-    def _place(self) -> dict[str, int]:
+    def _column(self) -> dict[str, int]:
         return {channel.name: i for i, channel in enumerate(self.channels)}
 
-    def _places(self, channel: str, by: str) -> tuple[int, int]:
-        for name, known, what in ((channel, self._place, "channel"), (by, self.by, "sensitivity by")):
+    def _indices(self, channel: str, by: str) -> tuple[int, int]:
+        for name, known, what in ((channel, self._column, "channel"), (by, self.by, "sensitivity by")):
             if name not in known:
                 some = ", ".join(list(known)[:12])
                 raise UnknownNameError(f"there is no {what} {name!r}; there are {some}{', …' if len(known) > 12 else ''}")
-        return self._place[channel], self.by.index(by)
+        return self._column[channel], self.by.index(by)
 
     def __getitem__(self, key: tuple[str, str]) -> Array:
         """∂channel/∂θ at the samples."""
         if not isinstance(key, tuple) or len(key) != 2:
             raise UnknownNameError(
-                f"ask for a channel and what it depends on, e.g. ['{self.channels[0].name}', '{self.by[0]}'], got {key!r}"
+                f"give a channel and a varied quantity, e.g. ['{self.channels[0].name}', '{self.by[0]}'], got {key!r}"
             )
-        row, column = self._places(*key)
+        row, column = self._indices(*key)
         return self.data[:, row, column]
 
     def unit(self, channel: str, by: str) -> str:
-        row, column = self._places(channel, by)
+        row, column = self._indices(channel, by)
         above, below = self.channels[row].unit or "1", self.by_units[column]
         return above if not below else f"{above}/({below})" if set("*/ ") & set(below) else f"{above}/{below}"
 
     def matrix(self, channels: Sequence[str], at: int | None = None) -> Array:
         """Derivatives of some channels, (samples, channels, by); with `at` at one sample only."""
-        rows = [self._places(name, self.by[0])[0] for name in channels]
+        rows = [self._indices(name, self.by[0])[0] for name in channels]
         return self.data[:, rows, :] if at is None else self.data[at, rows, :]
 
     def to_xarray(self) -> xarray.DataArray:
         """A DataArray over `time`, `channel` and `by`."""
         module: Any = require("xarray", "sensitivities as xarray DataArray")
-        coordinates = {"time": self.time, "channel": list(self._place), "by": list(self.by)}
+        coordinates = {"time": self.time, "channel": list(self._column), "by": list(self.by)}
         found: xarray.DataArray = module.DataArray(self.data, coordinates, ("time", "channel", "by"), name="sensitivity")
         return found
 
     def __repr__(self) -> str:
         return f"<Sensitivity of {len(self.channels)} channels by {', '.join(self.by)} at {len(self.time)} instants>"
 
-    # files keep tables: each derivative is a column there ---------------------------------------------------------------
+    # in files each derivative is a column ---------------------------------------------------------------
 
     def columns(self) -> tuple[tuple[Channel, ...], Array]:
         """Each derivative as a column of a table."""
@@ -95,7 +95,7 @@ class Sensitivity:
 
     @staticmethod
     def from_columns(time: Array, channels: Sequence[Channel], columns: Sequence[Channel], table: Array) -> Sensitivity:
-        """What `columns` was made from."""
+        """The inverse of `columns`."""
         levels = list(dict.fromkeys(column.level for column in columns))
         by = [level.rpartition(" [")[::2] for level in levels]
         data = table.reshape(len(time), len(levels), -1).transpose(0, 2, 1)
@@ -105,7 +105,7 @@ class Sensitivity:
 
 
 def concatenated(parts: Sequence[Sensitivity], channels: Sequence[Channel]) -> Sensitivity:
-    """Parts of a run one after the other, under the names that the whole run gives its channels; NaN where a part has none."""
+    """Concatenate the parts of a run, with the channel names of the whole run; NaN where a part lacks a channel."""
     first = parts[0]
     columns = {_key(channel): i for i, channel in enumerate(channels)}
     blocks = []

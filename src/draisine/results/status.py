@@ -1,4 +1,4 @@
-"""How a run ended, as advice: what happened to which quantity at what time, and what to do."""
+"""Status of a run: why it ended, with the quantity, the time and the remedy."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from enum import StrEnum
 class Ending(StrEnum):
     """Why a run stopped."""
 
-    FINISHED = "FINISHED"  # the time asked for was reached
-    EVENT = "EVENT"  # an event with the action "stop" happened
-    INTERRUPTED = "INTERRUPTED"  # the user stopped it; what was computed is kept
-    NOT_FINITE = "NOT_FINITE"  # a derivative or state is infinite or not a number
-    STEP_TOO_SMALL = "STEP_TOO_SMALL"  # the step shrank to rounding error before the tolerance was met
-    TOO_MANY_STEPS = "TOO_MANY_STEPS"  # the method's max_steps were used up
-    SINGULAR = "SINGULAR"  # the independent velocities lost their meaning and no other choice is better
-    CONTROL_FAILED = "CONTROL_FAILED"  # the user's control function raised an exception or gave a bad value
+    FINISHED = "FINISHED"  # the final time was reached
+    EVENT = "EVENT"  # an event with the action "stop" occurred
+    INTERRUPTED = "INTERRUPTED"  # stopped by the user; the samples computed are kept
+    NOT_FINITE = "NOT_FINITE"  # a derivative or state is not finite
+    STEP_TOO_SMALL = "STEP_TOO_SMALL"  # the tolerance was not met with a step at rounding level
+    TOO_MANY_STEPS = "TOO_MANY_STEPS"  # max_steps of the method was reached
+    SINGULAR = "SINGULAR"  # the choice of independent velocities became singular and no other is better
+    CONTROL_FAILED = "CONTROL_FAILED"  # the control function raised an exception or returned an invalid value
 
 
 @dataclass(frozen=True)
 class Status:
-    """The end of a run: its kind, a message for people, and warnings gathered on the way.
+    """The end of a run: its kind, a message, and warnings.
 
     >>> print(Status(Ending.EVENT, "fell over: lean passed 80° at t = 1.320 s"))
     EVENT: fell over: lean passed 80° at t = 1.320 s
@@ -35,11 +35,11 @@ class Status:
 
     @property
     def complete(self) -> bool:
-        """The run went as far as it was asked to: to its end, or to an event that stops it."""
+        """Whether the run reached the final time or a stopping event."""
         return self.kind in (Ending.FINISHED, Ending.EVENT)
 
     def with_warning(self, text: str) -> Status:
-        """The same status with one more warning; one already there is not repeated."""
+        """The status with one more warning, without duplicates."""
         return self if text in self.warnings else replace(self, warnings=(*self.warnings, text))
 
     def __str__(self) -> str:

@@ -1,7 +1,7 @@
-"""`Trajectory`: everything a run has to say, under names and with units.
+"""`Trajectory`: the result of a simulation, with named columns and units.
 
-All numbers stand in one table, a row per sample and a column per `Channel`; the rest is what people need to trust and repeat
-the run: status, events, warnings, parameters, statistics, seconds.
+All numbers are in one table, a row per sample and a column per `Channel`; status, events, warnings, parameters, statistics and
+timings document the run.
 """
 
 from __future__ import annotations
@@ -15,14 +15,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from draisine.errors import ArgumentError, UnknownNameError
+from draisine.errors import ArgumentError, UnknownNameError, require
 from draisine.results.base import Result, figure
 from draisine.results.channel import STATE_GROUPS, Channel, Group, as_group
 from draisine.results.files import FILMS, save
 from draisine.results.sensitivity import Sensitivity
 from draisine.results.status import Status
 from draisine.results.summary import energy_balance, energy_scale, headline, summary, worst_residuals
-from draisine.results.tables import to_pandas, to_xarray
 
 if TYPE_CHECKING:
     import pandas
@@ -34,7 +33,7 @@ KINETIC, POTENTIAL, TOTAL, WORK = "kinetic_energy", "potential_energy", "total_e
 
 
 class Occurrence(NamedTuple):
-    """An event that happened, and when."""
+    """An occurrence of an event: name and time."""
 
     name: str
     time: float
@@ -42,7 +41,7 @@ class Occurrence(NamedTuple):
 
 @dataclass(frozen=True)
 class Segment:
-    """Samples `start` to `stop` (excluded) ran in one mode, with one choice of independent velocities."""
+    """Samples `start` to `stop` (excluded) with one mode and one choice of independent velocities."""
 
     mode: str
     independent: tuple[str, ...]
@@ -52,7 +51,7 @@ class Segment:
 
 @dataclass(frozen=True)
 class Statistics:
-    """What the integration cost: evaluations of the state derivative, and steps accepted, rejected, and in all."""
+    """Cost of the integration: evaluations of the state derivative, and steps accepted, rejected, and total."""
 
     evaluations: int = 0
     accepted: int = 0
@@ -62,17 +61,17 @@ class Statistics:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Trajectory(Result):
-    """A run: samples of every named quantity, how it went, and what it was made of.
+    """The result of a simulation: samples of all named quantities, status and statistics.
 
-    `run["speed"]` is a column; `run.time` the instants; `run.final` the state and outputs at the end; `run.at(1.5)` the
-    values at an instant. `run.coordinates`, `run.velocities`, … are the tables of one group, with `run.names("coordinates")`
-    for their columns. `run.energy_drift` and `run.constraint_residual` tell how exact the run was.
+    `run["speed"]` is a column; `run.time` the sample times; `run.final` the final state and outputs; `run.at(1.5)` the values at
+    a time. `run.coordinates`, `run.velocities`, … are the tables of one group, with `run.names("coordinates")` for their columns.
+    `run.energy_drift` and `run.constraint_residual` measure the accuracy.
 
-    `scene` is free, JSON-like data for drawing (shapes, colors); the poses of the bodies are columns, see `pose`.
+    `scene` is JSON-like data for drawing (shapes, colors); the poses of the bodies are columns, see `pose`.
     """
 
     model: str
-    time: Array  # (n,), never turning back; an instant occurs twice where a segment ends and the next begins
+    time: Array  # (n,), monotonic; the time between two segments occurs twice
     channels: tuple[Channel, ...]
     data: Array  # (n, number of channels)
     status: Status
@@ -82,45 +81,45 @@ class Trajectory(Result):
     seconds: Mapping[str, float] = field(default_factory=dict)
     parameters: Mapping[str, float] = field(default_factory=dict)
     scene: Mapping[str, Any] = field(default_factory=dict)
-    sensitivity: Sensitivity | None = None  # if the run was asked for it
-    source: Any = None  # the description it was made of, for pictures; files do not keep it
+    sensitivity: Sensitivity | None = None  # if requested
+    source: Any = None  # the description of the model, for drawing; not stored in files
 
     def __post_init__(self) -> None:
-        settle = object.__setattr__
-        settle(self, "time", _read_only(self.time))
-        settle(self, "data", _read_only(self.data))
-        settle(self, "channels", tuple(self.channels))
-        settle(self, "segments", tuple(self.segments) or (Segment("motion", (), 0, self.time.size),))
-        settle(self, "events", tuple(Occurrence(str(name), float(time)) for name, time in self.events))
-        settle(self, "seconds", {name: float(value) for name, value in self.seconds.items()})
-        settle(self, "parameters", {name: float(value) for name, value in self.parameters.items()})
-        settle(self, "scene", dict(self.scene))
+        assign = object.__setattr__
+        assign(self, "time", _read_only(self.time))
+        assign(self, "data", _read_only(self.data))
+        assign(self, "channels", tuple(self.channels))
+        assign(self, "segments", tuple(self.segments) or (Segment("motion", (), 0, self.time.size),))
+        assign(self, "events", tuple(Occurrence(str(name), float(time)) for name, time in self.events))
+        assign(self, "seconds", {name: float(value) for name, value in self.seconds.items()})
+        assign(self, "parameters", {name: float(value) for name, value in self.parameters.items()})
+        assign(self, "scene", dict(self.scene))
         self._check()
 
     def _check(self) -> None:
         if self.time.ndim != 1 or self.time.size == 0:
-            raise ArgumentError(f"time must be a list of at least one instant, got shape {self.time.shape}")
+            raise ArgumentError(f"time must be a sequence of at least one sample, got shape {self.time.shape}")
         steps = np.diff(self.time)
         if not np.all(np.isfinite(self.time)) or not (np.all(steps >= 0) or np.all(steps <= 0)):
-            raise ArgumentError("time must be finite and must not turn back; sort the samples or split the run")
+            raise ArgumentError("time must be finite and monotonic; sort the samples or split the run")
         if self.data.shape != (self.time.size, len(self.channels)):
             raise ArgumentError(
-                f"the table must have one row per instant and one column per channel, "
+                f"the table must have one row per sample and one column per channel, "
                 f"{self.time.size} × {len(self.channels)}, got shape {self.data.shape}"
             )
         if len(self._column) != len(self.channels):
             names = [channel.name for channel in self.channels]
             twice = sorted({name for name in names if names.count(name) > 1})
-            raise ArgumentError(f"channel names must differ; these occur more than once: {', '.join(twice)}")
+            raise ArgumentError(f"channel names must be unique; these occur more than once: {', '.join(twice)}")
         bounds = [0, *(segment.stop for segment in self.segments)]
         if bounds[-1] != self.time.size or any(
             segment.start != before or segment.stop < before for segment, before in zip(self.segments, bounds, strict=False)
         ):
-            raise ArgumentError(f"the segments must follow each other and cover all {self.time.size} samples")
+            raise ArgumentError(f"the segments must be consecutive and cover all {self.time.size} samples")
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What to distrust although the run went on: friction above 1, a ground that would have to pull."""
+        """Warnings about the validity of the run: required friction above 1, tensile contact forces."""
         return self.status.warnings
 
     # columns by name -------------------------------------------------------------------------------------------------
@@ -156,14 +155,14 @@ class Trajectory(Result):
         """Number of samples."""
         return int(self.time.size)
 
-    __iter__ = None  # len() counts samples while names are the keys: no order of iteration would be the expected one
+    __iter__ = None  # ambiguous: len() counts samples, while names are the keys
 
     def names(self, group: str | None = None) -> tuple[str, ...]:
         """Names of all channels, or of one group: `run.names("outputs")`."""
         if group is None:
             return tuple(self._column)
-        wanted = as_group(group)
-        return tuple(channel.name for channel in self.channels if channel.group is wanted)
+        selected = as_group(group)
+        return tuple(channel.name for channel in self.channels if channel.group is selected)
 
     def table(self, group: str) -> Array:
         """The columns of one group, n × number of channels in it."""
@@ -191,7 +190,7 @@ class Trajectory(Result):
 
     @property
     def energy(self) -> Array:
-        """Kinetic, potential, total energy and work done so far, as columns."""
+        """Kinetic, potential and total energy and work, as columns."""
         return self.table(Group.ENERGY)
 
     @property
@@ -204,21 +203,21 @@ class Trajectory(Result):
 
     @property
     def bodies(self) -> tuple[str, ...]:
-        """Bodies whose poses were kept."""
+        """Bodies with recorded poses."""
         return tuple(name.removesuffix(".x") for name in self.names(Group.POSES) if name.endswith(".x"))
 
     def pose(self, body: str) -> Array:
         """Position and quaternion (scalar first, body to world) of a body at each sample, n × 7."""
         if body not in self.bodies:
-            known = ", ".join(self.bodies) or "none: ask for poses when simulating"
+            known = ", ".join(self.bodies) or "none; request poses in simulate"
             raise UnknownNameError(f"the run of {self.model!r} has no poses of {body!r}; bodies with poses: {known}")
         return self.data[:, [self._column[f"{body}.{part}"] for part in POSE_PARTS]]
 
-    # values at an instant --------------------------------------------------------------------------------------------
+    # values at a time --------------------------------------------------------------------------------------------
 
     @property
     def final(self) -> dict[str, float]:
-        """Time, every state and every output at the end."""
+        """Final time, states and outputs."""
         kept = (*STATE_GROUPS, Group.OUTPUTS)
         last = self.data[-1].tolist()
         return {"time": float(self.time[-1])} | {
@@ -230,42 +229,42 @@ class Trajectory(Result):
     @overload
     def at(self, t: Array) -> dict[str, Array]: ...
     def at(self, t: ArrayLike) -> dict[str, Any]:
-        """Every channel at time `t` (a number, or an array of them), on straight lines between the samples.
+        """All channels at time `t` (a number or an array), by linear interpolation.
 
-        At an instant that occurs twice, the values after the jump. For more accuracy between samples, simulate with more.
+        At a time that occurs twice, the values after the jump. For more accuracy, simulate with more samples.
         """
-        wanted = np.asarray(t, dtype=float)
+        times = np.asarray(t, dtype=float)
         low, high = sorted((float(self.time[0]), float(self.time[-1])))
-        if not np.all((wanted >= low) & (wanted <= high)):
-            raise ArgumentError(f"the run of {self.model!r} covers {low:g} s to {high:g} s; t = {wanted} is not inside")
+        if not np.all((times >= low) & (times <= high)):
+            raise ArgumentError(f"the run of {self.model!r} covers {low:g} s to {high:g} s; t = {times} is outside")
         forward = 1.0 if self.time[-1] >= self.time[0] else -1.0
-        before = np.searchsorted(forward * self.time, forward * wanted, side="right") - 1
+        before = np.searchsorted(forward * self.time, forward * times, side="right") - 1
         after = np.minimum(before + 1, self.time.size - 1)
         gap = self.time[after] - self.time[before]
-        share = np.divide(wanted - self.time[before], gap, out=np.zeros_like(wanted), where=gap != 0)[..., None]
-        # where= keeps a NaN or infinity in the next sample from spoiling a wish for exactly this one
+        share = np.divide(times - self.time[before], gap, out=np.zeros_like(times), where=gap != 0)[..., None]
+        # at a sample itself, a NaN or infinity in the next one must not enter
         rise = np.where(share == 0, 0.0, self.data[after] - self.data[before])
         values = self.data[before] + share * rise
         columns = np.moveaxis(values, -1, 0)
-        found: dict[str, Any] = {"time": wanted if wanted.ndim else float(wanted)}
+        found: dict[str, Any] = {"time": times if times.ndim else float(times)}
         for channel, column in zip(self.channels, columns, strict=True):
-            found[channel.name] = column if wanted.ndim else float(column)
+            found[channel.name] = column if times.ndim else float(column)
         return found
 
-    # how exact it was ------------------------------------------------------------------------------------------------
+    # accuracy ------------------------------------------------------------------------------------------------
 
     @property
     def energy_balance(self) -> Array | None:
-        """Total energy − work, counted from the start, in joules; None for a system without energy."""
+        """Total energy − work, relative to the start, in joules; None for a system without energy."""
         if TOTAL not in self._column:
             return None
         return energy_balance(self[TOTAL], self[WORK])
 
     @property
     def energy_scale(self) -> float | None:
-        """The energy in play, by which drift is measured: the largest kinetic energy + |potential − its start| of the run.
+        """The reference for energy drift: the largest kinetic energy + |change of potential energy|.
 
-        For a run at rest the largest |total energy|; failing that, 1 J.
+        For a run at rest the largest |total energy|; if that is zero, 1 J.
         """
         if TOTAL not in self._column:
             return None
@@ -273,21 +272,21 @@ class Trajectory(Result):
 
     @property
     def energy_drift(self) -> float | None:
-        """The worst |energy balance| of the run, relative to `energy_scale`; None for a system without energy."""
+        """The largest |energy balance|, relative to `energy_scale`; None for a system without energy."""
         balance, scale = self.energy_balance, self.energy_scale
         return None if balance is None or scale is None else float(np.max(np.abs(balance))) / scale
 
     @property
     def constraint_residual(self) -> dict[str, float]:
-        """The worst |residual| by kind: `holonomic` (m, rad), `nonholonomic` (m/s), `norm` (of quaternions), and
+        """The largest |residual| by kind: `holonomic` (m, rad), `nonholonomic` (m/s), `norm` (of quaternions), and
         `holonomic_velocity` for derivatives of position constraints. Empty for a system without constraints."""
         channels = [channel for channel in self.channels if channel.group is Group.RESIDUALS]
         return worst_residuals(channels, self.residuals)
 
-    # comparing, converting, keeping ------------------------------------------------------------------------------------
+    # comparison, conversion, files ------------------------------------------------------------------------------------
 
     def identical(self, other: Trajectory) -> bool:
-        """Whether both hold the same numbers, NaN included, and the same things to say."""
+        """Whether both have equal numbers, NaN included, and equal metadata."""
         plain = ("model", "channels", "status", "segments", "events", "statistics", "seconds", "parameters", "scene")
         return (
             np.array_equal(self.time, other.time)
@@ -298,39 +297,62 @@ class Trajectory(Result):
 
     def to_xarray(self) -> xarray.Dataset:
         """A Dataset over `time`, each channel a variable with `units`, `long_name` and `group`."""
-        return to_xarray(self)
+        variables = {}
+        for channel, column in zip(self.channels, self.data.T, strict=True):
+            attributes = {"units": channel.unit, "long_name": channel.description or channel.name, "group": str(channel.group)}
+            if channel.kind:
+                attributes |= {"kind": channel.kind, "level": channel.level}
+            variables[channel.name] = ("time", column, attributes)
+        dataset: xarray.Dataset = require("xarray", "a trajectory as xarray Dataset").Dataset(
+            variables,
+            coords={"time": ("time", self.time, {"units": "s", "long_name": "time"})},
+            attrs={
+                "model": self.model,
+                "status": str(self.status.kind),
+                "message": self.status.message,
+                "warnings": "\n".join(self.warnings),
+            },
+        )
+        return dataset
 
     def to_pandas(self) -> pandas.DataFrame:
         """A DataFrame indexed by time, a column per channel; units in `frame.attrs["units"]`."""
-        return to_pandas(self)
+        module = require("pandas", "a trajectory as pandas DataFrame")
+        index = module.Index(self.time.copy(), name="time")
+        frame: pandas.DataFrame = module.DataFrame(self.data.copy(), index=index, columns=list(self.names()))
+        frame.attrs["model"] = self.model
+        frame.attrs["units"] = {channel.name: channel.unit for channel in self.channels}
+        return frame
 
     def plot(self, *names: str, **options: Any) -> Any:
         """Named channels against time as a Matplotlib figure; see `draisine.view.plots.trajectories.channel_figure`."""
         return figure("plots.trajectories.channel_figure", self, *names, **options)
 
     def animate(self, **options: Any) -> Any:
-        """The run as a moving picture; see `draisine.animate`."""
+        """An animation of the run; see `draisine.animate`."""
         return figure("film.animate.animate", self, **options)
 
     def save(self, path: str | os.PathLike[str], **film: Any) -> None:
-        """Write the run to `path`, by suffix: .nc (NetCDF), .parquet or .csv, from which `load` gives it back to the last bit;
-        or as a film, .html, .gif, .mp4 or .png, with the options of `animate`: `run.save("ride.html", charts=["lean"])`."""
+        """Write the run to `path`, by suffix: .nc (NetCDF), .parquet or .csv, which `load` restores to the last bit; or as a
+        film, .html, .gif, .mp4 or .png, with the options of `animate`: `run.save("ride.html", charts=["lean"])`."""
         if os.path.splitext(path)[1].lower() in FILMS:
             self.animate(**film, show=False).save(path)
         elif film:
-            raise ArgumentError(f"{', '.join(film)}: options of films ({', '.join(FILMS)}), but {os.fspath(path)!r} is none")
+            raise ArgumentError(
+                f"{', '.join(film)}: options of films ({', '.join(FILMS)}), but {os.fspath(path)!r} is not a film"
+            )
         else:
             save(self, path)
 
     def summary(self) -> str:
-        """A short text: what ran, how it ended, the outputs at the end, errors, cost."""
+        """A short text: model, status, final outputs, accuracy, cost."""
         return summary(self)
 
     def _overview(self) -> Mapping[str, Any]:
         shown = [c for group in (Group.OUTPUTS, *STATE_GROUPS) for c in self.channels if c.group is group]
-        first, last, places = self.data[0], self.data[-1], [self._column[c.name] for c in shown]
+        first, last, indices = self.data[0], self.data[-1], [self._column[c.name] for c in shown]
         names, units = [c.name for c in shown], [c.unit for c in shown]
-        return {"channel": names, "unit": units, "at the start": first[places], "at the end": last[places]}
+        return {"channel": names, "unit": units, "at the start": first[indices], "at the end": last[indices]}
 
     def __repr__(self) -> str:
         return f"<Trajectory of {headline(self)}>"
@@ -347,7 +369,7 @@ def _same_sensitivity(one: Sensitivity | None, other: Sensitivity | None) -> boo
 
 
 def _read_only(values: ArrayLike) -> Array:
-    """A float array nobody can change: a copy, unless it is already unchangeable."""
+    """A read-only float array: a copy, unless it is read-only already."""
     if isinstance(values, np.ndarray) and values.dtype == np.float64 and not values.flags.writeable:
         return values
     array = np.array(values, dtype=np.float64)

@@ -106,7 +106,7 @@ def test_unknown_names_are_said(straight):
 
 def test_a_state_that_others_need_cannot_be_left_out(straight):
     assert straight.with_states(("lean", "steer", "frame_wx", "steer_rate")).states == ("lean", "steer", "frame_wx", "steer_rate")
-    with pytest.raises(ValueError, match="'lean' depends on 'frame_wx', which would be left out; keep it too"):
+    with pytest.raises(ValueError, match="'lean' depends on 'frame_wx', which would be left out; include it"):
         straight.with_states(("lean", "steer"))
 
 

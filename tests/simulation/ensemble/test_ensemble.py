@@ -151,7 +151,7 @@ WRONG = {  # by parameter: a value that no bicycle has, and what is said about i
         r"run 1: mass of body 'frame' is -1 \(from 'm_frame' at the .*given\) kg",
     ),
     "r_front_wheel": (0.0, "radius of wheel 'front_wheel' must be positive", "run 2: radius of wheel 'front_wheel' is 0 "),
-    "iyy_rear_wheel": (5.0, "inertia of body 'rear_wheel' is that of no rigid body", "run 3: .*triangle inequality"),
+    "iyy_rear_wheel": (5.0, "inertia of body 'rear_wheel' is not that of a rigid body", "run 3: .*triangle inequality"),
     "trail": (np.nan, "'trail' must be a finite number", "run 4: 'trail' must be a finite number, got nan"),
     "speed": (np.inf, "'speed' must be a finite number", "run 5: 'speed' must be a finite number, got inf"),
 }

@@ -226,8 +226,8 @@ def test_atlas_as_data_and_text(atlas):
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        ({"lean": [0.0, 0.1]}, "an atlas has two axes"),
-        ({"lean": [0.1, 0.0], "speed": [5.0, 6.0]}, "values of 'lean' must be finite numbers in one row, each larger"),
+        ({"lean": [0.0, 0.1]}, "give two axes"),
+        ({"lean": [0.1, 0.0], "speed": [5.0, 6.0]}, "values of 'lean' must be a sequence of finite, increasing"),
         (
             {"lean": [0.0, 0.1], "speed": [5.0, 6.0], "hold": ("steer_torqe",)},
             "no input 'steer_torqe' to hold a turn; did you mean",

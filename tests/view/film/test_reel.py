@@ -77,7 +77,7 @@ def test_one_instant_for_papers(tmp_path):
 def test_unknown_kinds_are_refused(run, tmp_path):
     with pytest.raises(ValueError, match=r"unknown kind of film 'a\.avi': the suffix must be one of \.html"):
         run.animate(show=False).save(tmp_path / "a.avi")
-    with pytest.raises(FileNotFoundError, match="there is no directory"):
+    with pytest.raises(FileNotFoundError, match="does not exist"):
         run.save(tmp_path / "nowhere" / "a.html")
 
 

@@ -1,7 +1,7 @@
 """CSV: metadata as leading lines `# key: json`, one row of names, one row per sample.
 
-Numbers are written as the shortest text that reads back to the same bits. `pandas.read_csv(path, comment="#")` and spreadsheets
-read the rest.
+Numbers are written as the shortest text that restores the same bits. `pandas.read_csv(path, comment="#")` and spreadsheets read
+such files.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def write(run: Trajectory, path: Path) -> None:
 
 
 def read(path: Path, limit: int) -> tuple[Any, NDArray[np.float64], NDArray[np.float64]]:
-    """Metadata, instants and table; at most `limit` numbers."""
+    """Metadata, times and table; at most `limit` numbers."""
     try:
         with path.open(encoding="utf-8-sig") as file:
             metadata, header = _read_head(file)
@@ -42,7 +42,7 @@ def read(path: Path, limit: int) -> tuple[Any, NDArray[np.float64], NDArray[np.f
             check_columns(metadata, names)
             table = _read_rows(file, names, limit, first_line=len(metadata) + 2)
     except UnicodeDecodeError as error:
-        raise DataError(f"it is not text in UTF-8 ({error.reason} at byte {error.start})") from None
+        raise DataError(f"the file is not UTF-8 text ({error.reason} at byte {error.start})") from None
     return metadata, np.ascontiguousarray(table[:, 0]), table[:, 1:]
 
 
@@ -51,12 +51,14 @@ def _read_head(file: TextIO) -> tuple[dict[str, Any], str]:
     while True:
         line = file.readline(_LONGEST_LINE)
         if not line.endswith("\n"):
-            raise DataError("it ends before the row of names" if len(line) < _LONGEST_LINE else "a line of its head is too long")
+            raise DataError(
+                "the file ends before the row of names" if len(line) < _LONGEST_LINE else "a line of the header is too long"
+            )
         if not line.startswith("#"):
             return metadata, line.rstrip("\n")
         key, colon, text = line[1:].partition(":")
         if not colon:
-            raise DataError(f"a line of its head is not '# key: value': {line[:40].rstrip()!r}")
+            raise DataError(f"a line of the header is not '# key: value': {line[:40].rstrip()!r}")
         metadata[key.strip()] = decode(text.strip(), key.strip())
 
 
@@ -75,16 +77,16 @@ def _read_rows(file: TextIO, names: list[str], limit: int, first_line: int) -> N
         try:
             numbers.extend(map(float, fields))
         except ValueError:
-            raise DataError(f"line {number} has no number under {_culprit(fields, names)}") from None
+            raise DataError(f"line {number} has no number in column {_first_invalid(fields, names)}") from None
         if len(numbers) > limit:
-            raise DataError(f"it holds more than {limit} numbers; pass a larger limit to load it")
+            raise DataError(f"the file has more than {limit} numbers; pass a larger limit to load it")
         number += 1
     if file.read(1):
         raise DataError(f"text follows the blank line {number}")
     return np.frombuffer(numbers, dtype=np.float64).reshape(-1, len(names)) if numbers else np.empty((0, len(names)))
 
 
-def _culprit(fields: list[str], names: list[str]) -> str:
+def _first_invalid(fields: list[str], names: list[str]) -> str:
     for name, text in zip(names, fields, strict=True):
         try:
             float(text)

@@ -28,24 +28,24 @@ def write(run: Trajectory, path: Path) -> None:
 
 
 def read(path: Path, limit: int) -> tuple[Any, NDArray[np.float64], NDArray[np.float64]]:
-    """Metadata, instants and table; at most `limit` numbers."""
+    """Metadata, times and table; at most `limit` numbers."""
     arrow = require("pyarrow", "loading .parquet")
     parquet = require("pyarrow.parquet", "loading .parquet")
     try:
-        # pyarrow refuses footers above its own bounds, so that a forged size cannot claim the memory
+        # pyarrow limits the size of footers, so that a forged size cannot exhaust the memory
         with parquet.ParquetFile(path) as file:
             return _read_open(file, arrow, limit)
     except (arrow.ArrowException, OSError) as error:
-        raise DataError(f"it is not a readable Parquet file ({_first_line(error)})") from None
+        raise DataError(f"not a readable Parquet file ({_first_line(error)})") from None
 
 
 def _read_open(file: Any, arrow: Any, limit: int) -> tuple[Any, NDArray[np.float64], NDArray[np.float64]]:
     schema = file.schema_arrow
     raw = (schema.metadata or {}).get(_KEY)
     if raw is None:
-        raise DataError("it is a Parquet file but holds no draisine trajectory")
+        raise DataError("a Parquet file without a draisine trajectory")
     if len(raw) > 4 * MAX_CHARACTERS:
-        raise DataError(f"its metadata has {len(raw)} bytes, too many to read")
+        raise DataError(f"the metadata has {len(raw)} bytes, more than is read")
     metadata = decode(raw.decode("utf-8", errors="replace"))
     check_format(metadata)
     check_columns(metadata, list(schema.names))
@@ -54,10 +54,10 @@ def _read_open(file: Any, arrow: Any, limit: int) -> tuple[Any, NDArray[np.float
         raise DataError(f"the column {wrong[0]!r} should hold 64-bit floats")
     rows, columns = file.metadata.num_rows, len(schema.names)
     if rows * columns > limit:
-        raise DataError(f"it holds {rows * columns} numbers, more than {limit}; pass a larger limit to load it")
+        raise DataError(f"the file has {rows * columns} numbers, more than {limit}; pass a larger limit to load it")
     table = file.read()
     if any(column.null_count for column in table.columns):
-        raise DataError("it has missing values")
+        raise DataError("the file has missing values")
     data = np.empty((table.num_rows, columns))
     for i, column in enumerate(table.columns):
         data[:, i] = column.to_numpy()
