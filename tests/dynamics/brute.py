@@ -1,4 +1,4 @@
-"""The slow road to accelerations: the augmented system [M −Aᵀ; A 0] solved by pivoted elimination, with M from inverse dynamics.
+"""Reference accelerations: the augmented system [M −Aᵀ; A 0] solved by pivoted elimination, with M from inverse dynamics.
 
 It shares the constraint rows with the fast road but neither the reduction, nor the merging of rotors, nor the use of contact
 velocities, nor the arrangement of the mass matrix.

@@ -1,4 +1,4 @@
-"""A mechanism on the ground with all roads to its motion, and states for it."""
+"""A mechanism on the ground with all derivations of its motion, and sample states."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Closed mechanisms for the tests of ties, with what is known about them from elsewhere.
+"""Linkages for the tests of loop closures, with their closed-form solutions.
 
 All move in the x–z plane by hinges about y; a turn φ about y takes x to (cos φ, −sin φ).
 """

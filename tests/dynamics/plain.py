@@ -1,4 +1,4 @@
-"""Mechanics the plain way: 4 × 4 matrices from joint to joint, everything else by automatic differentiation.
+"""Reference mechanics: 4 × 4 matrices from joint to joint, everything else by automatic differentiation.
 
 A second road to the equations of motion that shares nothing with `draisine.dynamics`: positions and rotations of the bodies in
 the world are differentiated in time as they stand. No recursion, no twists carried along, no merged rotors, no reduction. From it

@@ -1,4 +1,4 @@
-"""The rolling disc of SymPy's documentation in several of its ways: yaw, lean and spin (3-1-2), center above the contact.
+"""The rolling disc of SymPy's documentation in several formulations: yaw, lean and spin (3-1-2), center above the contact.
 
 Signs are those of the gallery's disk: q1 heading, q2 lean, q3 spin angle, about z, x and y.
 """

@@ -1,4 +1,4 @@
-"""Differential-algebraic systems typed by hand: what they become, what they hide, and what is refused."""
+"""Differential-algebraic systems typed by hand: their equations, hidden constraints, and errors."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def test_rows_whose_rates_cancel_are_combined():
     assert constraint.name.endswith("_combined")
     found = e.motion([0.5], [0.3, 0.4], [], [], [1e-6, 1e-3])[0]
     assert abs(found[0]) == pytest.approx(1e-3 * abs(0.3 - np.sin(0.5) + 0.4))
-    assert any("'first', 'second' seem to be independent" in note for note in e.notes)
+    assert any("'first', 'second' are structurally independent" in note for note in e.notes)
 
 
 def test_laws_move_hidden_constraints():

@@ -1,4 +1,4 @@
-"""Bad input by every door — Lagrangian, SymPy's methods, model — is refused with the name of the thing and a cure."""
+"""Errors for bad input of Lagrangians, SymPy's methods and models: the thing, the cause and the cure."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ def lagrangian(energy=FREE, coordinates=(x, y), **options):
         # rank-deficient, more than there are freedoms, contradictory
         (
             lagrangian(holonomic={"a": x + y, "b": 2 * x + 2 * y}),
-            "the constraints 'a', 'b' depend on each other; leave one of them",
+            "the constraints 'a', 'b' depend on each other; remove one of them",
         ),
-        (lagrangian(holonomic={"a": x - 1, "b": x - 2}), "the constraints 'a', 'b' depend on each other; leave one of them out"),
+        (lagrangian(holonomic={"a": x - 1, "b": x - 2}), "the constraints 'a', 'b' depend on each other; remove one of them"),
         (
             lagrangian(holonomic={"a": x, "b": y, "c": x * y - 1}),
             r"'a', 'b', 'c' depend on each other \(3 constraints for 2 velocities\)",
@@ -41,15 +41,18 @@ def lagrangian(energy=FREE, coordinates=(x, y), **options):
         # constraints that constrain nothing
         (
             lagrangian(holonomic={"a": t - 1}),
-            r"constraint 'a' holds nothing: no velocity enters it \(or, for f\(q, t\) = 0, no coord",
+            r"constraint 'a' has no effect: no velocity enters it \(or, for f\(q, t\) = 0, no coord",
         ),
-        (lagrangian(nonholonomic={"a": x - y}), r"constraint 'a' holds nothing.* Write f\(q, t\) = 0 as holonomic"),
+        (lagrangian(nonholonomic={"a": x - y}), r"constraint 'a' has no effect.* Write f\(q, t\) = 0 as holonomic"),
         # not linear in velocity
         (lagrangian(nonholonomic={"a": x.diff() ** 2 - 1}), "'a' is not linear in the velocities; write it as g"),
         (lagrangian(nonholonomic={"a": sp.sin(x.diff())}), "'a' is not linear in the velocities"),
         # singular mass matrices
-        (lagrangian(x.diff() ** 2 - y**2), "the mass matrix leaves the acceleration of 'y_rate' open: give it kinetic energy"),
-        (lagrangian((x.diff() + y.diff()) ** 2 - y**2), "leaves the acceleration of 'x_rate', 'y_rate' open"),
+        (
+            lagrangian(x.diff() ** 2 - y**2),
+            "the mass matrix does not determine the acceleration of 'y_rate': add kinetic energy",
+        ),
+        (lagrangian((x.diff() + y.diff()) ** 2 - y**2), "does not determine the acceleration of 'x_rate', 'y_rate'"),
         (lagrangian(x.diff() ** 4 + y.diff() ** 2), "the mass matrix or a constraint row depends on x_rate"),
         # unknown symbols
         (lagrangian(m * FREE), "the Lagrangian uses 'm', which is neither a coordinate.*known are t, x, x_rate, y, y_rate$"),
@@ -97,14 +100,14 @@ def kane(velocity=None, load=None):
     [
         (kane(), {m: 1.0}, "system has constants without a value: k; give each a default: parameters="),
         (kane(), {m: float("nan"), k: 1.0}, "parameter 'm' is nan; give a finite number"),
-        (kane(velocity=0), {m: 1.0, k: 1.0}, "the mass matrix leaves the acceleration of 'u2' open"),
+        (kane(velocity=0), {m: 1.0, k: 1.0}, "the mass matrix does not determine the acceleration of 'u2'"),
         (
             kane(load=dynamicsymbols("push")),
             {m: 1.0, k: 1.0},
             "functions of time that are neither coordinates nor speeds: push; decl",
         ),
         (LagrangesMethod(m * x.diff() ** 2, [x, y]), {m: 1.0}, "coordinate 'y' never appears"),
-        (LagrangesMethod(m * x.diff() ** 2 - y, [x, y]), {m: 1.0}, "leaves the acceleration of 'y_rate' open"),
+        (LagrangesMethod(m * x.diff() ** 2 - y, [x, y]), {m: 1.0}, "does not determine the acceleration of 'y_rate'"),
         (LagrangesMethod(m * FREE, [x, y]), {}, "system has constants without a value: m"),
         (LagrangesMethod(m * FREE, [x, y], hol_coneqs=[x + y, 2 * x + 2 * y]), {m: 1.0}, "'f1', 'f2' depend on each other"),
         (

@@ -1,4 +1,4 @@
-"""The benchmark bicycle: published figures, brute force, regularity everywhere people go."""
+"""The benchmark bicycle: published figures, brute force, regularity over the usual range."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The certificate: every model of the gallery passes, and deliberate faults are caught and placed."""
+"""The certificate: every model of the gallery passes, and deliberate faults are detected and attributed."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ import draisine as dr
 from draisine import certify
 from draisine.cli.main import main
 from draisine.dynamics.lagrangian.energies import Energies
-from draisine.dynamics.verify.certificate import judge
+from draisine.dynamics.verify.certificate import compare_derivations
 from draisine.dynamics.verify.derivations import Derivations
-from draisine.dynamics.verify.single_derivation import Jacobian
+from draisine.dynamics.verify.single_derivation import DerivativeCheck
 from draisine.errors import ModelError
 from draisine.expr.expression import Number
 from draisine.model.contact_laws import Rolling
@@ -139,7 +139,7 @@ def test_a_model_that_is_singular_everywhere_is_refused():
     spans = [dr.model.items.Coordinate(n, f"{n}_rate", "rad", 0.0, -s, s) for n, s in (("a", 1.0), ("b", 1e-3), ("c", 1.0))]
     m.joint("hinge", "ground", body, chain, spans)
     with pytest.raises(
-        ModelError, match=r"'stuck': no state was found away from singular positions \(joint 'hinge': a and c turn"
+        ModelError, match=r"'stuck': no state was found away from singular configurations \(joint 'hinge': a and c rotate"
     ):
         certify(m, states=3)
 
@@ -200,8 +200,8 @@ def test_a_fault_in_one_family_is_blamed_on_it(model, fault):
     """Both families tell the same energies, but one of them does not keep their balance."""
     certificate = _with_fault(model, fault)
     assert certificate.verdict == (
-        "the roads by energies (energies, connection) disagree with those by Newton–Euler (reduced, augmented), and break the "
-        "power balance of the energies on which both agree: the error is in the roads by energies"
+        "the derivations by energies (energies, connection) disagree with those by Newton–Euler (reduced, augmented), and "
+        "violate the power balance of the energies on which both agree: the error is in the derivations by energies"
     )
     failing = {line.what for line in certificate.lines if not line.holds}
     assert {"accelerations: energies", "accelerations: connection", "power balance"} <= failing
@@ -211,11 +211,11 @@ def test_a_fault_in_one_family_is_blamed_on_it(model, fault):
 @pytest.mark.parametrize(
     ("fault", "said"),
     [
-        ("sign of the potential", "; they differ already in: potential energy"),
+        ("sign of the potential", "; they already differ in: potential energy"),
         (
             "constraints put into the kinetic energy",
-            "; their kinetic energies agree where the constraints hold and differ elsewhere: into one of them the constraints "
-            "were put before it was differentiated",
+            "; their kinetic energies agree where the constraints are satisfied and differ elsewhere: in one of them the "
+            "constraints were substituted before differentiation",
         ),
     ],
 )
@@ -230,7 +230,7 @@ def test_a_fault_in_the_energies_of_one_family_is_placed_as_far_as_can_be(fault,
 def _with_fault(model, fault):
     system = dr.gallery.model(model).freeze()
     derivations = Derivations(system, Faulty(system, fault))
-    certificate = judge(derivations, derivations.sample(4, seed=1)[0])
+    certificate = compare_derivations(derivations, derivations.sample(4, seed=1)[0])
     assert not certificate.passed
     return certificate
 
@@ -239,7 +239,7 @@ def _with_fault(model, fault):
 def bicycle_derivations():
     derivations = Derivations(dr.gallery.bicycle().freeze())
     states = derivations.sample(4, seed=1)[0]
-    assert judge(derivations, states).passed
+    assert compare_derivations(derivations, states).passed
     return derivations, states
 
 
@@ -250,16 +250,16 @@ def judged(kind):
     derivations.__dict__ |= {
         name: value for name, value in vars(shared).items() if name != "roads"
     }  # those are the shared one's own
-    return judge(derivations, states)
+    return compare_derivations(derivations, states)
 
 
 def test_a_wrong_radius_in_one_description_is_seen():
     system = dr.gallery.bicycle().freeze()
     wheels = tuple(replace(w, radius=Number(0.36)) if w.name == "front_wheel" else w for w in system.wheels)
     derivations = Derivations(system, Energies(replace(system, wheels=wheels)))
-    certificate = judge(derivations, derivations.sample(4, seed=1)[0])
+    certificate = compare_derivations(derivations, derivations.sample(4, seed=1)[0])
     assert not certificate.passed
-    assert "each agree within themselves but not with each other; they differ already in: constraints" in certificate.verdict
+    assert "each agree within themselves but not with each other; they already differ in: constraints" in certificate.verdict
     assert "cannot be decided: which of Newton–Euler (reduced, augmented)" in str(certificate)
 
 
@@ -271,7 +271,9 @@ def test_a_fault_in_a_single_derivation_is_placed(odd):
 
     certificate = judged(type("Slipped", (Derivations,), {odd: slipped}))
     assert not certificate.passed
-    assert certificate.verdict.startswith(f"the road {odd.removeprefix('by_')!r} disagrees with the others, which agree among")
+    assert certificate.verdict.startswith(
+        f"the derivation {odd.removeprefix('by_')!r} disagrees with the others, which agree among"
+    )
     assert not any("which of" in what for what in certificate.undecided)
 
 
@@ -286,7 +288,7 @@ def test_a_fault_that_both_derivations_by_newton_and_euler_share_is_blamed_on_th
             return replace(answer, accelerations=1.001 * answer.accelerations)
 
     certificate = judged(Slipped)
-    assert certificate.verdict.endswith("the error is in the roads by Newton–Euler")
+    assert certificate.verdict.endswith("the error is in the derivations by Newton–Euler")
 
 
 def test_wrong_forces_with_right_accelerations_are_seen():
@@ -296,16 +298,20 @@ def test_wrong_forces_with_right_accelerations_are_seen():
             return replace(answer, forces=answer.forces * (1 + 1e-8))
 
     certificate = judged(Light)
-    assert certificate.verdict == "all roads give the same accelerations, and yet fails: contact forces: augmented"
+    assert certificate.verdict == "all derivations give the same accelerations, but these checks fail: contact forces: augmented"
 
 
 def test_a_wrong_derivative_is_seen(monkeypatch):
-    exact = Jacobian.exact
-    monkeypatch.setattr(Jacobian, "exact", lambda self, arguments: {n: m * (1 + 1e-5) for n, m in exact(self, arguments).items()})
+    exact = DerivativeCheck.exact
+    monkeypatch.setattr(
+        DerivativeCheck, "exact", lambda self, arguments: {n: m * (1 + 1e-5) for n, m in exact(self, arguments).items()}
+    )
     certificate = certify(dr.gallery.chaplygin_sleigh(), states=3)
     failing = [line.what for line in certificate.lines if not line.holds]
     assert failing == ["Jacobian against complex step", "Jacobian against differences"]
-    monkeypatch.setattr(Jacobian, "exact", lambda self, arguments: {n: m * (1 + 1e-8) for n, m in exact(self, arguments).items()})
+    monkeypatch.setattr(
+        DerivativeCheck, "exact", lambda self, arguments: {n: m * (1 + 1e-8) for n, m in exact(self, arguments).items()}
+    )
     failing = [line.what for line in certify(dr.gallery.chaplygin_sleigh(), states=3).lines if not line.holds]
     assert failing == ["Jacobian against complex step"]  # the other is meant for what no complex number passes
 
@@ -335,8 +341,8 @@ def test_two_derivations_say_what_cannot_be_decided():
             return replace(answer, accelerations=1.001 * answer.accelerations)
 
     derivations = Slipped(m.freeze())
-    certificate = judge(derivations, derivations.sample(3, seed=1)[0])
-    assert certificate.verdict == "the roads 'reduced' and 'augmented' disagree in their accelerations"
+    certificate = compare_derivations(derivations, derivations.sample(3, seed=1)[0])
+    assert certificate.verdict == "the derivations 'reduced' and 'augmented' disagree in their accelerations"
     assert certificate.undecided[0] == "which of the two derivations is wrong"
 
 
@@ -355,9 +361,9 @@ def two_wheels_on_one_axle(inertia: float = 0.02) -> Model:
 def test_forces_that_are_not_unique_are_compared_by_what_they_do_together():
     derivations = Derivations(two_wheels_on_one_axle().freeze())
     states, _ = derivations.sample(4, seed=1)
-    certificate = judge(derivations, states)
+    certificate = compare_derivations(derivations, states)
     assert certificate.passed, str(certificate)
-    assert "forces together (Aᵀλ): energies" in [line.what for line in certificate.lines]
+    assert "resultant forces (Aᵀλ): energies" in [line.what for line in certificate.lines]
     assert not derivations.unique(states[0]).any()  # the sideways force of each wheel is anybody's guess
 
     class Light(Derivations):
@@ -366,8 +372,8 @@ def test_forces_that_are_not_unique_are_compared_by_what_they_do_together():
             return replace(answer, together=answer.together * (1 + 1e-8))
 
     derivations = Light(two_wheels_on_one_axle().freeze())
-    failing = [line.what for line in judge(derivations, states).lines if not line.holds]
-    assert failing == ["forces together (Aᵀλ): energies"]
+    failing = [line.what for line in compare_derivations(derivations, states).lines if not line.holds]
+    assert failing == ["resultant forces (Aᵀλ): energies"]
 
 
 def test_wheels_without_inertia_have_a_derivation_less():

@@ -1,4 +1,4 @@
-"""Wheels and blades on the ground: rows, their rates, reduced motion and forces, against geometry and the augmented system."""
+"""Wheels and knife edges on the ground: rows, rates, reduced motion and forces, against geometry and the augmented system."""
 
 from __future__ import annotations
 
@@ -266,7 +266,7 @@ def test_rows_that_repeat_each_other_are_named_and_left_out():
     e = derive(_tricycle(apart=False))
     assert len(e.independent) == len(e.velocities) - 8 == 2
     assert len(e.multipliers) == 9
-    assert [w for w in e.warnings if "constraint right_y repeats left_y: it is watched but not solved for" in w]
+    assert [w for w in e.warnings if "constraint right_y repeats left_y: it is monitored but not solved for" in w]
     certificate = certify_derivations(_tricycle(apart=False), states=5)
     assert certificate.passed, str(certificate)
     c = Vehicle(_tricycle(apart=True))

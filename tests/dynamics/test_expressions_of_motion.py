@@ -1,4 +1,4 @@
-"""What expressions may ask of a mechanism — positions, velocities, angles, distances, contact angles — and what they may not."""
+"""Measures in expressions: positions, velocities, angles, distances, contact angles, and errors."""
 
 from __future__ import annotations
 
@@ -262,5 +262,5 @@ def test_a_joint_must_be_affine_in_one_coordinate():
 def test_an_output_may_not_bear_the_name_of_a_contacts_own():
     m = bicycle()
     m.output("rear_wheel_contact_x", "position_x(frame)", "m")
-    with pytest.raises(ModelError, match="gives the output 'rear_wheel_contact_x' by itself"):
+    with pytest.raises(ModelError, match="the output 'rear_wheel_contact_x' is already defined by a contact"):
         derive(m)

@@ -1,4 +1,4 @@
-"""Applied forces: by hand where it is short, by virtual power and by the balance of power everywhere."""
+"""Applied forces: against hand calculations, virtual power and the power balance."""
 
 from __future__ import annotations
 
@@ -158,7 +158,7 @@ def test_a_table_of_dependent_velocities_is_put_in():
 # -------------------------------------------------------------------- virtual power and the balance of power
 
 
-def loaded(seed: int) -> Model:
+def with_multipliers(seed: int) -> Model:
     """A tree with every joint, loaded with every force."""
     m, bodies = free_joints_of_every_kind(seed)
     rng = np.random.default_rng(seed)
@@ -182,7 +182,7 @@ def loaded(seed: int) -> Model:
 
 @pytest.mark.parametrize("seed", range(5))
 def test_forces_by_virtual_power(seed):
-    m = loaded(seed)
+    m = with_multipliers(seed)
     e = derive(m)
     plain, rng = Plain(m.freeze(), e), np.random.default_rng(seed)
     for _ in range(2):
@@ -209,7 +209,7 @@ def balance(e, t: float, x: np.ndarray, u: np.ndarray, p: np.ndarray) -> tuple[f
 
 @pytest.mark.parametrize("seed", range(5))
 def test_the_balance_of_power_of_loaded_trees(seed):
-    e = derive(loaded(seed), work=True)
+    e = derive(with_multipliers(seed), work=True)
     rng = np.random.default_rng(seed)
     for _ in range(3):
         x = np.concatenate([coordinates(e, rng), rng.normal(size=len(e.velocities)), [0.0]])
@@ -308,7 +308,7 @@ def test_laws_may_not_use_inputs_even_through_outputs():
         ),
         (
             lambda m: m.generalized_force("fast", 1.0, name="odd"),
-            "the measure of effort 'odd' must be a quantity of position.*'swing_rate'",
+            "the measure of generalized force 'odd' must be a quantity of position.*'swing_rate'",
         ),
         (
             lambda m: m.output("jerk", "rate(fast)"),

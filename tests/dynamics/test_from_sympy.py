@@ -1,4 +1,4 @@
-"""Models of SymPy's mechanics brought in: against the graph, against Lagrangians, against closed forms, and complaints."""
+"""Models of SymPy's mechanics imported: against the graph, Lagrangians and closed forms, and errors."""
 
 from __future__ import annotations
 

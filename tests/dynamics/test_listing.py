@@ -1,4 +1,4 @@
-"""The listing for people is executable: read back from print, it gives the kernel's numbers, for every model of the gallery."""
+"""The printed listing is executable: read back, it gives the kernel's numbers, for every model of the gallery."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What can be certified of equations typed by hand, and what their certificate says that it cannot decide."""
+"""Certificates of equations with a single derivation, and what they cannot decide."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_work_that_nobody_tells_is_not_judged():
     silent = dr.certify(damped())
     assert silent.passed and "power balance" not in [line.what for line in silent.lines]
     assert silent.undecided[1] == (
-        "the power balance: forces do work that is neither potential energy nor an input's; pass work=True to have it told"
+        "the power balance: forces do work that is neither potential energy nor an input's; pass work=True to track it"
     )
 
 
@@ -158,7 +158,7 @@ def test_without_a_fault_they_pass():
 def test_equations_that_contradict_themselves_are_caught(fault, seen):
     certificate = dr.certify(pendulum(fault))
     assert set(seen) <= set(failing(certificate))
-    assert certificate.verdict == f"the equations contradict themselves: {', '.join(failing(certificate))}"
+    assert certificate.verdict == f"the equations are inconsistent: {', '.join(failing(certificate))}"
 
 
 # ---------------------------------------------------------------- other kinds

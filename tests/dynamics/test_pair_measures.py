@@ -1,4 +1,4 @@
-"""Measures of two places — offset, cosine, distance — against plain matrices, and what does not enter them."""
+"""Measures of two points (offset, cosine, distance) against matrices, and independence of common ancestors."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from trees import coordinates, free_joints_of_every_kind
 
 from draisine.dynamics.derive import derive
 from draisine.dynamics.kinematics.measures import Measures
-from draisine.dynamics.kinematics.tree import grow
+from draisine.dynamics.kinematics.tree import build_tree
 from draisine.dynamics.lowering import Scope
 from draisine.errors import ModelError
 from draisine.expr.expression import Call, Name, parse
@@ -22,7 +22,7 @@ AXES = "xyz"
 
 def measures_of(m: Model) -> Measures:
     scope = Scope(m.freeze())
-    return Measures(scope, grow(scope.system, scope))
+    return Measures(scope, build_tree(scope.system, scope))
 
 
 @pytest.mark.parametrize("seed", range(4))

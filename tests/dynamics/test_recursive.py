@@ -1,4 +1,4 @@
-"""Trees treated body by body: against the reduction in symbols, inverse dynamics, Pinocchio, and by their cost."""
+"""Recursive formulation of trees: against the reduced formulation, inverse dynamics, Pinocchio, and by their cost."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ import pytest
 from in_pinocchio import in_pinocchio
 
 import draisine as dr
-from draisine.dynamics.derive import _mechanism
+from draisine.dynamics.derive import _mechanism, choose_formulation, why_not_recursive
 from draisine.dynamics.linear_algebra import ONE
-from draisine.dynamics.options import Augmented, Recursive, Reduced, treatment_for, unsuited
-from draisine.dynamics.templates import Repeated
+from draisine.dynamics.options import Augmented, Recursive, Reduced
+from draisine.dynamics.templates import TemplateCache
 from draisine.errors import ModelError
 from draisine.gallery.entries.big_tree import big_tree
 from draisine.gallery.entries.link_chain import link_chain, spatial_chain
@@ -110,7 +110,7 @@ def test_wheels_decide_about_spins_and_hitches():
 def test_large_trees_agree_with_pinocchio(model):
     pin = pytest.importorskip("pinocchio")
     equations = dr.derive(model)
-    assert "body by body" in equations.notes[0]
+    assert "recursive formulation" in equations.notes[0]
     theirs, q_names, v_names = in_pinocchio(pin, model.freeze(), equations)
     data, rng = theirs.createData(), np.random.default_rng(5)
     n = len(equations.coordinates)
@@ -137,14 +137,16 @@ def test_operations_grow_with_the_number_of_bodies():
 
 
 def test_what_decides_about_the_treatment():
-    assert isinstance(treatment_for(_mechanism(link_chain(11).freeze()), ())[0], Reduced)
-    treatment, notes = treatment_for(_mechanism(link_chain(12).freeze()), ())
+    assert isinstance(choose_formulation(_mechanism(link_chain(11).freeze()), ())[0], Reduced)
+    treatment, notes = choose_formulation(_mechanism(link_chain(12).freeze()), ())
     assert isinstance(treatment, Recursive) and "12 velocities" in notes[0]
     bicycle = _mechanism(dr.gallery.bicycle().freeze())
-    assert "rear_wheel_height" in (unsuited(bicycle) or "")
-    with pytest.raises(ModelError, match=r"cannot be treated body by body.*height"):
+    assert "rear_wheel_height" in (why_not_recursive(bicycle) or "")
+    with pytest.raises(ModelError, match=r"has no recursive formulation.*height"):
         dr.derive(dr.gallery.bicycle(), formulation=Recursive())
-    with pytest.raises(ModelError, match="its independent velocities are vehicle_vx, vehicle_heading_rate, not"):
+    with pytest.raises(
+        ModelError, match="the independent velocities of its recursive formulation are vehicle_vx, vehicle_heading_rate, not"
+    ):
         other = trailers(2)
         other.independent("vehicle_vx", "hitch1_rate")
         dr.derive(other, formulation=Recursive())
@@ -161,7 +163,7 @@ def test_rows_that_cannot_be_solved_along_the_tree():
         axle = m.body(f"axle{k}", 0.1, inertia=(0.01, 0.01, 0.01))
         m.revolute(f"steer{k}", vehicle, axle, axis="z", at=(place, 0, 0), span=(-1.5, 1.5))
         m.knife_edge(axle)
-    assert "cannot be solved" in (unsuited(_mechanism(m.freeze())) or "")
+    assert "cannot be solved" in (why_not_recursive(_mechanism(m.freeze())) or "")
     assert dr.derive(m).independent  # another treatment does
 
 
@@ -182,7 +184,7 @@ def test_quaternions_are_projected_one_by_one():
         m.spherical(f"ball{k}", bearer, link, at=(0, 0, 0) if k == 0 else (0, 0, -1.0))
         bearer = f"link{k}"
     equations = dr.derive(m)
-    assert "body by body" in equations.notes[0] and equations.project is not None
+    assert "recursive formulation" in equations.notes[0] and equations.project is not None
     assert equations.project.operations < 30 * 6
     run = dr.simulate(m, 1.0, start={"ball0_wx": 3.0, "ball3_wy": 2.0}, method=dr.DOP853(rtol=1e-9, atol=1e-9))
     assert run.energy_drift is not None and run.energy_drift < 1e-7
@@ -215,7 +217,7 @@ def test_links_that_are_alike_are_worked_out_once():
         worked_out.append(name)
         return name, {other: factor * value for other, value in values.items()}, ONE
 
-    repeated = Repeated(100)
+    repeated = TemplateCache(100)
     x, y, z = ca.SX.sym("x"), ca.SX.sym("y"), ca.SX.sym("z", 2)
     assert repeated(piece, "a", x, {"b": y})[0] == "a"
     name, found, one = repeated(piece, "c", 2 * y, {"d": x})

@@ -1,4 +1,4 @@
-"""Wheels that slip: friction, creep, tires, against closed forms and limits."""
+"""Tangential contact laws: friction, creep, tires, against closed forms and limits."""
 
 from __future__ import annotations
 
@@ -193,7 +193,7 @@ def test_what_cannot_be_is_refused_by_name() -> None:
     m.body("wheel", mass=1.0, inertia=(0.1, 0.2, 0.1))
     m.revolute("spin", "cart", "wheel", axis="y", at=(0, 0, 0.3))
     m.wheel("rim", "wheel", radius=0.3, contact=Coulomb(0.5))
-    with pytest.raises(dr.errors.ModelError, match="wheel 'rim': its joints hold it at its height"):
+    with pytest.raises(dr.errors.ModelError, match="wheel 'rim': its joints fix its height"):
         dr.derive(m)
     with pytest.raises(dr.errors.ModelError, match=r"forces depend on the multipliers of rim_normal.*formulation=Augmented"):
         dr.derive(disk(Coulomb(0.5)), formulation=dr.Reduced())

@@ -1,4 +1,4 @@
-"""Mechanisms on the ground: one of each way in which a wheel or a blade can hang on a tree."""
+"""Mechanisms on the ground: one for each way of attaching a wheel or knife edge to a tree."""
 
 from __future__ import annotations
 

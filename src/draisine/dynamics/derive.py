@@ -1,10 +1,10 @@
-"""From a description to `Equations`: the whole way in one place.
+"""Equations of motion of a described mechanism: choice of the formulation, and derivation.
 
-1. lower the tree to symbols (`tree`, `lowering`), with the rows of its contacts and ties (`contacts`, `ties`), less those that
-   repeat others (`redundancy`): `mechanism`;
-2. choose independent velocities (`choice`, `sampling`) and reduce (`reduction`, `dynamics`): `formulation`; or go body by
-   body along the tree: `recursive`; or eliminate nothing: `whole`. By structure and size, or as the user says: `treatment`;
-3. name what people ask for: `report`.
+1. Lower the tree to symbols with the constraint rows of its contacts and residual constraints (`mechanism`); rows that repeat
+   others are left out (`constraints.redundancy`).
+2. Eliminate dependent velocities in symbols (`reduced`), or work body by body along the tree (`recursive`), or eliminate nothing
+   (`augmented`): by structure and size, or as the caller asks.
+3. Name the reported quantities (`outputs`).
 """
 
 from __future__ import annotations
@@ -12,16 +12,92 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import lru_cache, partial
 
-from draisine.dynamics.augmented.formulation import Whole
+from draisine.dynamics.augmented.formulation import AugmentedFormulation
 from draisine.dynamics.mechanism import Mechanism
-from draisine.dynamics.options import Augmented, Recursive, Treatment, grown, treatment_for
-from draisine.dynamics.recursive.formulation import Recursive as BodyByBody
-from draisine.dynamics.reduced.formulation import Formulation, check_masses
-from draisine.errors import ModelError
+from draisine.dynamics.options import Augmented, FormulationChoice, Recursive, Reduced
+from draisine.dynamics.recursive.formulation import EliminatedTree, RecursiveFormulation
+from draisine.dynamics.reduced.formulation import ReducedFormulation, check_inertia
+from draisine.errors import ModelError, NotRecursive
 from draisine.expr.expression import Expr
 from draisine.model.items import System
 from draisine.model.model import Model
 from draisine.program.equations import Equations, Event, check_events
+
+MANY_VELOCITIES = 12  # from which on a tree has the recursive formulation, where it applies
+FEW_CONSTRAINTS = 1 / 3  # constraint rows per velocity up to which it is shorter than symbolic elimination
+MOST_ROWS = 24  # constraint rows that are eliminated symbolically
+MOST_FREEDOMS = 40  # degrees of freedom whose mass matrix is factorized symbolically
+SERVES = 5.0  # largest amplification that the few choices of independent velocities of a run may have anywhere
+
+
+def choose_formulation(mechanism: Mechanism, requested: tuple[str, ...]) -> tuple[FormulationChoice, list[str]]:
+    """The formulation for a mechanism, and a note where it is not the reduced one; `requested` are independent velocities that
+    the user has chosen."""
+    if mechanism.multiplier_symbols:
+        loads = ", ".join(mechanism.multiplier_symbols)
+        if requested:
+            raise ModelError(
+                f"model {mechanism.system.name!r}: forces depend on the multipliers of {loads}, so that no velocities are "
+                f"eliminated; do not choose independent ones ({', '.join(requested)})"
+            )
+        return Augmented(), [f"augmented formulation, nothing eliminated, since forces depend on the multipliers of {loads}"]
+    if requested:
+        return Reduced(), []
+    suited = len(mechanism.scope.velocities) >= MANY_VELOCITIES and why_not_recursive(mechanism) is None
+    if suited and not mechanism.residual_constraints:
+        return Recursive(), [_recursive_note(mechanism)]
+    # with contacts, some velocities would be eliminated (by contacts) and others not (by constraints): only on request
+    suited = suited and not mechanism.contacts and len(mechanism.row_names) <= MOST_ROWS
+    if suited and len(mechanism.row_names) <= FEW_CONSTRAINTS * len(mechanism.scope.velocities):
+        return Recursive(), [_recursive_note(mechanism)]
+    why = _not_reduced(mechanism)
+    if why is None:
+        return Reduced(), []
+    if suited:
+        return Recursive(), [_recursive_note(mechanism)]
+    return Augmented(), [f"augmented formulation, nothing eliminated, since {why}; formulation=Reduced() eliminates anyway"]
+
+
+def _not_reduced(mechanism: Mechanism) -> str | None:
+    """Why the constraints are not eliminated symbolically, or None."""
+    rows, freedoms = len(mechanism.row_names), len(mechanism.scope.velocities) - len(mechanism.row_names)
+    if rows > MOST_ROWS:
+        return f"its {rows} velocity constraints are more than {MOST_ROWS}"
+    if freedoms > MOST_FREEDOMS:
+        return f"its {freedoms} degrees of freedom are more than {MOST_FREEDOMS}"
+    if not mechanism.residual_constraints:
+        return None
+    plan, alternates, _ = mechanism.choose(())
+    worst = mechanism.worst_amplification([plan.independent, *(j.independent for j in alternates)])
+    return (
+        f"a few choices of independent velocities do not suffice (they amplify others up to {worst:.3g} times)"
+        if (worst > SERVES)
+        else None
+    )
+
+
+def _recursive_note(mechanism: Mechanism) -> str:
+    count, rows = len(mechanism.scope.velocities), len(mechanism.row_names) if mechanism.residual_constraints else 0
+    loops = f", the forces of its {rows} constraint rows solved for together, nothing eliminated" if rows else ""
+    return (
+        f"recursive formulation along the tree{loops}, since it has {count} velocities; formulation=Reduced() eliminates "
+        "symbolically"
+    )
+
+
+@lru_cache(maxsize=8)
+def eliminated_tree(mechanism: Mechanism) -> EliminatedTree | str:
+    """The tree with its contact rows eliminated body by body, or why that is impossible."""
+    try:
+        return EliminatedTree(mechanism)
+    except NotRecursive as problem:
+        return str(problem)
+
+
+def why_not_recursive(mechanism: Mechanism) -> str | None:
+    """Why the recursive formulation does not apply, or None."""
+    found = eliminated_tree(mechanism)
+    return found if isinstance(found, str) else None
 
 
 def derive(
@@ -29,14 +105,14 @@ def derive(
     laws: Mapping[str, Expr] | None = None,
     events: tuple[Event, ...] = (),
     work: bool | None = None,
-    formulation: Treatment | None = None,
+    formulation: FormulationChoice | None = None,
 ) -> Equations:
     """Equations of motion of a described mechanism.
 
     `laws` gives inputs as expressions (compiled in); `events` adds to the model's own; `work` adds the work of inputs, dampers
-    and moving constraints as a state, so that the energy balance can be checked (by default where laws are given, or something
-    of the model does work by itself). `formulation` is `Reduced()`, `Recursive()` or `Augmented()`; without it structure and size
-    decide, and a note says so.
+    and rheonomic constraints as a state, so that the energy balance can be checked (by default where laws are given or the model
+    is not conservative). `formulation` is `Reduced()`, `Recursive()` or `Augmented()`; by default it is chosen by structure and
+    size, and a note says why.
     """
     system = model.freeze() if isinstance(model, Model) else model
     check_events(events)
@@ -49,28 +125,31 @@ def _derive(
     laws: tuple[tuple[str, Expr], ...],
     events: tuple[Event, ...],
     work: bool | None,
-    formulation: Treatment | None,
+    formulation: FormulationChoice | None,
     independent: tuple[str, ...],
 ) -> Equations:
     mechanism = _mechanism(system)
-    wanted = independent or system.independent
-    treatment, why = (formulation, []) if formulation is not None else treatment_for(mechanism, wanted)
-    if isinstance(treatment, Augmented):
-        equations = Whole(mechanism, treatment, dict(laws), events, work).equations(why)
-    elif isinstance(treatment, Recursive):
-        tree = grown(mechanism)
+    requested = independent or system.independent
+    choice, why = (formulation, []) if formulation is not None else choose_formulation(mechanism, requested)
+    if isinstance(choice, Augmented):
+        equations = AugmentedFormulation(mechanism, choice, dict(laws), events, work).equations(why)
+    elif isinstance(choice, Recursive):
+        tree = eliminated_tree(mechanism)
         if isinstance(tree, str):
-            raise ModelError(f"model {system.name!r} cannot be treated body by body: {tree}; leave formulation=Recursive() out")
-        if wanted and set(wanted) != set(tree.independent):
+            raise ModelError(f"model {system.name!r} has no recursive formulation: {tree}; omit formulation=Recursive()")
+        if requested and set(requested) != set(tree.independent):
             raise ModelError(
-                f"model {system.name!r}: body by body its independent velocities are {', '.join(tree.independent)}, not "
-                f"{', '.join(wanted)}; leave formulation=Recursive() out"
+                f"model {system.name!r}: the independent velocities of its recursive formulation are "
+                f"{', '.join(tree.independent)}, not "
+                f"{', '.join(requested)}; omit formulation=Recursive()"
             )
-        equations = BodyByBody(tree, dict(laws), events, work).equations(why, partial(_derive, system, laws, events, work, None))
+        equations = RecursiveFormulation(tree, dict(laws), events, work).equations(
+            why, partial(_derive, system, laws, events, work, None)
+        )
     else:
-        plan, choices, notes = mechanism.choose(wanted)
-        reduced = Formulation(mechanism, plan, dict(laws), events, work)
-        check_masses(reduced)
+        plan, choices, notes = mechanism.choose(requested)
+        reduced = ReducedFormulation(mechanism, plan, dict(laws), events, work)
+        check_inertia(reduced)
         equations = reduced.equations(choices, notes, partial(_derive, system, laws, events, work, formulation))
     return equations
 

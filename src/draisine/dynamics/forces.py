@@ -1,4 +1,10 @@
-"""Applied forces as efforts on the velocities: joint torques, springs, wrenches, potentials, by virtual power."""
+"""Applied forces as generalized forces: joint forces, springs, wrenches, potentials and tangential contact laws, by virtual
+power.
+
+Tangential laws act against slip and are bounded by friction (source D, 5.6). Each is smooth in slip and in the normal force N, at
+zero slip too: the bound of Shen, Hedrick and Elkins multiplies a linear force F̃ by ε(u) = 1 − u/3 + u²/27, u = |F̃|/(μN), and by
+1/u from u = 3 on, where both agree to the second derivative.
+"""
 
 from __future__ import annotations
 
@@ -7,19 +13,98 @@ from dataclasses import dataclass
 
 import casadi as ca
 
-from draisine.dynamics.forces import Tangential
+from draisine.dynamics.contact.ground_contacts import ResidualContact
 from draisine.dynamics.kinematics.measures import Measures
-from draisine.dynamics.kinematics.newton_euler import collected
-from draisine.dynamics.linear_algebra import NULL, ZERO, Vec, add, cross, times, transposed
+from draisine.dynamics.kinematics.newton_euler import project_wrench
+from draisine.dynamics.linear_algebra import NULL, ZERO, Vec, add, cross, dot, times, transposed
 from draisine.dynamics.lowering import Scope
 from draisine.expr.expression import Expr, Name
+from draisine.expr.safe_functions import absolute, guard, length, root, where
+from draisine.model.contact_laws import Coulomb, Creep, LinearTire, ShenHedrickElkins
+from draisine.model.quantities import Amount, expression_of
+
+LEAST = 1e-9  # N; smallest load at which a wheel has tangential forces
+
+
+def bounded(along: ca.SX, across: ca.SX, most: ca.SX) -> tuple[ca.SX, ca.SX]:
+    """A force bounded smoothly by `most`; zero where that is not positive."""
+    carries = most > LEAST
+    u = length([along, across]) / guard(carries, most, 1.0)
+    slides = u >= 3
+    share = where(slides, 1 / guard(slides, u, 1.0), 1 - u / 3 + u * u / 27)
+    return carries * share * along, carries * share * across
+
+
+@dataclass(frozen=True, eq=False)
+class Tangential:
+    """Longitudinal and lateral force on a wheel (or the first of two bodies) by its law, and rates of relaxation states."""
+
+    contact: ResidualContact
+    scope: Scope
+    normal: ca.SX | None  # N, for laws that depend on it
+
+    def _value(self, amount: Amount) -> ca.SX:
+        return self.scope.value(expression_of(amount))
+
+    @property
+    def _load(self) -> ca.SX:
+        assert self.normal is not None  # given for laws that depend on it
+        return self.normal
+
+    def _speed(self, law: Creep | LinearTire | ShenHedrickElkins) -> ca.SX:
+        return absolute(self.contact.rolling_speed, self._value(law.speed))
+
+    @property
+    def force(self) -> tuple[ca.SX, ca.SX]:
+        law, slip = self.contact.law, self.contact.slip
+        if isinstance(law, Coulomb):
+            most = self._value(law.friction) * ca.fmax(self._load, 0) / length([*slip, self._value(law.speed)], regular=True)
+            return -most * slip[0], -most * slip[1]
+        if isinstance(law, ShenHedrickElkins):
+            return self._steel(law)
+        if isinstance(law, LinearTire):
+            creep = [self.scope.symbol(lag.name) for lag in self.contact.lags]
+            stiffness = (law.longitudinal if law.longitudinal is not None else law.cornering, law.cornering)
+        else:
+            assert isinstance(law, Creep)
+            creep = [s / self._speed(law) for s in slip]
+            stiffness = (law.longitudinal, law.lateral)
+        along, across = (-self._value(c) * s for c, s in zip(stiffness, creep, strict=True))
+        return (along, across) if law.friction is None else bounded(along, across, self._value(law.friction) * self._load)
+
+    def _steel(self, law: ShenHedrickElkins) -> tuple[ca.SX, ca.SX]:
+        speed, slip = self._speed(law), self.contact.slip
+        spin = dot(self.contact.normal, self.contact.angular) / speed
+        grown = root(ca.fmax(self._load, 0) / self._value(law.reference), 3)
+        area = self._value(law.a) * self._value(law.b) * grown * grown
+        stiff = area * self._value(law.shear)
+        along = -stiff * self._value(law.c11) * slip[0] / speed
+        across = -stiff * (self._value(law.c22) * slip[1] / speed + root(area) * self._value(law.c23) * spin)
+        return bounded(along, across, self._value(law.friction) * self._load)
+
+    @property
+    def rates(self) -> dict[str, ca.SX]:
+        """σ ṡ = slip − |V| s."""
+        law = self.contact.law
+        if not isinstance(law, LinearTire):
+            return {}
+        lags, speed = self.contact.lags, self._speed(law)
+        pairs = zip(lags, self.contact.slip, strict=True)
+        return {lag.name: (slip - speed * self.scope.symbol(lag.name)) / self._value(law.relaxation) for lag, slip in pairs}
+
+    @property
+    def generalized_forces(self) -> ca.SX:
+        """Generalized forces on all velocities, with the power of the slip."""
+        v = self.scope.v
+        forces = zip(self.contact.slip, self.force, strict=True)
+        return sum((ca.densify(ca.jacobian(slip, v)).T * force for slip, force in forces), ca.SX.zeros(v.numel()))
 
 
 @dataclass(frozen=True)
 class AppliedForces:
-    """Efforts on all velocities (in the order of `Scope.velocities`), and the potential energy besides gravity."""
+    """Generalized forces on all velocities (in the order of `Scope.velocities`), and the potential energy besides gravity."""
 
-    driven: ca.SX  # of efforts and wrenches: what inputs and dampers do
+    driven: ca.SX  # joint forces and wrenches: inputs and dampers
     conservative: ca.SX  # of potentials
     potential: ca.SX
 
@@ -29,14 +114,14 @@ class AppliedForces:
 
 
 def applied_forces(scope: Scope, measures: Measures, laws: Sequence[Tangential] = ()) -> AppliedForces:
-    """Of efforts, wrenches and potentials, and of the tangential laws of wheels."""
+    """Generalized forces of joint forces, wrenches, potentials and tangential contact laws."""
     v = scope.v
     rates = {c.name: c.rate for c in scope.system.coordinates if c.rate}
     driven = ca.SX.zeros(v.numel())
     for effort in scope.system.generalized_forces:
         amount = scope.value(effort.amount)
         if isinstance(effort.measure, Name) and effort.measure.identifier in rates:
-            row = scope.velocity_place(rates[effort.measure.identifier])
+            row = scope.velocity_index(rates[effort.measure.identifier])
             driven[row] = driven[row] + amount
         else:
             driven += _along(measures, effort.measure, f"the measure of generalized force {effort.name!r}") * amount
@@ -52,7 +137,7 @@ def applied_forces(scope: Scope, measures: Measures, laws: Sequence[Tangential] 
 
 
 def _along(measures: Measures, quantity: Expr, where: str) -> ca.SX:
-    """What a quantity of position gains per unit of each velocity."""
+    """Derivative of the rate of a position quantity by each velocity."""
     scope = measures.scope
     rate = measures.rate(scope.value(quantity), where)
     used = scope.used_in(rate).velocities
@@ -60,15 +145,15 @@ def _along(measures: Measures, quantity: Expr, where: str) -> ca.SX:
     if used:
         slope = ca.densify(ca.jacobian(rate, scope.vector(used)))
         for i, name in enumerate(used):
-            gains[scope.velocity_place(name)] = slope[i]
+            gains[scope.velocity_index(name)] = slope[i]
     return gains
 
 
 def _wrench_efforts(scope: Scope, measures: Measures) -> ca.SX:
-    """All wrenches, carried inward along the tree; the velocities of every step take their share."""
+    """All wrenches, propagated inward along the tree and projected on the velocities of every step."""
     carried: dict[str, tuple[Vec, Vec]] = {}
     for wrench in scope.system.wrenches:
-        body, at = measures.place(wrench.point)
+        body, at = measures.locate(wrench.point)
         # into the axes of the body, where its motion is given
         turn = transposed(measures.poses[body].rotation) if wrench.axes == "world" else measures.turn(wrench.point)
         force, torque = (times(turn, _lowered(scope, part)) for part in (wrench.force, wrench.torque))
@@ -80,7 +165,7 @@ def _wrench_efforts(scope: Scope, measures: Measures) -> ca.SX:
             continue
         force, moment = carried[link.name]
         for step in reversed(link.all_steps):
-            force, moment = collected(step, force, moment, generalized_forces)
+            force, moment = project_wrench(step, force, moment, generalized_forces)
         if link.parent is not None:
             before = carried.get(link.parent.name, (NULL, NULL))
             carried[link.parent.name] = add(before[0], force), add(before[1], moment)

@@ -1,20 +1,20 @@
-"""What every treatment of a mechanism has in common: laws for inputs, the state, names and units of its programs."""
+"""What all formulations of a mechanism have in common: input laws, state, names and units of programs, least-norm projection."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 
 import casadi as ca
 
-from draisine.dynamics.constraints.redundancy import Spare, tell
+from draisine.dynamics.constraints.redundancy import RedundantRow, redundancy_messages
 from draisine.dynamics.constraints.rows import Rows
 from draisine.dynamics.contact.rolling import WheelContact
 from draisine.dynamics.kinematics.newton_euler import inverse_dynamics
-from draisine.dynamics.linear_algebra import ONE, UNIT, ZERO, dot, exact, minus, mul, plus, solve_symmetric
+from draisine.dynamics.linear_algebra import ONE, UNIT, ZERO, dot, fold_constant, minus, mul, plus, solve_symmetric
 from draisine.dynamics.mechanism import Mechanism
-from draisine.dynamics.outputs import Report
+from draisine.dynamics.outputs import ReportBuilder
 from draisine.errors import ModelError
 from draisine.expr.expression import Expr, did_you_mean, names
 from draisine.model.items import Ball, Float
@@ -25,9 +25,9 @@ from draisine.program.program import Program
 Outputs = dict[str, tuple[ca.SX, list[str]] | ca.SX]
 
 
-class Derivation(ABC):
-    """A mechanism with laws and events. The kinds differ in which velocities are states, and in where accelerations and
-    multipliers come from."""
+class BaseFormulation(ABC):
+    """A mechanism with laws and events. Formulations differ in which velocities are states, and in how accelerations and
+    multipliers are computed."""
 
     mechanism: Mechanism
     laws: dict[str, Expr]
@@ -52,7 +52,7 @@ class Derivation(ABC):
 
     @property
     def rows(self) -> list[Rows]:
-        """Rows of contacts and ties, in blocks."""
+        """Rows of contacts and residual constraints, in blocks."""
         return self.mechanism.rows
 
     @property
@@ -66,22 +66,22 @@ class Derivation(ABC):
         return [name for rows in self.rows for name in rows.names]
 
     @abstractmethod
-    def put_in(self, expressions: list[ca.SX]) -> list[ca.SX]:
-        """Expressions of all velocities and inputs in terms of the state, with laws put in."""
+    def in_terms_of_state(self, expressions: list[ca.SX]) -> list[ca.SX]:
+        """Expressions of all velocities and inputs in terms of the state, with laws substituted."""
 
     @abstractmethod
     def reported(self, outputs: Outputs) -> Program | LinearSolveProgram:
         """A program of (t, x, u, p) for outputs that may depend on accelerations and multipliers."""
 
-    # ---------------------------------------------------------------- forces that are not unique
+    # ---------------------------------------------------------------- multipliers of redundant rows
 
-    def distributed(self, held: list[ca.SX]) -> list[ca.SX]:
+    def distributed(self, solved: list[ca.SX]) -> list[ca.SX]:
         """λ of all rows from λ of those that are solved for.
 
-        Where some repeat others, A_s = C A_k, any λ_k, λ_s with λ_k + Cᵀλ_s = `held` do the same; these are the smallest.
-        """
+        Redundant rows, A_s = C A_k, make λ not unique: any λ_k, λ_s with λ_k + Cᵀλ_s = `solved` are solutions; this is the
+        smallest."""
         m = self.mechanism
-        found = dict(zip(m.selection.kept, held, strict=True))
+        found = dict(zip(m.selection.kept, solved, strict=True))
         repeating = [s for s in m.selection.redundant if s.repeats]
         shares = [dict(zip(s.repeats, self._share(s), strict=True)) for s in repeating]
         if shares:
@@ -92,10 +92,10 @@ class Derivation(ABC):
             found |= {s.row: amount for s, amount in zip(repeating, extra, strict=True)}
         return [found.get(i, ZERO) for i in range(len(m.row_names))]
 
-    def _share(self, spare: Spare) -> list[ca.SX]:
-        """A spare row as a combination c of those it repeats: (A Aᵀ) c = A a."""
+    def _share(self, spare: RedundantRow) -> list[ca.SX]:
+        """A redundant row as a combination c of those on which it depends: (A Aᵀ) c = A a."""
         matrix = self.mechanism.matrix
-        rows = [[exact(matrix[i, j]) for j in range(matrix.shape[1])] for i in (*spare.repeats, spare.row)]
+        rows = [[fold_constant(matrix[i, j]) for j in range(matrix.shape[1])] for i in (*spare.repeats, spare.row)]
         own = rows.pop()
         return solve_symmetric([[dot(a, b) for b in rows] for a in rows], [dot(a, own) for a in rows])
 
@@ -115,30 +115,30 @@ class Derivation(ABC):
         scope = self.mechanism.scope
         law = self.laws[name]
         value = scope.value(law, self._contact_outputs(names(law)))
-        others = scope.used_in(value).inputs  # by itself or through an output
+        others = scope.used_in(value).inputs  # directly or through an output
         if others:
             raise ModelError(
                 f"the law of input {name!r} uses the input {others[0]!r}; write laws in states, outputs, parameters and t"
             )
         return value
 
-    def _contact_outputs(self, asked: frozenset[str]) -> dict[str, ca.SX]:
-        """Outputs of motion among the names of a law that the description does not name itself: places of contact, …"""
+    def _contact_outputs(self, used: frozenset[str]) -> dict[str, ca.SX]:
+        """Outputs of the contacts among the names in a law, such as contact points."""
         scope, own = self.mechanism.scope, {o.name for o in self.mechanism.system.outputs}
-        beyond = asked - {"t", *scope.coordinates, *scope.velocities, *scope.input_names, *scope.parameters} - own
-        return {name: value for name, value in Report(self).of_motion.items() if name in beyond} if beyond else {}
+        beyond = used - {"t", *scope.coordinates, *scope.velocities, *scope.input_names, *scope.parameters} - own
+        return {name: value for name, value in ReportBuilder(self).motion_values.items() if name in beyond} if beyond else {}
 
     # ---------------------------------------------------------------- state, names, units
 
     @cached_property
     def tracks_work(self) -> bool:
-        """Whether work is a state: where it is asked for, or where something but inputs does any."""
+        """Whether work is a state: on request, or where the forces or constraints are not conservative."""
         m, scope = self.mechanism, self.mechanism.scope
         if self.work is not None:
             return self.work
-        (driven,) = self.put_in([m.forces.driven])
+        (driven,) = self.in_terms_of_state([m.forces.driven])
         changing = ca.depends_on(ca.vertcat(driven, m.forces.potential), ca.vertcat(scope.v, scope.t))
-        return bool(self.laws or m.laws or m.moves or changing)
+        return bool(self.laws or m.laws or m.rheonomic or changing)
 
     @property
     def extra_states(self) -> tuple[Quantity, ...]:
@@ -166,7 +166,7 @@ class Derivation(ABC):
     def program(self, name: str, outputs: Outputs) -> Program:
         """A program of (t, x, u, p)."""
         m = self.mechanism
-        return Program.build(f"{m.system.name}_{name}", self.arguments, outputs, self.units, m.repeated.enough)
+        return Program.build(f"{m.system.name}_{name}", self.arguments, outputs, self.units, m.templates.skip_global_cse)
 
     @cached_property
     def units(self) -> dict[str, str]:
@@ -178,7 +178,7 @@ class Derivation(ABC):
 
     @cached_property
     def event_list(self) -> tuple[Event, ...]:
-        """The model's own, then those that were asked for."""
+        """Events of the model, then those given by the caller."""
         watches = self.mechanism.system.events
         return (*(Event(w.name, str(w.expression), w.action, w.direction, w.description) for w in watches), *self.events)
 
@@ -186,28 +186,28 @@ class Derivation(ABC):
     def quaternions(self) -> tuple[tuple[str, str, str, str], ...]:
         return tuple(s.quaternion for j in self.mechanism.system.joints for s in j.chain if isinstance(s, Ball | Float))
 
-    def repeated(self) -> tuple[list[str], list[str]]:
-        """What is to be said of rows that repeat others: warnings and notes."""
-        return tell(self.mechanism.row_names, self.mechanism.selection)
+    def redundancy_notes(self) -> tuple[list[str], list[str]]:
+        """Warnings and notes on redundant rows."""
+        return redundancy_messages(self.mechanism.row_names, self.mechanism.selection)
 
     def remarks(self) -> tuple[list[str], list[str]]:
-        """What every run should repeat, and what is worth knowing."""
+        """Warnings of every run, and notes."""
         m = self.mechanism
-        warnings, notes = self.repeated()
+        warnings, notes = self.redundancy_notes()
         wheels = [c.link for c in m.contacts if isinstance(c, WheelContact)]
         names = sorted({link.name for link in wheels if not link.is_rotor and link.parent})
         unbalanced = [
-            f"wheel body {name!r} is not balanced about its hinge (or carries something): its spin angle enters the equations"
+            f"wheel body {name!r} is not balanced about its hinge (or carries another body): its spin angle enters the equations"
             for name in names
         ]
-        idle = [f"constraint {name} holds by itself: no coordinate enters it, and it has no force" for name in m.idle]
+        idle = [f"constraint {name} is satisfied identically: no coordinate enters it, and it has no force" for name in m.idle]
         return warnings, [*unbalanced, *notes, *idle]
 
     def inverse_dynamics(self) -> Program:
         m, scope = self.mechanism, self.mechanism.scope
         accelerations = {name: ca.SX.sym(f"d{name}") for name in scope.velocities}
         rates = {name: scope.symbol(name) for name in scope.velocities}
-        generalized_forces = inverse_dynamics(m.links, scope, rates, accelerations, m.gravity, UNIT[2], m.repeated)
+        generalized_forces = inverse_dynamics(m.links, scope, rates, accelerations, m.gravity, UNIT[2], m.templates)
         inputs = {
             "q": (scope.q, scope.coordinates),
             "v": (scope.v, scope.velocities),
@@ -215,12 +215,49 @@ class Derivation(ABC):
             "p": (scope.p, scope.parameters),
         }
         outputs = {"generalized_forces": (ca.vertcat(*[generalized_forces[n] for n in scope.velocities]), scope.velocities)}
-        return Program.build(f"{m.system.name}_inverse_dynamics", inputs, outputs, shared=m.repeated.enough)
+        return Program.build(f"{m.system.name}_inverse_dynamics", inputs, outputs, shared=m.templates.skip_global_cse)
 
 
 def _along(a: Mapping[int, ca.SX], b: Mapping[int, ca.SX]) -> ca.SX:
-    """Product over the rows that both have."""
+    """Inner product over common rows."""
     total = ZERO
     for row, c in a.items():
         total = plus(total, mul(c, b.get(row, ZERO)))
     return total
+
+
+def least_norm_step(q: ca.SX, residuals: Sequence[ca.SX]) -> ca.SX:
+    """q − Jᵀ (J Jᵀ)⁻¹ f, one small solve for each group of residuals that share no coordinate.
+
+    The step is symbolic and compiled with the equations; the stepping loop repeats it.
+    """
+    residual = ca.vertcat(*residuals)
+    jacobian = ca.jacobian(residual, q)
+    change = ca.SX(q.numel(), 1)
+    for rows in coupled_groups(jacobian.sparsity()):
+        part = jacobian[rows, :]
+        gram = ca.densify(part @ part.T)
+        count = len(rows)
+        matrix = [[fold_constant(gram[i, j]) for j in range(count)] for i in range(count)]
+        solved = solve_symmetric(matrix, [residual[i] for i in rows])
+        change = change + part.T @ ca.vertcat(*solved)
+    return q - change
+
+
+def coupled_groups(pattern: ca.Sparsity) -> list[list[int]]:
+    """Rows that share columns, directly or through others."""
+    parent = list(range(pattern.size1()))
+
+    def find(row: int) -> int:
+        while parent[row] != row:
+            parent[row] = parent[parent[row]]
+            row = parent[row]
+        return row
+
+    first: dict[int, int] = {}
+    for row, col in zip(*pattern.get_triplet(), strict=True):
+        parent[find(row)] = find(first.setdefault(col, row))
+    found: dict[int, list[int]] = {}
+    for row in range(pattern.size1()):
+        found.setdefault(find(row), []).append(row)
+    return list(found.values())

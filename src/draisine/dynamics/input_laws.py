@@ -1,7 +1,7 @@
-"""Laws for inputs, and events, put into equations that exist already.
+"""Substitution of input laws and events into existing equations.
 
-A described model takes them while it is derived. Equations typed by hand (a Lagrangian, a first-order system) are finished
-programs of (t, x, u, p): here the programs are called with laws in place of inputs, and made into programs again.
+A described model takes them during its derivation. Equations typed by hand (a Lagrangian, a first-order system) are programs of
+(t, x, u, p): they are evaluated with laws in place of inputs, and rebuilt.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from functools import lru_cache
 
 import casadi as ca
 
-from draisine.dynamics.dae.hidden_constraints import completed
+from draisine.dynamics.dae.hidden_constraints import with_hidden_constraints
 from draisine.dynamics.dae.structure import moved_by_inputs, structure
 from draisine.errors import ModelError
 from draisine.expr.expression import Expr, did_you_mean, evaluate, parse
@@ -26,7 +26,7 @@ from draisine.program.program import Program
 def with_laws(equations: Equations, laws: Mapping[str, Expr] | None = None, events: tuple[Event, ...] = ()) -> Equations:
     """The same equations with inputs given by expressions of t, states, outputs and parameters, and with further events.
 
-    The inputs keep their names and places; what is passed for one that has a law is not read.
+    The inputs keep their names and positions; a value passed for an input with a law is ignored.
     """
     check_events(events)
     if not laws and not events:
@@ -49,7 +49,7 @@ def _with_laws(equations: Equations, laws: tuple[tuple[str, Expr], ...], events:
         inputs[name] = scope.law(name, law)
     u = ca.vertcat(*inputs.values()) if inputs else ca.SX(0, 1)
 
-    def put_in(program: Program) -> Program:
+    def with_inputs(program: Program) -> Program:
         arguments = program.symbols()
         named = {slot.name: symbol for slot, symbol in zip(program.inputs, arguments, strict=True)}
         given = dict(named)
@@ -60,40 +60,40 @@ def _with_laws(equations: Equations, laws: tuple[tuple[str, Expr], ...], events:
         units = {n: unit for slot in (*program.inputs, *program.outputs) for n, unit in zip(slot.labels, slot.units, strict=True)}
         return Program.build(program.name, ins, outs, units)
 
-    def put_into(what: Program | LinearSolveProgram) -> Program | LinearSolveProgram:
+    def with_inputs_solved(what: Program | LinearSolveProgram) -> Program | LinearSolveProgram:
         if isinstance(what, Program):
-            return put_in(what)
-        start = None if what.start is None else put_in(what.start)
-        return replace(what, system=put_in(what.system), after=put_in(what.after), start=start)
+            return with_inputs(what)
+        start = None if what.start is None else with_inputs(what.start)
+        return replace(what, system=with_inputs(what.system), after=with_inputs(what.after), start=start)
 
-    def put_anywhere(what: Program | LinearSolveProgram | DaeResidual) -> Program | LinearSolveProgram | DaeResidual:
-        return replace(what, residual=put_in(what.residual)) if isinstance(what, DaeResidual) else put_into(what)
+    def with_inputs_any(what: Program | LinearSolveProgram | DaeResidual) -> Program | LinearSolveProgram | DaeResidual:
+        return replace(what, residual=with_inputs(what.residual)) if isinstance(what, DaeResidual) else with_inputs_solved(what)
 
-    def where_there(program: Program | None) -> Program | None:
-        return None if program is None else put_in(program)
+    def with_inputs_optional(program: Program | None) -> Program | None:
+        return None if program is None else with_inputs(program)
 
     driven = replace(
         equations,
-        dynamics=put_anywhere(equations.dynamics),
-        report=put_into(equations.report),
-        motion=put_in(equations.motion),
-        project=None if equations.project is None else put_into(equations.project),
-        monitor=where_there(equations.monitor),
-        events=where_there(scope.watching(events)),
+        dynamics=with_inputs_any(equations.dynamics),
+        report=with_inputs_solved(equations.report),
+        motion=with_inputs(equations.motion),
+        project=None if equations.project is None else with_inputs_solved(equations.project),
+        monitor=with_inputs_optional(equations.monitor),
+        events=with_inputs_optional(scope.event_program(events)),
         event_list=(*equations.event_list, *events),
     )
-    return completed(driven) if _moves_hidden(equations, {name for name, _ in laws}) else driven
+    return with_hidden_constraints(driven) if _moves_hidden(equations, {name for name, _ in laws}) else driven
 
 
 def _moves_hidden(equations: Equations, inputs: set[str]) -> bool:
-    """Whether hidden constraints change with the law of an input: they were found with the input at rest."""
+    """Whether hidden constraints depend on the rate of an input: they were derived for constant inputs."""
     if not inputs or not isinstance(equations.dynamics, DaeResidual):
         return False
     return any(name in inputs for _, name in moved_by_inputs(structure(equations)))
 
 
 class StateScope:
-    """What expressions about finished equations may name: time, states, outputs of motion, inputs, parameters."""
+    """Names that expressions of given equations may use: time, states, outputs of motion, inputs, parameters."""
 
     def __init__(self, equations: Equations) -> None:
         self._equations = equations
@@ -136,8 +136,8 @@ class StateScope:
             )
         return found
 
-    def watching(self, events: tuple[Event, ...]) -> Program | None:
-        """The program of all events, old and new, with inputs still open."""
+    def event_program(self, events: tuple[Event, ...]) -> Program | None:
+        """The program of all events, existing and new, before substitution of inputs."""
         old = self._equations.events
         values = [] if old is None else [old.function.call([self.t, self.x, self.u, self.p])[0]]
         values += [self.value(parse(event.expression), f"event {event.name!r}") for event in events]

@@ -1,4 +1,4 @@
-"""From names and expressions of a description to CasADi symbols."""
+"""Lowering of a description: names and expressions to CasADi symbols."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import casadi as ca
 
-from draisine.dynamics.linear_algebra import ZERO, Mat, Vec, exact
+from draisine.dynamics.linear_algebra import ZERO, Mat, Vec, fold_constant
 from draisine.errors import ArgumentError, ModelError
 from draisine.expr.expression import Expr, did_you_mean, evaluate, names
 from draisine.expr.safe_functions import SX_FUNCTIONS
@@ -20,7 +20,7 @@ Special = Callable[[tuple[Expr, ...]], ca.SX]
 
 
 class Used(NamedTuple):
-    """Names that enter a quantity."""
+    """Names on which a quantity depends."""
 
     coordinates: list[str]
     velocities: list[str]
@@ -29,7 +29,8 @@ class Used(NamedTuple):
 
 @dataclass
 class Scope:
-    """Symbols of one derivation: time, coordinates q, velocities v, inputs u, parameters p, and what expressions may call."""
+    """Symbols of one derivation: time, coordinates q, velocities v, inputs u, parameters p, and functions available to
+    expressions."""
 
     system: System
 
@@ -37,7 +38,7 @@ class Scope:
         system = self.system
         if not isinstance(system, System):
             raise ArgumentError(
-                f"a model is expected, got {short(repr(system))}; take one of the gallery, gallery.model('bicycle'), or of a "
+                f"expected a model, got {short(repr(system))}; take one from the gallery, gallery.model('bicycle'), or from a "
                 "file, read_model('cart.toml')"
             )
         self.coordinates = [c.name for c in system.coordinates]
@@ -53,12 +54,12 @@ class Scope:
         self._functions = dict(SX_FUNCTIONS)
         for table in system.tables:
             self._functions[table.name] = table
-        self._tied = {row for tie in system.constraints for row, _ in tie.residuals}
-        self.multipliers: dict[str, ca.SX] = {}  # by rows, those that forces depend on
+        self._residual_rows = {row for tie in system.constraints for row, _ in tie.residuals}
+        self.multipliers: dict[str, ca.SX] = {}  # by row, those on which forces depend
         self._outputs = {o.name: o.expression for o in system.outputs}
         self._values: dict[str, ca.SX] = {}
         self._open: list[str] = []
-        self.masses: dict[tuple[object, ...], tuple[ca.SX, Vec, Mat]] = {}  # of bodies by what they are made of, once lowered
+        self.masses: dict[tuple[object, ...], tuple[ca.SX, Vec, Mat]] = {}  # of bodies, by their mass, center and inertia
 
     def vector(self, group: list[str]) -> ca.SX:
         return ca.vertcat(*[self._symbols[n] for n in group]) if group else ca.SX(0, 1)
@@ -79,33 +80,33 @@ class Scope:
     def p(self) -> ca.SX:
         return self.vector(self.parameters)
 
-    def velocity_place(self, name: str) -> int:
-        return self._velocity_places[name]
+    def velocity_index(self, name: str) -> int:
+        return self._velocity_indices[name]
 
     @cached_property
-    def _velocity_places(self) -> dict[str, int]:
+    def _velocity_indices(self) -> dict[str, int]:
         return {name: i for i, name in enumerate(self.velocities)}
 
     def symbol(self, name: str) -> ca.SX:
         return self._symbols[name]
 
     def value(self, expression: Expr, given: Mapping[str, ca.SX] | None = None) -> ca.SX:
-        """The expression in symbols; `given` are names that mean something else here."""
+        """The expression in symbols; `given` are values that override names."""
         own = given or {}
 
         def look_up(name: str) -> ca.SX:
             return own[name] if name in own else self._look_up(name)
 
-        return exact(ca.SX(evaluate(expression, look_up if own else self._look_up, self._functions, self.special)))
+        return fold_constant(ca.SX(evaluate(expression, look_up if own else self._look_up, self._functions, self.special)))
 
     def used_in(self, quantity: ca.SX) -> Used:
-        """Names that enter a quantity, in the order of the scope."""
-        found = sorted(place for s in ca.symvar(quantity) if (place := self._places.get(s.element_hash())) is not None)
+        """Names on which a quantity depends, in the order of the scope."""
+        found = sorted(place for s in ca.symvar(quantity) if (place := self._symbol_index.get(s.element_hash())) is not None)
         return Used(*([name for _, kind, name in found if kind == group] for group in ("q", "v", "u")))
 
     @cached_property
-    def _places(self) -> dict[int, tuple[int, str, str]]:
-        """Symbols by their identity: number, kind, name."""
+    def _symbol_index(self) -> dict[int, tuple[int, str, str]]:
+        """Symbols by their hash: number, kind, name."""
         groups = (("q", self.coordinates), ("v", self.velocities), ("u", self.input_names))
         listed = [(kind, name) for kind, group in groups for name in group]
         return {self._symbols[name].element_hash(): (i, kind, name) for i, (kind, name) in enumerate(listed)}
@@ -119,14 +120,14 @@ class Scope:
         definition = self._outputs.get(name)
         if definition is None:
             row = name.removesuffix("_multiplier")
-            if name not in self._symbols and row != name and row in self._tied:
+            if name not in self._symbols and row != name and row in self._residual_rows:
                 return self.multiplier(row)
             if name not in self._symbols:
                 raise ModelError(self.unknown(name))
             return self._symbols[name]
         if name not in self._values:
             if name in self._open:
-                raise ModelError(f"{name!r} is defined by itself: {' → '.join([*self._open, name])}")
+                raise ModelError(f"{name!r} depends on itself: {' → '.join([*self._open, name])}")
             self._open.append(name)
             self._values[name] = self.value(definition)
             self._open.pop()
@@ -152,4 +153,4 @@ def affine(expression: Expr, coordinates: Mapping[str, Coordinate], scope: Scope
     gain = ca.jacobian(amount, symbol)
     if ca.depends_on(gain, symbol):
         raise ModelError(f"{where}: '{expression}' must be affine in {used[0]!r}")
-    return amount, coordinates[used[0]].rate, exact(gain)
+    return amount, coordinates[used[0]].rate, fold_constant(gain)

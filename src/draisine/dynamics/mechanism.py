@@ -1,4 +1,4 @@
-"""A description in symbols: tree, contacts, constraint rows, masses, forces; and which velocities may stay independent."""
+"""A mechanism in symbols: tree, contacts, constraint rows, masses, forces, and the choice of independent velocities."""
 
 from __future__ import annotations
 
@@ -10,59 +10,73 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.dynamics.constraints.redundancy import (
-    LATEST,
-    Arrived,
-    Selection,
+    LATEST_TIME,
+    ProjectedSamples,
+    RowSelection,
     check_consistent,
-    onto_constraints,
+    project_samples,
     sample_coordinates,
     select_rows,
     within_spans,
 )
-from draisine.dynamics.constraints.rows import Rows, residual_rows, tie_constraints
-from draisine.dynamics.contact.ground_contacts import Contact, Touching, touching_contacts
-from draisine.dynamics.contact.rolling import EdgeContact, WheelContact, edge_contact, height_of, rows_of, wheel_contact
-from draisine.dynamics.contact.surface_pair import Meeting
+from draisine.dynamics.constraints.rows import Rows, position_constraints_of, residual_rows
+from draisine.dynamics.contact.ground_contacts import ResidualContact, WheelOnGround, residual_contacts
+from draisine.dynamics.contact.rolling import (
+    EdgeContact,
+    WheelContact,
+    contact_rows,
+    edge_contact,
+    height_above_ground,
+    wheel_contact,
+)
+from draisine.dynamics.contact.surface_pair import SurfacePair
 from draisine.dynamics.forces import AppliedForces, Tangential, applied_forces
 from draisine.dynamics.kinematics.measures import Measures
 from draisine.dynamics.kinematics.newton_euler import Mass, inverse_dynamics, masses_of
-from draisine.dynamics.kinematics.tree import Link, grow
+from draisine.dynamics.kinematics.tree import Link, build_tree
 from draisine.dynamics.kinematics.twists import directions
 from draisine.dynamics.linear_algebra import UNIT, ZERO, Vec, is_zero
 from draisine.dynamics.lowering import Scope
-from draisine.dynamics.reduced.independent_velocities import POOR, Judged, amplification, complements, judge, plan_blocks
-from draisine.dynamics.reduced.reduction import Elimination
-from draisine.dynamics.templates import Repeated
+from draisine.dynamics.reduced.independent_velocities import (
+    POOR,
+    VelocityChoice,
+    alternates_for,
+    amplification,
+    plan_blocks,
+    rank_choices,
+)
+from draisine.dynamics.reduced.reduction import EliminationPlan
+from draisine.dynamics.templates import TemplateCache
 from draisine.errors import ModelError
 from draisine.expr.expression import did_you_mean
 from draisine.model.contact_laws import Rolling
 from draisine.model.items import Ball, Float, ResidualConstraint, System
 from draisine.program.equations import Constraint, Kind, Quantity
 
-SAMPLES = 64  # configurations at which choices of independent velocities are judged
-MANY_ROWS = 40  # constraint rows beyond which few configurations near the default must do
-MOST_JUDGED = 200  # and beyond which nothing is judged
-_FEW, _NEARBY = 3, 0.1  # so many, and this part of the way from the default to a random place
-_TRIALS = 5  # times that so many configurations are sent to the constraints of a mechanism with ties
+SAMPLES = 64  # configurations at which choices of independent velocities are compared
+MANY_ROWS = 40  # constraint rows beyond which a few configurations near the default are used
+MAX_SAMPLED_ROWS = 200  # and beyond which redundancy is not examined
+_FEW, _NEARBY = 3, 0.1  # their number, and their relative distance from the default
+_TRIALS = 5  # rounds of samples that are projected onto the constraints of a mechanism with loops
 
 
 class Mechanism:
-    """A description in symbols: what does not depend on the choice of independent velocities."""
+    """A description in symbols: everything that does not depend on the choice of independent velocities."""
 
     def __init__(self, system: System) -> None:
         self.system = system
         self.scope = scope = Scope(system)
-        self.links: list[Link] = grow(system, scope)
-        self.repeated = Repeated(len(self.links))
-        self.measures = Measures(scope, self.links, self.repeated)
+        self.links: list[Link] = build_tree(system, scope)
+        self.templates = TemplateCache(len(self.links))
+        self.measures = Measures(scope, self.links, self.templates)
         slope, bank = scope.value(system.ground.slope), scope.value(system.ground.bank)
         # The plane z = x tan(slope) + y tan(bank), by its unit normal.
         tilt = (-ca.sin(slope) * ca.cos(bank), -ca.cos(slope) * ca.sin(bank), ca.cos(slope) * ca.cos(bank))
         flat = all(t.is_zero() for t in tilt[:2])
         size = ca.SX(1) if flat else ca.sqrt(tilt[0] ** 2 + tilt[1] ** 2 + tilt[2] ** 2)
-        self.world_normal: Vec = UNIT[2] if flat else tuple(t / size for t in tilt)  # type: ignore[assignment]
-        self.up = directions(self.links, UNIT[2], self.repeated)
-        normal = self.up if flat else directions(self.links, self.world_normal, self.repeated)
+        self.ground_normal: Vec = UNIT[2] if flat else tuple(t / size for t in tilt)  # type: ignore[assignment]
+        self.up = directions(self.links, UNIT[2], self.templates)
+        normal = self.up if flat else directions(self.links, self.ground_normal, self.templates)
         by_name = {link.name: link for link in self.links}
         self.contacts: list[WheelContact | EdgeContact] = [
             *(wheel_contact(w, by_name[w.body], normal[w.body], scope) for w in system.wheels if not system.touches(w)),
@@ -71,28 +85,32 @@ class Mechanism:
         # Blocks are eliminated in the order of the tree: contacts nearest the reference body first.
         self.contacts.sort(key=lambda c: c.link.depth)
         self.default_parameters = np.array([p.default for p in system.parameters])
-        self.touching, self.blades = touching_contacts(self.measures)
-        for held in (*self.touching, *self.blades):
-            if not isinstance(held, Meeting) and held.held_by_joints:
-                self._check_standing(held.name, held.gap[0])
-        for contact in self.touching:
-            self.measures.lag_rates |= Tangential(contact, scope, None).rates  # what laws remember moves by slip alone
-        self.ties: list[ResidualConstraint] = [
-            *(tie for contact in (*self.touching, *self.blades) for tie in contact.ties()),
+        self.residual_contacts, self.knife_edges = residual_contacts(self.measures)
+        for contact in (*self.residual_contacts, *self.knife_edges):
+            if not isinstance(contact, SurfacePair) and contact.supported_by_joints:
+                self._check_fixed_height(contact.name, contact.gap[0])
+        for contact in self.residual_contacts:
+            self.measures.lag_rates |= Tangential(contact, scope, None).rates  # relaxation states change by slip only
+        self.residual_constraints: list[ResidualConstraint] = [
+            *(
+                constraint
+                for contact in (*self.residual_contacts, *self.knife_edges)
+                for constraint in contact.residual_constraints()
+            ),
             *system.constraints,
         ]
-        self.residual_rows = residual_rows(self.ties, self.measures, self.default_parameters)
-        # residuals in which no coordinate enters, and which hold as they are
+        self.residual_rows = residual_rows(self.residual_constraints, self.measures, self.default_parameters)
+        # residuals in which no coordinate enters, and which are zero
         known = {name for rows in self.residual_rows for name in rows.names}
-        self.idle = [name for tie in self.ties for name, _ in tie.residuals if name not in known]
-        self.laws = [self._law(c) for c in self.touching if c.law is not None and not isinstance(c.law, Rolling)]
+        self.idle = [name for constraint in self.residual_constraints for name, _ in constraint.residuals if name not in known]
+        self.laws = [self._law(c) for c in self.residual_contacts if c.law is not None and not isinstance(c.law, Rolling)]
         self.masses: list[Mass] = masses_of(self.links, scope)
         self.gravity = scope.value(system.gravity)
 
     @cached_property
     def rows(self) -> list[Rows]:
-        """Of contacts in the axes of their reference body, with as many entries as velocities lead to them; of ties."""
-        return [*(rows_of(c) for c in self.contacts), *self.residual_rows]
+        """Rows of contacts, in the axes of their reference body, and of residual constraints."""
+        return [*(contact_rows(c) for c in self.contacts), *self.residual_rows]
 
     @cached_property
     def row_names(self) -> list[str]:
@@ -100,37 +118,36 @@ class Mechanism:
 
     @property
     def most_rows(self) -> int:
-        """No fewer than the rows there are, counted without making them."""
+        """Upper bound of the number of rows, without forming them."""
         contacts = sum(3 if isinstance(c, WheelContact) else 1 + c.edge.on_ground for c in self.contacts)
         return contacts + sum(rows.count for rows in self.residual_rows)
 
-    def _law(self, contact: Contact) -> Tangential:
-        """The law by which a wheel slips, with its normal force where it asks for that."""
+    def _law(self, contact: ResidualContact) -> Tangential:
+        """The tangential law of a wheel, with its normal force where the law depends on it."""
         row = f"{contact.name}_normal"
         if contact.law is None or not contact.law.bounded:
             return Tangential(contact, self.scope, None)
         if row not in self.row_names:
             raise ModelError(
-                f"wheel {contact.name!r}: its joints hold it at its height, so that nobody knows how hard it presses on the "
-                f"ground, and {type(contact.law).__name__} asks for that; let its body move up and down, or leave "
-                "'friction' out"
+                f"wheel {contact.name!r}: its joints fix its height, so its normal force is not determined, and "
+                f"{type(contact.law).__name__} depends on it; let its body move vertically, or omit 'friction'"
             )
         return Tangential(contact, self.scope, self.scope.multiplier(row))
 
     @cached_property
     def coordinates(self) -> tuple[Quantity, ...]:
-        """Names, units and defaults; a wheel's place on curved ground is by default under its hub."""
+        """Names, units and defaults; the contact point of a wheel on curved ground is by default below its hub."""
         found = self.system.coordinates
-        defaults = self._placed(np.array([[c.default for c in found]]))[0] if found else []
+        defaults = self._with_contacts_under_hubs(np.array([[c.default for c in found]]))[0] if found else []
         return tuple(Quantity(c.name, c.unit, "", float(d)) for c, d in zip(found, defaults, strict=True))
 
-    def _placed(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The configurations with the wheels' places on curved ground put under their hubs, from where they are found."""
-        if not self.system.ground.curved or not self.touching:
+    def _with_contacts_under_hubs(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The configurations with the contact points of wheels on curved ground below their hubs, as initial guesses."""
+        if not self.system.ground.curved or not self.residual_contacts:
             return points
         found = points.copy()
         names = self.scope.coordinates
-        for contact in [c for c in self.touching if isinstance(c, Touching)]:
+        for contact in [c for c in self.residual_contacts if isinstance(c, WheelOnGround)]:
             hub = ca.Function("hub", [self.scope.q, self.scope.p], [ca.vertcat(*contact.center[:2])])
             columns = [names.index(c.name) for c in contact.wheel.place]
             found[:, columns] = [hub(q, self.default_parameters).full()[:, 0] for q in points]
@@ -152,22 +169,22 @@ class Mechanism:
 
     @cached_property
     def drift(self) -> ca.SX:
-        """a₀(q, t) of A v + a₀ = 0: not zero where a tie moves by itself."""
+        """a₀(q, t) of A v + a₀ = 0: nonzero for rheonomic constraints."""
         return ca.vertcat(*[a for rows in self.rows for a in rows.drift]) if self.row_names else ca.SX(0, 1)
 
     @cached_property
-    def moves(self) -> bool:
-        """Whether some constraint moves by itself."""
-        return any(not is_zero(a) for rows in self.residual_rows for a in rows.drift)  # contacts stand on ground at rest
+    def rheonomic(self) -> bool:
+        """Whether some constraint is driven in time."""
+        return any(not is_zero(a) for rows in self.residual_rows for a in rows.drift)  # contacts are on ground at rest
 
     @cached_property
     def position_constraints(self) -> list[tuple[Constraint, ca.SX]]:
-        """Heights of contacts above the ground, norms of quaternions, and what ties hold at position level."""
+        """Heights of contacts above the ground, norms of quaternions, and position residuals."""
         found = []
         for contact in self.contacts:
-            height = height_of(contact, self.measures.poses, self.world_normal)
+            height = height_above_ground(contact, self.measures.poses, self.ground_normal)
             if height is not None and not ca.depends_on(height, self.scope.q):
-                self._check_standing(contact.name, height)
+                self._check_fixed_height(contact.name, height)
             elif height is not None:
                 found.append((Constraint(f"{contact.name}_height", Kind.HOLONOMIC, "position", "m"), height))
         for joint in self.system.joints:
@@ -175,35 +192,35 @@ class Mechanism:
                 if isinstance(step, Float | Ball):
                     q = ca.vertcat(*[self.scope.symbol(n) for n in step.quaternion])
                     found.append((Constraint(f"{joint.child}_quaternion", Kind.NORM, "position"), (ca.sumsqr(q) - 1) / 2))
-        return [*found, *(pair for rows in self.residual_rows for pair in tie_constraints(rows))]
+        return [*found, *(pair for rows in self.residual_rows for pair in position_constraints_of(rows))]
 
-    def _check_standing(self, name: str, height: ca.SX) -> None:
-        """A contact that nothing can lift must be on the ground as it is."""
+    def _check_fixed_height(self, name: str, height: ca.SX) -> None:
+        """Raise if a contact of fixed height is not on the ground."""
         wheel = any(w.name == name for w in self.system.wheels)
         what = f"wheel {name!r}" if wheel else f"knife edge {name!r}"
         if ca.depends_on(height, self.scope.t):
             raise ModelError(
-                f"model {self.system.name!r}: the ground under {what} moves up and down, and nothing can move it "
-                "along with it; let its body move along z"
+                f"model {self.system.name!r}: the ground under {what} moves up and down, and no coordinate lets it "
+                "follow; let its body move along z"
             )
         gap = float(ca.Function("gap", [self.scope.p], [height])(self.default_parameters))
         if abs(gap) > 1e-9:
             where = "above" if gap > 0 else "below"
             raise ModelError(
-                f"model {self.system.name!r}: {what} is {abs(gap):.4g} m {where} the ground and nothing can move it "
-                f"there; change {'its radius or the height of its hub' if wheel else 'its height'}"
+                f"model {self.system.name!r}: {what} is {abs(gap):.4g} m {where} the ground and no coordinate can move "
+                f"it there; change {'its radius or the height of its hub' if wheel else 'its height'}"
             )
 
     @cached_property
-    def depends(self) -> dict[str, ca.SX]:
-        """Rows on whose multipliers forces depend, with the symbols of these."""
+    def multiplier_symbols(self) -> dict[str, ca.SX]:
+        """Rows on whose multipliers forces depend, and the symbols of these."""
         total = self.forces.total
         found = {row: symbol for row, symbol in self.scope.multipliers.items() if ca.depends_on(total, symbol)}
         lost = next((row for row in found if row not in self.row_names), None)
         if lost is not None:
             raise ModelError(
                 f"model {self.system.name!r}: a force depends on the multiplier of {lost!r}, but no coordinate enters that "
-                "constraint, so that nobody knows its force"
+                "constraint, so its force is not determined"
             )
         return found
 
@@ -212,33 +229,33 @@ class Mechanism:
         return applied_forces(self.scope, self.measures, self.laws)
 
     def configurations(self, count: int, seed: int | None = None) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Coordinates and times spread over where people go, on the position constraints. The first is the default, if it can be
-        brought onto them."""
+        """Admissible coordinates and times spread over the ranges of the joints. The first is the default, if it can be projected
+        onto the constraints."""
         scope = self.scope
         residual = ca.densify(ca.vertcat(*[r for _, r in self.position_constraints]))
         both = [residual, ca.densify(ca.jacobian(residual, scope.q))]
         function = ca.Function("residual", [scope.t, scope.q, scope.p], both)
         points, times = np.empty((0, len(scope.coordinates))), np.empty(0)
-        tries: list[Arrived] = []
+        tries: list[ProjectedSamples] = []
         many = len(self.row_names) > MANY_ROWS
         count = min(count, _FEW) if many else count
-        # random places of the joints of a loop are far from closing it: not all find their way, so that more are sent
-        for trial in range(_TRIALS if self.ties else 1):
+        # random joint coordinates of a loop are far from closing it: some do not converge, so more are drawn
+        for trial in range(_TRIALS if self.residual_constraints else 1):
             own = {} if seed is None and trial == 0 else {"seed": (seed or 0) + 7919 * trial}
-            sent = self._placed(sample_coordinates(self.system, count, **own))
+            starts = self._with_contacts_under_hubs(sample_coordinates(self.system, count, **own))
             if many:
-                sent = sent[:1] + _NEARBY * (sent - sent[:1])
-            tries.append(onto_constraints(sent, self._sample_times(count, trial), function, self.default_parameters))
-            held, when = tries[-1].those_that_hold()
-            points, times = np.concatenate([points, held[trial > 0 :]]), np.concatenate([times, when[trial > 0 :]])
+                starts = starts[:1] + _NEARBY * (starts - starts[:1])
+            tries.append(project_samples(starts, self._sample_times(count, trial), function, self.default_parameters))
+            reached, when = tries[-1].admissible()
+            points, times = np.concatenate([points, reached[trial > 0 :]]), np.concatenate([times, when[trial > 0 :]])
             if 2 * len(points) >= count:
                 break
         if len(points) == 0:
-            self._explain_unreachable(function, tries)
+            self._raise_unreachable(function, tries)
         if self.system.constraints:
             inside = within_spans(self.system, points)
             inside[0] = True
-            if 4 * inside.sum() >= count:  # spans that say where people go; those of angles nobody gave say little
+            if 4 * inside.sum() >= count:  # ranges given by the user are informative; default ranges of angles are not
                 points, times = points[inside], times[inside]
         return points[:count], times[:count]
 
@@ -247,47 +264,47 @@ class Mechanism:
         rest = ca.vertcat(ca.vec(self.matrix), self.drift, *[r for _, r in self.position_constraints])
         if not ca.depends_on(rest, scope.t):
             return np.zeros(count)
-        times = np.random.default_rng(seed).uniform(0.0, LATEST, count)
+        times = np.random.default_rng(seed).uniform(0.0, LATEST_TIME, count)
         times[:1] = 0.0
         return times
 
-    def _explain_unreachable(self, residual: ca.Function, tries: list[Arrived]) -> None:
-        what = "all its wheels touch the ground" if self.contacts else "all its constraints hold"
+    def _raise_unreachable(self, residual: ca.Function, tries: list[ProjectedSamples]) -> None:
+        what = "all its wheels touch the ground" if self.contacts else "all its constraints are satisfied"
         if not self.system.constraints:
             raise ModelError(
                 f"model {self.system.name!r}: no configuration was found in which {what}; "
-                "check radii, hub positions and the spans of the joints"
+                "check radii, hub positions and the ranges of the joints"
             )
         best = min(tries, key=lambda a: float(a.size.min()))
         k = int(np.argmin(best.size))
         left = residual(best.times[k], best.points[k], self.default_parameters)[0].full()[:, 0]
         worst = int(np.argmax(np.abs(left)))
         constraint = self.position_constraints[worst][0]
-        names = ", ".join(tie.name for tie in self.system.constraints)
+        names = ", ".join(constraint.name for constraint in self.system.constraints)
         raise ModelError(
-            f"model {self.system.name!r}: no configuration was found in which {what} and its ties ({names}) are closed; the best "
-            f"try leaves {constraint.name!r} open by {abs(left[worst]):.3g} {constraint.unit}: check lengths, points, and the "
-            "spans and defaults of the joints"
+            f"model {self.system.name!r}: no configuration was found in which {what} and its constraints ({names}) are "
+            f"satisfied; the best attempt leaves {constraint.name!r} open by {abs(left[worst]):.3g} {constraint.unit}: check "
+            "lengths, points, and the ranges and defaults of the joints"
         )
 
     @cached_property
     def sampled(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Configurations and times at which choices are judged."""
+        """Configurations and times at which choices are compared."""
         return self.configurations(SAMPLES)
 
     @cached_property
     def samples(self) -> NDArray[np.float64]:
-        """Constraint matrices at configurations spread over where people go."""
-        if not self._whole.any():
+        """Constraint matrices at the sampled configurations."""
+        if not self._finite_samples.any():
             raise ModelError(
-                f"model {self.system.name!r}: its wheels lie flat, or its knife edges stand on end, in every configuration; "
-                "check their axes and directions"
+                f"model {self.system.name!r}: its wheels lie flat, or its knife edges are normal to the ground, in every "
+                "configuration; check their axes and directions"
             )
-        return self.at_samples(self.matrix)[self._whole]
+        return self.at_samples(self.matrix)[self._finite_samples]
 
     @cached_property
-    def _whole(self) -> NDArray[np.bool_]:
-        """Samples at which every row has a meaning."""
+    def _finite_samples(self) -> NDArray[np.bool_]:
+        """Samples at which every row is finite."""
         return np.asarray(np.isfinite(self.at_samples(self.matrix)).all(axis=(1, 2)))
 
     def at_samples(self, matrix: ca.SX) -> NDArray[np.float64]:
@@ -299,22 +316,23 @@ class Mechanism:
         values = evaluate(times[None, :], points.T, parameters).full()
         return np.asarray(values.reshape(matrix.shape[0], len(points), matrix.shape[1]).transpose(1, 0, 2))
 
-    # ---------------------------------------------------------------- which rows count
+    # ---------------------------------------------------------------- independent rows
 
     @cached_property
-    def selection(self) -> Selection:
-        """Rows that are solved for, and those that repeat others or hold by themselves."""
-        if not self._judged:
-            return Selection(tuple(range(len(self.row_names))))
+    def selection(self) -> RowSelection:
+        """Rows that are solved for, and redundant or identically satisfied ones."""
+        if not self._few_enough_rows:
+            return RowSelection(tuple(range(len(self.row_names))))
         found = select_rows(self.samples)
-        check_consistent(self.system.name, self.row_names, found, self.samples, self.at_samples(self.drift)[self._whole, :, 0])
+        check_consistent(
+            self.system.name, self.row_names, found, self.samples, self.at_samples(self.drift)[self._finite_samples, :, 0]
+        )
         return found
 
     @property
-    def _judged(self) -> bool:
-        """Whether the rows are looked at in samples. Of very many nobody asks which repeat others; where some do, the solution
-        complains about them."""
-        return 0 < len(self.row_names) <= MOST_JUDGED
+    def _few_enough_rows(self) -> bool:
+        """Whether redundancy is examined at samples. With very many rows it is not; the regularity check then reports it."""
+        return 0 < len(self.row_names) <= MAX_SAMPLED_ROWS
 
     @cached_property
     def kept_rows(self) -> list[Rows]:
@@ -326,17 +344,17 @@ class Mechanism:
         return [rows for rows in found if rows.count]
 
     @cached_property
-    def held_samples(self) -> NDArray[np.float64]:
+    def independent_row_samples(self) -> NDArray[np.float64]:
         """Matrices of the rows that are solved for."""
         return self.samples[:, list(self.selection.kept)]
 
     @cached_property
-    def held_positions(self) -> list[tuple[Constraint, ca.SX]]:
-        """Position constraints without those that repeat others; those behind rows that are solved for stay."""
+    def independent_positions(self) -> list[tuple[Constraint, ca.SX]]:
+        """Independent position constraints; those whose rates are rows that are solved for are kept."""
         found = self.position_constraints
-        if not self.ties and not self.selection.redundant:
-            return found  # heights of wheels whose rows are independent are so too
-        if not self._judged:
+        if not self.residual_constraints and not self.selection.redundant:
+            return found  # heights of wheels with independent rows are independent
+        if not self._few_enough_rows:
             return found
         jacobian = self.at_samples(ca.jacobian(ca.vertcat(*[r for _, r in found]), self.scope.q))
         kept = {name for rows in self.kept_rows for name in rows.names}
@@ -345,40 +363,40 @@ class Mechanism:
 
     @cached_property
     def mass_matrix(self) -> ca.SX:
-        """M(q) of all velocities, from the efforts that accelerations need where nothing moves and nothing falls."""
+        """M(q) of all velocities: inverse dynamics at zero velocity without gravity, differentiated by the accelerations."""
         scope = self.scope
         symbols = {name: ca.SX.sym(f"d{name}") for name in scope.velocities}
         generalized_forces = inverse_dynamics(self.links, scope, {}, symbols, ZERO, UNIT[2])
         return ca.jacobian(ca.vertcat(*[generalized_forces[name] for name in scope.velocities]), ca.vertcat(*symbols.values()))
 
     @cached_property
-    def choices(self) -> list[Judged]:
+    def choices(self) -> list[VelocityChoice]:
         velocities = self.scope.velocities
         if len(self.row_names) == 0:
-            return [Judged(tuple(velocities), np.ones(1), 0)]
+            return [VelocityChoice(tuple(velocities), np.ones(1), 0)]
         kept = self.selection.kept
         units = np.zeros((len(kept), len(velocities)), dtype=bool)
         for i, row in enumerate(kept):
             for j in range(len(velocities)):
                 units[i, j] = bool(self.matrix[row, j].is_one())
-        return judge(self.held_samples, velocities, units)
+        return rank_choices(self.independent_row_samples, velocities, units)
 
-    def choose(self, wanted: tuple[str, ...]) -> tuple[Elimination, list[Judged], list[str]]:
-        """The plan for the wanted independent velocities, or for the best; notes say what the user should know."""
+    def choose(self, requested: tuple[str, ...]) -> tuple[EliminationPlan, list[VelocityChoice], list[str]]:
+        """The elimination plan for the requested independent velocities or the best ones, the alternates, and notes."""
         notes = []
         velocities = self.scope.velocities
-        if wanted:
-            self._check_wanted(wanted)
-            ordered = tuple(v for v in velocities if v in wanted)
-            amplified = amplification(self.held_samples, velocities, ordered) if self.row_names else np.ones(1)
+        if requested:
+            self._check_requested(requested)
+            ordered = tuple(v for v in velocities if v in requested)
+            amplified = amplification(self.independent_row_samples, velocities, ordered) if self.row_names else np.ones(1)
             worst = float(amplified.max())
             if not np.isfinite(amplified).any():
                 raise ModelError(
                     f"model {self.system.name!r}: ({', '.join(ordered)}) cannot be the independent velocities, since the "
                     "constraints leave the others undetermined in every configuration; "
-                    f"({', '.join(self.choices[0].independent)}) would do"
+                    f"({', '.join(self.choices[0].independent)}) is possible"
                 )
-            others = [j for j in (self.choices if worst > POOR else []) if set(j.independent) != set(wanted)]
+            others = [j for j in (self.choices if worst > POOR else []) if set(j.independent) != set(requested)]
             if others and others[0].worst < worst:
                 amount = f"{worst:.3g}" if np.isfinite(worst) else "infinitely many"
                 notes.append(
@@ -393,35 +411,35 @@ class Mechanism:
             groups.append(list(range(start, start + rows.count)))
             start += rows.count
         if not groups:
-            return Elimination((), tuple(velocities)), [], notes
-        plan = plan_blocks(self.held_samples, velocities, groups, independent, self._cost)
+            return EliminationPlan((), tuple(velocities)), [], notes
+        plan = plan_blocks(self.independent_row_samples, velocities, groups, independent, self._cost)
         return plan, self._alternates(independent), notes
 
-    def amplified(self, choices: Sequence[Sequence[str]]) -> float:
-        """The worst amplification over the samples when the best of some choices is taken at each."""
-        worst = [amplification(self.held_samples, self.scope.velocities, choice) for choice in choices]
+    def worst_amplification(self, choices: Sequence[Sequence[str]]) -> float:
+        """The worst amplification over the samples, with the best of some choices at each."""
+        worst = [amplification(self.independent_row_samples, self.scope.velocities, choice) for choice in choices]
         return float(np.min(worst, axis=0).max()) if worst else 1.0
 
-    def _alternates(self, independent: tuple[str, ...]) -> list[Judged]:
-        chosen = amplification(self.held_samples, self.scope.velocities, independent)
-        return complements(chosen, [j for j in self.choices if set(j.independent) != set(independent)], count=3)
+    def _alternates(self, independent: tuple[str, ...]) -> list[VelocityChoice]:
+        chosen = amplification(self.independent_row_samples, self.scope.velocities, independent)
+        return alternates_for(chosen, [j for j in self.choices if set(j.independent) != set(independent)], count=3)
 
     def _cost(self, rows: Sequence[int], dependent: Sequence[str]) -> float:
-        """Filled entries of the block, less those that are plain units."""
+        """Number of nonzero entries of the block; constant ones count half."""
         columns = [self.scope.velocities.index(d) for d in dependent]
         entries = [self.matrix[self.selection.kept[r], c] for r in rows for c in columns]
         return float(sum(2 - (2 if e.is_zero() else 0) - (1 if e.is_one() else 0) for e in entries))
 
-    def _check_wanted(self, wanted: tuple[str, ...]) -> None:
+    def _check_requested(self, requested: tuple[str, ...]) -> None:
         velocities = self.scope.velocities
-        for name in wanted:
+        for name in requested:
             if name not in velocities:
                 raise ModelError(f"model {self.system.name!r} has no velocity {name!r}{did_you_mean(name, velocities)}")
         held = len(self.selection.kept)
         count = len(velocities) - held
-        if len(set(wanted)) != count:
-            counting = " that count" if self.selection.redundant else ""
+        if len(set(requested)) != count:
+            counting = " that are independent" if self.selection.redundant else ""
             raise ModelError(
                 f"model {self.system.name!r} has {len(velocities)} velocities and {held} velocity constraints{counting}: "
-                f"choose {count} independent velocities, got {len(set(wanted))} ({', '.join(wanted)})"
+                f"choose {count} independent velocities, got {len(set(requested))} ({', '.join(requested)})"
             )

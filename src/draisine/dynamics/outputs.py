@@ -1,4 +1,4 @@
-"""What people ask of a motion, by name: outputs, contact points and forces, energies, residuals, power."""
+"""Reported quantities of a motion by name: outputs, contact points and forces, energies, residuals, power."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 import casadi as ca
 
 from draisine.dynamics.constraints.rows import row_constraints
-from draisine.dynamics.contact.ground_contacts import Contact, track, used_friction
+from draisine.dynamics.contact.ground_contacts import ResidualContact, friction_ratio, track_heading
 from draisine.dynamics.contact.rolling import EdgeContact, WheelContact
 from draisine.dynamics.kinematics.newton_euler import mass_of
-from draisine.dynamics.kinematics.tree import Launch, Turn
+from draisine.dynamics.kinematics.tree import AxisRotation, FreeMotion
 from draisine.dynamics.kinematics.twists import Pose, Twist
 from draisine.dynamics.linear_algebra import UNIT, ZERO, Mat, Vec, cross, dot, times
 from draisine.errors import ModelError
@@ -25,14 +25,14 @@ from draisine.program.equations import Constraint, Event, Quantity
 from draisine.program.program import Program
 
 if TYPE_CHECKING:
-    from draisine.dynamics.formulation import Derivation
+    from draisine.dynamics.formulation import BaseFormulation
     from draisine.program.linear_solve import LinearSolveProgram
 
 
-class Report:
-    """Symbolic answers of one formulation."""
+class ReportBuilder:
+    """Symbolic outputs of one formulation, and the programs that report them."""
 
-    def __init__(self, formulation: Derivation) -> None:
+    def __init__(self, formulation: BaseFormulation) -> None:
         self.formulation = formulation
         self.mechanism = formulation.mechanism
         self.scope = formulation.mechanism.scope
@@ -46,23 +46,25 @@ class Report:
         for contact in self.mechanism.contacts:
             if isinstance(contact, WheelContact):
                 found |= self._wheel_geometry(contact)
-        for touching in self.mechanism.touching:
-            found |= self._touching_geometry(touching)
+        for wheel in self.mechanism.residual_contacts:
+            found |= self._residual_contact_geometry(wheel)
         return found
 
     @cached_property
-    def of_motion(self) -> dict[str, ca.SX]:
-        """The same by name, for laws."""
+    def motion_values(self) -> dict[str, ca.SX]:
+        """Values of the motion outputs by name, for laws."""
         return {quantity.name: value for quantity, value in self._motion_outputs.items()}
 
-    def _touching_geometry(self, contact: Contact) -> dict[Quantity, ca.SX]:
-        """Where a wheel that is held by ties touches, which way it goes, and how fast it slips if it can."""
+    def _residual_contact_geometry(self, contact: ResidualContact) -> dict[Quantity, ca.SX]:
+        """Contact point, track heading and slip of a contact that is a residual constraint."""
         name = contact.name
         point = contact.contact_point
         found = {
             Quantity(f"{name}_contact_{axis}", "m", f"contact point of {name}"): c for axis, c in zip("xyz", point, strict=True)
         }
-        found[Quantity(f"{name}_track_heading", "rad", f"direction of the track of {name} on the ground")] = track(contact)
+        found[Quantity(f"{name}_track_heading", "rad", f"direction of the track of {name} on the ground")] = track_heading(
+            contact
+        )
         if not isinstance(contact.law, Rolling):
             for way, slip in zip(("along", "across"), contact.slip, strict=True):
                 found[Quantity(f"{name}_slip_{way}", "m/s", f"slip of {name} {way} its track")] = slip
@@ -79,18 +81,18 @@ class Report:
         found = {
             Quantity(f"{name}_contact_{axis}", "m", f"contact point of {name}"): c for axis, c in zip("xyz", point, strict=True)
         }
-        found[Quantity(f"{name}_contact_angle", "rad", f"place of the contact around {name}, in its carrier")] = angle
-        found[Quantity(f"{name}_contact_angle_in_wheel", "rad", f"place of the contact on {name} itself")] = angle - spin
+        found[Quantity(f"{name}_contact_angle", "rad", f"angle of the contact around {name}, in its carrier")] = angle
+        found[Quantity(f"{name}_contact_angle_in_wheel", "rad", f"angle of the contact on {name} itself")] = angle - spin
         found[Quantity(f"{name}_track_heading", "rad", f"direction of the track of {name} on the ground")] = ca.atan2(
             forward[1], forward[0]
         )
         return found
 
     def _before_spin(self, contact: WheelContact) -> tuple[Vec, ca.SX]:
-        """The ground's normal in the axes of the wheel's carrier, and the angle by which the wheel has turned on it."""
+        """The ground's normal in the axes of the wheel's carrier, and the spin angle of the wheel."""
         link = contact.link
         hinge, turn = (link.all_steps[-1], link.joint.chain[-1]) if link.joint.chain else (None, None)
-        if not (isinstance(hinge, Turn) and isinstance(turn, Rotate) and hinge.velocity and hinge.axis == contact.axis):
+        if not (isinstance(hinge, AxisRotation) and isinstance(turn, Rotate) and hinge.velocity and hinge.axis == contact.axis):
             return contact.normal, ZERO  # no hinge about the axle: the wheel is its own carrier
         return contact.normal if link.is_rotor else hinge.outward(contact.normal), self.scope.value(turn.angle)
 
@@ -111,7 +113,7 @@ class Report:
     def _rolling_direction(self, contact: WheelContact) -> Vec:
         """Unit vector along the track: spin axis × normal, in the world."""
         axis = times(self._carrier_rotation(contact), UNIT[contact.axis])
-        forward = cross(axis, self.mechanism.world_normal)
+        forward = cross(axis, self.mechanism.ground_normal)
         size = length(list(forward), regular=True)
         return (forward[0] / size, forward[1] / size, forward[2] / size)
 
@@ -128,22 +130,22 @@ class Report:
             if isinstance(contact, WheelContact):
                 whole = dict(zip(rows.kept, share, strict=True))
                 force: Vec = tuple(whole.get(i, ZERO) for i in range(3))  # type: ignore[assignment]
-                found |= self._wheel_forces(contact, force, held_up=2 in rows.kept or len(rows.kept) == 3)
+                found |= self._wheel_forces(contact, force, supported=2 in rows.kept or len(rows.kept) == 3)
             elif isinstance(contact, EdgeContact):
                 found |= _blade_forces(contact.edge, *share)
         multipliers = dict(zip(self.formulation.row_names, self.formulation.multipliers, strict=True))
-        for blade in self.mechanism.blades:
+        for blade in self.mechanism.knife_edges:
             found |= _blade_forces(blade.edge, *(multipliers[row] for row in blade.rows if row in multipliers))
-        for touching in self.mechanism.touching:
-            found |= self._touching_forces(touching)
+        for contact in self.mechanism.residual_contacts:
+            found |= self._residual_contact_forces(contact)
         return found
 
-    def _touching_forces(self, contact: Contact) -> dict[Quantity, ca.SX]:
-        """The force of the ground on a wheel that is held by ties: multipliers, and along the ground those of its law."""
+    def _residual_contact_forces(self, contact: ResidualContact) -> dict[Quantity, ca.SX]:
+        """The force of the ground on such a contact: multipliers, and tangential forces of its law."""
         name = contact.name
         multipliers = dict(zip(self.formulation.row_names, self.formulation.multipliers, strict=True))
         law = next((law for law in self.mechanism.laws if law.contact is contact), None)
-        reported = self.formulation.put_in(
+        reported = self.formulation.in_terms_of_state(
             [*(law.force if law is not None else ()), *contact.forward, *contact.left, *contact.normal]
         )
         if law is None:
@@ -159,18 +161,18 @@ class Report:
         found[Quantity(f"{name}_longitudinal_force", "N", f"force on {name} along its track")] = along
         found[Quantity(f"{name}_lateral_force", "N", f"force on {name} across its track, to the left")] = across
         if f"{name}_normal" in multipliers:
-            found[Quantity(f"{name}_normal_force", "N", f"force of the ground holding {name} up")] = up
-            found[Quantity(f"{name}_friction_needed", "", f"force along the ground on {name}, per normal force")] = used_friction(
-                along, across, up
+            found[Quantity(f"{name}_normal_force", "N", f"normal force of the ground on {name}")] = up
+            found[Quantity(f"{name}_friction_needed", "", f"tangential force on {name} divided by its normal force")] = (
+                friction_ratio(along, across, up)
             )
         return found
 
-    def _wheel_forces(self, contact: WheelContact, force: Vec, held_up: bool) -> dict[Quantity, ca.SX]:
-        """The force of the ground on a wheel: in the reference body's axes, in the world's, along and across the track.
+    def _wheel_forces(self, contact: WheelContact, force: Vec, supported: bool) -> dict[Quantity, ca.SX]:
+        """The force of the ground on a wheel: in reference axes, in world axes, longitudinal and lateral.
 
-        Where nothing can lift the wheel its share of the weight is not determined, and neither is the friction it needs.
+        Where the height of the wheel is fixed its normal force is not determined, and neither is the friction it needs.
         """
-        name, normal = contact.name, self.mechanism.world_normal
+        name, normal = contact.name, self.mechanism.ground_normal
         world = self._reference_to_world(contact, force)
         forward = self._rolling_direction(contact)
         left = cross(normal, forward)
@@ -185,8 +187,8 @@ class Report:
         }
         found[Quantity(f"{name}_longitudinal_force", "N", f"force on {name} along its track")] = along
         found[Quantity(f"{name}_lateral_force", "N", f"force on {name} across its track, to the left")] = across
-        if held_up:
-            found[Quantity(f"{name}_normal_force", "N", f"force of the ground holding {name} up")] = up
+        if supported:
+            found[Quantity(f"{name}_normal_force", "N", f"normal force of the ground on {name}")] = up
             found[Quantity(f"{name}_friction_needed", "", f"friction coefficient that {name} needs to roll")] = length(
                 [along, across]
             ) / (ca.fabs(up) + 1e-12)
@@ -194,7 +196,7 @@ class Report:
 
     def _reference_to_world(self, contact: WheelContact, force: Vec) -> Vec:
         steps = contact.link.path()[0].steps
-        return times(steps[0].matrix, force) if steps and isinstance(steps[0], Launch) else force
+        return times(steps[0].matrix, force) if steps and isinstance(steps[0], FreeMotion) else force
 
     # ---------------------------------------------------------------- energies and residuals
 
@@ -205,7 +207,7 @@ class Report:
         kinetic, potential, gravity = ZERO, self.mechanism.forces.potential, self.mechanism.gravity
         for link in self.mechanism.links:
             reported = measures.twists[link.name], measures.poses[link.name]
-            moving, height = self.mechanism.repeated(_energies, mass_of(link.body, scope), *reported, gravity)
+            moving, height = self.mechanism.templates(_energies, mass_of(link.body, scope), *reported, gravity)
             kinetic, potential = kinetic + moving, potential + height
         return kinetic, potential
 
@@ -225,11 +227,11 @@ class Report:
     def outputs(self) -> tuple[Quantity, ...]:
         found = (*self._motion_outputs, *self._force_outputs)
         names = [q.name for q in found]
-        twice = next((name for name, count in Counter(names).items() if count > 1), None)
-        if twice is not None:
+        duplicate = next((name for name, count in Counter(names).items() if count > 1), None)
+        if duplicate is not None:
             raise ModelError(
-                f"model {self.mechanism.system.name!r}: a contact gives the output {twice!r} by itself; give your own output "
-                "another name"
+                f"model {self.mechanism.system.name!r}: the output {duplicate!r} is already defined by a contact; "
+                "rename your output"
             )
         return found
 
@@ -243,7 +245,9 @@ class Report:
         driven = self.mechanism.forces.driven
         power = ca.jacobian(ca.dot(driven, scope.v), scope.u).T * scope.u if scope.input_names else ca.SX(0, 1)
         motion = list(self._motion_outputs.values())
-        reported = f.put_in([ca.vertcat(*motion), ca.vertcat(kinetic, potential), self.residuals, ca.densify(power), scope.u])
+        reported = f.in_terms_of_state(
+            [ca.vertcat(*motion), ca.vertcat(kinetic, potential), self.residuals, ca.densify(power), scope.u]
+        )
         outputs, energy, residuals, power, inputs = reported
         work = f.x[-1] if f.tracks_work else ca.SX(0)
         multipliers = self.formulation.multipliers
@@ -262,7 +266,7 @@ class Report:
         )
 
     def motion(self) -> Program:
-        """(t, q, v, u, p) → residuals and outputs free of accelerations: what consistent starts are solved on."""
+        """(t, q, v, u, p) → residuals and outputs free of accelerations: the system for consistent starts."""
         scope = self.scope
         inputs = {
             "t": (scope.t, ["t"]),
@@ -276,12 +280,12 @@ class Report:
             "outputs": (ca.vertcat(*self._motion_outputs.values()), [q.name for q in self._motion_outputs]),
         }
         m = self.mechanism
-        return Program.build(f"{m.system.name}_motion", inputs, outputs, self.formulation.units, m.repeated.enough)
+        return Program.build(f"{m.system.name}_motion", inputs, outputs, self.formulation.units, m.templates.skip_global_cse)
 
     def event_program(self, events: tuple[Event, ...]) -> Program | None:
         if not events:
             return None
-        values = self.formulation.put_in([self.scope.value(parse(e.expression)) for e in events])
+        values = self.formulation.in_terms_of_state([self.scope.value(parse(e.expression)) for e in events])
         return self.formulation.program("events", {"value": (ca.vertcat(*values), [e.name for e in events])})
 
 
@@ -293,8 +297,8 @@ def _energies(body: tuple[ca.SX, Vec, Mat], twist: Twist, pose: Pose, gravity: c
 
 
 def _blade_forces(edge: KnifeEdge, across: ca.SX, normal: ca.SX | None = None) -> dict[Quantity, ca.SX]:
-    """The force of the ground across a blade, and the one that holds it up where that is known."""
-    found = {Quantity(f"{edge.name}_force_across", "N", f"force of the ground across {edge.name}"): across}
+    """The lateral force of the ground on a knife edge, and the normal force where it is determined."""
+    found = {Quantity(f"{edge.name}_force_across", "N", f"lateral force of the ground on {edge.name}"): across}
     if normal is not None:
-        found[Quantity(f"{edge.name}_normal_force", "N", f"force of the ground on {edge.name}")] = normal
+        found[Quantity(f"{edge.name}_normal_force", "N", f"normal force of the ground on {edge.name}")] = normal
     return found

@@ -1,9 +1,9 @@
-"""Steps of equal structure, written down once: of a hundred equal links the first is worked out, the others are put in.
+"""Templates of derivation steps: for links of equal structure a step is derived once and instantiated for the others.
 
-A piece of a derivation is a function of nested tuples, lists, dictionaries and dataclasses with expressions in them. Where the
-shape of what it gets is the same as before (types, numbers, which entries of matrices are empty), so is what it does; it is then
-a CasADi function of the expressions, whose body is copied in. Copying takes a few microseconds, working it out some hundred times
-as long. Names differ from link to link and are no part of the shape: only which of them are equal counts.
+A step is a function of nested tuples, lists, dictionaries and dataclasses that contain expressions. For arguments of equal
+structure (types, numbers, sparsity of matrices) it performs the same operations; it is then stored as a CasADi function of the
+expressions, whose body is inlined. Inlining takes a few microseconds, the derivation about a hundred times as long. Names differ
+from link to link and are not part of the structure: only which of them are equal matters.
 """
 
 from __future__ import annotations
@@ -19,40 +19,40 @@ from draisine.dynamics.linear_algebra import ONE, ZERO
 
 T = TypeVar("T")
 
-MANY = 12  # links from which on repeating is worth while
-VERY_MANY = 100  # from which on a search for what is common in all of them takes longer than what it saves
+MANY = 12  # number of links from which templates pay off
+VERY_MANY = 100  # number of links from which global common-subexpression elimination costs more than it saves
 
 
 @dataclass(frozen=True, eq=False)
-class _Written:
+class _Template:
     function: ca.Function
-    result: Any  # its shape, expressions replaced by their numbers and names by theirs
+    result: Any  # its nesting, with expressions and names replaced by numbers
 
 
 @dataclass(frozen=True)
-class _Place:
-    """Where an expression stood."""
+class _Expression:
+    """Placeholder of an expression."""
 
     number: int
 
 
 @dataclass(frozen=True)
-class _Called:
-    """Where a name stood."""
+class _Name:
+    """Placeholder of a name."""
 
     number: int
 
 
-class Repeated:
-    """Remembers what was worked out, for one derivation."""
+class TemplateCache:
+    """Cache of the templates of one derivation."""
 
     def __init__(self, links: int) -> None:
         self._active = links >= MANY
-        self.enough = links >= VERY_MANY  # whether to leave it at what is common within a link, which is found here
-        self._known: dict[Any, _Written] = {}
+        self.skip_global_cse = links >= VERY_MANY  # common subexpressions within a link are found here
+        self._known: dict[Any, _Template] = {}
 
     def __call__(self, piece: Callable[..., T], *given: Any) -> T:
-        """What the piece gives."""
+        """The result of `piece(*given)`."""
         if not self._active:
             return piece(*given)
         leaves: list[ca.SX] = []
@@ -61,18 +61,18 @@ class Repeated:
         _shape(given, key, leaves, names)
         patterns = tuple(leaf.sparsity() for leaf in leaves)
         known = (*key, *(pattern.hash() for pattern in patterns))
-        written = self._known.get(known)
-        if written is None:
-            written = self._known[known] = _written(piece, given, names, patterns)
-        results: Any = written.function.call(leaves, True, False) if leaves else [ca.SX(r) for r in written.function.call([])]
-        found: T = _filled(written.result, results, list(names))
+        template = self._known.get(known)
+        if template is None:
+            template = self._known[known] = _template(piece, given, names, patterns)
+        results: Any = template.function.call(leaves, True, False) if leaves else [ca.SX(r) for r in template.function.call([])]
+        found: T = _instantiated(template.result, results, list(names))
         return found
 
 
-ONCE = Repeated(0)  # for those who repeat nothing
+NO_TEMPLATES = TemplateCache(0)  # without templates
 
 
-def _written(piece: Callable[..., Any], given: Any, names: dict[str, int], patterns: tuple[ca.Sparsity, ...]) -> _Written:
+def _template(piece: Callable[..., Any], given: Any, names: dict[str, int], patterns: tuple[ca.Sparsity, ...]) -> _Template:
     """The piece as a function of symbols for the expressions, with numbers for names."""
     symbols = [ca.SX.sym(f"given{i}", pattern) for i, pattern in enumerate(patterns)]
     waiting = iter(symbols)
@@ -86,28 +86,28 @@ def _written(piece: Callable[..., Any], given: Any, names: dict[str, int], patte
 
     def emptied(x: Any) -> Any:
         if isinstance(x, str):
-            return _Called(int(x.removeprefix("name")))
+            return _Name(int(x.removeprefix("name")))
         if x is ZERO or x is ONE:
             return x
         leaves.append(x)
-        return _Place(len(leaves) - 1)
+        return _Expression(len(leaves) - 1)
 
     shape = _rebuilt(piece(*_rebuilt(given, stand_in)), emptied)
-    shared = ca.cse(leaves) if leaves else leaves  # here, where it is once, not in every copy
-    return _Written(ca.Function("piece", symbols, shared), shape)
+    shared = ca.cse(leaves) if leaves else leaves  # once here, not in every copy
+    return _Template(ca.Function("piece", symbols, shared), shape)
 
 
-def _filled(shape: Any, results: list[ca.SX], names: list[str]) -> Any:
+def _instantiated(shape: Any, results: list[ca.SX], names: list[str]) -> Any:
     def put_back(x: Any) -> Any:
-        if isinstance(x, _Place):
+        if isinstance(x, _Expression):
             return results[x.number]
-        return names[x.number] if isinstance(x, _Called) else x
+        return names[x.number] if isinstance(x, _Name) else x
 
     return _rebuilt(shape, put_back)
 
 
 def _shape(x: Any, key: list[Any], leaves: list[ca.SX], names: dict[str, int]) -> None:
-    """Adds to the key what the shape is, and collects expressions and names, in the order in which they are met."""
+    """Append the structure to the key, and collect expressions and names in order of occurrence."""
     if isinstance(x, ca.SX):
         if x is ZERO or x is ONE:
             key.append("zero" if x is ZERO else "one")
@@ -135,8 +135,8 @@ def _shape(x: Any, key: list[Any], leaves: list[ca.SX], names: dict[str, int]) -
 
 
 def _rebuilt(x: Any, swap: Callable[[Any], Any]) -> Any:
-    """The same nesting, with what `swap` gives for expressions and names."""
-    if isinstance(x, ca.SX | str | _Place | _Called):
+    """The same nesting, with expressions and names mapped by `swap`."""
+    if isinstance(x, ca.SX | str | _Expression | _Name):
         return swap(x)
     kind: Any = type(x)
     if isinstance(x, list | tuple):

@@ -1,4 +1,4 @@
-"""The index by structure and by numbers, for systems whose index is known."""
+"""Structural and differential index of systems whose index is known."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from known_index import hessenberg, kronecker, pendulum, reissig, robot
 from sympy.physics.mechanics import dynamicsymbols
 
 import draisine as dr
-from draisine.dynamics.dae.derivative_array import DerivativeArray, Others
+from draisine.dynamics.dae.derivative_array import DerivativeArray, FixedArguments
 from draisine.errors import ArgumentError, ModelError
 
 t = sp.Symbol("t")
@@ -29,7 +29,7 @@ def test_derivative_array_is_sympy_s():
     wanted = [row.diff(t, k).subs(order) for k in range(4) for row in rows]
     flat = [name for level in names for name in level]
     numbers = {a: 1.3, t: 0.4, **dict(zip(flat, jets.ravel(), strict=True))}
-    values, slope = DerivativeArray(e.dynamics, 3).evaluate(jets, Others(0.4, NOTHING, np.array([1.3])))
+    values, slope = DerivativeArray(e.dynamics, 3).evaluate(jets, FixedArguments(0.4, NOTHING, np.array([1.3])))
     assert values == pytest.approx([float(w.subs(numbers)) for w in wanted], rel=1e-12)
     assert slope == pytest.approx(
         np.array([[float(w.diff(j).subs(numbers)) for j in flat] for w in wanted]), rel=1e-12, abs=1e-13
@@ -41,7 +41,7 @@ def test_pendulum_in_words():
     assert (report.structural, report.differential, report.perturbation, report.freedoms) == (3, 3, 3, 2)
     assert report.unknowns == {"x": 1, "y": 1, "vx": 2, "vy": 2, "pull": 3}
     assert [str(step) for step in report.steps] == [
-        "'length' as it stands: a condition on x, y",
+        "'length' undifferentiated: a condition on x, y",
         "'length' differentiated once: a hidden condition on vx, vy",
         "'length' differentiated twice gives pull",
     ]
@@ -105,7 +105,7 @@ def test_circuits():
 def test_structure_may_ask_for_too_much():
     report = dr.index_of(reissig(), elsewhere=0)
     assert (report.structural, report.differential, report.perturbation, report.freedoms) == (3, 1, 1, 2)
-    assert any("asks for 3 differentiations where 1 will do" in s for s in report.sentences)
+    assert any("requires 3 differentiations where 1 suffice" in s for s in report.sentences)
 
 
 def test_structure_may_promise_too_much():
@@ -113,7 +113,7 @@ def test_structure_may_promise_too_much():
     assert (report.structural, report.differential, report.freedoms) == (3, 5, 0)
     assert report.point["v1"] == pytest.approx(-1.0) and report.point["v3"] == pytest.approx(0.0, abs=1e-9)  # x₁ = 1 − eᵗ
     assert [p.conditions for p in report.progress] == [2, 4, 6, 7, 8, 8]
-    assert report.steps == () and any("structure promises 3" in s for s in report.sentences)
+    assert report.steps == () and any("the structural index is 3" in s for s in report.sentences)
     with pytest.raises(ModelError, match="Combine the equations by hand"):
         dr.reduce_index(robot())
 
@@ -148,7 +148,7 @@ def test_masses_and_constraints_settle_the_index_of_mechanisms():
     """Counted by hand: a bicycle has 9 coordinates, 2 heights and 4 rolling conditions, so that a start chooses 7 + 3 numbers."""
     report = dr.index_of(dr.gallery.bicycle())
     assert (report.structural, report.differential, report.perturbation, report.freedoms) == (3, 3, 3, 10)
-    assert report.progress == () and "posed with multipliers" in report.sentences[0]  # no derivative array was needed
+    assert report.progress == () and "DAE with multipliers" in report.sentences[0]  # no derivative array was needed
     # wishes are held, the others move onto the constraints
     leaning = dr.index_of(dr.gallery.simple_pendulum(), {"z1": -0.6})
     assert (leaning.point["x1"], leaning.point["z1"]) == pytest.approx((0.8, -0.6), abs=1e-12)

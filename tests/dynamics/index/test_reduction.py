@@ -1,4 +1,4 @@
-"""Index reduction: the same motion as by other roads, with every hidden constraint kept."""
+"""Index reduction: the same motion as by other formulations, with every hidden constraint satisfied."""
 
 from __future__ import annotations
 

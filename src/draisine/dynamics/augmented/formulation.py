@@ -1,7 +1,6 @@
-"""A mechanism treated whole: [M −Aᵀ; A 0] solved at every step, with M from inverse dynamics and nothing eliminated.
+"""Augmented formulation: [M −Aᵀ; A 0] solved at every step, with M from inverse dynamics and nothing eliminated.
 
-The rows of contacts and ties are those of the reduction; so are the outputs. What is left out is only what repeats other
-constraints.
+Constraint rows and outputs are those of the reduced formulation. Only redundant constraints are left out.
 """
 
 from __future__ import annotations
@@ -12,13 +11,13 @@ from functools import cached_property
 import casadi as ca
 
 from draisine.dynamics.augmented.second_order_system import SecondOrder, augmented
-from draisine.dynamics.constraints.rows import Tied, row_multipliers
-from draisine.dynamics.formulation import Derivation, Outputs
+from draisine.dynamics.constraints.rows import ResidualBlock, row_multipliers
+from draisine.dynamics.formulation import BaseFormulation, Outputs
 from draisine.dynamics.kinematics.newton_euler import inverse_dynamics
 from draisine.dynamics.linear_algebra import UNIT
 from draisine.dynamics.mechanism import Mechanism
 from draisine.dynamics.options import Augmented
-from draisine.dynamics.outputs import Report
+from draisine.dynamics.outputs import ReportBuilder
 from draisine.expr.expression import Expr, parse
 from draisine.program.equations import Equations, Event, Quantity
 from draisine.program.linear_solve import LinearSolveProgram
@@ -26,11 +25,11 @@ from draisine.program.program import Program
 
 
 @dataclass
-class Whole(Derivation):
+class AugmentedFormulation(BaseFormulation):
     """All velocities are states; accelerations and multipliers are the unknowns z of a linear system."""
 
     mechanism: Mechanism
-    treatment: Augmented
+    options: Augmented
     laws: dict[str, Expr]
     events: tuple[Event, ...]
     work: bool | None
@@ -38,11 +37,13 @@ class Whole(Derivation):
     def __post_init__(self) -> None:
         m, scope = self.mechanism, self.mechanism.scope
         self.independent = {name: scope.symbol(name) for name in scope.velocities}
-        # rows with a position behind them come first, as in `augmented`
+        # rows that are rates of position constraints come first, as in `augmented`
         kept = [(rows, i) for rows in m.kept_rows for i in range(rows.count)]
-        held = [(rows, i) for rows, i in kept if isinstance(rows.source, Tied) and rows.source.tie.level == "position"]
-        free = [pair for pair in kept if pair not in held]
-        self._holonomic = [(rows.names[i], _position(rows.source, rows.kept[i])) for rows, i in held]
+        holonomic = [
+            (rows, i) for rows, i in kept if isinstance(rows.source, ResidualBlock) and rows.source.constraint.level == "position"
+        ]
+        free = [pair for pair in kept if pair not in holonomic]
+        self._holonomic = [(rows.names[i], _position(rows.source, rows.kept[i])) for rows, i in holonomic]
         self._free_names = [rows.names[i] for rows, i in free]
         self._z = ca.SX.sym("z", len(scope.velocities) + len(kept))
 
@@ -58,12 +59,12 @@ class Whole(Derivation):
     def multipliers(self) -> list[ca.SX]:
         return self._multipliers_from(self._z[len(self.mechanism.scope.velocities) :])
 
-    def _multipliers_from(self, held: ca.SX) -> list[ca.SX]:
+    def _multipliers_from(self, solved: ca.SX) -> list[ca.SX]:
         """λ of all rows from those of the rows that are solved for, in the order of `augmented`."""
-        found = {name: held[i] for i, name in enumerate([*(n for n, _ in self._holonomic), *self._free_names])}
+        found = {name: solved[i] for i, name in enumerate([*(n for n, _ in self._holonomic), *self._free_names])}
         return self.distributed([found[name] for rows in self.mechanism.kept_rows for name in rows.names])
 
-    def put_in(self, expressions: list[ca.SX]) -> list[ca.SX]:
+    def in_terms_of_state(self, expressions: list[ca.SX]) -> list[ca.SX]:
         return self._with_multipliers(self._with_laws(expressions), self.multipliers)
 
     def _with_laws(self, expressions: list[ca.SX]) -> list[ca.SX]:
@@ -74,12 +75,12 @@ class Whole(Derivation):
         return list(ca.substitute(expressions, [symbols], [ca.vertcat(*values)]))
 
     def _with_multipliers(self, expressions: list[ca.SX], multipliers: list[ca.SX]) -> list[ca.SX]:
-        """Multipliers put in for the symbols of those that forces depend on."""
+        """Multipliers substituted for the symbols on which forces depend."""
         m = self.mechanism
-        if not m.depends:
+        if not m.multiplier_symbols:
             return expressions
         known = dict(zip(m.row_names, multipliers, strict=True))
-        symbols, values = zip(*[(symbol, known[row]) for row, symbol in m.depends.items()], strict=True)
+        symbols, values = zip(*[(symbol, known[row]) for row, symbol in m.multiplier_symbols.items()], strict=True)
         return list(ca.substitute(expressions, [ca.vertcat(*symbols)], [ca.vertcat(*values)]))
 
     def reported(self, outputs: Outputs) -> LinearSolveProgram:
@@ -89,25 +90,25 @@ class Whole(Derivation):
 
     @cached_property
     def _solved(self) -> LinearSolveProgram:
-        assert isinstance(self._plain.dynamics, LinearSolveProgram)  # that is what `augmented` gives
-        return self._plain.dynamics
+        assert isinstance(self._equations.dynamics, LinearSolveProgram)  # the type that `augmented` builds
+        return self._equations.dynamics
 
     @cached_property
-    def _plain(self) -> Equations:
+    def _equations(self) -> Equations:
         """Dynamics and projection."""
-        return augmented(self.second_order(), self.treatment.stabilization, self.tracks_work, self.treatment.solver)
+        return augmented(self.second_order(), self.options.stabilization, self.tracks_work, self.options.solver)
 
     def second_order(self) -> SecondOrder:
         """Masses, forces and constraints in symbols."""
         m, scope, system = self.mechanism, self.mechanism.scope, self.mechanism.system
-        held = {name for name, _ in self._holonomic}
+        holonomic = {name for name, _ in self._holonomic}
         speeds = m.matrix @ scope.v + m.drift if m.row_names else ca.SX(0, 1)
-        place = {name: i for i, name in enumerate(m.row_names)}
-        reactions = ca.SX.sym("reactions", len(self._holonomic) + len(self._free_names)) if m.depends else None
+        index = {name: i for i, name in enumerate(m.row_names)}
+        reactions = ca.SX.sym("reactions", len(self._holonomic) + len(self._free_names)) if m.multiplier_symbols else None
         total, driven = self._with_laws([m.forces.total, m.forces.driven])
         if reactions is not None:
             total, driven = self._with_multipliers([total, driven], self._multipliers_from(reactions))
-        kinetic, potential = Report(self).energies
+        kinetic, potential = ReportBuilder(self).energies
         return SecondOrder(
             name=system.name,
             t=scope.t,
@@ -126,8 +127,8 @@ class Whole(Derivation):
             kinetic=kinetic,
             potential=potential,
             holonomic=self._holonomic,
-            nonholonomic=[(name, speeds[place[name]]) for name in self._free_names],
-            invariants=[(c.name, r) for c, r in m.held_positions if c.name not in held],
+            nonholonomic=[(name, speeds[index[name]]) for name in self._free_names],
+            invariants=[(c.name, r) for c, r in m.independent_positions if c.name not in holonomic],
             reactions=reactions,
             outputs=[(Quantity(o.name, o.unit, o.description), scope.value(o.expression)) for o in system.outputs],
             events=[(event, scope.value(parse(event.expression))) for event in self.event_list],
@@ -136,16 +137,16 @@ class Whole(Derivation):
 
     @property
     def _needed(self) -> ca.SX:
-        """h(q, v): the efforts that the motion needs without accelerations."""
+        """h(q, v): generalized forces that the motion requires at zero accelerations."""
         m, scope = self.mechanism, self.mechanism.scope
         needed = inverse_dynamics(m.links, scope, self.independent, {}, m.gravity, UNIT[2])
         return ca.vertcat(*[needed[name] for name in scope.velocities])
 
     def equations(self, notes: list[str]) -> Equations:
-        m, reported = self.mechanism, Report(self)
+        m, reported = self.mechanism, ReportBuilder(self)
         repeated, remarks = self.remarks()
         return replace(
-            self._plain,
+            self._equations,
             multipliers=tuple(q for rows in m.rows for q in row_multipliers(rows)),
             outputs=reported.outputs,
             force_outputs=reported.force_names,
@@ -162,5 +163,5 @@ class Whole(Derivation):
 
 
 def _position(source: object, index: int) -> ca.SX:
-    assert isinstance(source, Tied)
+    assert isinstance(source, ResidualBlock)
     return source.position[index]

@@ -1,22 +1,23 @@
-"""Second-order systems with constraints, by the augmented matrix [M −Aᵀ; A 0] (Delebecque & Nikoukhah 1992, eq. 13).
+"""Second-order systems with constraints: the augmented system [M −Aᵀ; A 0] (Delebecque & Nikoukhah 1992, eq. 13), and its
+regularity.
 
-Whoever has a mass matrix, forces and constraints — from a Lagrangian, from energies of a graph, from another tool — fills a
-`SecondOrder` and gets `Equations`. Nothing is eliminated: accelerations and multipliers are solved for together at run time, by a
-dense elimination where the system is small and by a sparse factorization where it is large. The state holds all coordinates and
-all velocities; drift is taken out by projection, or held down by Baumgarte's terms.
-"""
+A `SecondOrder` takes a mass matrix, forces and constraints from any source (a Lagrangian, energies of a graph, another tool) and
+gives `Equations`. Nothing is eliminated: accelerations and multipliers are solved for together at run time, by a dense
+elimination where the system is small and by a sparse factorization where it is large. The state holds all coordinates and all
+velocities; drift is removed by projection, or fed back by Baumgarte's terms."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import casadi as ca
+import numpy as np
+from numpy.typing import NDArray
 
-from draisine.dynamics.augmented.second_order_system import check_regular
 from draisine.dynamics.constraints.rows import reaction_unit
-from draisine.errors import ArgumentError, ModelError
+from draisine.dynamics.options import Baumgarte
+from draisine.errors import ModelError
 from draisine.program.equations import Constraint, Equations, Event, Kind, Quantity
 from draisine.program.linear_solve import LinearSolveProgram, Solver
 from draisine.program.program import Program
@@ -24,52 +25,11 @@ from draisine.program.program import Program
 Slots = dict[str, tuple[ca.SX, Sequence[str]] | ca.SX]
 
 
-TIME_CONSTANT = 0.1  # seconds in which errors die away where no step is known
-STEPS = 4.0  # in steps, where one is known: much faster would be stiff for the method, slower would let errors grow
-
-
-@dataclass(frozen=True)
-class Baumgarte:
-    """Feedback on constraint errors: f̈ + 2α ḟ + β f = 0 for holonomic, ġ + γ g = 0 for nonholonomic ones (eqs 11 and 12).
-
-    What is not given is scaled to the step h of the run: α = 1/(4 h), β = α² (critically damped), γ = α; without a run, to a
-    time constant of 0.1 s. Positions that the kinematics alone keep (norms of quaternions, heights of rolling wheels) are drawn
-    back along their gradients at the rate γ.
-
-    >>> Baumgarte().scaled(0.01)
-    Baumgarte(alpha=25.0, beta=625.0, gamma=25.0)
-    """
-
-    alpha: float | None = None
-    beta: float | None = None
-    gamma: float | None = None
-
-    def __post_init__(self) -> None:
-        for name in ("alpha", "beta", "gamma"):
-            value = getattr(self, name)
-            if value is not None and not value > 0:
-                raise ArgumentError(f"Baumgarte: {name} must be positive for errors to die away, got {value!r}")
-
-    def scaled(self, step: float | None = None) -> Baumgarte:
-        """With every number in place; those that fit the step are rounded to two digits."""
-        rate = 1 / TIME_CONSTANT if step is None else float(f"{1 / (STEPS * step):.1e}")
-        alpha = self.alpha if self.alpha is not None else rate if self.beta is None else math.sqrt(self.beta)
-        beta = self.beta if self.beta is not None else alpha**2
-        return Baumgarte(alpha, beta, self.gamma if self.gamma is not None else alpha)
-
-    @property
-    def numbers(self) -> tuple[float, float, float]:
-        """α, β, γ."""
-        found = self.scaled()
-        assert found.alpha is not None and found.beta is not None and found.gamma is not None  # that is what `scaled` is for
-        return found.alpha, found.beta, found.gamma
-
-
 @dataclass
 class SecondOrder:
-    """M v̇ = F + Aᵀλ with q̇ = N v + n₀, in symbols. `force` holds everything but the reactions; `driven` the part of inputs and
-    dampers. `invariants` are equations f(q) = 0 that q̇ itself keeps, whatever v is (the norm of a quaternion): they have no
-    reaction, but a start must fulfil them and drift is taken out."""
+    """M v̇ = F + Aᵀλ with q̇ = N v + n₀, in symbols. `force` is everything but the reactions; `driven` is the part of inputs and
+    dampers. `invariants` are equations f(q) = 0 that q̇ satisfies for any v (the norm of a quaternion): they have no reaction,
+    but an initial state must satisfy them and their drift is removed."""
 
     name: str
     t: ca.SX
@@ -94,7 +54,7 @@ class SecondOrder:
     events: list[tuple[Event, ca.SX]] = field(default_factory=list)
     constraint_units: Mapping[str, str] = field(default_factory=dict)  # of residuals, where known
     reactions: ca.SX | None = None  # symbols of λ, holonomic rows first, where forces depend on them
-    load: ca.SX | None = None  # their usual size, from which Newton's method starts where the dependence is not linear
+    load: ca.SX | None = None  # their typical size: the initial guess of Newton's method where the dependence is nonlinear
 
     def rate(self, quantity: ca.SX) -> ca.SX:
         """Time derivative of a quantity of q and t (and of v, taken as constant)."""
@@ -123,23 +83,23 @@ class _Rows:
             name = self.names[self.matrix.sparsity().row()[curved.row()[0]]]
             raise ModelError(
                 f"{system.name}: constraint {name!r} is not linear in the velocities; write it as g(q, t) · q̇ + g₀(q, t), or "
-                "differentiate the position constraint behind it"
+                "give the position constraint of which it is the rate"
             )
         self.bias = system.rate(self.velocity) if self.names else ca.SX(0, 1)
-        self.held = len(system.holonomic)
+        self.holonomic_count = len(system.holonomic)
         self.all_positions = ca.densify(ca.vertcat(self.position, *[f for _, f in system.invariants]))
 
     def driven_by(self, system: SecondOrder) -> ca.SX:
-        """g₀ of the rows A v + g₀ = 0: not zero where a constraint moves by itself (a driven support, a turntable)."""
+        """g₀ of the rows A v + g₀ = 0: nonzero for rheonomic constraints (a driven support, a turntable)."""
         return ca.substitute(self.velocity, system.v, ca.SX.zeros(system.v.numel()))
 
     def side(self, stabilization: Baumgarte | None) -> ca.SX:
-        """What A v̇ must be."""
+        """Right side of A v̇ = …"""
         side = -self.bias
         if stabilization is None:
             return side
         alpha, beta, gamma = stabilization.numbers
-        first, second = _parts(self.velocity, self.held)
+        first, second = _parts(self.velocity, self.holonomic_count)
         return side - ca.vertcat(2 * alpha * first + beta * self.position, gamma * second)
 
 
@@ -165,10 +125,10 @@ def augmented(
     force, driven = with_reactions(system, _parts(z, n)[1], [system.force, system.driven])
     side = ca.vertcat(force, rows.side(stabilization))
     arguments = _arguments(system, x, labels)
-    # reactions do the work λᵀA v = −λᵀg₀: none on constraints at rest; a spring whose rest length is moved does work too
+    # reactions do the work λᵀA v = −λᵀg₀, zero for scleronomic constraints; a spring with a driven rest length does work too
     power = ca.dot(driven, system.v) + ca.jacobian(system.potential, system.t)
     power -= ca.dot(_parts(z, n)[1], rows.driven_by(system))
-    slope = ca.vertcat(_drawn_back(system, stabilization), z[:n], *([power] if work else []))
+    slope = ca.vertcat(_stabilized_rates(system, stabilization), z[:n], *([power] if work else []))
     outputs: Slots = {"xdot": (slope, [f"d{name}/dt" for name in labels])}
     load = ca.SX(0) if system.load is None else system.load
     start = None if system.reactions is None else ca.vertcat(ca.SX.zeros(n), *[load] * m)
@@ -197,8 +157,8 @@ def augmented(
     )
 
 
-def _drawn_back(system: SecondOrder, stabilization: Baumgarte | None) -> ca.SX:
-    """q̇, less γ Jᵀ(J Jᵀ)⁻¹ f for the positions that q̇ alone keeps: they have no reaction that could."""
+def _stabilized_rates(system: SecondOrder, stabilization: Baumgarte | None) -> ca.SX:
+    """q̇ − γ Jᵀ(J Jᵀ)⁻¹ f for the invariants f, which have no reactions to stabilize them."""
     if stabilization is None or not system.invariants:
         return system.q_rate
     errors = ca.vertcat(*[f for _, f in system.invariants])
@@ -207,7 +167,7 @@ def _drawn_back(system: SecondOrder, stabilization: Baumgarte | None) -> ca.SX:
 
 
 def with_reactions(system: SecondOrder, multipliers: ca.SX, expressions: list[ca.SX]) -> list[ca.SX]:
-    """Expressions with what is solved for put in for the reactions they depend on."""
+    """Expressions with the solved multipliers substituted for the reactions on which they depend."""
     if system.reactions is None:
         return expressions
     return list(ca.substitute(expressions, [system.reactions], [multipliers]))
@@ -282,7 +242,7 @@ def _motion(system: SecondOrder, rows: _Rows, constraints: tuple[Constraint, ...
 def _project(
     system: SecondOrder, rows: _Rows, arguments: Slots, x: ca.SX, labels: Sequence[str], solver: Solver
 ) -> LinearSolveProgram | None:
-    """One Newton step of least change onto the position constraints, and the nearest velocities on the velocity constraints."""
+    """One least-norm Newton step onto the position constraints, and the nearest velocities on the velocity constraints."""
     if not rows.names and not system.invariants:
         return None
     lean = ca.jacobian(rows.all_positions, system.q)
@@ -301,3 +261,101 @@ def _events(system: SecondOrder, arguments: Slots) -> Program | None:
         return None
     values = ca.vertcat(*[expression for _, expression in system.events])
     return Program.build(f"{system.name}_events", arguments, {"value": (values, [event.name for event, _ in system.events])})
+
+
+_SHIFT = 1e-7  # diagonal shift of the scaled matrix, whose entries are about 1
+_ZERO = 1e-9  # eigenvalues below it count as zero
+_INVOLVED = 1e-5  # entries of a null vector above this part of the largest take part in the dependence
+
+
+def check_regular(system: SecondOrder, rows: ca.SX, names: Sequence[str]) -> None:
+    """Raise if constraints are dependent or the mass matrix is singular at several configurations near the defaults.
+
+    The symmetric matrix [M Aᵀ; A 0] is scaled and slightly shifted, and inverse iteration is applied: where it is singular, the
+    iteration converges to a null vector, which names the dependent constraints or the velocities without inertia. All operations
+    are sparse, and cost about as much as one evaluation of the motion.
+    """
+    m = len(names)
+    whole = ca.vertcat(ca.horzcat(system.mass, rows.T), ca.horzcat(rows, ca.SX(m, m)))
+    evaluate = ca.Function("check", [system.t, system.q, system.p], [whole], {"allow_free": True})
+    if evaluate.has_free():
+        raise ModelError(
+            f"{system.name}: the mass matrix or a constraint row depends on {', '.join(evaluate.get_free())}; it may depend on "
+            "coordinates, parameters and time only"
+        )
+    rng = np.random.default_rng(1992)
+    defaults = np.array([c.default for c in system.coordinates])
+    values = np.array([p.default for p in system.parameters])
+    kernel = None
+    for _ in range(5):
+        matrix = evaluate(0.0, defaults + rng.uniform(-0.3, 0.3, defaults.size), values)
+        if np.isfinite(matrix.nonzeros()).all():
+            kernel = _kernel(matrix, rng)
+            if kernel is None:
+                return
+    n = system.v.numel()
+    if kernel is None:
+        raise ModelError(
+            f"{system.name}: the mass matrix or a constraint row is not finite near the default configuration; give coordinates "
+            "defaults where it is"
+        )
+    _raise_singular(system, names, kernel[:n], kernel[n:])
+
+
+def _kernel(matrix: ca.DM, rng: np.random.Generator) -> NDArray[np.float64] | None:
+    """A null vector of a symmetric matrix, or None if it is regular."""
+    scale = _scales(matrix)
+    pattern = matrix.sparsity() + ca.Sparsity.diag(matrix.size1())
+    rows, columns = pattern.get_triplet()
+    values = np.array(ca.project(matrix, pattern).nonzeros()) * scale[rows] * scale[columns]
+    scaled = ca.DM(pattern, values)
+    solver = ca.Linsol("inverse", "qr", pattern)
+    shifted = scaled - _SHIFT * ca.DM.eye(matrix.size1())
+    vector = ca.DM(rng.normal(size=matrix.size1()))
+    for _ in range(3):
+        vector = solver.solve(shifted, vector)
+        vector /= ca.norm_2(vector)
+    if not float(ca.norm_2(scaled @ vector)) < _ZERO:
+        return None
+    return np.asarray(vector.full()[:, 0] * scale, dtype=np.float64)
+
+
+def _scales(matrix: ca.DM) -> NDArray[np.float64]:
+    """Symmetric scaling of rows and columns that makes the largest entry of each row about 1."""
+    pattern = matrix.sparsity()
+    rows, columns = (np.array(a, dtype=np.int64) for a in pattern.get_triplet())
+    sizes = np.abs(np.array(matrix.nonzeros()))
+    scale = np.ones(matrix.size1())
+    for _ in range(8):  # Ruiz equilibration: converges quickly and keeps the symmetry
+        largest = np.zeros(matrix.size1())
+        np.maximum.at(largest, rows, sizes * scale[rows] * scale[columns])
+        scale /= np.sqrt(np.where(largest > 0, largest, 1.0))
+    return scale
+
+
+def _raise_singular(
+    system: SecondOrder, names: Sequence[str], velocities: NDArray[np.float64], multipliers: NDArray[np.float64]
+) -> None:
+    moving = [
+        v.name for v, share in zip(system.velocities, np.abs(velocities), strict=True) if share > _INVOLVED * _largest(velocities)
+    ]
+    if _largest(velocities) < _INVOLVED * _largest(multipliers):
+        involved = [
+            name for name, share in zip(names, np.abs(multipliers), strict=True) if share > _INVOLVED * _largest(multipliers)
+        ]
+        if len(involved) == 1:
+            raise ModelError(
+                f"{system.name}: constraint {involved[0]!r} has no effect: no velocity enters it (or, for f(q, t) = 0, no "
+                "coordinate). Write f(q, t) = 0 as holonomic, g(q, t) · q̇ + g₀(q, t) = 0 as nonholonomic, or remove it"
+            )
+        listed = ", ".join(repr(name) for name in involved)
+        many = f" ({len(names)} constraints for {len(velocities)} velocities)" if len(names) > len(velocities) else ""
+        raise ModelError(f"{system.name}: the constraints {listed} depend on each other{many}; remove one of them")
+    raise ModelError(
+        f"{system.name}: the mass matrix does not determine the acceleration of {', '.join(repr(name) for name in moving)}: add "
+        "kinetic energy or a constraint"
+    )
+
+
+def _largest(values: NDArray[np.float64]) -> float:
+    return float(np.abs(values).max(initial=0.0))

@@ -1,1 +1,1 @@
-"""Constraint rows, their redundancy, regularity and projection onto them."""
+"""Constraint rows, their redundancy, and the constraint manifold."""

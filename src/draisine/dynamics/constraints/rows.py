@@ -1,14 +1,28 @@
-"""Velocity constraints A(q, t) v + a₀(q, t) = 0 in blocks, one block for each contact or tie."""
+"""Constraint rows A(q, t) v + a₀(q, t) = 0 in blocks, and those of residual constraints: closed loops, gears, prescribed motions.
+
+A position residual f(q, t) has the rate (∂f/∂q) N v + ∂f/∂t; a velocity residual is g(q, t) v + g₀(q, t) itself. Both rows and
+their rates at v̇ = 0 come from differentiating the expressions, all residuals at once, which costs little more than one. A
+multiplier is the force of the constraint along its residual: M v̇ = F + Aᵀλ, so λ times the residual's rate is a power.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Protocol
 
 import casadi as ca
+import numpy as np
+from numpy.typing import NDArray
 
-# a multiplier times its residual is a work, times the residual's rate a power
+from draisine.dynamics.kinematics.measures import Measures
+from draisine.dynamics.linear_algebra import ZERO, fold_constant, is_zero
+from draisine.errors import ModelError
+from draisine.model.items import ResidualConstraint
+from draisine.program.equations import Constraint, Kind, Quantity
+
+# multiplier × residual is a work, multiplier × rate of the residual a power
 _REACTIONS = {"m": "N", "rad": "N*m", "": "N*m", "1": "N*m", "m^2": "N/m"}
 
 
@@ -21,8 +35,8 @@ def reaction_unit(of: str) -> str:
     return _REACTIONS.get(of.removesuffix("/s"), f"J/({of})")
 
 
-class Named(Protocol):
-    """What rows come from: a wheel's or an edge's contact, or a tie."""
+class RowSource(Protocol):
+    """Source of rows: the contact of a wheel or a knife edge, or a residual constraint."""
 
     @property
     def name(self) -> str: ...
@@ -30,13 +44,13 @@ class Named(Protocol):
 
 @dataclass(frozen=True)
 class Rows:
-    """Rows of one contact or tie: names, columns by velocity, and the drift a₀ of rows that move by themselves.
+    """Rows of one contact or constraint: names, columns by velocity, and the drift a₀ of rheonomic rows.
 
     Rows in which no velocity enters are left out: a wheel under a body that slides in the ground's plane cannot leave it.
-    `kept` says which rows of the source these are.
+    `kept` are the indices of these rows in the source.
     """
 
-    source: Named
+    source: RowSource
     names: tuple[str, ...]
     columns: dict[str, list[ca.SX]]
     drift: tuple[ca.SX, ...]
@@ -46,13 +60,197 @@ class Rows:
     def count(self) -> int:
         return len(self.names)
 
-    def only(self, wanted: Sequence[int]) -> Rows:
-        """Some of the rows, by their places in this block."""
-        columns = {v: [c[i] for i in wanted] for v, c in self.columns.items()}
+    def only(self, indices: Sequence[int]) -> Rows:
+        """Some of the rows, by their indices in this block."""
+        columns = {v: [c[i] for i in indices] for v, c in self.columns.items()}
         return replace(
             self,
-            names=tuple(self.names[i] for i in wanted),
+            names=tuple(self.names[i] for i in indices),
             columns=columns,
-            drift=tuple(self.drift[i] for i in wanted),
-            kept=tuple(self.kept[i] for i in wanted),
+            drift=tuple(self.drift[i] for i in indices),
+            kept=tuple(self.kept[i] for i in indices),
         )
+
+
+class ResidualSystem:
+    """All residual constraints of a description in symbols, their residuals stacked."""
+
+    def __init__(self, constraints: Sequence[ResidualConstraint], measures: Measures) -> None:
+        self.measures = measures
+        scope = measures.scope
+        self.named = [(constraint, name, expression) for constraint in constraints for name, expression in constraint.residuals]
+        self.residual = ca.densify(ca.vertcat(*[ca.SX(scope.value(e)) for _, _, e in self.named])) if self.named else ca.SX(0, 1)
+        self._check_position()
+        first = self._rate_of(self.residual) if self.named else ca.SX(0, 1)
+        chosen = [
+            first[i] if constraint.level == "position" else self.residual[i] for i, (constraint, _, _) in enumerate(self.named)
+        ]
+        self.velocity = ca.densify(ca.vertcat(*chosen)) if chosen else ca.SX(0, 1)  # A v + a₀
+        self.matrix = ca.jacobian(self.velocity, scope.v)
+        self._check_linear()
+        still = ca.SX.zeros(len(scope.velocities))
+        self.drift = ca.substitute(self.velocity, scope.v, still) if scope.velocities else self.velocity
+
+    @cached_property
+    def rate(self) -> ca.SX:
+        """Rate of the rows at zero accelerations: Ȧ v + ȧ₀, in all velocities."""
+        return self._rate_of(self.velocity)
+
+    def _rate_of(self, quantity: ca.SX) -> ca.SX:
+        """Time derivative at constant velocities."""
+        scope = self.measures.scope
+        return ca.densify(ca.jtimes(quantity, scope.q, self.measures.q_rate) + ca.jacobian(quantity, scope.t))
+
+    def _where(self, index: int) -> str:
+        constraint, name, _ = self.named[index]
+        return f"residual {name!r} of constraint {constraint.name!r}"
+
+    def _check_position(self) -> None:
+        """Position residuals may not depend on velocities, and no residual on an input, whose rate is unknown."""
+        scope = self.measures.scope
+        for names, symbols, what in ((scope.velocities, scope.v, "velocity"), (scope.input_names, scope.u, "input")):
+            uses = ca.jacobian_sparsity(self.residual, symbols) if names and self.named else ca.Sparsity(0, 0)
+            for index, column in zip(*uses.get_triplet(), strict=True):
+                constraint = self.named[index][0]
+                if what == "velocity" and constraint.level == "velocity":
+                    continue
+                level = "coordinates" if constraint.level == "position" else "coordinates, velocities"
+                raise ModelError(
+                    f"{self._where(index)} depends on the {what} {names[column]!r}, but it is of {constraint.level} level; "
+                    f"write it in {level}, parameters and t"
+                )
+
+    def _check_linear(self) -> None:
+        curved = ca.jacobian_sparsity(self.matrix.nz[:], self.measures.scope.v) if self.matrix.nnz() else ca.Sparsity(0, 0)
+        if curved.nnz():
+            index = self.matrix.sparsity().row()[curved.row()[0]]
+            raise ModelError(
+                f"{self._where(index)} is not linear in the velocities; write it as g(q, t) v + g₀(q, t), or constrain the "
+                "position of which it is the rate"
+            )
+
+
+@dataclass(frozen=True, eq=False)
+class ResidualBlock:
+    """One residual constraint of a system: its residuals begin at index `start`."""
+
+    constraint: ResidualConstraint
+    system: ResidualSystem
+    start: int
+
+    @property
+    def name(self) -> str:
+        return self.constraint.name
+
+    @property
+    def indices(self) -> slice:
+        return slice(self.start, self.start + len(self.constraint.residuals))
+
+    @property
+    def position(self) -> ca.SX:
+        """f(q, t), for a position constraint."""
+        return self.system.residual[self.indices]
+
+    def rates_at(self, velocities: Mapping[str, ca.SX]) -> list[ca.SX]:
+        """Rates of the rows at zero accelerations, with values substituted for the velocities."""
+        scope = self.system.measures.scope
+        values = ca.vertcat(*[velocities[n] for n in scope.velocities])
+        reported = ca.substitute(self.system.rate[self.indices], scope.v, values)
+        return [fold_constant(reported[i]) for i in range(reported.numel())]
+
+
+def residual_rows(
+    constraints: Sequence[ResidualConstraint], measures: Measures, default_parameters: NDArray[np.float64]
+) -> list[Rows]:
+    """Rows of all residual constraints, one block for each."""
+    system = ResidualSystem(constraints, measures)
+    velocities = measures.scope.velocities
+    entries: dict[int, dict[int, ca.SX]] = {}
+    pattern = system.matrix.sparsity()
+    for k, (i, j) in enumerate(zip(*pattern.get_triplet(), strict=True)):
+        entry = fold_constant(system.matrix.nz[k])
+        if not is_zero(entry):
+            entries.setdefault(i, {})[j] = entry
+    blocks, start = [], 0
+    for constraint in constraints:
+        source = ResidualBlock(constraint, system, start)
+        indices = range(start, start + len(constraint.residuals))
+        kept = [i for i in indices if i in entries]
+        _check_fixed_residuals(source, [i for i in indices if i not in entries], default_parameters)
+        if not kept:
+            _raise_idle(constraint)
+        columns = {velocities[j]: [entries[i].get(j, ZERO) for i in kept] for j in sorted({j for i in kept for j in entries[i]})}
+        names = tuple(constraint.residuals[i - start][0] for i in kept)
+        blocks.append(
+            Rows(source, names, columns, tuple(fold_constant(system.drift[i]) for i in kept), tuple(i - start for i in kept))
+        )
+        start = indices.stop
+    return blocks
+
+
+def _raise_idle(constraint: ResidualConstraint) -> None:
+    residuals = ", ".join(f"{name} = {residual}" for name, residual in constraint.residuals)
+    raise ModelError(
+        f"constraint {constraint.name!r} has no effect: no {_changed_by(constraint)} enters its residuals ({residuals}); name "
+        "what it should constrain, or remove it"
+    )
+
+
+def _changed_by(constraint: ResidualConstraint) -> str:
+    return "coordinate" if constraint.level == "position" else "velocity"
+
+
+def _check_fixed_residuals(source: ResidualBlock, idle: Sequence[int], default_parameters: NDArray[np.float64]) -> None:
+    """Raise if a residual in which no coordinate (or velocity) enters is not zero."""
+    system, scope, constraint = source.system, source.system.measures.scope, source.constraint
+    q = np.array([c.default for c in scope.system.coordinates])
+    for index in idle:
+        residual = system.residual[index] if constraint.level == "position" else system.velocity[index]
+        value = ca.Function("value", [scope.t, scope.q, scope.v, scope.p], [residual])
+        for t in (0.0, 0.7, 3.1):
+            gap = float(value(t, q, np.zeros(len(scope.velocities)), default_parameters))
+            if abs(gap) > 1e-9:
+                name, expression = constraint.residuals[index - source.start]
+                raise ModelError(
+                    f"constraint {constraint.name!r}: its residual {name!r} ('{expression}') is {gap:.4g} "
+                    f"{constraint.unit_of(name)} at t = {t:g} s and no {_changed_by(constraint)} can change it; move the points "
+                    "or change the parameters so that it can be zero"
+                )
+
+
+# ---------------------------------------------------------------- names of rows
+
+
+def position_constraints_of(rows: Rows) -> list[tuple[Constraint, ca.SX]]:
+    """Position constraints of which the rows are the rates."""
+    source = rows.source
+    if not isinstance(source, ResidualBlock) or source.constraint.level != "position":
+        return []
+    return [
+        (Constraint(name, Kind.HOLONOMIC, "position", source.constraint.unit_of(name)), source.position[i])
+        for name, i in zip(rows.names, rows.kept, strict=True)
+    ]
+
+
+def row_constraints(rows: Rows) -> list[Constraint]:
+    """The rows themselves as velocity constraints."""
+    source = rows.source
+    if not isinstance(source, ResidualBlock):
+        return [Constraint(name, Kind.NONHOLONOMIC, "velocity", "m/s") for name in rows.names]
+    units = {name: source.constraint.unit_of(name) for name in rows.names}
+    if source.constraint.level == "position":
+        return [Constraint(name, Kind.HOLONOMIC, "velocity", f"{units[name] or '1'}/s") for name in rows.names]
+    return [Constraint(name, Kind.NONHOLONOMIC, "velocity", units[name]) for name in rows.names]
+
+
+def row_multipliers(rows: Rows) -> list[Quantity]:
+    """Names and units of the rows' multipliers."""
+    source = rows.source
+    if not isinstance(source, ResidualBlock):
+        return [Quantity(f"{name}_multiplier", "N") for name in rows.names]
+    found = []
+    for name in rows.names:
+        of = source.constraint.unit_of(name)
+        description = f"force of constraint {source.name} along {name}"
+        found.append(Quantity(f"{name}_multiplier", reaction_unit(of), description))
+    return found

@@ -1,9 +1,9 @@
-"""Rows of the velocity constraints A(q) v = 0 from wheels and knife edges on the ground.
+"""Rolling and knife-edge constraints on a plane at rest: rows of A(q) v = 0.
 
-A wheel's contact point is explicit: the lowest point of its circle is found by projecting the ground's normal on the wheel's
-plane, no quartic. The material point there has no velocity: three rows, of which the one along the normal is the rate of a
-position constraint. Rows of a wheel are written in the axes of the reference body, so that its linear velocity enters with
-unit coefficients, and a multiplier is the force of the ground on the wheel in those axes.
+The contact point of a wheel is explicit: the lowest point of its circle is found by projecting the ground's normal onto the
+wheel's plane; no quartic is solved. Its material point has zero velocity: three rows, of which the normal one is the rate of a
+position constraint. The rows of a wheel are expressed in the axes of the reference body, so its linear velocity enters with unit
+coefficients, and a multiplier is the force of the ground on the wheel in those axes.
 """
 
 from __future__ import annotations
@@ -13,8 +13,17 @@ from dataclasses import dataclass
 import casadi as ca
 
 from draisine.dynamics.constraints.rows import Rows
-from draisine.dynamics.kinematics.tree import Launch, Link, Shift, Spin3, Step, Turn, fixed_offset, turned_by_nothing
-from draisine.dynamics.kinematics.twists import REST, Pose, Rates, Twist, carry, carry_rate
+from draisine.dynamics.kinematics.tree import (
+    AxisRotation,
+    BallRotation,
+    FreeMotion,
+    Link,
+    Step,
+    Translation,
+    only_translates,
+    total_translation,
+)
+from draisine.dynamics.kinematics.twists import ZERO_TWIST, Pose, Rates, Twist, propagate, propagate_rate
 from draisine.dynamics.linear_algebra import (
     AXIS,
     NULL,
@@ -26,10 +35,10 @@ from draisine.dynamics.linear_algebra import (
     cross,
     dot,
     is_zero,
+    is_zero_vector,
     neg,
     scale,
     sub,
-    vanishes,
 )
 from draisine.dynamics.lowering import Scope
 from draisine.errors import ModelError
@@ -38,7 +47,7 @@ from draisine.model.items import KnifeEdge, Wheel
 
 @dataclass(frozen=True)
 class WheelContact:
-    """A wheel's contact in the axes of its link: center C, arm ρ from C to the contact point, ground normal n."""
+    """Contact of a wheel in the axes of its link: center C, arm ρ from C to the contact point, ground normal n."""
 
     wheel: Wheel
     link: Link
@@ -56,14 +65,14 @@ class WheelContact:
         return self.wheel.name
 
     def wheel_rate(self, angular: Vec, rates: Rates) -> Vec:
-        """Angular velocity of the wheel itself: that of its link, and the spin of a rotor."""
+        """Angular velocity of the wheel: that of its link plus the spin of a rotor."""
         spin = self.link.spin
         if spin is None or spin.velocity is None:
             return angular
         return add(angular, along(spin.axis, rates.get(spin.velocity, ZERO)))
 
     def arm_rate(self, angular: Vec) -> Vec:
-        """ρ̇ in the link's axes: the contact point moves along the wheel as the link turns under the vertical."""
+        """ρ̇ in the link's axes: the contact point moves along the wheel as the link rotates relative to the vertical."""
         i, j, k = self.axis, (self.axis + 1) % 3, (self.axis + 2) % 3
         # angle ψ of the radial direction in the wheel's plane: ψ̇ = (n_i/s)(e_j ω_j + e_k ω_k) − ω_i
         turning = (self.normal[i] / self.tilt) * (self.radial[j] * angular[j] + self.radial[k] * angular[k]) - angular[i]
@@ -85,7 +94,7 @@ def wheel_contact(wheel: Wheel, link: Link, normal: Vec, scope: Scope) -> WheelC
     axis = AXIS[wheel.axis]
     j, k = (axis + 1) % 3, (axis + 2) % 3
     radius, tube = scope.value(wheel.radius), scope.value(wheel.tube)
-    # The projection vanishes only for a wheel lying flat, where a run has long ended as fallen.
+    # The projection is zero only for a wheel that lies flat, where a run has already ended as fallen.
     tilt = ca.sqrt(normal[j] * normal[j] + normal[k] * normal[k])
     if is_zero(tilt):
         raise ModelError(f"wheel {wheel.name!r} lies flat on the ground in every configuration; check its axis, {wheel.axis!r}")
@@ -116,11 +125,11 @@ class EdgeContact:
         return self.edge.name
 
     def across_rate(self, angular: Vec) -> Vec:
-        """Rate of the unit vector across the blade, in the link's axes, from ṅ = n × ω; less its part along that vector
-        itself, which meets no velocity there."""
+        """Rate of the unit vector across the blade, in the link's axes, from ṅ = n × ω; without its component along that
+        vector, which is multiplied by zero velocity."""
         blade = UNIT[AXIS[self.edge.along]]
         change = cross(cross(self.normal, angular), blade)
-        return NULL if vanishes(change) else scale(1 / self.reach, change)
+        return NULL if is_zero_vector(change) else scale(1 / self.reach, change)
 
 
 def edge_contact(edge: KnifeEdge, link: Link, normal: Vec, scope: Scope) -> EdgeContact:
@@ -133,7 +142,7 @@ def edge_contact(edge: KnifeEdge, link: Link, normal: Vec, scope: Scope) -> Edge
     return EdgeContact(edge, link, point, normal, across, reach)
 
 
-def rows_of(contact: WheelContact | EdgeContact) -> Rows:
+def contact_rows(contact: WheelContact | EdgeContact) -> Rows:
     if isinstance(contact, WheelContact):
         columns = _point_columns(contact.link, add(contact.center, contact.arm))
         if contact.link.spin is not None and contact.link.spin.velocity is not None:
@@ -152,11 +161,11 @@ def rows_of(contact: WheelContact | EdgeContact) -> Rows:
     return Rows(contact, names, filled, (ZERO,) * len(names), tuple(range(len(names))))
 
 
-def bias_of(rows: Rows, contact: WheelContact | EdgeContact, twist: Twist, zero: Twist, rates: Rates) -> list[ca.SX]:
-    """Ȧ v: rate of the rows' residual when all accelerations are zero.
+def row_bias(rows: Rows, contact: WheelContact | EdgeContact, twist: Twist, zero: Twist, rates: Rates) -> list[ca.SX]:
+    """Ȧ v: rate of the rows' residuals at zero accelerations.
 
     `twist` is the link's, `zero` its rate with v̇ = 0 (products of velocities only), both in the link's axes. Since the residual
-    itself vanishes, its rate may be taken in the link's axes and then turned.
+    itself is zero, its rate may be taken in the link's axes and then rotated.
     """
     if isinstance(contact, WheelContact):
         # the rotor's axis is fixed in its link, so ω_w has no further rate there
@@ -172,30 +181,30 @@ def bias_of(rows: Rows, contact: WheelContact | EdgeContact, twist: Twist, zero:
     return [bias[i] for i in rows.kept]
 
 
-def height_of(contact: WheelContact | EdgeContact, poses: dict[str, Pose], world_normal: Vec) -> ca.SX | None:
-    """The position constraint behind the normal row: height of the lowest point above the ground."""
+def height_above_ground(contact: WheelContact | EdgeContact, poses: dict[str, Pose], ground_normal: Vec) -> ca.SX | None:
+    """The position constraint of which the normal row is the rate: height of the lowest point above the ground."""
     pose = poses[contact.link.name]
     if isinstance(contact, WheelContact):
-        return dot(world_normal, pose.of(contact.center)) - contact.radius * contact.tilt - contact.tube
-    return dot(world_normal, pose.of(contact.point)) if contact.edge.on_ground else None
+        return dot(ground_normal, pose.of(contact.center)) - contact.radius * contact.tilt - contact.tube
+    return dot(ground_normal, pose.of(contact.point)) if contact.edge.on_ground else None
 
 
-# ---------------------------------------------------------------- going between axes along the tree
+# ---------------------------------------------------------------- changes of axes along the tree
 
 
-def _path_steps(link: Link) -> tuple[list[Step], Launch | None]:
-    """Steps from the reference axes (after a launch, or the world's) to the link's frame."""
+def _path_steps(link: Link) -> tuple[list[Step], FreeMotion | None]:
+    """Steps from the reference axes (those of a free body, or the world's) to the link's frame."""
     steps: list[Step] = [step for member in link.path() for step in member.steps]
-    if steps and isinstance(steps[0], Launch):
+    if steps and isinstance(steps[0], FreeMotion):
         return steps[1:], steps[0]
     return steps, None
 
 
 def to_reference(link: Link, vector: Vec) -> Vec:
-    """A vector of the link in the axes of the reference body (or of the world, for a tree that is not launched)."""
+    """A vector of the link in the axes of the reference body (or of the world, for a tree fixed to the ground)."""
     steps, _ = _path_steps(link)
     for step in reversed(steps):
-        if isinstance(step, Turn | Spin3):
+        if isinstance(step, AxisRotation | BallRotation):
             vector = step.outward(vector)
     return vector
 
@@ -206,17 +215,17 @@ def _point_columns(link: Link, point: Vec) -> dict[str, Vec]:
     arm = point
     found: list[tuple[str, Vec]] = []
 
-    def turned(vectors: list[tuple[str, Vec]], step: Turn | Spin3) -> list[tuple[str, Vec]]:
+    def turned(vectors: list[tuple[str, Vec]], step: AxisRotation | BallRotation) -> list[tuple[str, Vec]]:
         return [(name, step.outward(vector)) for name, vector in vectors]
 
     for step in reversed(steps):
-        if isinstance(step, Shift):
+        if isinstance(step, Translation):
             found += step.drives
             arm = add(step.by, arm)
-        elif isinstance(step, Spin3):
+        elif isinstance(step, BallRotation):
             found = turned([*found, *((name, cross(UNIT[i], arm)) for i, name in enumerate(step.velocities))], step)
             arm = step.outward(arm)
-        elif isinstance(step, Turn):
+        elif isinstance(step, AxisRotation):
             found = turned(found, step)
             arm = step.outward(arm)
             if step.velocity is not None:
@@ -236,12 +245,12 @@ def link_twists(links: list[Link], contacts: list[WheelContact], rates: Rates) -
     own = _own_contacts(contacts)
     found: dict[str, Twist] = {}
     for link in links:
-        twist = found[link.parent.name] if link.parent else REST
+        twist = found[link.parent.name] if link.parent else ZERO_TWIST
         for step in link.steps:
-            twist = carry(step, twist, rates)
+            twist = propagate(step, twist, rates)
         if link.name in own:
             contact, center = own[link.name]
-            # the link turns about the contact point, which the spin carries along
+            # the link rotates about the contact point, which moves with the spin
             twist = Twist(neg(_rim(contact, rates)), twist.angular, add(center, contact.arm))
         found[link.name] = twist
     return found
@@ -254,11 +263,11 @@ def link_twist_rates(
     own = _own_contacts(contacts)
     found: dict[str, Twist] = {}
     for link in links:
-        before = twists[link.parent.name] if link.parent else REST
-        change = found[link.parent.name] if link.parent else REST
+        before = twists[link.parent.name] if link.parent else ZERO_TWIST
+        change = found[link.parent.name] if link.parent else ZERO_TWIST
         for index, step in enumerate(link.steps):
-            after = twists[link.name] if index == len(link.steps) - 1 else carry(step, before, rates)
-            change = carry_rate(step, before, after, change, rates, accelerations)
+            after = twists[link.name] if index == len(link.steps) - 1 else propagate(step, before, rates)
+            change = propagate_rate(step, before, after, change, rates, accelerations)
             before = after
         if link.name in own:
             contact, center = own[link.name]
@@ -279,12 +288,12 @@ def _rim(contact: WheelContact, rates: Rates) -> Vec:
 
 
 def _own_contacts(contacts: list[WheelContact]) -> dict[str, tuple[WheelContact, Vec]]:
-    """Links whose linear velocity follows from a contact: the wheel's link, or the carrier of a rotor reached by shifts only.
-    The vector is the wheel's center in the link's axes."""
+    """Links whose linear velocity follows from a contact: the wheel's link, or the carrier of a rotor reached by translations
+    only. The vector is the wheel's center in the link's axes."""
     own: dict[str, tuple[WheelContact, Vec]] = {}
     for contact in contacts:
         link = contact.link
         own.setdefault(link.name, (contact, contact.center))
-        if link.is_rotor and link.parent is not None and turned_by_nothing(link.steps):
-            own.setdefault(link.parent.name, (contact, add(contact.center, fixed_offset(link.steps))))
+        if link.is_rotor and link.parent is not None and only_translates(link.steps):
+            own.setdefault(link.parent.name, (contact, add(contact.center, total_translation(link.steps))))
     return own

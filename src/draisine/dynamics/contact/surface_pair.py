@@ -1,10 +1,9 @@
-"""Two bodies in persistent contact along surfaces with parameters of their own (source D, chapter 5): wheel on rail, cam, ball.
+"""Persistent contact of two parametrized surfaces (source D, chapter 5): wheel on rail, cam, ball.
 
-Each surface is given by a point as a function of two surface parameters, in the axes of its frame. Where they touch, both points
-are one (three residuals) and the tangents of the first surface are across the normal of the second (two): five equations for
-four parameters and one constraint on the bodies. Nothing resists the parameters, so that only the first residual, along the
-normal, has a force: its multiplier is N, the force of the second body on the first.
-"""
+Each surface is given by a point as a function of two surface parameters, in the axes of its frame. At the contact both points
+coincide (three residuals) and the tangents of the first surface are orthogonal to the normal of the second (two): five equations
+for four parameters and one constraint on the bodies. The parameters have no inertia, so only the first residual, along the
+normal, has a force: its multiplier is N, the force of the second body on the first."""
 
 from __future__ import annotations
 
@@ -23,13 +22,13 @@ ROWS = ("normal", "touch_x", "touch_y", "tangent_1", "tangent_2")
 
 
 @dataclass(frozen=True, eq=False)
-class Meeting:
+class SurfacePair:
     """A contact of two surfaces, in the world's axes. The normal points from the second body to the first."""
 
     item: SurfaceContact
     measures: Measures
 
-    held_by_joints = False
+    supported_by_joints = False
 
     @property
     def name(self) -> str:
@@ -71,7 +70,7 @@ class Meeting:
 
     @cached_property
     def forward(self) -> Vec:
-        """Direction in which the first body goes, in the tangent plane."""
+        """Longitudinal direction of the first body, in the tangent plane."""
         axis = self.measures.to_world(self.item.first, UNIT[AXIS[self.item.along]])
         inside = sub(axis, scale(dot(axis, self.normal), self.normal))
         return scale(1 / ca.sqrt(dot(inside, inside)), inside)
@@ -89,24 +88,24 @@ class Meeting:
         return (dot(self.normal, apart), dot(self.forward, apart), dot(self.left, apart), *turned)
 
     def _matter(self, frame: str, at: Vec) -> Vec:
-        """Velocity of a body's matter at a point of the world."""
-        body, _ = self.measures.place(frame)
+        """Velocity of a body's material point at a point of the world."""
+        body, _ = self.measures.locate(frame)
         pose, twist = self.measures.poses[body], self.measures.twists[body]
         origin, angular = times(pose.rotation, twist.origin), times(pose.rotation, twist.angular)
         return add(origin, cross(angular, sub(at, pose.position)))
 
     @cached_property
     def _passing(self) -> Vec:
-        """Velocity of the second body's matter where they touch."""
+        """Velocity of the second body's material point at the contact."""
         own = self.measures.to_world(self.item.second, self._local(self.item.velocity))
         return add(self._matter(self.item.second, self.contact_point), own)
 
     @cached_property
     def angular(self) -> Vec:
-        """Angular velocity of the first body's matter against the second."""
+        """Angular velocity of the first body relative to the second."""
         found = []
         for frame in (self.item.matter, self.item.second):
-            body, _ = self.measures.place(frame)
+            body, _ = self.measures.locate(frame)
             found.append(times(self.measures.poses[body].rotation, self.measures.twists[body].angular))
         return sub(found[0], found[1])
 
@@ -120,7 +119,7 @@ class Meeting:
         """Speed of the first frame's origin over the second body, along the track."""
         return dot(self.forward, sub(self._matter(self.item.first, self.measures.position(self.item.first)), self._passing))
 
-    def ties(self) -> list[ResidualConstraint]:
+    def residual_constraints(self) -> list[ResidualConstraint]:
         rows = tuple((f"{self.name}_{row}", Call(f"contact_{row}", (Name(self.name),))) for row in ROWS)
         found = [ResidualConstraint(f"{self.name}_contact", rows, plain=tuple(name for name, _ in rows[3:]))]
         if isinstance(self.law, Rolling):

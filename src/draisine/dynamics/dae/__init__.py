@@ -1,1 +1,1 @@
-"""The index of differential-algebraic systems: structure, numbers, words; mechanisms as posed; and its reduction."""
+"""Differential-algebraic equations: structural and differential index, index reduction, and mechanisms as DAEs."""

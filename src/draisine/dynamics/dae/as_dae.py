@@ -2,10 +2,9 @@
 
     q̇ = N v + n₀,   M v̇ = F + Aᵀλ,   and   f(q, t) = 0 (index 3),  ḟ = 0 (index 2)  or  f̈ = 0 (index 1).
 
-Velocity constraints g(q, v, t) = 0 stand as they are at index 3 and 2 (they make index 2), differentiated at index 1. The
-stabilized form of Gear, Gupta & Leimkuhler (1985) keeps both f = 0 and ḟ = 0: corrections μ enter as q̇ = N v + n₀ + (∂f/∂q)ᵀμ and
-vanish along solutions; its index is 2.
-"""
+Velocity constraints g(q, v, t) = 0 are undifferentiated at index 3 and 2 (their index is 2), differentiated at index 1. The
+stabilized form of Gear, Gupta & Leimkuhler (1985) keeps both f = 0 and ḟ = 0: corrections μ enter as q̇ = N v + n₀ + (∂f/∂q)ᵀμ
+and vanish along solutions; its index is 2."""
 
 from __future__ import annotations
 
@@ -28,10 +27,10 @@ from draisine.program.program import Program
 
 
 def posed(system: SecondOrder | Equations | Model | System, index: int = 3, ggl: bool = False) -> Equations:
-    """A mechanism as 0 = F(t, x, ẋ) with x = (q, v, λ), of the index asked for; with `ggl` the stabilized form of index 2.
+    """A mechanism as a DAE 0 = F(t, x, ẋ) with x = (q, v, λ) of the requested index; with `ggl` the stabilized form of index 2.
 
-    - a `SecondOrder`, equations made of one (`lagrangian`, `from_sympy`, `derive_by_energies`), or a described model, which is
-      taken by energies, with angles for quaternions.
+    `system` is a `SecondOrder`, equations built from one (`lagrangian`, `from_sympy`, `derive_by_energies`), or a described
+    model, which is derived from energies, with Euler angles for quaternions.
 
     >>> import sympy as sp
     >>> from sympy.physics.mechanics import dynamicsymbols
@@ -44,20 +43,20 @@ def posed(system: SecondOrder | Equations | Model | System, index: int = 3, ggl:
     (['x', 'y', 'x_rate', 'y_rate', 'length_multiplier'], (1, 1, 2, 2, 3))
     """
     if index not in (1, 2, 3):
-        raise ArgumentError(f"a mechanism can be posed at index 1, 2 or 3, not {index!r}")
+        raise ArgumentError(f"a mechanism can be written as a DAE of index 1, 2 or 3, not {index!r}")
     if ggl and index == 1:
-        raise ArgumentError("the stabilized form of Gear, Gupta & Leimkuhler has index 2: leave index out, or ggl")
+        raise ArgumentError("the stabilized form of Gear, Gupta & Leimkuhler has index 2: omit index or ggl")
     mechanics, repeated = second_order(system)
-    found = _Posed(mechanics, 2 if ggl else index, ggl).equations()
+    found = _DaeForm(mechanics, 2 if ggl else index, ggl).equations()
     if not repeated:
         return found
-    note = f"left out, since they repeat other constraints and their forces are not unique: {', '.join(repeated)}"
+    note = f"left out, since they are redundant and their forces are not unique: {', '.join(repeated)}"
     return replace(found, notes=(*found.notes, note))
 
 
 @dataclass(frozen=True)
-class _Posed:
-    """A second-order system written at one level of its constraints."""
+class _DaeForm:
+    """A second-order system with its constraints at one level."""
 
     system: SecondOrder
     level: int
@@ -88,7 +87,10 @@ class _Posed:
             *s.coordinates,
             *s.velocities,
             *(Quantity(f"{name}{MULTIPLIER}", description=f"reaction of the constraint {name}") for name in self._names),
-            *(Quantity(f"{name}_correction", description=f"zero along solutions; keeps {name}") for name in self._corrected),
+            *(
+                Quantity(f"{name}_correction", description=f"correction of GGL for {name}, zero along solutions")
+                for name in self._corrected
+            ),
         )
 
     @cached_property
@@ -97,9 +99,9 @@ class _Posed:
 
     def _indices(self) -> tuple[int, ...]:
         s = self.system
-        held = bool(s.holonomic) and self.level == 3
-        reaction = 1 if self.level == 1 else 3 if held else 2
-        parts = ((s.q, 1), (s.v, 2 if held else 1), (self._multipliers, reaction), (self._corrections, 2))
+        at_position = bool(s.holonomic) and self.level == 3
+        reaction = 1 if self.level == 1 else 3 if at_position else 2
+        parts = ((s.q, 1), (s.v, 2 if at_position else 1), (self._multipliers, reaction), (self._corrections, 2))
         return tuple(index for symbols, index in parts for _ in range(symbols.numel()))
 
     # ---------------------------------------------------------------- rows
@@ -246,7 +248,7 @@ class _Posed:
     def equations(self) -> Equations:
         s = self.system
         form = "stabilized by corrections (GGL), index 2" if self.ggl else f"constraints at index {self.level}"
-        notes = [f"posed with multipliers: {form}"]
+        notes = [f"DAE with multipliers: {form}"]
         if self._names and self._accelerations is None:
             notes.append(
                 "conditions on the multipliers are not among the constraints: the mass matrix is too large, or singular, to be "

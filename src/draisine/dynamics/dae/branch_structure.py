@@ -1,9 +1,8 @@
-"""Structure on one branch of solutions: entries that are not zero in general, and vanish there, count as absent.
+"""Structural analysis on one branch of solutions: generically nonzero entries that vanish on the branch are absent.
 
-In y₂(1 − y₂) = 0, y₁y₂ + y₃(1 − y₂) = t the third unknown is in the second equation, but not where y₂ = 1. Along that branch
-the signature is another, and so is the index. It is read off at consistent points of the branch; that an entry vanishes at
-all of them is taken for a property of the branch.
-"""
+In y₂(1 − y₂) = 0, y₁y₂ + y₃(1 − y₂) = t the third unknown enters the second equation, but not where y₂ = 1. On that branch the
+signature differs, and so does the index. It is evaluated at consistent points of the branch; an entry that vanishes at all of
+them is taken to vanish on the branch."""
 
 from __future__ import annotations
 
@@ -14,8 +13,8 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from draisine.dynamics.constraints.redundancy import onto_constraints
-from draisine.dynamics.dae.derivative_array import DerivativeArray, Others, Point
+from draisine.dynamics.constraints.redundancy import project_samples
+from draisine.dynamics.dae.derivative_array import DerivativeArray, FixedArguments, Point
 from draisine.dynamics.dae.prolongation import Prolongation
 from draisine.dynamics.dae.signature_method import ABSENT
 from draisine.dynamics.dae.structure import Structure, structure
@@ -27,17 +26,17 @@ from draisine.program.equations import Equations
 
 Reals = NDArray[np.float64]
 
-VANISHES = 1e-7  # of the largest entry of its row
+VANISHES = 1e-7  # entries below this part of the largest of their row are zero
 NEIGHBORS = 3
-DEPTH = 6  # differentiations through which an unknown is looked for
+DEPTH = 6  # number of differentiations in which an unknown may appear
 
 
 @dataclass(frozen=True)
-class Place:
+class ConsistentPoint:
     """A consistent point, with its derivatives and the time, inputs and parameters it belongs to."""
 
     point: Point
-    others: Others
+    others: FixedArguments
 
     def values(self, system: Prolongation) -> list[Reals | float]:
         """Arguments (t, y, jets, u, p) of expressions of a prolongation."""
@@ -48,70 +47,70 @@ class Place:
         return [self.others.t, self.point.y, jets.ravel(), self.others.u, self.others.p]
 
 
-def places(dynamics: DaeResidual, y: Reals, others: Others, held: NDArray[np.bool_]) -> list[Place]:
+def consistent_points(dynamics: DaeResidual, y: Reals, others: FixedArguments, fixed: NDArray[np.bool_]) -> list[ConsistentPoint]:
     """The consistent point near y, and some around it, at slightly other times."""
     array = DerivativeArray(dynamics, DEPTH)
-    here = array.consistent(y, others, held)
-    found, rng = [Place(here, others)], np.random.default_rng(8)
+    base = array.consistent(y, others, fixed)
+    found, rng = [ConsistentPoint(base, others)], np.random.default_rng(8)
     for _ in range(NEIGHBORS):
-        step = 0.02 * rng.uniform(-1.0, 1.0, len(y)) * np.maximum(1.0, np.abs(here.y))
+        step = 0.02 * rng.uniform(-1.0, 1.0, len(y)) * np.maximum(1.0, np.abs(base.y))
         later = replace(others, t=others.t + 0.02 * float(rng.uniform()))
-        found.append(Place(array.consistent(here.y + np.where(held, 0.0, step), later, held), later))
-    return [place for place in found if place.point.consistent]
+        found.append(ConsistentPoint(array.consistent(base.y + np.where(fixed, 0.0, step), later, fixed), later))
+    return [point for point in found if point.point.consistent]
 
 
-def structure_on(equations: Equations, there: list[Place]) -> Structure:
-    """The structure at these points: that in general, if it holds there, or that of their branch."""
+def structure_at(equations: Equations, points: list[ConsistentPoint]) -> Structure:
+    """The structure at these points: the generic one if it is regular there, otherwise that of their branch."""
     shape = structure(equations)
-    if not there or not shape.regular or holds(shape, there):
+    if not points or not shape.regular or holds(shape, points):
         return shape
-    signature, gone = _signature(shape.system, there)
-    if not gone:
+    signature, vanishing = _signature(shape.system, points)
+    if not vanishing:
         return replace(shape, regular=False)
     system = shape.system.on_branch(signature)
-    said = f"on this branch factors vanish: {', '.join(f'{name!r} is not in {row!r}' for row, name in gone)}"
-    found = replace(shape, system=system, offsets=system.offsets(), branch=True, notes=(*shape.notes, said))
-    return replace(found, regular=holds(found, there))
+    note = f"on this branch factors are zero: {', '.join(f'{name!r} is not in {row!r}' for row, name in vanishing)}"
+    found = replace(shape, system=system, offsets=system.offsets(), branch=True, notes=(*shape.notes, note))
+    return replace(found, regular=holds(found, points))
 
 
-def begin(equations: Equations, at: Mapping[str, float] | ArrayLike | None) -> tuple[Reals, NDArray[np.bool_]]:
-    """Where the search for a consistent point begins, and which unknowns are held there."""
+def initial_unknowns(equations: Equations, at: Mapping[str, float] | ArrayLike | None) -> tuple[Reals, NDArray[np.bool_]]:
+    """Initial guess of a consistent point, and which unknowns are fixed."""
     names = [q.name for q in equations.coordinates]
-    y, held = np.array([q.default for q in equations.coordinates]), np.zeros(len(names), dtype=bool)
+    y, fixed = np.array([q.default for q in equations.coordinates]), np.zeros(len(names), dtype=bool)
     if isinstance(at, Mapping):
         for name, value in at.items():
             if name not in names:
                 raise ArgumentError(f"{equations.name} has no unknown {name!r}{did_you_mean(name, names)}")
-            y[names.index(name)], held[names.index(name)] = float(value), True
+            y[names.index(name)], fixed[names.index(name)] = float(value), True
     elif at is not None:
         y = np.array(at, dtype=float)
         if y.shape != (len(names),):
             raise ArgumentError(f"{equations.name}: a point has {len(names)} numbers ({', '.join(names)}), got {y.size}")
-    return y, held
+    return y, fixed
 
 
-def closer(equations: Equations, y: Reals, others: Others, held: NDArray[np.bool_]) -> Reals:
-    """Unknowns that fulfil the constraints, visible and hidden, as far as damped steps of least change lead.
+def nearest_consistent(equations: Equations, y: Reals, others: FixedArguments, fixed: NDArray[np.bool_]) -> Reals:
+    """Unknowns projected onto the constraints, explicit and hidden, by damped least-norm steps.
 
-    Level by level, since accelerations make sense only where positions do.
+    Level by level: accelerations are meaningful only where positions satisfy their constraints.
     """
     symbols = equations.motion.symbols()
     given = dict(zip((slot.name for slot in equations.motion.inputs), symbols, strict=True))
     residuals = equations.motion.function.call(symbols)[0]
     (residuals,) = ca.substitute([residuals], [given["u"]], [ca.DM(others.u)]) if others.u.size else (residuals,)
-    slope = ca.jacobian(residuals, given["q"]) @ ca.diag(ca.DM((~held).astype(float)))
+    slope = ca.jacobian(residuals, given["q"]) @ ca.diag(ca.DM((~fixed).astype(float)))
     levels = list(dict.fromkeys(c.level for c in equations.constraints))
     for depth in range(1, len(levels) + 1):
         rows = [i for i, c in enumerate(equations.constraints) if c.level in levels[:depth]]
         results = [ca.densify(residuals[rows]), ca.densify(slope[rows, :])]
         function = ca.Function("constraints", [given["t"], given["q"], given["p"]], results)
-        y = np.asarray(onto_constraints(y[None, :], np.array([others.t]), function, others.p).points[0])
+        y = np.asarray(project_samples(y[None, :], np.array([others.t]), function, others.p).points[0])
     return y
 
 
-def holds(shape: Structure, there: list[Place]) -> bool:
+def holds(shape: Structure, points: list[ConsistentPoint]) -> bool:
     """Whether the last stage determines its unknowns at all of the points."""
-    slope = _at(shape.system, ca.jacobian(shape.stage, shape.tops), there)
+    slope = _at(shape.system, ca.jacobian(shape.stage, shape.tops), points)
     for matrix in slope:
         if matrix.size and not np.isfinite(matrix).all():
             return False
@@ -120,30 +119,30 @@ def holds(shape: Structure, there: list[Place]) -> bool:
     return True
 
 
-def _at(system: Prolongation, expression: ca.SX, there: list[Place]) -> list[Reals]:
+def _at(system: Prolongation, expression: ca.SX, points: list[ConsistentPoint]) -> list[Reals]:
     symbols = [system.t, system.y, system.jets, system.u, system.p]
     evaluate = ca.Function("at", symbols, [ca.densify(expression)])
-    return [np.array(evaluate.call([ca.DM(v) for v in place.values(system)])[0].full()) for place in there]
+    return [np.array(evaluate.call([ca.DM(v) for v in point.values(system)])[0].full()) for point in points]
 
 
-def _signature(system: Prolongation, there: list[Place]) -> tuple[NDArray[np.float64], list[tuple[str, str]]]:
-    """σ by numbers; and what is missing from which row that structure sees in it."""
-    found, gone = system.signature.copy(), []
+def _signature(system: Prolongation, points: list[ConsistentPoint]) -> tuple[NDArray[np.float64], list[tuple[str, str]]]:
+    """σ at the points; and the unknowns, by row, that enter structurally but not there."""
+    found, vanishing = system.signature.copy(), []
     for i, row in enumerate(system.rest):
         for k, order in enumerate(system.signature[i]):
-            found[i, k] = order if not np.isfinite(order) else _order(system, i, k, int(order), there)
+            found[i, k] = order if not np.isfinite(order) else _order(system, i, k, int(order), points)
             if found[i, k] < order:
-                gone.append((system.equations[row], system.unknowns[system.others[k]]))
-    return found, gone
+                vanishing.append((system.equations[row], system.unknowns[system.others[k]]))
+    return found, vanishing
 
 
-def _order(system: Prolongation, row: int, place: int, order: int, there: list[Place]) -> float:
-    """The order of an unknown in a row; negative where only derivatives of the row hold it."""
+def _order(system: Prolongation, row: int, index: int, order: int, points: list[ConsistentPoint]) -> float:
+    """The order of an unknown in a row; negative where it enters only derivatives of the row."""
     while order >= -DEPTH + 1:
         expression = system.derivative(row, max(-order, 0))
         symbols = ca.vertcat(system.y, system.jets)
-        entry = _at(system, ca.jacobian(expression, system.top(place, max(order, 0))), there)
-        whole = _at(system, ca.jacobian(expression, symbols), there)
+        entry = _at(system, ca.jacobian(expression, system.top(index, max(order, 0))), points)
+        whole = _at(system, ca.jacobian(expression, symbols), points)
         if any(abs(e.item()) > VANISHES * max(np.abs(w).max(), 1e-300) for e, w in zip(entry, whole, strict=True)):
             return float(order)
         order -= 1

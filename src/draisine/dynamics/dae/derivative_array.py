@@ -1,8 +1,8 @@
 """The derivative array [F; Ḟ; F̈; …] and the differential index by its ranks (Campbell & Gear, Numer. Math. 72, 1995).
 
 After ν differentiations there are (ν + 1) n equations for ẏ, ÿ, …, y^(ν+1). They determine ẏ, with y given, if no vector of the
-null space of their Jacobian has a part in ẏ. The smallest such ν is the differential index. Ranks are those at a consistent
-point: y and derivatives that fulfil the whole array, which is where solutions are.
+null space of their Jacobian has a part in ẏ. The smallest such ν is the differential index. Ranks are taken at a
+consistent point, where y and its derivatives satisfy the whole array.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from draisine.program.taylor_series import along
 
 Reals = NDArray[np.float64]
 
-FOUND = 1e-10  # residuals of a consistent point, relative to what the rows are made of
+FOUND = 1e-10  # residuals of a consistent point, relative to the terms of the rows
 CONSISTENT = Newton(tolerance=1e-15, acceptable=FOUND, max_iterations=60, patience=8)
-ON_UNKNOWNS = 1e-7  # singular values of conditions on y, rows and columns scaled, that count
-DETERMINED = 1e-6  # part of a null vector below which a rate counts as determined
+ON_UNKNOWNS = 1e-7  # smallest significant singular value of conditions on y, rows and columns scaled
+DETERMINED = 1e-6  # component of a null vector below which a rate is determined
 
 
 @dataclass(frozen=True)
-class Others:
-    """Time, inputs and parameters: what a point is judged at."""
+class FixedArguments:
+    """Time, inputs and parameters of a point."""
 
     t: float
     u: Reals
@@ -38,7 +38,7 @@ class Others:
 
 @dataclass(frozen=True)
 class Point:
-    """Unknowns and their derivatives that fulfil a derivative array: one row per order."""
+    """Unknowns and their derivatives that satisfy a derivative array: one row per order."""
 
     jets: Reals
     residual: float  # largest, relative to the size of its row's terms
@@ -54,27 +54,26 @@ class Point:
 
 @dataclass(frozen=True)
 class Ranks:
-    """What ν differentiations tell: which rates they determine, how many conditions on y alone they hold."""
+    """Results of ν differentiations: which rates they determine, and the number of conditions on y alone."""
 
     times: int
     determined: tuple[bool, ...]
     conditions: int
-    kept: float  # the smallest singular value that counts, as a fraction of the largest
-    dropped: float  # the largest that does not
+    kept: float  # smallest significant singular value, as a fraction of the largest
+    dropped: float  # largest insignificant one
 
 
 class DerivativeArray:
-    """F and its derivatives up to an order, inputs held constant, with their Jacobian by y, ẏ, …, y^(order + 1).
+    """F and its derivatives up to an order, at constant inputs, with their Jacobian by y, ẏ, …, y^(order + 1).
 
-    Nothing is differentiated in symbols: F, ∂F/∂y and ∂F/∂ẏ are run over power series. With their derivatives G, H along the
-    curve, ∂F^(k)/∂y^(l) = C(k, l) G^(k−l) + C(k, l−1) H^(k−l+1).
-    """
+    Nothing is differentiated symbolically: F, ∂F/∂y and ∂F/∂ẏ are evaluated on power series. With their derivatives G, H along
+    the curve, ∂F^(k)/∂y^(l) = C(k, l) G^(k−l) + C(k, l−1) H^(k−l+1)."""
 
     def __init__(self, dynamics: DaeResidual, order: int) -> None:
         self.size, self.order = dynamics.size, order
         self._dynamics = dynamics
 
-    def evaluate(self, jets: Reals, others: Others) -> tuple[Reals, Reals]:
+    def evaluate(self, jets: Reals, others: FixedArguments) -> tuple[Reals, Reals]:
         """Values, and their Jacobian by all jets."""
         n, length = self.size, self.order + 1
         factorials = np.array([math.factorial(k) for k in range(length + 1)], dtype=float)
@@ -94,7 +93,7 @@ class DerivativeArray:
         return (values * factorials[:length]).T.ravel(), slope.reshape(length * n, -1)
 
     def _matrices(self, entries: Reals) -> Reals:
-        """Derivative by derivative, the entries of a Jacobian in their places."""
+        """Dense Jacobians, one for each derivative."""
         rows, columns = self._dynamics.pattern
         found = np.zeros((entries.shape[1], self.size, self.size))
         found[:, rows, columns] = entries.T
@@ -102,40 +101,40 @@ class DerivativeArray:
 
     # ---------------------------------------------------------------- consistent points
 
-    def consistent(self, y: Reals, others: Others, held: NDArray[np.bool_]) -> Point:
-        """The array fulfilled by derivatives and by unknowns near y, those not `held` moved as little as will do.
+    def consistent(self, y: Reals, others: FixedArguments, fixed: NDArray[np.bool_]) -> Point:
+        """A point near y that satisfies the array, with the least change of the unknowns that are not `fixed`.
 
-        Order by order: what a shallower array has found is a good start for a deeper one.
+        Order by order: the solution of a shorter array is the initial guess of a longer one.
         """
         nothing = np.zeros((1, self.size))
         point = Point(np.vstack([y, nothing]), np.inf)
         for order in range(1, self.order + 1):
             array = self if order == self.order else DerivativeArray(self._dynamics, order)
-            point = array._refined(np.vstack([point.jets, nothing]), others, held)
+            point = array._refined(np.vstack([point.jets, nothing]), others, fixed)
             if not point.consistent:
                 missing = np.zeros((self.order - order, self.size))
                 return Point(np.vstack([point.jets, missing]), point.residual)
         return point
 
-    def _refined(self, jets: Reals, others: Others, held: NDArray[np.bool_]) -> Point:
+    def _refined(self, jets: Reals, others: FixedArguments, fixed: NDArray[np.bool_]) -> Point:
 
         def evaluate(flat: Reals) -> tuple[Reals, Reals]:
             values, slope = self.evaluate(flat.reshape(jets.shape), others)
             size = 1.0 + np.abs(slope) @ np.abs(flat)
             return values / size, slope / size[:, None]
 
-        found = CONSISTENT.solve(evaluate, jets.ravel(), lambda point: self._step(point, held))
+        found = CONSISTENT.solve(evaluate, jets.ravel(), lambda point: self._step(point, fixed))
         return Point(found.point.x.reshape(jets.shape), found.residual)
 
-    def _step(self, point: Linearized, held: NDArray[np.bool_]) -> Reals:
-        """A Gauss–Newton step that leaves y alone as far as derivatives can do it."""
+    def _step(self, point: Linearized, fixed: NDArray[np.bool_]) -> Reals:
+        """A Gauss–Newton step that changes y only where derivatives cannot satisfy the rows."""
         n, values, slope = self.size, point.residual, point.jacobian
-        free = np.flatnonzero(~held)
+        free = np.flatnonzero(~fixed)
         step = np.zeros((self.order + 2, n))
         scaled, rows, columns = equilibrate(slope[:, n:])
         rates = decompose(scaled)
         if free.size:
-            blind = rates.left_null_space.T * rows  # combinations of rows that no derivative changes
+            blind = rates.left_null_space.T * rows  # combinations of rows that are independent of the derivatives
             step[0, free] = -np.linalg.pinv(blind @ slope[:, free], rcond=RTOL) @ (blind @ values)
         step[1:] = (-columns * rates.solve(rows * (values + slope[:, :n] @ step[0]))).reshape(-1, n)
         return step.ravel()
@@ -148,7 +147,9 @@ class DerivativeArray:
         rows = slope[: (times + 1) * n, : (times + 2) * n]
         scaled, row_scale, _ = equilibrate(rows[:, n:])
         rates = decompose(scaled)
-        loose = np.linalg.norm(rates.null_space[:n], axis=1)  # of scaled unknowns: microfarads are no reason to be overlooked
+        loose = np.linalg.norm(
+            rates.null_space[:n], axis=1
+        )  # of scaled unknowns, so that small units (microfarads) do not matter
         blind = rates.left_null_space.T * row_scale
         on_y = equilibrate(blind @ rows[:, :n])[0]
         return Ranks(times, tuple(bool(part < DETERMINED) for part in loose), rank_of(on_y, 0.0, ON_UNKNOWNS), *rates.gap)
@@ -157,23 +158,23 @@ class DerivativeArray:
 def differential_index(
     dynamics: DaeResidual,
     y: Reals,
-    others: Others,
-    held: NDArray[np.bool_],
+    others: FixedArguments,
+    fixed: NDArray[np.bool_],
     least: int,
     most: int,
-    closer: Callable[[], Reals],
+    nearest_consistent: Callable[[], Reals],
 ) -> tuple[Point, list[Ranks]]:
     """A consistent point near y, and the ranks for ν = 0, 1, … up to the index there; without one, up to `most`.
 
-    The array is deeper than the index by one at least: a point is consistent only as far as the array goes. Where states cannot
-    stay as they are, `closer` gives where to begin instead.
+    The array is longer than the index by at least one: a point is consistent only up to the order of the array. Where the states
+    cannot be kept, `nearest_consistent` gives another initial guess.
     """
     order = min(max(least, 2), most)
     while True:
         array = DerivativeArray(dynamics, order)
-        point = array.consistent(y, others, held | np.array(dynamics.differential))  # states stay where they can
+        point = array.consistent(y, others, fixed | np.array(dynamics.differential))  # states are kept if possible
         if not point.consistent:
-            point = array.consistent(closer(), others, held)
+            point = array.consistent(nearest_consistent(), others, fixed)
         slope, found = array.evaluate(point.jets, others)[1], list[Ranks]()
         while len(found) <= order and not (found and all(found[-1].determined)):
             found.append(array.ranks(slope, len(found)))

@@ -1,7 +1,7 @@
-"""The constraints of a differential-algebraic system on its unknowns alone: those that stand there, and those that are hidden.
+"""Explicit and hidden constraints of a differential-algebraic system on its unknowns.
 
-A start must fulfil both. The hidden ones are derivatives of rows; where these still contain rates (a mass matrix that nobody has
-inverted), the rates are solved for symbolically and put in.
+A consistent start satisfies both. Hidden constraints are derivatives of rows; where these still contain rates (a mass matrix that
+is not inverted), the rates are solved for symbolically and substituted.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Constraint, Equations, Kind
 from draisine.program.program import Program
 
-MOST_SOLVED = 60  # rates that are solved for symbolically, unless the rows that give them fall apart
+MOST_SOLVED = 60  # largest block of rates that is solved for symbolically
 
 
 @dataclass(frozen=True)
@@ -42,21 +42,22 @@ class Condition:
 
 @dataclass(frozen=True)
 class Conditions:
-    """All that is known of them, and in words what could not be had."""
+    """The conditions that were found, and notes on those that could not be."""
 
     found: tuple[Condition, ...]
     notes: tuple[str, ...] = ()
 
 
-def near(equations: Equations) -> tuple[np.ndarray, ...]:
-    """(t, y, u, p) close to the defaults, where nothing is zero by chance."""
+def sample_point(equations: Equations) -> tuple[np.ndarray, ...]:
+    """(t, y, u, p) near the defaults, where nothing is zero by coincidence."""
     defaults = np.array([q.default for q in equations.coordinates])
     moved = 0.01 * np.random.default_rng(1).uniform(0.5, 1.0, len(defaults)) * np.maximum(1.0, np.abs(defaults))
     return np.zeros(1), defaults + moved, np.zeros(len(equations.inputs)), equations.default_parameters
 
 
 def conditions(system: Prolongation, found: Offsets, sample: tuple[np.ndarray, ...]) -> Conditions:
-    """Rows and their derivatives as conditions on the unknowns. `sample` is (t, y, u, p): where rates are tried to be solved."""
+    """Rows and their derivatives as conditions on the unknowns. `sample` is (t, y, u, p) at which the solvability for rates is
+    tested."""
     plain: list[Condition] = []
     mixed: list[Condition] = []
     for i, row in enumerate(system.rest):
@@ -73,7 +74,7 @@ def conditions(system: Prolongation, found: Offsets, sample: tuple[np.ndarray, .
 def _without_rates(
     system: Prolongation, found: Offsets, mixed: list[Condition], sample: tuple[np.ndarray, ...]
 ) -> tuple[list[Condition], tuple[str, ...]]:
-    """What the rows with rates say about the unknowns once the rates are put in."""
+    """Conditions on the unknowns from rows with rates, after elimination of the rates."""
     rates = [k for k, d in enumerate(found.unknowns) if d == 1]
     if len(mixed) <= len(rates):
         return [], ()  # all of them are needed for the rates
@@ -81,10 +82,10 @@ def _without_rates(
     missing = f"conditions on the unknowns that follow from {names} are not among the constraints"
     used = set(entries(ca.vertcat(*[c.residual for c in mixed]), system.jets))
     if not used <= set(rates):
-        return [], (f"{missing}: they hold derivatives beyond the first",)
+        return [], (f"{missing}: they contain derivatives beyond the first",)
     symbols = system.jet(1)[rates]
-    giving, saying = _parted(mixed, symbols)
-    rows = ca.vertcat(*[c.residual for c in giving])
+    determining, remaining = _split_rows(mixed, symbols)
+    rows = ca.vertcat(*[c.residual for c in determining])
     matrix = ca.jacobian(rows, symbols)
     if ca.depends_on(matrix, symbols):
         return [], (f"{missing}: rates enter nonlinearly",)
@@ -92,24 +93,25 @@ def _without_rates(
         return [], (f"{missing}: the rates are too many, or not determined, to be solved for symbolically",)
     rest = ca.substitute(rows, symbols, ca.SX.zeros(len(rates)))
     values = ca.solve(matrix, -rest)
-    put_in = ca.substitute([c.residual for c in saying], [symbols], [values])
-    return [replace(c, residual=expression) for c, expression in zip(saying, put_in, strict=True)], ()
+    substituted = ca.substitute([c.residual for c in remaining], [symbols], [values])
+    return [replace(c, residual=expression) for c, expression in zip(remaining, substituted, strict=True)], ()
 
 
-def _parted(mixed: list[Condition], rates: ca.SX) -> tuple[list[Condition], list[Condition]]:
-    """Rows that shall give the rates, the least differentiated ones if possible, and those that then say something else."""
+def _split_rows(mixed: list[Condition], rates: ca.SX) -> tuple[list[Condition], list[Condition]]:
+    """Rows that determine the rates, the least differentiated ones if possible, and the remaining rows."""
     from scipy.optimize import linear_sum_assignment
 
     pattern = ca.jacobian_sparsity(ca.vertcat(*[c.residual for c in mixed]), rates)
     price = np.full((len(mixed), rates.numel()), 1e6)
     for i, k in zip(*pattern.get_triplet(), strict=True):
         price[i, k] = mixed[i].times
-    giving = set(linear_sum_assignment(price)[0].tolist())
-    return [c for i, c in enumerate(mixed) if i in giving], [c for i, c in enumerate(mixed) if i not in giving]
+    determining = set(linear_sum_assignment(price)[0].tolist())
+    return [c for i, c in enumerate(mixed) if i in determining], [c for i, c in enumerate(mixed) if i not in determining]
 
 
 def solvable(symbols: Sequence[ca.SX], matrix: ca.SX, sample: Sequence[np.ndarray]) -> bool:
-    """Whether a system can be solved in symbols: square, regular at the sample, and in blocks that are not too large."""
+    """Whether a linear system can be solved symbolically: square, regular at the sample, and with blocks that are not too
+    large."""
     if matrix.shape[0] != matrix.shape[1] or int(np.diff(matrix.sparsity().btf()[3]).max(initial=0)) > MOST_SOLVED:
         return False
     given = ca.Function("given", list(symbols), [ca.densify(matrix)], {"allow_free": True})
@@ -120,7 +122,7 @@ def solvable(symbols: Sequence[ca.SX], matrix: ca.SX, sample: Sequence[np.ndarra
 
 
 def indices(system: Prolongation) -> tuple[int, ...]:
-    """The index of each unknown, by structure: 1 + max(c_i − d_j) over the equations that take part in finding it.
+    """The index of each unknown, by structure: 1 + max(c_i − d_j) over the equations that determine it.
 
     A disturbance δ of equation i enters x_j^(d_j) as δ^(c_i), hence x_j as δ^(c_i − d_j) (Hairer, Lubich & Roche 1989).
     """
@@ -132,16 +134,16 @@ def indices(system: Prolongation) -> tuple[int, ...]:
     return tuple(max(1, 1 + h) for h in highest)
 
 
-def completed(equations: Equations) -> Equations:
-    """The same implicit equations with their constraints, visible and hidden, in `constraints`, `motion` and `report`.
+def with_hidden_constraints(equations: Equations) -> Equations:
+    """The same implicit equations with their constraints, explicit and hidden, in `constraints`, `motion` and `report`.
 
-    Inputs count as constants here: where a law moves a constraint, put the law in first (`with_laws` does).
+    Inputs are constants here: where a law drives a constraint, substitute the law first (`with_laws` does).
     """
     dynamics = equations.dynamics
-    assert isinstance(dynamics, DaeResidual)  # only such systems hide anything
+    assert isinstance(dynamics, DaeResidual)  # only implicit systems have hidden constraints
     shape = structure(equations)
     system = shape.system
-    known = conditions(system, shape.offsets, near(equations))
+    known = conditions(system, shape.offsets, sample_point(equations))
     symbols = [system.t, system.y, system.u, system.p]
     expressions = [c.residual for c in known.found]
     residuals = ca.Function("residuals", symbols, [ca.vertcat(*expressions) if expressions else ca.SX(0, 1)])
@@ -157,7 +159,7 @@ def completed(equations: Equations) -> Equations:
 
 
 def _program(equations: Equations) -> Program:
-    assert isinstance(equations.report, Program)  # nothing is solved for in an implicit system
+    assert isinstance(equations.report, Program)  # implicit systems solve for nothing
     return equations.report
 
 

@@ -1,4 +1,4 @@
-"""The index of a system: by structure and by numbers, and in words what each differentiation removes.
+"""The index of a system: structural, differential and perturbation index, and the differentiation steps.
 
 >>> import sympy as sp
 >>> from draisine.symbolic.differential_algebraic import semi_explicit
@@ -22,10 +22,17 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from draisine.dynamics.augmented.second_order_system import SecondOrder, augmented
-from draisine.dynamics.constraints.constraint_manifold import Constrained
+from draisine.dynamics.constraints.constraint_manifold import ConstraintManifold
 from draisine.dynamics.dae.as_dae import posed
-from draisine.dynamics.dae.branch_structure import Place, begin, closer, holds, places, structure_on
-from draisine.dynamics.dae.derivative_array import Others, Point, Ranks, differential_index
+from draisine.dynamics.dae.branch_structure import (
+    ConsistentPoint,
+    consistent_points,
+    holds,
+    initial_unknowns,
+    nearest_consistent,
+    structure_at,
+)
+from draisine.dynamics.dae.derivative_array import FixedArguments, Point, Ranks, differential_index
 from draisine.dynamics.dae.index_report import Elsewhere, IndexReport, Progress, steps
 from draisine.dynamics.dae.mechanical_index import mechanics_of
 from draisine.dynamics.dae.prolongation import full_signature
@@ -43,10 +50,10 @@ from draisine.program.linear_solve import LinearSolveProgram
 
 Reals = NDArray[np.float64]
 
-DEEPEST = 7  # differentiations tried of systems that are not large
-SMALL, FURTHER = 8, 6  # systems with so few unknowns are looked at at so many further points
-MOST_UNKNOWNS, MOST_OPERATIONS = 120, 10_000  # beyond, derivative arrays are too large to be looked at
-MOST_LIGHT = 30  # unknowns of a mechanism without enough masses that the doctor still looks at by derivative arrays
+DEEPEST = 7  # differentiations that are tried for small systems
+SMALL, FURTHER = 8, 6  # systems with at most SMALL unknowns are analyzed at FURTHER more points
+MOST_UNKNOWNS, MOST_OPERATIONS = 120, 10_000  # limits of derivative arrays
+MOST_LIGHT = 30  # unknowns of a mechanism with singular mass matrix up to which derivative arrays are used
 
 
 def index_of(
@@ -58,17 +65,16 @@ def index_of(
     time: float = 0.0,
     elsewhere: int | None = None,
 ) -> IndexReport:
-    """The index of a differential-algebraic system, or of a mechanism posed with multipliers.
+    """The index of a differential-algebraic system, or of a mechanism with multipliers.
 
-    - `at`: unknowns, all of them or some by name, which are held; the consistent point closest by is taken.
-    - `elsewhere`: at how many further consistent points the index is looked at, to see whether it changes; by default a few for
-      small systems and none for large ones.
+    - `at`: fixed unknowns, all of them or some by name; the nearest consistent point is used.
+    - `elsewhere`: number of further consistent points at which the index is computed, to see whether it changes; by default a few
+      for small systems and none for large ones.
 
-    Mechanisms whose masses and constraints determine the accelerations are settled by that, at the point and a few near it
-    (`mechanical.py`); derivative arrays decide for the others, and where multipliers are held or `elsewhere` is asked for.
-    `index_of(posed(system))` takes derivative arrays always. Laws of inputs that move constraints must be put in first; inputs
-    count as constants here.
-    """
+    For mechanisms whose masses and constraints determine the accelerations the index follows from that, at the point and a few
+    near it (`mechanical_index`); derivative arrays are used for others, and where multipliers are fixed or `elsewhere` is given.
+    `index_of(posed(system))` always uses derivative arrays. Inputs are constants here: substitute laws that drive constraints
+    first."""
     settled = _settled(system, at, parameters, inputs, time) if not elsewhere else None
     if settled is not None:
         return settled
@@ -77,22 +83,27 @@ def index_of(
     if not isinstance(dynamics, DaeResidual):
         return _explicit(equations)
     given = _values(equations.name, "input", equations.inputs, inputs)
-    others = Others(time, given, _values(equations.name, "parameter", equations.parameters, parameters))
+    others = FixedArguments(time, given, _values(equations.name, "parameter", equations.parameters, parameters))
     shape = structure(equations)
     as_posed = offsets(full_signature(dynamics), shape.system.equations, shape.system.unknowns, equations.name)
-    y, held = begin(equations, at)
+    y, fixed = initial_unknowns(equations, at)
     numbers = _Numbers(equations, dynamics, others, as_posed.index)
     within = dynamics.size <= MOST_UNKNOWNS and dynamics.operations <= MOST_OPERATIONS
-    here = numbers.at(y, held) if within else None
+    result = numbers.at(y, fixed) if within else None
     count = (FURTHER if dynamics.size <= SMALL else 0) if elsewhere is None else elsewhere
-    other = numbers.elsewhere(y, here, count) if here is not None else ()
-    if here is not None and here.point.consistent and shape.regular and not holds(shape, [Place(here.point, others)]):
-        shape = structure_on(equations, places(dynamics, here.point.y, others, held))
-    return _report(equations, shape, as_posed, here, other)
+    other = numbers.elsewhere(y, result, count) if result is not None else ()
+    if (
+        result is not None
+        and result.point.consistent
+        and shape.regular
+        and not holds(shape, [ConsistentPoint(result.point, others)])
+    ):
+        shape = structure_at(equations, consistent_points(dynamics, result.point.y, others, fixed))
+    return _report(equations, shape, as_posed, result, other)
 
 
-def index_of_mechanism(mechanism: Constrained) -> IndexReport:
-    """The index of a mechanism at a state: by masses and constraints, or by derivative arrays where these are not enough."""
+def index_of_mechanism(mechanism: ConstraintManifold) -> IndexReport:
+    """The index of a mechanism at a state: from masses and constraints, or from derivative arrays where these are singular."""
     mechanics = mechanics_of(mechanism)
     if mechanics.regular:
         return mechanics.report()
@@ -111,7 +122,7 @@ def index_of_mechanism(mechanism: Constrained) -> IndexReport:
 
 
 @dataclass(frozen=True, eq=False)
-class _Moment:
+class _StatePoint:
     x: Reals
     u: Reals
     p: Reals
@@ -125,31 +136,33 @@ def _settled(
     time: float,
 ) -> IndexReport | None:
     """The index of a mechanism whose masses and constraints determine the accelerations; None for anything else."""
-    whole = _whole(system)
+    unreduced = _unreduced(system)
     targets = {} if at is None else at
-    if whole is None or not isinstance(targets, Mapping):
+    if unreduced is None or not isinstance(targets, Mapping):
         return None
-    known = [q.name for q in (*whole.coordinates, *whole.velocities)]
+    known = [q.name for q in (*unreduced.coordinates, *unreduced.velocities)]
     if not set(targets) <= set(known):
         return None
-    u = _values(whole.name, "input", whole.inputs, inputs)
-    p = _values(whole.name, "parameter", whole.parameters, parameters)
-    y = np.array([float(targets.get(q.name, q.default)) for q in (*whole.coordinates, *whole.velocities)])
-    held, count = np.array([name in targets for name in known]), len(whole.coordinates)
-    there = Constrained(whole, whole, _Moment(y, u, p), time)
-    place = there.onto(y[:count], held=held[:count])
-    if place is None or not there.look(place).finite:
+    u = _values(unreduced.name, "input", unreduced.inputs, inputs)
+    p = _values(unreduced.name, "parameter", unreduced.parameters, parameters)
+    y = np.array([float(targets.get(q.name, q.default)) for q in (*unreduced.coordinates, *unreduced.velocities)])
+    fixed, count = np.array([name in targets for name in known]), len(unreduced.coordinates)
+    manifold = ConstraintManifold(unreduced, unreduced, _StatePoint(y, u, p), time)
+    configuration = manifold.project(y[:count], fixed=fixed[:count])
+    if configuration is None or not manifold.sample_at(configuration).finite:
         return None
-    sight = there.look(place)
-    free = ~held[count:]
-    y[count:][free] += np.linalg.lstsq(sight.rows[:, free], -sight.rows @ y[count:] - sight.drift, rcond=1e-9)[0]
-    rest = np.zeros(len(whole.extra_states))
-    mechanics = mechanics_of(Constrained(whole, whole, _Moment(np.concatenate([place, y[count:], rest]), u, p), time))
+    sample = manifold.sample_at(configuration)
+    free = ~fixed[count:]
+    y[count:][free] += np.linalg.lstsq(sample.rows[:, free], -sample.rows @ y[count:] - sample.drift, rcond=1e-9)[0]
+    rest = np.zeros(len(unreduced.extra_states))
+    mechanics = mechanics_of(
+        ConstraintManifold(unreduced, unreduced, _StatePoint(np.concatenate([configuration, y[count:], rest]), u, p), time)
+    )
     return mechanics.report() if mechanics.regular else None
 
 
-def _whole(system: Equations | SecondOrder | Model | System) -> Equations | None:
-    """A mechanism's equations with all velocities among the states, or None if it is none, or has been reduced."""
+def _unreduced(system: Equations | SecondOrder | Model | System) -> Equations | None:
+    """A mechanism's equations with all velocities among the states, or None if it is not a mechanism or has been reduced."""
     if isinstance(system, Model | System):
         found = derive(system, work=False, formulation=Augmented())
     elif isinstance(system, SecondOrder):
@@ -162,7 +175,7 @@ def _whole(system: Equations | SecondOrder | Model | System) -> Equations | None
 
 @dataclass(frozen=True)
 class _Found:
-    """A point and what the ranks say there."""
+    """A point and the ranks at it."""
 
     point: Point
     ranks: list[Ranks]
@@ -176,37 +189,37 @@ class _Found:
 class _Numbers:
     equations: Equations
     dynamics: DaeResidual
-    others: Others
+    others: FixedArguments
     structural: int
 
-    def at(self, y: Reals, held: NDArray[np.bool_]) -> _Found:
+    def at(self, y: Reals, fixed: NDArray[np.bool_]) -> _Found:
         least = min(self.structural, 4) + 1
         most = max(least + 1, DEEPEST if self.dynamics.size <= 2 * SMALL else 0)
-        return self._found(y, held, least, most)
+        return self._found(y, fixed, least, most)
 
     def known(self, y: Reals, depth: int) -> _Found:
-        """At a point where no deeper differentiations are expected than were needed before."""
+        """At a point, with a given number of differentiations."""
         return self._found(y, np.zeros(len(y), dtype=bool), depth, depth)
 
-    def _found(self, y: Reals, held: NDArray[np.bool_], least: int, most: int) -> _Found:
-        def begin_anew() -> Reals:
-            return closer(self.equations, y, self.others, held)
+    def _found(self, y: Reals, fixed: NDArray[np.bool_], least: int, most: int) -> _Found:
+        def restart() -> Reals:
+            return nearest_consistent(self.equations, y, self.others, fixed)
 
-        return _Found(*differential_index(self.dynamics, y, self.others, held, least, most, begin_anew))
+        return _Found(*differential_index(self.dynamics, y, self.others, fixed, least, most, restart))
 
-    def elsewhere(self, y: Reals, here: _Found, count: int) -> tuple[Elsewhere, ...]:
-        """Consistent points at some distance where the index is another one, one for each index."""
+    def elsewhere(self, y: Reals, result: _Found, count: int) -> tuple[Elsewhere, ...]:
+        """Distant consistent points with a different index, one for each index."""
         found: dict[int, Elsewhere] = {}
         rng = np.random.default_rng(2005)
         for _ in range(count):
-            there = self.known(y + rng.uniform(-1.5, 1.5, len(y)) * np.maximum(1.0, np.abs(y)), here.ranks[-1].times + 2)
-            if there.index is not None and there.index != here.index:
-                found.setdefault(there.index, Elsewhere(there.index, _named(self.equations, there.point.y)))
+            distant = self.known(y + rng.uniform(-1.5, 1.5, len(y)) * np.maximum(1.0, np.abs(y)), result.ranks[-1].times + 2)
+            if distant.index is not None and distant.index != result.index:
+                found.setdefault(distant.index, Elsewhere(distant.index, _named(self.equations, distant.point.y)))
         return tuple(found.values())
 
 
 def _as_posed(system: Equations | SecondOrder | Model | System) -> Equations:
-    """Equations as a person would write them: a mechanism with its multipliers, of index 3 if its constraints are holonomic."""
+    """Equations as usually written: a mechanism with its multipliers, of index 3 if it has holonomic constraints."""
     if isinstance(system, Equations):
         mechanism = bool(system.multipliers) or (isinstance(system.dynamics, LinearSolveProgram) and bool(system.velocities))
         if isinstance(system.dynamics, DaeResidual) or not mechanism:
@@ -216,10 +229,10 @@ def _as_posed(system: Equations | SecondOrder | Model | System) -> Equations:
 
 def _explicit(equations: Equations) -> IndexReport:
     count = len(equations.states)
-    said = "given as ẋ = f: nothing has to be differentiated, the index is 0 (of a mechanism, ask with the model itself)"
+    sentences = "explicit, ẋ = f: the index is 0, no differentiation is needed (for a mechanism, pass the model itself)"
     point = _named(equations, np.array([q.default for q in equations.states]))
     unknowns = {q.name: 1 for q in equations.states}
-    return IndexReport(equations.name, 0, 0, 0, count, unknowns, (), (), (), point, None, (said,))
+    return IndexReport(equations.name, 0, 0, 0, count, unknowns, (), (), (), point, None, (sentences,))
 
 
 def _values(owner: str, kind: str, quantities: tuple[Quantity, ...], given: Mapping[str, float] | None) -> Reals:
@@ -234,28 +247,28 @@ def _named(equations: Equations, y: Reals) -> dict[str, float]:
     return dict(zip((q.name for q in equations.states), y.tolist(), strict=True))
 
 
-# ---------------------------------------------------------------- words
+# ---------------------------------------------------------------- sentences
 
 
 def _report(
-    equations: Equations, shape: Structure, as_posed: Offsets, here: _Found | None, other: tuple[Elsewhere, ...]
+    equations: Equations, shape: Structure, as_posed: Offsets, result: _Found | None, other: tuple[Elsewhere, ...]
 ) -> IndexReport:
-    index = here.index if here is not None else None
+    index = result.index if result is not None else None
     dynamics = equations.dynamics
     assert isinstance(dynamics, DaeResidual)
     perturbation, about_perturbation = _perturbation(shape, dynamics, index)
-    said = [
+    sentences = [
         f"structural index {as_posed.index} (Σ-method)",
-        _about_differential(equations, here),
+        _about_differential(equations, result),
         about_perturbation,
         *_about_structure(shape, as_posed, index),
         *_about_elsewhere(index, other),
         *shape.notes,
         *(note for note in equations.notes if note not in shape.notes),
     ]
-    freedoms = dynamics.size - here.ranks[-1].conditions if here is not None and index is not None else None
+    freedoms = dynamics.size - result.ranks[-1].conditions if result is not None and index is not None else None
     if freedoms is not None:
-        said.append(f"{freedoms} of {dynamics.size} unknowns may be chosen at a start")
+        sentences.append(f"{freedoms} of {dynamics.size} unknowns may be chosen at a start")
     return IndexReport(
         name=equations.name,
         structural=as_posed.index,
@@ -264,27 +277,27 @@ def _report(
         freedoms=freedoms,
         unknowns=dict(zip(shape.system.unknowns, dynamics.index or (1,) * dynamics.size, strict=True)),
         steps=steps(shape) if shape.regular else (),
-        progress=_progress(equations, here) if here is not None else (),
+        progress=_progress(equations, result) if result is not None else (),
         elsewhere=other,
-        point=_named(equations, here.point.y) if here is not None else {},
-        margin=(min(r.kept for r in here.ranks), max(r.dropped for r in here.ranks)) if here is not None else None,
-        sentences=tuple(sentence for sentence in said if sentence),
+        point=_named(equations, result.point.y) if result is not None else {},
+        margin=(min(r.kept for r in result.ranks), max(r.dropped for r in result.ranks)) if result is not None else None,
+        sentences=tuple(sentence for sentence in sentences if sentence),
     )
 
 
-def _about_differential(equations: Equations, here: _Found | None) -> str:
-    if here is None:
+def _about_differential(equations: Equations, result: _Found | None) -> str:
+    if result is None:
         size = f"{len(equations.coordinates)} unknowns and {equations.dynamics.operations} operations"
-        return f"the differential index was not looked at: {size} are too many for derivative arrays"
-    if not here.point.consistent:
+        return f"the differential index was not computed: {size} are too many for derivative arrays"
+    if not result.point.consistent:
         return (
-            f"no consistent point was found near the one given: {here.ranks[-1].times} differentiations leave a residual of "
-            f"{here.point.residual:.1e}; give unknowns closer to a solution"
+            f"no consistent point was found near the one given: {result.ranks[-1].times} differentiations leave a residual of "
+            f"{result.point.residual:.1e}; give unknowns closer to a solution"
         )
-    if here.index is None:
-        loose = [q.name for q, there in zip(equations.coordinates, here.ranks[-1].determined, strict=True) if not there]
-        return f"{here.ranks[-1].times} differentiations do not determine the rates of {', '.join(loose)}: no index was found"
-    return f"differential index {here.index}, by the ranks of derivative arrays at a consistent point"
+    if result.index is None:
+        loose = [q.name for q, distant in zip(equations.coordinates, result.ranks[-1].determined, strict=True) if not distant]
+        return f"{result.ranks[-1].times} differentiations do not determine the rates of {', '.join(loose)}: no index was found"
+    return f"differential index {result.index}, by the ranks of derivative arrays at a consistent point"
 
 
 def _perturbation(shape: Structure, dynamics: DaeResidual, differential: int | None) -> tuple[int | None, str]:
@@ -293,7 +306,7 @@ def _perturbation(shape: Structure, dynamics: DaeResidual, differential: int | N
     if differential is None:
         return None, ""
     if differential == 0:
-        return 0, "perturbation index 0: rates are determined as they stand"
+        return 0, "perturbation index 0: the rates are determined without differentiation"
     if shape.branch:
         return None, f"perturbation index at least {differential}; a disturbance that leaves this branch changes the index itself"
     above = max(shape.offsets.equations, default=0) + 1 + shape.deeper
@@ -304,16 +317,18 @@ def _perturbation(shape: Structure, dynamics: DaeResidual, differential: int | N
     return None, f"perturbation index at least {differential}; structure gives no bound here"
 
 
-def _progress(equations: Equations, here: _Found) -> tuple[Progress, ...]:
+def _progress(equations: Equations, result: _Found) -> tuple[Progress, ...]:
     names = [q.name for q in equations.coordinates]
     return tuple(
         Progress(r.times, r.conditions, tuple(n for n, known in zip(names, r.determined, strict=True) if not known))
-        for r in here.ranks
+        for r in result.ranks
     )
 
 
 def _acting(order: int) -> str:
-    return f"disturbances act by derivatives up to order {order}" if order else "disturbances act as they are, not by derivatives"
+    return (
+        f"disturbances enter by derivatives up to order {order}" if order else "disturbances enter directly, not by derivatives"
+    )
 
 
 def _is_linear(dynamics: DaeResidual) -> bool:
@@ -327,15 +342,17 @@ def _about_structure(shape: Structure, as_posed: Offsets, index: int | None) -> 
     if index is None or index == as_posed.index:
         return []
     if index > as_posed.index:
-        why = "factors that are not zero in general vanish at this point" if shape.branch else "terms cancel in it"
-        return [f"structure promises {as_posed.index}, but {why}"]
-    return [f"structure asks for {as_posed.index} differentiations where {index} will do: it does not see that terms cancel"]
+        why = "factors that are generically nonzero vanish at this point" if shape.branch else "terms cancel in it"
+        return [f"the structural index is {as_posed.index}, but {why}"]
+    return [
+        f"the structure requires {as_posed.index} differentiations where {index} suffice: cancellation of terms is not structural"
+    ]
 
 
 def _about_elsewhere(index: int | None, other: tuple[Elsewhere, ...]) -> list[str]:
     return [
-        f"the index changes: it is {place.differential} at the consistent point "
-        + ", ".join(f"{name} = {value:.4g}" for name, value in place.point.items())
-        for place in other
+        f"the index changes: it is {configuration.differential} at the consistent point "
+        + ", ".join(f"{name} = {value:.4g}" for name, value in configuration.point.items())
+        for configuration in other
         if index is not None
     ]

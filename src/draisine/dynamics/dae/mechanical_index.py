@@ -1,13 +1,13 @@
-"""The index of a mechanism posed with multipliers, by what is known of such systems, checked by numbers at admissible places.
+"""The index of a mechanism with multipliers, from its structure, verified numerically at admissible configurations.
 
     q̇ = N v + n₀,   M v̇ = F + Wᵀλ,   f(q, t) = 0,   g(q, v, t) = 0,        W = (∂f/∂q N; ∂g/∂v)
 
 Where [M −Wᵀ; W 0] has an inverse, f differentiated twice and g differentiated once give v̇ and λ; one differentiation more gives
 the rate of λ. The differential index is then 3 if there is a position constraint, 2 if there are only constraints of velocity,
-and the perturbation index is the same (Hairer & Wanner II, VII.1). Constraints that repeat others are left out first: no
-differentiation ever determines how they share their force. What has no mass may have an inverse all the same; its balance
-0 = Zᵀ(F + Wᵀλ), M Z = 0, then gives some forces without any differentiation, and if it gives all of them the index is lower.
-There, and where the matrix is singular, derivative arrays decide (`report.py`).
+and the perturbation index is the same (Hairer & Wanner II, VII.1). Redundant constraints are left out first: no
+differentiation determines their forces. With a singular M the matrix may still be regular; the balance 0 = Zᵀ(F + Wᵀλ), M Z = 0,
+then gives some forces without differentiation, and if it gives all of them the index is lower. In that case, and where the matrix
+is singular, derivative arrays are used (`index_of`).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.dynamics.augmented.second_order_system import SecondOrder
-from draisine.dynamics.constraints.constraint_manifold import Constrained
+from draisine.dynamics.constraints.constraint_manifold import ConstraintManifold
 from draisine.dynamics.constraints.redundancy import select_rows
 from draisine.dynamics.dae.index_report import IndexReport, Step
 from draisine.dynamics.dae.prolongation import full_signature
@@ -34,16 +34,16 @@ from draisine.program.program import Program
 
 Array = NDArray[np.float64]
 
-REGULAR = 1e-9  # smallest singular value of the scaled matrix, as a fraction of the largest, from which it has an inverse
+REGULAR = 1e-9  # smallest singular value of a regular scaled matrix, as a fraction of the largest
 
 
 @dataclass(frozen=True)
-class Posed:
-    """Constraints with which a mechanism is posed, none of which repeats another."""
+class PosedConstraints:
+    """Independent constraints of a mechanism."""
 
-    position: tuple[int, ...]  # places among the position constraints
-    velocity: tuple[int, ...]  # places among the velocity constraints: those that no position constraint implies
-    unposed: tuple[str, ...]  # names of those left out since they repeat others
+    position: tuple[int, ...]  # indices among the position constraints
+    velocity: tuple[int, ...]  # indices among the velocity constraints that no position constraint implies
+    redundant: tuple[str, ...]  # names of redundant constraints
 
     @property
     def index(self) -> int:
@@ -52,27 +52,28 @@ class Posed:
 
 @dataclass(frozen=True)
 class Mechanics:
-    """A mechanism as a person would pose it: position constraints as such, other constraints at velocity level."""
+    """A mechanism as a DAE: holonomic constraints at position level, others at velocity level."""
 
-    constrained: Constrained
-    chosen: Posed
+    constrained: ConstraintManifold
+    chosen: PosedConstraints
     system: SecondOrder
-    margins: tuple[float, ...]  # how regular [M −Wᵀ; W 0] is at the state and other places
+    margins: tuple[float, ...]  # smallest relative singular value of [M −Wᵀ; W 0] at the state and other configurations
 
     @property
     def regular(self) -> bool:
-        """Whether masses and constraints determine the accelerations, at one place at least, and these the forces."""
-        return max(self.margins, default=0.0) > REGULAR and self._forces_stay_open
+        """Whether masses and constraints determine the accelerations at some configuration, and these the forces."""
+        return max(self.margins, default=0.0) > REGULAR and self._forces_undetermined
 
     @property
-    def _forces_stay_open(self) -> bool:
-        """Whether what has no mass leaves a force open of those constraints that make the index: λ ≠ 0 there with ZᵀWᵀλ = 0."""
+    def _forces_undetermined(self) -> bool:
+        """Whether the balance of massless directions leaves undetermined a force of the constraints that set the index: some λ ≠
+        0 with ZᵀWᵀλ = 0."""
         s, m = self.system, self.constrained
         if not self.chosen.index:
             return True
-        held = ca.jacobian(s.rate(ca.vertcat(*[f for _, f in s.holonomic])), s.v) if s.holonomic else ca.SX(0, s.v.numel())
-        free = ca.jacobian(ca.vertcat(*[g for _, g in s.nonholonomic]), s.v) if s.nonholonomic else ca.SX(0, s.v.numel())
-        parts = ca.Function("parts", [s.t, s.q, s.u, s.p], [ca.densify(e) for e in (s.mass, ca.vertcat(held, free))])
+        holonomic = ca.jacobian(s.rate(ca.vertcat(*[f for _, f in s.holonomic])), s.v) if s.holonomic else ca.SX(0, s.v.numel())
+        nonholonomic = ca.jacobian(ca.vertcat(*[g for _, g in s.nonholonomic]), s.v) if s.nonholonomic else ca.SX(0, s.v.numel())
+        parts = ca.Function("parts", [s.t, s.q, s.u, s.p], [ca.densify(e) for e in (s.mass, ca.vertcat(holonomic, nonholonomic))])
         mass, rows = (part.full() for part in parts(m.time, m.generic, m.motion.u, m.motion.p))
         sizes = np.sqrt(np.abs(np.diag(mass)))
         sizes[sizes == 0.0] = 1.0
@@ -82,42 +83,42 @@ class Mechanics:
         return bool(np.abs(deciding).max(initial=0.0) > REGULAR)
 
     def report(self) -> IndexReport:
-        """The index, where they do."""
+        """The index of a regular mechanism."""
         return _report(self.constrained, self.system, self.chosen, self.margins)
 
 
-def mechanics_of(mechanism: Constrained) -> Mechanics:
-    """Masses, forces and independent constraints of a mechanism, and how regular they are."""
-    if mechanism.whole is None or not isinstance(mechanism.whole.dynamics, LinearSolveProgram):
+def mechanics_of(mechanism: ConstraintManifold) -> Mechanics:
+    """Masses, forces and independent constraints of a mechanism, and their regularity."""
+    if mechanism.unreduced is None or not isinstance(mechanism.unreduced.dynamics, LinearSolveProgram):
         raise ModelError(
-            "masses and constraints cannot be told from equations whose velocities have been eliminated; pass the model from "
-            "which they were derived"
+            "masses and constraints cannot be recovered from equations whose velocities have been eliminated; pass the model "
+            "from which they were derived"
         )
     chosen = _chosen(mechanism)
-    system = _system(mechanism, mechanism.whole.dynamics, chosen)
-    return Mechanics(mechanism, chosen, system, tuple(_margins(mechanism, mechanism.whole, mechanism.whole.dynamics)))
+    system = _system(mechanism, mechanism.unreduced.dynamics, chosen)
+    return Mechanics(mechanism, chosen, system, tuple(_margins(mechanism, mechanism.unreduced, mechanism.unreduced.dynamics)))
 
 
-def _chosen(mechanism: Constrained) -> Posed:
-    """Position constraints first; then velocity constraints that say more than these."""
-    if not mechanism.sights:
-        return Posed((), tuple(range(len(mechanism.row_names))), ())
-    held = np.array([mechanism.held_rows(s) for s in mechanism.sights])
-    position = select_rows(held).kept
-    both = np.concatenate([held[:, list(position)], np.array([s.rows for s in mechanism.sights])], axis=1)
+def _chosen(mechanism: ConstraintManifold) -> PosedConstraints:
+    """Independent position constraints first; then velocity constraints independent of these."""
+    if not mechanism.samples:
+        return PosedConstraints((), tuple(range(len(mechanism.row_names))), ())
+    holonomic = np.array([mechanism.position_rows(s) for s in mechanism.samples])
+    position = select_rows(holonomic).kept
+    both = np.concatenate([holonomic[:, list(position)], np.array([s.rows for s in mechanism.samples])], axis=1)
     kept = select_rows(both, range(len(position))).kept
     velocity = tuple(i - len(position) for i in kept if i >= len(position))
-    spare = tuple(mechanism.gap_names[k] for i, k in enumerate(mechanism.held) if i not in position)
+    spare = tuple(mechanism.position_names[k] for i, k in enumerate(mechanism.holonomic) if i not in position)
     repeated = tuple(mechanism.row_names[s.row] for s in mechanism.selection.redundant)
-    return Posed(tuple(mechanism.held[i] for i in position), velocity, tuple(dict.fromkeys((*spare, *repeated))))
+    return PosedConstraints(tuple(mechanism.holonomic[i] for i in position), velocity, tuple(dict.fromkeys((*spare, *repeated))))
 
 
-def _system(mechanism: Constrained, dynamics: LinearSolveProgram, chosen: Posed) -> SecondOrder:
-    """Masses and forces read off the equations, with the chosen constraints."""
-    e, whole = mechanism.equations, mechanism.whole
-    assert whole is not None
-    n = len(whole.velocities)
-    x = ca.vertcat(mechanism.q, mechanism.v, ca.SX.zeros(len(whole.extra_states)))
+def _system(mechanism: ConstraintManifold, dynamics: LinearSolveProgram, chosen: PosedConstraints) -> SecondOrder:
+    """Masses and forces extracted from the equations, with the chosen constraints."""
+    e, unreduced = mechanism.equations, mechanism.unreduced
+    assert unreduced is not None
+    n = len(unreduced.velocities)
+    x = ca.vertcat(mechanism.q, mechanism.v, ca.SX.zeros(len(unreduced.extra_states)))
     matrix, side = dynamics.linear([mechanism.t, x, mechanism.u, mechanism.p], ca.SX.zeros(dynamics.size))
     rates = mechanism.rows @ mechanism.v + mechanism.drift
     return SecondOrder(
@@ -128,7 +129,7 @@ def _system(mechanism: Constrained, dynamics: LinearSolveProgram, chosen: Posed)
         u=mechanism.u,
         p=mechanism.p,
         coordinates=e.coordinates,
-        velocities=whole.velocities,
+        velocities=unreduced.velocities,
         inputs=e.inputs,
         parameters=e.parameters,
         q_rate=dynamics.after.function.call([mechanism.t, x, mechanism.u, mechanism.p, ca.SX.zeros(dynamics.size)])[0][
@@ -139,29 +140,31 @@ def _system(mechanism: Constrained, dynamics: LinearSolveProgram, chosen: Posed)
         driven=ca.SX.zeros(n),
         kinetic=ca.SX(0),
         potential=ca.SX(0),
-        holonomic=[(mechanism.gap_names[k], mechanism.gaps[k]) for k in chosen.position],
+        holonomic=[(mechanism.position_names[k], mechanism.position_residuals[k]) for k in chosen.position],
         nonholonomic=[(mechanism.row_names[k], rates[k]) for k in chosen.velocity],
     )
 
 
-def _margins(mechanism: Constrained, whole: Equations, dynamics: LinearSolveProgram) -> list[float]:
-    """Smallest singular value of [M −Wᵀ; W 0], scaled, as a fraction of the largest, at the state and other places. Where forces
-    depend on multipliers, their slopes are part of the matrix."""
+def _margins(mechanism: ConstraintManifold, unreduced: Equations, dynamics: LinearSolveProgram) -> list[float]:
+    """Smallest singular value of [M −Wᵀ; W 0], scaled, as a fraction of the largest, at the state and other configurations. Where
+    forces depend on multipliers, their derivatives are part of the matrix."""
     motion, found = mechanism.motion, []
-    rest = np.zeros(len(whole.extra_states))
-    for q in mechanism.places:
-        sight = mechanism.look(q)
-        if not sight.finite:
+    rest = np.zeros(len(unreduced.extra_states))
+    for q in mechanism.configurations:
+        sample = mechanism.sample_at(q)
+        if not sample.finite:
             continue
-        moved = np.linalg.lstsq(sight.rows, -sight.rows @ mechanism.speeds - sight.drift, rcond=1e-9)[0]
-        matrix = dynamics.matrix_at([mechanism.time], np.concatenate([q, mechanism.speeds + moved, rest]), motion.u, motion.p)
+        moved = np.linalg.lstsq(sample.rows, -sample.rows @ mechanism.velocity_values - sample.drift, rcond=1e-9)[0]
+        matrix = dynamics.matrix_at(
+            [mechanism.time], np.concatenate([q, mechanism.velocity_values + moved, rest]), motion.u, motion.p
+        )
         if matrix.size and np.isfinite(matrix).all():
             found.append(condition_share(equilibrate(matrix)[0]))
     return found
 
 
 def _structural(system: SecondOrder) -> int:
-    """By the Σ-method, on the equations as they are posed."""
+    """Structural index of the DAE by the Σ-method."""
     names = [name for name, _ in (*system.holonomic, *system.nonholonomic)]
     forces = ca.SX.sym("multipliers", len(names))
     unknowns = ca.vertcat(system.q, system.v, forces)
@@ -178,12 +181,16 @@ def _structural(system: SecondOrder) -> int:
     return offsets(full_signature(dynamics), labels, labels, system.name).index
 
 
-def _report(mechanism: Constrained, system: SecondOrder, chosen: Posed, margins: Sequence[float]) -> IndexReport:
+def _report(
+    mechanism: ConstraintManifold, system: SecondOrder, chosen: PosedConstraints, margins: Sequence[float]
+) -> IndexReport:
     index = chosen.index
-    held, free = ([name for name, _ in part] for part in (system.holonomic, system.nonholonomic))
-    unknowns = {c.name: 1 for c in system.coordinates} | {v.name: 2 if held else 1 for v in system.velocities}
-    unknowns |= {f"{name}_multiplier": index for name in (*held, *free)}
-    freedoms = mechanism.directions + len(mechanism.lags) - len(held) + len(system.velocities) - len(held) - len(free)
+    holonomic, nonholonomic = ([name for name, _ in part] for part in (system.holonomic, system.nonholonomic))
+    unknowns = {c.name: 1 for c in system.coordinates} | {v.name: 2 if holonomic else 1 for v in system.velocities}
+    unknowns |= {f"{name}_multiplier": index for name in (*holonomic, *nonholonomic)}
+    freedoms = (
+        mechanism.directions + len(mechanism.lags) - len(holonomic) + len(system.velocities) - len(holonomic) - len(nonholonomic)
+    )
     structural = _structural(system)
     return IndexReport(
         name=system.name,
@@ -192,61 +199,61 @@ def _report(mechanism: Constrained, system: SecondOrder, chosen: Posed, margins:
         perturbation=index,
         freedoms=freedoms,
         unknowns=unknowns,
-        steps=tuple(_steps(system.velocities, held, free)),
+        steps=tuple(_steps(system.velocities, holonomic, nonholonomic)),
         progress=(),
         elsewhere=(),
-        point=dict(zip((c.name for c in system.coordinates), mechanism.place.tolist(), strict=True)),
+        point=dict(zip((c.name for c in system.coordinates), mechanism.configuration.tolist(), strict=True)),
         margin=(min(margins), 0.0) if margins else None,
-        sentences=tuple(_sentences(structural, chosen, len(margins), held, free, freedoms, len(unknowns), margins)),
+        sentences=tuple(_sentences(structural, chosen, len(margins), holonomic, nonholonomic, freedoms, len(unknowns), margins)),
     )
 
 
-def _steps(velocities: Sequence[Quantity], held: Sequence[str], free: Sequence[str]) -> list[Step]:
-    """What each differentiation removes."""
+def _steps(velocities: Sequence[Quantity], holonomic: Sequence[str], nonholonomic: Sequence[str]) -> list[Step]:
+    """The differentiations of each constraint and their results."""
     speeds = tuple(v.name for v in velocities)
     balances = tuple(f"{name}_balance" for name in speeds)
     made = []
-    for name in held:
+    for name in holonomic:
         made += [Step(name, 0, ()), Step(name, 1, speeds), Step(name, 2, (), (f"{name}_multiplier",), speeds, balances)]
-    for name in free:
+    for name in nonholonomic:
         made += [Step(name, 0, speeds), Step(name, 1, (), (f"{name}_multiplier",), speeds, balances)]
     return made
 
 
 def _sentences(
     structural: int,
-    chosen: Posed,
-    places: int,
-    held: Sequence[str],
-    free: Sequence[str],
+    chosen: PosedConstraints,
+    configurations: int,
+    holonomic: Sequence[str],
+    nonholonomic: Sequence[str],
     freedoms: int,
     unknowns: int,
     margins: Sequence[float],
 ) -> list[str]:
     index = chosen.index
     if index == 0:
-        return [f"posed as M v̇ = F: structural index {structural}, differential index 0, nothing has to be differentiated"]
-    where = "the state" if places == 1 else f"{places} admissible configurations"
-    said = [
-        f"posed with multipliers: structural index {structural} (Σ-method), differential index {index} (ranks at {where}), "
-        f"perturbation index {index} (disturbances act by derivatives up to order {index - 1})"
+        return [f"ODE M v̇ = F: structural index {structural}, differential index 0, no differentiation is needed"]
+    where = "the state" if configurations == 1 else f"{configurations} admissible configurations"
+    sentences = [
+        f"DAE with multipliers: structural index {structural} (Σ-method), differential index {index} (ranks at {where}), "
+        f"perturbation index {index} (disturbances enter by derivatives up to order {index - 1})"
     ]
-    if held:
-        said.append(
-            f"{_few(held)}: the first derivative is a hidden condition on velocities, the second gives accelerations and "
+    if holonomic:
+        sentences.append(
+            f"{_listed(holonomic)}: the first derivative is a hidden condition on velocities, the second gives accelerations and "
             "multipliers, the third their rates"
         )
-    if free:
-        said.append(
-            f"{_few(free)}: a condition on velocities; the first derivative gives accelerations and multipliers, the second "
-            "their rates"
+    if nonholonomic:
+        sentences.append(
+            f"{_listed(nonholonomic)}: a condition on velocities; the first derivative gives accelerations and multipliers, the "
+            "second their rates"
         )
-    if chosen.unposed:
-        said.append(f"left out as repetitions: {_few(chosen.unposed)}; how repeated constraints share their force stays open")
+    if chosen.redundant:
+        sentences.append(f"left out as redundant: {_listed(chosen.redundant)}; their forces are not unique")
     if margins and margins[0] <= REGULAR:
-        said.append("at the state itself masses and constraints do not determine accelerations: it is singular there")
-    return [*said, f"{freedoms} of {unknowns} unknowns may be chosen at a start"]
+        sentences.append("at the state itself masses and constraints do not determine the accelerations: it is singular")
+    return [*sentences, f"{freedoms} of {unknowns} unknowns may be chosen at a start"]
 
 
-def _few(names: Sequence[str], most: int = 6) -> str:
+def _listed(names: Sequence[str], most: int = 6) -> str:
     return ", ".join(names) if len(names) <= most else f"{', '.join(names[: most - 1])} and {len(names) - most + 1} more"

@@ -1,8 +1,8 @@
 """Equations 0 = F(t, y, ẏ, u, p) and their time derivatives, by differentiation of the program.
 
-Where a row gives the rate of one unknown outright, ẏ = f(t, y, u, p), the rate is put in wherever it occurs: such unknowns are
-*states*, and a derivative of anything brings no new symbol for them. The other rows are the *rest*; derivatives of the
-other unknowns stay symbols. For a semi-explicit system the rest are the constraints, and for a Hessenberg form their derivatives
+Where a row gives the rate of one unknown explicitly, ẏ = f(t, y, u, p), the rate is substituted wherever it occurs: such unknowns
+are *states*, and differentiation introduces no new symbol for them. The other rows are the *rest*; derivatives of the other
+unknowns stay symbols. For a semi-explicit system the rest are the constraints, and for a Hessenberg form their derivatives
 are functions of the unknowns alone.
 """
 
@@ -21,7 +21,7 @@ from draisine.program.dae_residual import DaeResidual
 
 
 class Prolongation:
-    """The rows that remain after explicit rates are put in, and their total derivatives with inputs held constant."""
+    """The rows that remain after substitution of explicit rates, and their total derivatives at constant inputs."""
 
     def __init__(self, dynamics: DaeResidual) -> None:
         self.name = dynamics.name
@@ -53,7 +53,7 @@ class Prolongation:
         for i, found in columns.items():
             j = found[0]
             factor = slope[i, j]
-            # a factor that is a parameter may be zero (singular perturbations): only plain numbers are divided by
+            # a parameter may be zero (singular perturbations): only constants are divided by
             if len(found) == 1 and j not in self.states and factor.is_constant() and float(factor) != 0.0:
                 self.states[j] = -ca.substitute(residual[i], rate, ca.SX.zeros(rate.numel())) / factor
                 self.stated[j] = i
@@ -76,7 +76,7 @@ class Prolongation:
         return ca.jtimes(expression, moving, ca.vertcat(1, self._flow, *onward))
 
     def derivative(self, row: int, times: int) -> ca.SX:
-        """A row of the rest, differentiated so many times."""
+        """A remaining row, differentiated `times` times."""
         found = self._raw(row, times)
         return self._trimmed(row, times, found) if self.on_a_branch else found
 
@@ -88,24 +88,24 @@ class Prolongation:
         return self._derivatives[row, times]
 
     def _trimmed(self, row: int, times: int, expression: ca.SX) -> ca.SX:
-        """Without what has a factor that vanishes on the branch: derivatives beyond those that the signature allows."""
+        """Without terms whose factors are zero on the branch: derivatives beyond those in the signature."""
         gone = []
         for k, order in enumerate(self.signature[row] + times):
             first = 0 if order < 0 else int(order) + 1
             gone += [self.top(k, high) for high in range(first, len(self._jets) + 1)]
         return ca.substitute(expression, ca.vertcat(*gone), ca.SX.zeros(len(gone))) if gone else expression
 
-    def top(self, place: int, order: int) -> ca.SX:
+    def top(self, index: int, order: int) -> ca.SX:
         """The derivative of that order of one of the others."""
-        return self.y[self.others[place]] if order == 0 else self.jet(order)[place]
+        return self.y[self.others[index]] if order == 0 else self.jet(order)[index]
 
     @property
     def jets(self) -> ca.SX:
-        """All symbols of derivatives met so far."""
+        """All symbols of derivatives created so far."""
         return ca.vertcat(*self._jets) if self._jets else ca.SX(0, 1)
 
     def with_row(self, row: int, name: str, expression: ca.SX) -> Prolongation:
-        """The same system with another row in the place of one of the rest."""
+        """The same system with one of the remaining rows replaced."""
         other = copy(self)
         other.__dict__.pop("signature", None)
         other.rows = [expression if i == row else old for i, old in enumerate(self.rows)]
@@ -114,7 +114,7 @@ class Prolongation:
         return other
 
     def on_branch(self, signature: NDArray[np.float64]) -> Prolongation:
-        """The same system where entries vanish that are not zero in general; the signature says what is left."""
+        """The same system on a branch where some generically nonzero entries vanish; `signature` has the others."""
         other = copy(self)
         other.__dict__["signature"] = signature
         other.on_a_branch = True
@@ -126,13 +126,13 @@ class Prolongation:
     def signature(self) -> NDArray[np.float64]:
         """σ of the rest by the others; −r where an unknown enters after r differentiations, through states."""
         found = np.full((len(self.rest), len(self.others)), ABSENT)
-        place = {j: k for k, j in enumerate(self.others)}
+        index = {j: k for k, j in enumerate(self.others)}
         for i, row in enumerate(self.rows):
             levels = self.levels(row)
             for k, level in enumerate(levels):
                 for j in level:
-                    if j in place:
-                        found[i, place[j]] = max(found[i, place[j]], -k)
+                    if j in index:
+                        found[i, index[j]] = max(found[i, index[j]], -k)
             for order, jet in enumerate(self._jets, start=1):
                 found[i, entries(row, jet)] = order
         return found
@@ -153,7 +153,7 @@ class Prolongation:
 
     @property
     def whole_signature(self) -> NDArray[np.float64]:
-        """σ of all equations by all unknowns: rates of states, then the rest as it stands now."""
+        """σ of all equations by all unknowns: rates of states, then the remaining rows."""
         found = np.full((len(self.equations), len(self.unknowns)), ABSENT)
         for j, i in self.stated.items():
             found[i, self._inside[j]] = 0.0
@@ -165,10 +165,10 @@ class Prolongation:
         return found
 
     def offsets(self, least: Mapping[int, int] | None = None) -> Offsets:
-        """Offsets of the rest; `least`: differentiations asked for, by row of the rest."""
-        wanted = [(least or {}).get(i, 0) for i in range(len(self.rest))]
+        """Offsets of the remaining rows; `least`: minimal differentiations by row."""
+        minimal = [(least or {}).get(i, 0) for i in range(len(self.rest))]
         names = [self.equations[i] for i in self.rest], [self.unknowns[j] for j in self.others]
-        return offsets(self.signature, *names, self.name, wanted)
+        return offsets(self.signature, *names, self.name, minimal)
 
 
 def entries(expression: ca.SX, symbols: ca.SX) -> list[int]:

@@ -1,4 +1,4 @@
-"""Masses, forces and constraints of a mechanism in symbols, wherever they come from."""
+"""Second-order form of a mechanism: masses, forces and constraints in symbols, from any kind of system."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from dataclasses import replace
 import casadi as ca
 import numpy as np
 
-from draisine.dynamics.augmented.formulation import Whole
+from draisine.dynamics.augmented.formulation import AugmentedFormulation
 from draisine.dynamics.augmented.second_order_system import SecondOrder
-from draisine.dynamics.constraints.redundancy import onto_constraints, select_rows
+from draisine.dynamics.constraints.redundancy import project_samples, select_rows
 from draisine.dynamics.lagrangian.energies import Energies, unsupported_by_energies
 from draisine.dynamics.mechanism import Mechanism
 from draisine.dynamics.options import Augmented
@@ -20,13 +20,13 @@ from draisine.program.equations import Equations, Kind
 from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import Program
 
-MULTIPLIER = "_multiplier"  # ends the names of reactions
-CONFIGURATIONS = 12  # in which constraints are looked at
+MULTIPLIER = "_multiplier"  # suffix of names of reactions
+CONFIGURATIONS = 12  # at which the rank of the constraints is computed
 
 
 def second_order(system: SecondOrder | Equations | Model | System) -> tuple[SecondOrder, tuple[str, ...]]:
-    """Masses, forces and constraints of a mechanism in symbols; and those constraints, by name, that were left out because they
-    repeat others, as only a description may have them."""
+    """Masses, forces and constraints of a mechanism in symbols; and the names of redundant constraints that were left out, which
+    only a description may have."""
     if isinstance(system, SecondOrder):
         return system, ()
     if isinstance(system, Equations):
@@ -34,21 +34,21 @@ def second_order(system: SecondOrder | Equations | Model | System) -> tuple[Seco
     system = system.freeze() if isinstance(system, Model) else system
     if not unsupported_by_energies(system):
         return _independent(_by_energies(Energies(system)))
-    # laws of slip, contacts of surfaces, forces that depend on multipliers: by Newton and Euler, in the model's own coordinates
+    # slip laws, contacts of surfaces, forces that depend on multipliers: Newton–Euler in the model's own coordinates
     mechanism = Mechanism(system)
     repeated = [mechanism.row_names[spare.row] for spare in mechanism.selection.redundant]
-    return Whole(mechanism, Augmented(), {}, (), None).second_order(), tuple(repeated)
+    return AugmentedFormulation(mechanism, Augmented(), {}, (), None).second_order(), tuple(repeated)
 
 
 def _by_energies(found: Energies) -> SecondOrder:
-    """Euler–Lagrange by differentiation in the place of Christoffel symbols, which make long programs."""
+    """Euler–Lagrange by differentiation instead of Christoffel symbols, which make long programs."""
     kinetic, momentum = found.kinetic, ca.gradient(found.kinetic, found.v)
     inertia = ca.gradient(kinetic, found.q) - ca.jtimes(momentum, found.q, found.v) - ca.jacobian(momentum, found.t)
     return replace(found.second_order(), force=found.driven - found.gravity + inertia)
 
 
 def _independent(system: SecondOrder) -> tuple[SecondOrder, tuple[str, ...]]:
-    """Without constraints that repeat others in every configuration that fulfils them all."""
+    """Without constraints that are redundant in every admissible configuration."""
     names = [name for name, _ in (*system.holonomic, *system.nonholonomic)]
     if not names:
         return system, ()
@@ -60,33 +60,33 @@ def _independent(system: SecondOrder) -> tuple[SecondOrder, tuple[str, ...]]:
     spread = np.random.default_rng(1817).uniform(-0.3, 0.3, (CONFIGURATIONS, len(defaults)))
     arguments = [system.t, system.q, system.p]
     residual = ca.Function("positions", arguments, [positions, ca.densify(ca.jacobian(positions, system.q))])
-    points, times = onto_constraints(defaults + spread, np.zeros(CONFIGURATIONS), residual, values).those_that_hold()
+    points, times = project_samples(defaults + spread, np.zeros(CONFIGURATIONS), residual, values).admissible()
     evaluate = ca.Function("rows", arguments, [ca.densify(matrix)])
     found = [evaluate(t, q, values).full() for t, q in zip(times, points, strict=True)]
     samples = [rows for rows in found if np.isfinite(rows).all()]
     if not samples:
         return system, ()
     kept = {names[i] for i in select_rows(np.array(samples)).kept}
-    held, free = ([pair for pair in rows if pair[0] in kept] for rows in (system.holonomic, system.nonholonomic))
-    return replace(system, holonomic=held, nonholonomic=free), tuple(name for name in names if name not in kept)
+    holonomic, nonholonomic = ([pair for pair in rows if pair[0] in kept] for rows in (system.holonomic, system.nonholonomic))
+    return replace(system, holonomic=holonomic, nonholonomic=nonholonomic), tuple(name for name in names if name not in kept)
 
 
 def _recovered(equations: Equations) -> SecondOrder:
-    """The second-order system behind augmented equations, read off their programs."""
+    """The second-order system of augmented equations, extracted from their programs."""
     solved, n = equations.dynamics, len(equations.velocities)
     names = [m.name.removesuffix(MULTIPLIER) for m in equations.multipliers]
     levels = [(c.name, c.kind, c.level) for c in equations.constraints]
-    held = [name for name in names if (name, Kind.HOLONOMIC, "position") in levels]
-    free = [name for name in names if (name, Kind.NONHOLONOMIC, "velocity") in levels]
+    holonomic = [name for name in names if (name, Kind.HOLONOMIC, "position") in levels]
+    nonholonomic = [name for name in names if (name, Kind.NONHOLONOMIC, "velocity") in levels]
     fits = (
         isinstance(solved, LinearSolveProgram)
         and not solved.iterates
         and solved.size == n + len(names)
-        and [*held, *free] == names
+        and [*holonomic, *nonholonomic] == names
     )
     if not isinstance(solved, LinearSolveProgram) or not fits:
         raise ModelError(
-            f"{equations.name}: masses and constraints cannot be told from these equations, since velocities have been "
+            f"{equations.name}: masses and constraints cannot be recovered from these equations, since velocities have been "
             "eliminated, constraints left out, or forces depend on multipliers; pass the model itself, or equations by "
             "lagrangian, from_sympy or derive_by_energies"
         )
@@ -98,7 +98,7 @@ def _recovered(equations: Equations) -> SecondOrder:
     slope = solved.after.function.call([t, x, u, p, ca.SX.zeros(solved.size)])[0]
     reported = _reported(equations.report, [t, x, u, p])
     motion = _reported(equations.motion, [t, q, v, u, p])
-    place = {f"{c.name}_{c.level}": i for i, c in enumerate(equations.constraints)}
+    index = {f"{c.name}_{c.level}": i for i, c in enumerate(equations.constraints)}
     force = side[:n]
     norms = [c.name for c in equations.constraints if c.kind == Kind.NORM]
     events = _reported(equations.events, [t, x, u, p])["value"] if equations.events is not None else ca.SX(0, 1)
@@ -117,12 +117,12 @@ def _recovered(equations: Equations) -> SecondOrder:
         q_rate=slope[:nq],
         mass=matrix[:n, :n],
         force=force,
-        driven=force - ca.substitute(force, u, ca.SX.zeros(u.numel())),  # of the inputs alone: dampers cannot be told apart
+        driven=force - ca.substitute(force, u, ca.SX.zeros(u.numel())),  # inputs only: dampers cannot be separated
         kinetic=reported["energy"][0],
         potential=reported["energy"][1],
-        holonomic=[(name, motion["residuals"][place[f"{name}_position"]]) for name in held],
-        nonholonomic=[(name, motion["residuals"][place[f"{name}_velocity"]]) for name in free],
-        invariants=[(name, motion["residuals"][place[f"{name}_position"]]) for name in norms],
+        holonomic=[(name, motion["residuals"][index[f"{name}_position"]]) for name in holonomic],
+        nonholonomic=[(name, motion["residuals"][index[f"{name}_velocity"]]) for name in nonholonomic],
+        invariants=[(name, motion["residuals"][index[f"{name}_position"]]) for name in norms],
         outputs=[(outputs[name], motion["outputs"][i]) for i, name in enumerate(equations.motion.output("outputs").labels)],
         events=[(event, events[i]) for i, event in enumerate(equations.event_list)],
         constraint_units={c.name: c.unit for c in equations.constraints if c.unit and c.level == "position"},
@@ -130,7 +130,7 @@ def _recovered(equations: Equations) -> SecondOrder:
 
 
 def _reported(program: Program | LinearSolveProgram, arguments: list[ca.SX]) -> dict[str, ca.SX]:
-    """Results by name; of a solved program those that need no solution are meant."""
+    """Results by name; for a program with a linear solve, those that do not depend on the solution."""
     if isinstance(program, LinearSolveProgram):
         arguments = [*arguments, ca.SX.zeros(program.size)]
         program = program.after

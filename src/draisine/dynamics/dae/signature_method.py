@@ -5,9 +5,9 @@ The signature σ_ij is the order of the highest derivative of unknown j in equat
 
     d_j − c_i ≥ σ_ij,   equality on the transversal
 
-say the rest: equation i must be differentiated c_i times, and the system of all F_i^(c_i) = 0 is then one for the x_j^(d_j).
+give the result: equation i is differentiated c_i times, and the system of all F_i^(c_i) = 0 determines the x_j^(d_j).
 These are the numbers of Pantelides' algorithm (1988). An unknown that enters only after r differentiations, through states whose
-rates are known, has σ_ij = −r; nothing changes.
+rates are known, has σ_ij = −r; the method is the same.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from draisine.errors import ModelError
 
 ABSENT = -np.inf
-_FORBIDDEN = -1e7  # stands for −∞ in the assignment, whose entries are small whole numbers
+_FORBIDDEN = -1e7  # replaces −∞ in the assignment problem, whose entries are small integers
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Offsets:
 
     @property
     def freedoms(self) -> int:
-        """Numbers that a start may choose, if the structure does not deceive."""
+        """Number of values that may be chosen at a start, if the structural Jacobian is regular."""
         return sum(self.unknowns) - sum(self.equations)
 
 
@@ -50,7 +50,7 @@ def offsets(
     owner: str,
     least: Sequence[int] | None = None,
 ) -> Offsets:
-    """Smallest offsets of a signature matrix; `least` asks for more differentiations of some equations than needed.
+    """Smallest offsets of a signature matrix; `least` sets minimal numbers of differentiations.
 
     >>> pendulum = [  # x, y, λ in ẍ = −λ x, ÿ = −λ y − g, x² + y² = 1
     ...     [2, ABSENT, 0],
@@ -68,7 +68,7 @@ def offsets(
         return Offsets((), (), ())
     rows, partner = linear_sum_assignment(np.maximum(signature, _FORBIDDEN), maximize=True)
     if not np.isfinite(signature[rows, partner]).all():
-        raise ModelError(f"{owner}: {_unmatched(signature, equations, unknowns)}")
+        raise ModelError(f"{owner}: {_mismatch(signature, equations, unknowns)}")
     own = signature[rows, partner]
     c = np.array(least if least is not None else np.zeros(count), dtype=float)
     while True:
@@ -81,7 +81,7 @@ def offsets(
 
 
 def coupled(signature: NDArray[np.float64], found: Offsets) -> NDArray[np.bool_]:
-    """Which F_i^(c_i) take part in finding which x_j^(d_j): the filled entries (unknown, equation) of the inverse Jacobian."""
+    """Which F_i^(c_i) determine which x_j^(d_j): the nonzero entries (unknown, equation) of the inverse Jacobian."""
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import connected_components
 
@@ -98,7 +98,7 @@ def coupled(signature: NDArray[np.float64], found: Offsets) -> NDArray[np.bool_]
 
 
 def _closure(needs: NDArray[np.bool_], component: NDArray[np.int32]) -> NDArray[np.bool_]:
-    """Everything reached from each equation, through strongly connected parts in order."""
+    """Transitive closure over strongly connected components."""
     count = int(component.max(initial=-1)) + 1
     between = np.zeros((count, count), dtype=bool)
     rows, columns = np.nonzero(needs)
@@ -111,19 +111,19 @@ def _closure(needs: NDArray[np.bool_], component: NDArray[np.int32]) -> NDArray[
         between = further
 
 
-def _unmatched(signature: NDArray[np.float64], equations: Sequence[str], unknowns: Sequence[str]) -> str:
+def _mismatch(signature: NDArray[np.float64], equations: Sequence[str], unknowns: Sequence[str]) -> str:
     """Equations that share too few unknowns, and unknowns that share too few equations, by name (Hall's theorem)."""
-    many, few = _crowd(np.isfinite(signature))
-    plenty, scarce = _crowd(np.isfinite(signature).T)
+    many, few = _deficient(np.isfinite(signature))
+    plenty, scarce = _deficient(np.isfinite(signature).T)
     return (
         f"the equations {_listed([equations[i] for i in many])} contain {_only([unknowns[j] for j in few])}, too few for them; "
-        f"and {_listed([unknowns[j] for j in plenty])} are to be found from {_only([equations[i] for i in scarce])}. Drop or "
-        "combine equations of the first kind, and add equations for the second"
+        f"and {_listed([unknowns[j] for j in plenty])} are to be found from {_only([equations[i] for i in scarce])}. Remove "
+        "or combine equations of the first kind, and add equations for the second"
     )
 
 
-def _crowd(filled: NDArray[np.bool_]) -> tuple[list[int], list[int]]:
-    """Rows, more of them than the columns that they have between them, and these columns."""
+def _deficient(filled: NDArray[np.bool_]) -> tuple[list[int], list[int]]:
+    """A set of rows with fewer columns than rows, and these columns."""
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import maximum_bipartite_matching
 

@@ -1,10 +1,10 @@
-"""Structure that holds for numbers too: the Jacobian of the Σ-method looked at, and rows combined where it is singular.
+"""Structural analysis with a regular Jacobian: the Σ-method, with combination of rows where its Jacobian is singular.
 
-Structure sees which unknowns are in which equation, not that terms cancel: two rows of nodal analysis, C (v̇₁ − v̇₂) + … and
-−C (v̇₁ − v̇₂) + …, seem to give both rates, and give one. The Jacobian ∂F_i^(c_i)/∂x_j^(d_j) is then singular everywhere. If the
-combination of rows that vanishes in it is the same at all points, that combination (of rows differentiated alike) replaces one
-of them, and the signature is taken anew: the linear-combination method of Tan, Nedialkov & Pryce (2017).
-"""
+The structure contains which unknowns enter which equation, not cancellations: two rows of nodal analysis, C (v̇₁ − v̇₂) + … and
+−C (v̇₁ − v̇₂) + …, structurally determine both rates, but determine only their difference. The Jacobian ∂F_i^(c_i)/∂x_j^(d_j) is
+then singular everywhere. If the combination of rows that vanishes in it is the same at all points, that combination (of rows
+differentiated equally often) replaces one of them, and the signature is computed again: the linear-combination method of Tan,
+Nedialkov & Pryce (2017)."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from draisine.program.equations import Equations
 
 Reals = NDArray[np.float64]
 
-SAME = 1e-7  # directions that differ by less are one
+SAME = 1e-7  # difference below which directions are equal
 POINTS = 4
-COMBINED = "_combined"  # ends the name of a row that has been replaced
-DECEIVED = "terms cancel in a way that differs from point to point: the structure deceives, and hidden constraints may be missing"
+COMBINED = "_combined"  # suffix of a replaced row
+DECEIVED = "terms cancel differently from point to point: the structural analysis fails, and hidden constraints may be missing"
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Structure:
     offsets: Offsets
     regular: bool
     notes: tuple[str, ...] = ()
-    deeper: int = 0  # differentiations that went into combined rows
+    deeper: int = 0  # differentiations within combined rows
     branch: bool = False  # whether it holds on one branch of solutions only
 
     @cached_property
@@ -57,7 +57,7 @@ class Structure:
 def structure(equations: Equations) -> Structure:
     """The structure of implicit equations; rows that cancel are combined, in their rates first, then in the last stage."""
     dynamics = equations.dynamics
-    assert isinstance(dynamics, DaeResidual)  # the others have no index to speak of
+    assert isinstance(dynamics, DaeResidual)  # explicit equations have index 0
     system, notes = Prolongation(dynamics), list[str]()
     sampler = _Sampler(equations)
     while (weights := _common(sampler.rate_kernels(system))) is not None and len(notes) < len(system.rest):
@@ -79,7 +79,7 @@ def structure(equations: Equations) -> Structure:
 
 
 def moved_by_inputs(shape: Structure) -> list[tuple[str, str]]:
-    """Equations that are differentiated although an input is in them, and the input."""
+    """Equations that contain an input and must be differentiated, and the input."""
     system, found = shape.system, []
     for i, times in enumerate(shape.offsets.equations):
         differentiated = [system.derivative(i, k) for k in range(times)]
@@ -90,7 +90,7 @@ def moved_by_inputs(shape: Structure) -> list[tuple[str, str]]:
 
 
 class _Sampler:
-    """Points at which nothing vanishes by chance, near the defaults: parameters are moved too."""
+    """Generic points near the defaults, with perturbed parameters."""
 
     def __init__(self, equations: Equations) -> None:
         self._defaults = np.array([q.default for q in equations.coordinates])
@@ -132,7 +132,7 @@ class _Sampler:
 
 
 def _kernels(matrices: Iterable[Reals]) -> list[Reals]:
-    """Left kernels, all of them; none if a matrix has rows that are independent."""
+    """Left null spaces of all matrices; empty if one has independent rows."""
     found = []
     for matrix in matrices:
         found.append(_left_kernel(matrix))
@@ -187,24 +187,24 @@ def _combined(system: Prolongation, c: Sequence[int], weights: Reals, sampler: _
     total = _without_canceled(system, total, share, sampler)
     replaced = system.equations[system.rest[target]]
     return system.with_row(target, f"{replaced.removesuffix(COMBINED)}{COMBINED}", total), (
-        f"the equations {', '.join(repr(n) for n in names)} seem to be independent, but a combination of them loses its highest "
-        f"derivatives; it is used in the place of {replaced!r}"
+        f"the equations {', '.join(repr(n) for n in names)} are structurally independent, but a combination of them loses its "
+        f"highest derivatives; it replaces {replaced!r}"
     )
 
 
 def _neat(factor: float) -> float:
-    """Small fractions exactly: they come out of singular values with rounding errors."""
+    """Small fractions, restored from values with rounding errors."""
     near = round(factor * 12) / 12
     return near if abs(near - factor) < SAME else float(factor)
 
 
 def _without_canceled(system: Prolongation, total: ca.SX, parts: list[ca.SX], sampler: _Sampler) -> ca.SX:
-    """The sum without the symbols that have canceled in it, by numbers if not in symbols."""
+    """The sum without symbols that cancel in it, judged numerically."""
     unknowns = ca.vertcat(*[system.y[j] for j in system.others])
     symbols = ca.vertcat(unknowns, system.jets)
     jacobian = [np.abs(v) for v in sampler.values(system, ca.jacobian(ca.vertcat(total, *parts), symbols))]
     gone = np.all([v[0] <= 1e-12 * v[1:].sum(axis=0) for v in jacobian], axis=0)
-    # whatever is put in has no effect; it should not be a place where logarithms and quotients end
+    # the substituted value has no effect; it must not be a singularity of logarithms or quotients
     neutral = np.concatenate([np.full(unknowns.numel(), 0.7), np.zeros(system.jets.numel())])
-    places = [int(k) for k in np.flatnonzero(gone)]
-    return ca.substitute(total, ca.vertcat(*[symbols[k] for k in places]), ca.DM(neutral[places])) if places else total
+    indices = [int(k) for k in np.flatnonzero(gone)]
+    return ca.substitute(total, ca.vertcat(*[symbols[k] for k in indices]), ca.DM(neutral[indices])) if indices else total

@@ -1,1 +1,1 @@
-"""The tree of bodies in symbols: frames, twists, inertias, poses and measures."""
+"""Kinematics of the tree in symbols: frames, twists, inertias, poses and measures."""

@@ -1,4 +1,4 @@
-"""What expressions may ask of the mechanism: positions, velocities, angles, distances, by names of points and bodies."""
+"""Measures of a mechanism for expressions: positions, velocities, angles and distances, by names of points and bodies."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from functools import cached_property, partial
 
 import casadi as ca
 
-from draisine.dynamics.kinematics.tree import Launch, Link
-from draisine.dynamics.kinematics.twists import REST, STANDING, Pose, Twist, follow, poses, twists
+from draisine.dynamics.kinematics.tree import FreeMotion, Link
+from draisine.dynamics.kinematics.twists import IDENTITY_POSE, ZERO_TWIST, Pose, Twist, follow, poses, twists
 from draisine.dynamics.linear_algebra import (
     AXIS,
     NULL,
@@ -25,7 +25,7 @@ from draisine.dynamics.linear_algebra import (
     transposed,
 )
 from draisine.dynamics.lowering import Scope
-from draisine.dynamics.templates import ONCE, Repeated
+from draisine.dynamics.templates import NO_TEMPLATES, TemplateCache
 from draisine.errors import ModelError
 from draisine.expr.expression import Expr, Name, did_you_mean
 from draisine.expr.safe_functions import length
@@ -33,27 +33,26 @@ from draisine.model.items import GROUND, Ball, Float, Glide
 
 
 class Measures:
-    """The mechanism's geometry and velocities in symbols, offered to expressions as functions of names.
+    """Geometry and velocities of a mechanism in symbols, available to expressions as functions of names.
 
-    - `position_x(point)`, `velocity_x(point)`: in the world's axes; `body_velocity_x(point)`: in the axes of its body (a
-      frame's own);
+    - `position_x(point)`, `velocity_x(point)`: in world axes; `body_velocity_x(point)`: in the axes of its body or frame;
     - `rate_x(body)`: angular velocity in the axes of the body or frame;
-    - `heading(body)`, `lean(body)`, `pitch(body)`: turns about z, then x, then y (lean to the right is positive);
+    - `heading(body)`, `lean(body)`, `pitch(body)`: rotations about z, then x, then y (lean to the right is positive);
     - `distance(a, b)` of two points; `offset_x(a, b)`: where b is, seen from a in the axes of a; `cosine_xy(a, b)`: of the angle
-      between axis x of a and axis y of b. What carries both a and b does not enter these;
+      between axis x of a and axis y of b. Common ancestors of a and b do not enter these;
     - `rate(expression)`: time derivative of a quantity of position.
     """
 
-    def __init__(self, scope: Scope, links: list[Link], repeated: Repeated = ONCE) -> None:
+    def __init__(self, scope: Scope, links: list[Link], templates: TemplateCache = NO_TEMPLATES) -> None:
         self.scope = scope
         self.links = {link.name: link for link in links}
-        self.poses: dict[str, Pose] = {GROUND: STANDING, **poses(links, repeated)}
+        self.poses: dict[str, Pose] = {GROUND: IDENTITY_POSE, **poses(links, templates)}
         self.twists: dict[str, Twist] = {
-            GROUND: REST,
-            **twists(links, {n: scope.symbol(n) for n in scope.velocities}, whole=True, repeated=repeated),
+            GROUND: ZERO_TWIST,
+            **twists(links, {n: scope.symbol(n) for n in scope.velocities}, whole=True, templates=templates),
         }
-        self.lag_rates: dict[str, ca.SX] = {}  # of what tangential laws remember
-        self._carried: dict[tuple[str, str], Pose] = {}  # pose of a link in the axes of another that carries it
+        self.lag_rates: dict[str, ca.SX] = {}  # of relaxation states of tangential laws
+        self._carried: dict[tuple[str, str], Pose] = {}  # pose of a link in the axes of an ancestor
         self._seen: dict[tuple[str, str], Pose] = {}
         self._points = {point.name: point for point in scope.system.points}
         vectors = {
@@ -96,13 +95,13 @@ class Measures:
                     rates: Vec = tuple(scope.symbol(n) for n in displacement.rates)  # type: ignore[assignment]
                     turn = [scope.symbol(n) for n in displacement.quaternion]
                     value |= dict(zip(displacement.quaternion, quaternion_rate(turn, rates), strict=True))
-                if isinstance(displacement, Float | Glide) and isinstance(step, Launch):
+                if isinstance(displacement, Float | Glide) and isinstance(step, FreeMotion):
                     linear: Vec = tuple(scope.symbol(n) if n else ZERO for n in step.linear)  # type: ignore[assignment]
                     value |= dict(zip(displacement.position, times(step.matrix, linear), strict=False))
         return value | {c.name: scope.symbol(c.rate) for c in scope.system.massless}
 
     def rate(self, quantity: ca.SX, where: str) -> ca.SX:
-        """Time derivative of a quantity of position (and time); `where` names it in complaints."""
+        """Time derivative of a quantity of position (and time); `where` names it in errors."""
         scope = self.scope
         used = scope.used_in(quantity)
         for group, what in ((used.velocities, "the velocity"), (used.inputs, "the input")):
@@ -111,36 +110,36 @@ class Measures:
                     f"{where} must be a quantity of position and time, but it depends on {what} {group[0]!r}; "
                     "write it in coordinates, parameters and measures of position"
                 )
-        rates = [self.rate_of(name) for name in used.coordinates]  # of those that enter: one spring of many has one
+        rates = [self.rate_of(name) for name in used.coordinates]  # only of those that enter: a spring depends on few
         along = ca.jtimes(quantity, scope.vector(used.coordinates), ca.vertcat(*rates)) if rates else ca.SX(*quantity.shape)
         return along + ca.jacobian(quantity, scope.t)
 
-    def place(self, name: str) -> tuple[str, Vec]:
-        """Body and place of a named point; a body's own name means its origin."""
+    def locate(self, name: str) -> tuple[str, Vec]:
+        """Body and local position of a named point; the name of a body means its origin."""
         if name in self._points:
             point = self._points[name]
             return point.body, tuple(self.scope.value(c) for c in point.at)  # type: ignore[return-value]
         return self._body(name), NULL
 
     def position(self, name: str) -> Vec:
-        body, at = self.place(name)
+        body, at = self.locate(name)
         return self.poses[body].of(at)
 
     def velocity(self, name: str) -> Vec:
-        body, at = self.place(name)
+        body, at = self.locate(name)
         return times(self.poses[body].rotation, self.twists[body].at(at))
 
     def body_velocity(self, name: str) -> Vec:
         """Velocity in the axes of the point's body, or of the frame."""
-        body, at = self.place(name)
+        body, at = self.locate(name)
         return times(transposed(self.turn(name)), self.twists[body].at(at))
 
     def body_rate(self, name: str) -> Vec:
         """Angular velocity in the axes of the body, or of the frame."""
-        body, _ = self.place(name)
+        body, _ = self.locate(name)
         return times(transposed(self.turn(name)), self.twists[body].angular)
 
-    def seen_from(self, a: str, b: str) -> Pose:
+    def relative_pose(self, a: str, b: str) -> Pose:
         """Pose of a frame b in the axes of a frame a."""
         if (a, b) not in self._seen:
             first, second = self._both(a, b)
@@ -154,8 +153,8 @@ class Measures:
         return length(list(sub(second.position, first.position)))
 
     def _both(self, a: str, b: str) -> tuple[Pose, Pose]:
-        """Poses of two points, with the axes of their bodies, in those of the nearest body that carries both."""
-        (first, at), (second, to) = self.place(a), self.place(b)
+        """Poses of two points, with the axes of their bodies, in those of the nearest common ancestor."""
+        (first, at), (second, to) = self.locate(a), self.locate(b)
         ways = [[link.name for link in self.links[body].path()] if body != GROUND else [] for body in (first, second)]
         shared = [one for one, other in zip(*ways, strict=False) if one == other]
         found = []
@@ -165,12 +164,12 @@ class Measures:
         return found[0], found[1]
 
     def _pose_on(self, carrier: str, body: str) -> Pose:
-        """Pose of a body in the axes of one that carries it."""
+        """Pose of a body in the axes of an ancestor."""
         if body == carrier:
-            return STANDING
+            return IDENTITY_POSE
         if (carrier, body) not in self._carried:
             parent = self.links[body].parent
-            assert parent is not None  # the carrier lies on the way
+            assert parent is not None  # the carrier is an ancestor
             self._carried[carrier, body] = follow(self._pose_on(carrier, parent.name), self.links[body])
         return self._carried[carrier, body]
 
@@ -180,11 +179,11 @@ class Measures:
 
     def to_world(self, name: str, vector: Vec) -> Vec:
         """A vector in the axes of a named frame, in those of the world."""
-        body, _ = self.place(name)
+        body, _ = self.locate(name)
         return times(self.poses[body].rotation, times(self.turn(name), vector))
 
     def turn(self, name: str) -> Mat:
-        """Axes of a named frame in those of its body; none for plain points and bodies."""
+        """Axes of a named frame in those of its body; the identity for points and bodies."""
         turned = UNIT
         for step in self._points[name].orientation if name in self._points else ():
             angle = self.scope.value(step.angle)
@@ -198,7 +197,7 @@ class Measures:
         return name
 
     def _attitude(self, name: str) -> tuple[ca.SX, ca.SX, ca.SX]:
-        body, _ = self.place(name)
+        body, _ = self.locate(name)
         r = product(self.poses[body].rotation, self.turn(name))
         sideways = length([r[0][1], r[1][1]], regular=True)
         return ca.atan2(-r[0][1], r[1][1]), ca.atan2(r[2][1], sideways), ca.atan2(-r[2][0], r[2][2])
@@ -209,10 +208,10 @@ class Measures:
         return self.rate(self.scope.value(arguments[0]), f"the argument of 'rate({arguments[0]})'")
 
     def _offset_along(self, axis: int, a: str, b: str) -> ca.SX:
-        return self.seen_from(a, b).position[axis]
+        return self.relative_pose(a, b).position[axis]
 
     def _cosine(self, first: int, second: int, a: str, b: str) -> ca.SX:
-        return self.seen_from(a, b).rotation[first][second]
+        return self.relative_pose(a, b).rotation[first][second]
 
     def _offer_pair(self, function: str, measure: Callable[[str, str], ca.SX]) -> None:
         def call(arguments: tuple[Expr, ...]) -> ca.SX:

@@ -1,8 +1,8 @@
-"""The tree of bodies lowered to symbols: frames, elementary steps between them, and rotors.
+"""The kinematic tree in symbols: frames, elementary steps between them, and rotors.
 
-A balanced wheel is a body of revolution about its hinge: its spin angle never enters, so its frame is taken *before* the
-spin, on the carrier, and the wheel becomes a rotor of the carrier. Whether that holds is decided from the description
-(equal expressions for the transverse moments, center of mass and contacts on the axis).
+A balanced wheel is a body of revolution about its hinge: its spin angle does not enter, so its frame is taken *before* the spin,
+on the carrier, and the wheel becomes a rotor of the carrier. This is decided from the description (equal expressions for the
+transverse moments, center of mass and contacts on the axis).
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from draisine.dynamics.linear_algebra import (
     Vec,
     add,
     is_zero,
+    is_zero_vector,
     minus,
     mul,
     plus,
@@ -26,7 +27,6 @@ from draisine.dynamics.linear_algebra import (
     rotation,
     times,
     transposed,
-    vanishes,
 )
 from draisine.dynamics.lowering import Scope, affine
 from draisine.expr.expression import Number
@@ -34,8 +34,8 @@ from draisine.model.items import GROUND, Ball, Body, Float, Glide, Joint, Rotate
 
 
 @dataclass(frozen=True)
-class Turn:
-    """A turn about an axis; `velocity` drives it at `scale` times its rate."""
+class AxisRotation:
+    """A rotation about an axis at the rate `scale` × `velocity`."""
 
     axis: int
     c: ca.SX
@@ -64,13 +64,13 @@ class Turn:
 
     @property
     def driven(self) -> tuple[str, ...]:
-        """Velocities that move it."""
+        """Velocities that drive it."""
         return () if self.velocity is None else (self.velocity,)
 
 
 @dataclass(frozen=True)
-class Spin3:
-    """A free turn by a quaternion, with three body-axes rates."""
+class BallRotation:
+    """A free rotation by a quaternion, with three rates in body axes."""
 
     matrix: Mat
     velocities: tuple[str, str, str]
@@ -87,8 +87,8 @@ class Spin3:
 
 
 @dataclass(frozen=True)
-class Shift:
-    """A translation; `drives` gives its rate for each velocity that moves it."""
+class Translation:
+    """A translation; `drives` gives its rate per unit of each velocity."""
 
     by: Vec
     drives: tuple[tuple[str, Vec], ...] = ()
@@ -99,8 +99,9 @@ class Shift:
 
 
 @dataclass(frozen=True)
-class Launch:
-    """Free motion from the ground: the frame's twist is itself the velocity; None where the plane leaves it none."""
+class FreeMotion:
+    """Free motion relative to the ground: the components of the frame's twist are velocities; None where planar motion has
+    none."""
 
     position: Vec
     matrix: Mat
@@ -112,7 +113,7 @@ class Launch:
         return tuple(name for name in (*self.linear, *self.angular) if name is not None)
 
 
-Step = Turn | Spin3 | Shift | Launch
+Step = AxisRotation | BallRotation | Translation | FreeMotion
 
 
 @dataclass
@@ -123,7 +124,7 @@ class Link:
     joint: Joint
     parent: Link | None
     steps: list[Step]
-    spin: Turn | None = None  # of a rotor: the last turn, left out of `steps`
+    spin: AxisRotation | None = None  # of a rotor: the last rotation, not in `steps`
     children: list[Link] = field(default_factory=list)
     depth: int = 1  # links from the ground to this one
 
@@ -156,10 +157,10 @@ class Link:
         return links[::-1]
 
 
-def grow(system: System, scope: Scope) -> list[Link]:
-    """The links in an order in which parents come first."""
+def build_tree(system: System, scope: Scope) -> list[Link]:
+    """The links, parents first."""
     bodies = {body.name: body for body in system.bodies}
-    borne: dict[str, list[tuple[int, Joint]]] = {}  # joints by the body that bears them
+    borne: dict[str, list[tuple[int, Joint]]] = {}  # joints by parent body
     for number, joint in enumerate(system.joints):
         borne.setdefault(joint.parent, []).append((number, joint))
     links: dict[str, Link] = {}
@@ -185,7 +186,7 @@ def _steps(joint: Joint, scope: Scope) -> list[Step]:
     for displacement in joint.chain:
         if isinstance(displacement, Rotate):
             amount, driver, gain = affine(displacement.angle, names, scope, f"joint {joint.name!r}")
-            steps.append(Turn(AXIS[displacement.axis], ca.cos(amount), ca.sin(amount), driver, gain))
+            steps.append(AxisRotation(AXIS[displacement.axis], ca.cos(amount), ca.sin(amount), driver, gain))
         elif isinstance(displacement, Translate):
             parts = [affine(component, names, scope, f"joint {joint.name!r}") for component in displacement.by]
             drives: dict[str, list[ca.SX]] = {}
@@ -193,33 +194,33 @@ def _steps(joint: Joint, scope: Scope) -> list[Step]:
                 if driver is not None:
                     drives.setdefault(driver, [*NULL])[i] = gain
             offset: Vec = tuple(part[0] for part in parts)  # type: ignore[assignment]
-            steps.append(Shift(offset, tuple((d, tuple(v)) for d, v in drives.items())))  # type: ignore[misc]
+            steps.append(Translation(offset, tuple((d, tuple(v)) for d, v in drives.items())))  # type: ignore[misc]
         elif isinstance(displacement, Ball):
             turn = quaternion_rotation([scope.symbol(n) for n in displacement.quaternion])
-            steps.append(Spin3(turn, displacement.rates))
+            steps.append(BallRotation(turn, displacement.rates))
         elif isinstance(displacement, Float):
             position: Vec = tuple(scope.symbol(n) for n in displacement.position)  # type: ignore[assignment]
             turn = quaternion_rotation([scope.symbol(n) for n in displacement.quaternion])
-            steps.append(Launch(position, turn, displacement.velocity, displacement.rates))
+            steps.append(FreeMotion(position, turn, displacement.velocity, displacement.rates))
         elif isinstance(displacement, Glide):
             x, y = (scope.symbol(n) for n in displacement.position)
             heading = scope.symbol(displacement.heading)
             turn = rotation(AXIS["z"], ca.cos(heading), ca.sin(heading))
             linear, rate = displacement.velocity, names[displacement.heading].rate
-            steps.append(Launch((x, y, ZERO), turn, (*linear, None), (None, None, rate)))
+            steps.append(FreeMotion((x, y, ZERO), turn, (*linear, None), (None, None, rate)))
     return steps
 
 
 def _is_rotor(system: System, link: Link) -> bool:
-    """A leaf body of revolution about its own hinge, whose contacts, wrenches and points of force lie on the axis."""
+    """A leaf body of revolution about its own hinge, whose contacts lie on the axis."""
     if link.parent is None or link.children or not link.joint.chain:
         return False
     last = link.joint.chain[-1]
-    if not isinstance(last, Rotate) or not isinstance(link.steps[-1], Turn) or link.steps[-1].velocity is None:
+    if not isinstance(last, Rotate) or not isinstance(link.steps[-1], AxisRotation) or link.steps[-1].velocity is None:
         return False
-    if any(isinstance(s, Turn | Spin3) and getattr(s, "velocity", "ball") is not None for s in link.steps[:-1]):
+    if any(isinstance(s, AxisRotation | BallRotation) and getattr(s, "velocity", "ball") is not None for s in link.steps[:-1]):
         return False
-    if any(isinstance(s, Shift) and s.drives for s in link.steps):
+    if any(isinstance(s, Translation) and s.drives for s in link.steps):
         return False
     axis = AXIS[last.axis]
     inertia, zero = link.body.inertia, Number(0.0)
@@ -244,15 +245,15 @@ def _is_zero_expression(expression: object) -> bool:
     return expression == Number(0.0)
 
 
-def turned_by_nothing(steps: list[Step]) -> bool:
-    """Whether the steps only shift."""
-    return all(isinstance(step, Shift) for step in steps)
+def only_translates(steps: list[Step]) -> bool:
+    """Whether all steps are translations."""
+    return all(isinstance(step, Translation) for step in steps)
 
 
-def fixed_offset(steps: list[Step]) -> Vec:
-    """Sum of shifts, of steps that only shift."""
+def total_translation(steps: list[Step]) -> Vec:
+    """Sum of the translations."""
     total = NULL
     for step in steps:
-        if isinstance(step, Shift) and not vanishes(step.by):
+        if isinstance(step, Translation) and not is_zero_vector(step.by):
             total = add(total, step.by)
     return total

@@ -1,8 +1,7 @@
-"""Wheels and blades on the ground for the road by energies: constraints from positions alone, in Euler angles.
+"""Wheels and knife edges on the ground for the derivation from energies: constraints from positions only, in Euler angles.
 
-They share no line with the contact rows of the Newton–Euler road (`contacts.py`, `touching.py`, `blades.py`): normals come from
-tangents, velocities from differentiating positions and rotations (the wheel constraint 0 = v_o + Ḃ c, eqs 2 and 27).
-"""
+They share no code with the contact rows of the Newton–Euler derivation (`dynamics.contact`): normals come from tangents,
+velocities from differentiating positions and rotations (the wheel constraint 0 = v_o + Ḃ c, eqs 2 and 27)."""
 
 from __future__ import annotations
 
@@ -19,7 +18,7 @@ Named = tuple[str, ca.SX]
 
 
 def plane(e: Energies) -> tuple[ca.SX, ca.SX, ca.SX]:
-    """Unit normal of a ground at rest that is a plane, and two directions in it."""
+    """Unit normal of a plane ground at rest, and two directions in it."""
     slope, bank = e.value(e.system.ground.slope), e.value(e.system.ground.bank)
     along = ca.vertcat(1, 0, ca.tan(slope))
     across = ca.vertcat(0, 1, ca.tan(bank))
@@ -29,23 +28,23 @@ def plane(e: Energies) -> tuple[ca.SX, ca.SX, ca.SX]:
 
 
 def terrain(e: Energies, x: ca.SX, y: ca.SX) -> tuple[ca.SX, ca.SX, ca.SX]:
-    """The ground at a place: its point, its unit normal from two tangents, and the velocity of its matter."""
+    """The ground at (x, y): its point, its unit normal from two tangents, and the velocity of its material point."""
     ground, at = e.system.ground, {name: ca.SX.sym(name) for name in "xy"}
-    place = ca.vertcat(*at.values())
+    point_on_ground = ca.vertcat(*at.values())
     jacobian = ca.vertcat(ca.tan(e.value(ground.slope)), ca.tan(e.value(ground.bank)))
-    height = e.value(ground.height, at) + ca.dot(jacobian, place)
-    along = ca.vertcat(1, 0, ca.jacobian(height, place[0]))
-    across = ca.vertcat(0, 1, ca.jacobian(height, place[1]))
+    height = e.value(ground.height, at) + ca.dot(jacobian, point_on_ground)
+    along = ca.vertcat(1, 0, ca.jacobian(height, point_on_ground[0]))
+    across = ca.vertcat(0, 1, ca.jacobian(height, point_on_ground[1]))
     normal = ca.cross(along, across)
     first, second = (e.value(v, at) for v in ground.velocity)
     matter = first * along + second * across + ca.vertcat(0, 0, ca.jacobian(height, e.t))
-    reported = ca.vertcat(place, height, normal / ca.norm_2(normal), matter)
-    reported = ca.substitute(reported, place, ca.vertcat(x, y))
+    reported = ca.vertcat(point_on_ground, height, normal / ca.norm_2(normal), matter)
+    reported = ca.substitute(reported, point_on_ground, ca.vertcat(x, y))
     return reported[:3], reported[3:6], reported[6:]
 
 
 def contact_constraints(e: Energies, contact: Wheel | KnifeEdge) -> tuple[list[Named], list[Named]]:
-    """Holonomic constraints of a wheel or blade (on the ground), and those of velocity (rolling, no slip sideways)."""
+    """Holonomic constraints of a wheel or knife edge (contact), and velocity constraints (rolling, no lateral slip)."""
     if isinstance(contact, KnifeEdge):
         return _blade(e, contact)
     return _on_plane(e, contact) if e.system.ground.still else _on_ground(e, contact)
@@ -61,7 +60,7 @@ def _blade(e: Energies, edge: KnifeEdge) -> tuple[list[Named], list[Named]]:
 
 
 def _rim(e: Energies, wheel: Wheel, normal: ca.SX) -> tuple[ca.SX, ca.SX, ca.SX]:
-    """The wheel's lowest point above a plane with this normal, the velocity of its matter there, and its axle."""
+    """The wheel's lowest point above a plane with this normal, the velocity of its material point there, and its axle."""
     node = e.nodes[wheel.body]
     axle = ca.SX.eye(3)["xyz".index(wheel.axis), :].T
     up = node.rotation.T @ normal
@@ -81,7 +80,7 @@ def _on_plane(e: Energies, wheel: Wheel) -> tuple[list[Named], list[Named]]:
 
 
 def _on_ground(e: Energies, wheel: Wheel) -> tuple[list[Named], list[Named]]:
-    """The same on any ground, along the wheel's track; on a curved one its lowest point lies where the normal is taken."""
+    """The same on any ground, along the wheel's track; on curved ground its lowest point lies where the normal is evaluated."""
     curved = e.system.ground.curved
     x, y = (e.look_up(c.name) for c in wheel.place) if curved else (ca.SX(0), ca.SX(0))
     ground, normal, matter = terrain(e, x, y)
@@ -91,7 +90,7 @@ def _on_ground(e: Energies, wheel: Wheel) -> tuple[list[Named], list[Named]]:
     forward = ca.cross(axle, normal)
     forward = forward / ca.norm_2(forward)
     left, apart, against = ca.cross(normal, forward), point - ground, velocity - matter
-    held = [(f"{wheel.name}_normal", ca.dot(normal, apart))]
+    holonomic = [(f"{wheel.name}_normal", ca.dot(normal, apart))]
     if curved:
-        held += [(f"{wheel.name}_touch_x", ca.dot(forward, apart)), (f"{wheel.name}_touch_y", ca.dot(left, apart))]
-    return held, [(f"{wheel.name}_along", ca.dot(forward, against)), (f"{wheel.name}_across", ca.dot(left, against))]
+        holonomic += [(f"{wheel.name}_touch_x", ca.dot(forward, apart)), (f"{wheel.name}_touch_y", ca.dot(left, apart))]
+    return holonomic, [(f"{wheel.name}_along", ca.dot(forward, against)), (f"{wheel.name}_across", ca.dot(left, against))]

@@ -1,11 +1,11 @@
-"""A second road from the same graph: energies and Euler–Lagrange with reactions (Sanjuan Szklarz & Jarzębowska).
+"""Lagrangian derivation from the same graph: energies and Euler–Lagrange equations with reactions (Sanjuan Szklarz &
+Jarzębowska).
 
 Forward kinematics by products of [T, B] in Euler angles, velocities by differentiating positions and rotations, kinetic and
-potential energy, M(q), C(q, q̇) by Christoffel symbols, g(q), and the wheel constraint (2). No line is shared with the
-Newton–Euler road: not its kinematics, not its contact rows, not its forces, not its solution. That is what makes their
-agreement evidence.
+potential energy, M(q), C(q, q̇) by Christoffel symbols, g(q), and the wheel constraint (2). It shares no code with
+the Newton–Euler derivation: neither kinematics, contact rows and forces nor the solution. Hence their agreement is evidence.
 
-Free bodies and ball joints turn by heading, lean and pitch (about z, then x, then y) here; a lean of ±90° is singular.
+Free bodies and ball joints have heading, lean and pitch (about z, then x, then y) here; a lean of ±90° is singular.
 """
 
 from __future__ import annotations
@@ -34,31 +34,31 @@ ANGLES = ("heading", "lean", "pitch")
 
 
 def derive_by_energies(model: Model | System, stabilization: Baumgarte | None = None) -> Equations:
-    """`Equations` of a described mechanism by energies; all coordinates and velocities are states."""
+    """`Equations` of a described mechanism from energies; all coordinates and velocities are states."""
     energies = Energies(model.freeze() if isinstance(model, Model) else model)
     return augmented(energies.second_order(), stabilization)
 
 
 def unsupported_by_energies(system: System) -> str:
-    """What of a description the Newton–Euler road alone knows, or nothing: laws of slip, contacts of surfaces, and forces that
-    depend on multipliers."""
+    """The first feature of a description that only the Newton–Euler derivation supports, or "": slip laws, contacts of surfaces,
+    and forces that depend on multipliers."""
     slips = next((wheel.name for wheel in system.wheels if not isinstance(wheel.contact, Rolling)), None)
     if slips is not None:
-        return f"wheel {slips!r} slips by a law, which the road by energies does not know"
+        return f"wheel {slips!r} has a slip law, which the derivation from energies does not support"
     if system.surface_contacts or system.surface_parameters:
-        return "surface parameters belong to no body, and the road by energies knows bodies only"
-    loads = {f"{name}_multiplier" for tie in system.constraints for name, _ in tie.residuals}
+        return "surface parameters belong to no body, and the derivation from energies supports bodies only"
+    loads = {f"{name}_multiplier" for constraint in system.constraints for name, _ in constraint.residuals}
     given = [(f"generalized force {e.name!r}", e.amount) for e in system.generalized_forces]
     given += [(f"wrench {w.name!r}", part) for w in system.wrenches for part in (*w.force, *w.torque)]
     for where, expression in given:
         named = names(expression) & loads
         if named:
-            return f"{where} depends on {min(named)}, and the road by energies knows no forces of constraints beforehand"
+            return f"{where} depends on {min(named)}, and the derivation from energies does not support that"
     return ""
 
 
 def _turn(axis: str, angle: ca.SX) -> ca.SX:
-    """Ω_x, Ω_y, Ω_z, all by the right-hand rule (the paper's Ω_y turns the other way)."""
+    """Ω_x, Ω_y, Ω_z, all by the right-hand rule (Ω_y of the paper has the opposite sign)."""
     c, s = ca.cos(angle), ca.sin(angle)
     rows: dict[str, list[list[Any]]] = {
         "x": [[1, 0, 0], [0, c, -s], [0, s, c]],
@@ -77,16 +77,16 @@ class Node:
 
 
 class Energies:
-    """Symbolic energies and constraints of a description, with the programs of source B."""
+    """Symbolic energies and constraints of a description, and the programs of source B."""
 
     def __init__(self, system: System) -> None:
-        strange = unsupported_by_energies(system)
-        if strange:
-            raise ModelError(strange)
+        unsupported = unsupported_by_energies(system)
+        if unsupported:
+            raise ModelError(unsupported)
         self.system = system
         self.t = ca.SX.sym("t")
         self.names = [name for joint in system.joints for name in _coordinate_names(joint)]
-        self.names += [place.name for place in system.massless]  # where wheels touch a curved ground
+        self.names += [place.name for place in system.massless]  # contact points of wheels on curved ground
         self.q = ca.vertcat(*[ca.SX.sym(n) for n in self.names]) if self.names else ca.SX(0, 1)
         self.v = ca.vertcat(*[ca.SX.sym(f"{n}_rate") for n in self.names]) if self.names else ca.SX(0, 1)
         self.u = ca.vertcat(*[ca.SX.sym(i.name) for i in system.inputs]) if system.inputs else ca.SX(0, 1)
@@ -99,7 +99,7 @@ class Energies:
         self._known |= {item.name: self.p[i] for i, item in enumerate(system.parameters)}
         self._outputs = {o.name: o.expression for o in system.outputs}
         self._functions: dict[str, Any] = {**SX_FUNCTIONS, **{table.name: table for table in system.tables}}
-        self._special: Mapping[str, Any] = {}  # none is known to the amounts of joints
+        self._special: Mapping[str, Any] = {}  # measures are not available to displacements of joints
         self.nodes = self._forward()
         self._special = self._measures()
 
@@ -168,7 +168,7 @@ class Energies:
     # ---------------------------------------------------------------- expressions
 
     def value(self, expression: Expr, given: Mapping[str, ca.SX] | None = None) -> ca.SX:
-        """The expression in symbols; `given` are names that mean something else here."""
+        """The expression in symbols; `given` are values that override names."""
         own = given or {}
 
         def look_up(name: str) -> ca.SX:
@@ -285,7 +285,7 @@ class Energies:
 
     @cached_property
     def driven(self) -> ca.SX:
-        """Generalized forces of efforts and wrenches, by virtual displacements."""
+        """Generalized forces of joint forces and wrenches, by virtual displacements."""
         total = ca.SX.zeros(self.q.numel())
         for effort in self.system.generalized_forces:
             total += ca.densify(ca.jacobian(self.value(effort.measure), self.q)).T * self.value(effort.amount)
@@ -302,24 +302,24 @@ class Energies:
 
     @cached_property
     def constraints(self) -> tuple[list[Named], list[Named]]:
-        """Holonomic (heights, ties of position) and nonholonomic (rolling, blades, ties of velocity); those of wheels from the
-        wheel constraint 0 = v_o + Ḃ c (eqs 2 and 27)."""
+        """Holonomic constraints (heights, position residuals) and nonholonomic ones (rolling, knife edges, velocity residuals);
+        those of wheels from the wheel constraint 0 = v_o + Ḃ c (eqs 2 and 27)."""
         heights: list[Named] = []
         rolling: list[Named] = []
         contacts: list[Wheel | KnifeEdge] = [*self.system.wheels, *self.system.edges]
         for contact in contacts:
-            held, slips = contact_constraints(self, contact)
-            heights += held
+            group, slips = contact_constraints(self, contact)
+            heights += group
             rolling += slips
-        for tie in self.system.constraints:
-            held = heights if tie.level == "position" else rolling
-            held += [(name, self.value(residual)) for name, residual in tie.residuals]
-        held = [(name, height) for name, height in heights if self._moves(height, self.q)]
-        return held, [(name, slip) for name, slip in rolling if self._moves(slip, self.v)]
+        for constraint in self.system.constraints:
+            group = heights if constraint.level == "position" else rolling
+            group += [(name, self.value(residual)) for name, residual in constraint.residuals]
+        group = [(name, height) for name, height in heights if self._is_changed_by(height, self.q)]
+        return group, [(name, slip) for name, slip in rolling if self._is_changed_by(slip, self.v)]
 
-    def _moves(self, residual: ca.SX, by: ca.SX) -> bool:
-        """Whether any coordinate (or velocity) changes a residual; one that none changes constrains nothing. Judged by numbers,
-        since cos² + sin² does not cancel in symbols."""
+    def _is_changed_by(self, residual: ca.SX, by: ca.SX) -> bool:
+        """Whether any coordinate (or velocity) changes a residual. Decided numerically, since cos² + sin² does not cancel in
+        symbols."""
         slope = ca.Function("slope", [self.t, self.q, self.p], [ca.densify(ca.jacobian(residual, by))])
         values = np.array([p.default for p in self.system.parameters])
         points = np.random.default_rng(3).uniform(-1.0, 1.0, (4, self.q.numel()))
@@ -328,19 +328,19 @@ class Energies:
     @cached_property
     def rows(self) -> tuple[ca.SX, ca.SX]:
         """D(q, t) and b(q, q̇, t) of D q̈ = b (eq. 26)."""
-        velocity = self._held
+        velocity = self._velocity_constraints
         return ca.densify(ca.jacobian(velocity, self.v)), -ca.densify(self.rate(velocity))
 
     @cached_property
-    def _held(self) -> ca.SX:
+    def _velocity_constraints(self) -> ca.SX:
         """All constraints at velocity level: D q̇ + d₀."""
         heights, rolling = self.constraints
         return ca.densify(ca.vertcat(*[self.rate(h) for _, h in heights], *[r for _, r in rolling]))
 
     @cached_property
     def drift(self) -> ca.SX:
-        """d₀(q, t): what the constraints move by themselves."""
-        return ca.substitute(self._held, self.v, ca.SX.zeros(self.v.numel()))
+        """d₀(q, t) of rheonomic constraints."""
+        return ca.substitute(self._velocity_constraints, self.v, ca.SX.zeros(self.v.numel()))
 
     # ---------------------------------------------------------------- programs
 
@@ -378,11 +378,13 @@ class Energies:
                 (Event(w.name, str(w.expression), w.action, w.direction, w.description), self.value(w.expression))
                 for w in system.events
             ],
-            constraint_units={name: tie.unit_of(name) for tie in system.constraints for name, _ in tie.residuals},
+            constraint_units={
+                name: constraint.unit_of(name) for constraint in system.constraints for name, _ in constraint.residuals
+            },
         )
 
     def program(self, name: str, outputs: dict[str, ca.SX], further: Mapping[str, ca.SX] | None = None) -> Program:
-        """A program of (t, q, v, u, p), and what else it needs."""
+        """A program of (t, q, v, u, p) and further arguments."""
         inputs: dict[str, Any] = {
             "t": self.t,
             "q": (self.q, self.names),
@@ -409,7 +411,7 @@ class Energies:
     def connection(self, rank: int | None = None) -> Program:
         """Accelerations of the constrained affine connection (eqs 5 and 6, with −P grad V): q̈ = P(M⁻¹(Q − C q̇ − g)) + D⁺ b.
 
-        Where rows repeat each other, `rank` of their combinations S D q̈ = S b count; S is then a further argument.
+        With redundant rows, `rank` combinations S D q̈ = S b are used; S is then a further argument.
         """
         rows, side = self.rows
         combined: dict[str, ca.SX] = {}
@@ -430,7 +432,7 @@ class Energies:
 
 
 def angle_names(joint: Joint) -> tuple[str, str, str]:
-    """Names of the three angles that stand for a quaternion."""
+    """Names of the three angles that replace a quaternion."""
     stem = joint.child if any(isinstance(step, Float) for step in joint.chain) else joint.name
     return tuple(f"{stem}_{angle}" for angle in ANGLES)  # type: ignore[return-value]
 

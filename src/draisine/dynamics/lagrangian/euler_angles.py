@@ -1,19 +1,27 @@
-"""States of the Newton–Euler road, with quaternions and body velocities, as states in Euler angles and their rates, and back."""
+"""States in Euler angles: conversion from quaternions and body velocities and back, and singular configurations of joints.
+
+Three successive turns, as in Euler angles, are singular for any choice of axes: the first and the last axis coincide where the
+middle angle is ±90° (or, where first and last axis have the same name, 0° or 180°).
+"""
 
 from __future__ import annotations
+
+import math
+from dataclasses import dataclass
 
 import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
 from draisine.dynamics.lagrangian.energies import Energies, angle_names
-from draisine.model.items import Ball, Float, Glide, System
+from draisine.expr.expression import names
+from draisine.model.items import Ball, Float, Glide, Joint, Rotate, System
 
 Reals = NDArray[np.float64]
 
 
 class EulerAngleStates:
-    """The way between the two sets of coordinates of one description."""
+    """Conversion between the two sets of coordinates of one description."""
 
     def __init__(self, system: System, energies: Energies, p: Reals) -> None:
         self._system, self._energies, self._p = system, energies, p
@@ -34,26 +42,26 @@ class EulerAngleStates:
 
     def motion(self, q: Reals, v: Reals) -> tuple[Reals, Reals]:
         """Angles and their rates."""
-        place = self.coordinates(q)
-        return place, np.asarray(np.linalg.solve(self.map(place), v), dtype=np.float64)
+        angles = self.coordinates(q)
+        return angles, np.asarray(np.linalg.solve(self.map(angles), v), dtype=np.float64)
 
-    def map(self, place: Reals) -> Reals:
-        """∂v/∂(rates): the velocities of the Newton–Euler road by the rates of the angles."""
-        zero = np.zeros(len(place))
-        return np.asarray(self._translate(place, zero, zero, self._p)[1].full())
+    def map(self, angles: Reals) -> Reals:
+        """∂v/∂(rates): the Newton–Euler velocities by the rates of the angles."""
+        zero = np.zeros(len(angles))
+        return np.asarray(self._translate(angles, zero, zero, self._p)[1].full())
 
-    def accelerations(self, place: Reals, rates: Reals, vdot: Reals) -> Reals:
-        """Second rates of the angles at accelerations of the Newton–Euler road."""
-        _, by_rates, rest = (part.full() for part in self._translate(place, rates, np.zeros(len(place)), self._p))
+    def accelerations(self, angles: Reals, rates: Reals, vdot: Reals) -> Reals:
+        """Second derivatives of the angles for given Newton–Euler accelerations."""
+        _, by_rates, rest = (part.full() for part in self._translate(angles, rates, np.zeros(len(angles)), self._p))
         return np.asarray(np.linalg.solve(by_rates, vdot - rest[:, 0]))
 
-    def back(self, place: Reals, rates: Reals, second: Reals) -> Reals:
-        """Accelerations of the Newton–Euler road at second rates of the angles."""
-        return np.asarray(self._translate(place, rates, second, self._p)[2].full()[:, 0])
+    def back(self, angles: Reals, rates: Reals, second: Reals) -> Reals:
+        """Newton–Euler accelerations for given second derivatives of the angles."""
+        return np.asarray(self._translate(angles, rates, second, self._p)[2].full()[:, 0])
 
-    def force_back(self, place: Reals, force: Reals) -> Reals:
-        """Generalized forces on the velocities of the Newton–Euler road: the same power."""
-        return np.asarray(np.linalg.solve(self.map(place).T, force))
+    def force_back(self, angles: Reals, force: Reals) -> Reals:
+        """Generalized forces on the Newton–Euler velocities, of the same power."""
+        return np.asarray(np.linalg.solve(self.map(angles).T, force))
 
     def _translation(self) -> ca.Function:
         """(q, v, v̇, p) in angles → Newton–Euler velocities, their Jacobian by v, and their rates."""
@@ -77,7 +85,72 @@ class EulerAngleStates:
 
 
 def relative_rate(e: Energies, parent: str, child: str) -> ca.SX:
-    """Angular velocity of the child relative to its parent, in the child's axes (free displacements turn last)."""
+    """Angular velocity of the child relative to its parent, in the child's axes (free displacements rotate last)."""
     between = e.nodes[parent].rotation.T @ e.nodes[child].rotation
     spin = between.T @ e.rate(between)
     return ca.vertcat(spin[2, 1], spin[0, 2], spin[1, 0])
+
+
+CLEAR = 0.14  # smallest singular value of a joint's directions of motion, each of length 1; for Euler angles at about 78°
+
+
+@dataclass(frozen=True, eq=False)
+class CoordinateSingularity:
+    """A singularity of the coordinates of a joint."""
+
+    what: str  # description
+    known: bool  # whether such a configuration is known to exist
+    directions: ca.Function  # (q, p) → relative twist by rate, 6 × count
+
+    def distance(self, angles: Reals, p: Reals) -> float:
+        """0 at the singularity, 1 where all directions are orthogonal."""
+        columns = self.directions(angles, p).full()
+        lengths = np.linalg.norm(columns, axis=0)
+        if not np.isfinite(lengths).all() or lengths.min() == 0.0:
+            return 0.0
+        return float(np.linalg.svd(columns / lengths, compute_uv=False)[-1])
+
+
+def coordinate_singularities(system: System, energies: Energies, p: Reals) -> list[CoordinateSingularity]:
+    """Possible singularities of joints with several coordinates."""
+    found = []
+    for joint in system.joints:
+        own = _own(joint, energies)
+        if len(own) < 2:
+            continue
+        outer, inner = energies.nodes[joint.parent], energies.nodes[joint.child]
+        shift = energies.rate(outer.rotation.T @ (inner.position - outer.position))
+        twist = ca.vertcat(relative_rate(energies, joint.parent, joint.child), shift)
+        directions = ca.densify(ca.jacobian(twist, energies.v)[:, [energies.names.index(n) for n in own]])
+        where = _where(joint, energies, p)
+        what = where or f"joint {joint.name!r}: where the rates of {', '.join(own)} give dependent motions of {joint.child!r}"
+        found.append(
+            CoordinateSingularity(what, where is not None, ca.Function("directions", [energies.q, energies.p], [directions]))
+        )
+    return found
+
+
+def _own(joint: Joint, energies: Energies) -> list[str]:
+    return [n for n in (*(c.name for c in joint.coordinates), *angle_names(joint)) if n in energies.names]
+
+
+def _where(joint: Joint, energies: Energies, p: Reals) -> str | None:
+    """The singular configuration, for three rotations about coordinate axes with no other rotation between them."""
+    turns: list[tuple[str, str, ca.SX]] = []
+    for step in joint.chain:
+        if isinstance(step, Float | Ball):
+            angles = angle_names(joint)
+            turns += [(axis, n, energies.q[energies.names.index(n)]) for axis, n in zip("zxy", angles, strict=True)]
+        elif isinstance(step, Rotate):
+            driven = [n for n in names(step.angle) if n in energies.names]
+            turns.append((step.axis, driven[0] if driven else "", energies.value(step.angle)))
+    while turns and not turns[0][1]:
+        turns.pop(0)
+    if len(turns) < 3 or not all(name for _, name, _ in turns[:3]):
+        return None
+    (first, a, _), (_, b, angle), (last, c, _) = turns[:3]
+    targets = (0.0, math.pi) if first == last else (-math.pi / 2, math.pi / 2)
+    middle = energies.q[energies.names.index(b)]
+    offset, end = (float(ca.Function("angle", [middle, energies.p], [angle])(value, p)) for value in (0.0, 1.0))
+    angles_at = sorted(math.degrees((target - offset) / (end - offset)) for target in targets)
+    return f"joint {joint.name!r}: {a} and {c} rotate about the same axis where {b} is {angles_at[0]:.4g}° or {angles_at[1]:.4g}°"

@@ -1,9 +1,8 @@
-"""Which velocities stay independent: judged by conditioning over sampled configurations, then by structure.
+"""Choice of independent velocities: by conditioning over sampled configurations, then by structure.
 
-For a choice with kernel H (its independent rows are the identity) the measure is the largest singular value of H: how much the
-dependent velocities can amplify the independent ones. No single choice is good everywhere, so alternates are kept in order of
-merit.
-"""
+For a choice with null-space basis H (its independent rows are the identity) the measure is the largest singular value of H: how
+much the dependent velocities amplify the independent ones. No single choice is well-conditioned everywhere, so alternates are
+kept in order of merit."""
 
 from __future__ import annotations
 
@@ -15,19 +14,19 @@ from math import comb
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.dynamics.reduced.reduction import Block, Elimination
+from draisine.dynamics.reduced.reduction import Block, EliminationPlan
 from draisine.numerics.rank import independent_columns
 
-POOR = 100.0  # amplification beyond which a choice is called poor
-SWITCH = 15.0  # and at which a run looks for a better one
+POOR = 100.0  # amplification above which a choice is ill-conditioned
+SWITCH = 15.0  # amplification at which a run seeks a better choice
 CLOSE = 4.0  # choices within this factor of the best conditioned are compared by structure
-_MOST_CHOICES = 3000  # beyond this the choices are not all judged
-_MOST_BLOCKS = 500  # and the same for the velocities of one block
-_LEAST = 0.005  # singular value of a block that is solved on its own
+_MOST_CHOICES = 3000  # number of choices that are all ranked
+_MOST_BLOCKS = 500  # the same for the velocities of one block
+_LEAST = 0.005  # smallest singular value of a block that is solved separately
 
 
 @dataclass(frozen=True, eq=False)
-class Judged:
+class VelocityChoice:
     """A choice of independent velocities with its amplification at each sample (infinite where it is singular)."""
 
     independent: tuple[str, ...]
@@ -47,7 +46,7 @@ def amplification(samples: NDArray[np.float64], names: Sequence[str], independen
     if len(bound) != samples.shape[1]:
         return found
     square, sides = samples[:, :, bound], samples[:, :, free]
-    # of many rows the determinant is small without any of them being dependent
+    # with many rows the determinant is small although they are independent
     least = 10.0 ** -max(10, len(bound))
     regular = np.abs(np.linalg.det(square)) > least * np.prod(np.linalg.norm(samples, axis=2), axis=1)
     if not free:
@@ -58,32 +57,32 @@ def amplification(samples: NDArray[np.float64], names: Sequence[str], independen
     return found
 
 
-def judge(samples: NDArray[np.float64], names: Sequence[str], units: NDArray[np.bool_]) -> list[Judged]:
-    """All choices (or the likeliest, for large systems) that are regular at some sample, best first.
+def rank_choices(samples: NDArray[np.float64], names: Sequence[str], units: NDArray[np.bool_]) -> list[VelocityChoice]:
+    """All choices (or candidates, for large systems) that are regular at some sample, best first.
 
     `units` marks the entries of A that are the constant 1 (a free body's linear velocity): making those velocities dependent
     costs nothing.
     """
-    judged = []
+    ranked = []
     for free in _candidates(samples):
         independent = tuple(names[i] for i in free)
         amplified = amplification(samples, names, independent)
         if np.isfinite(amplified).any():
             simple = int(np.count_nonzero(units[:, [i for i in range(len(names)) if i not in free]].any(axis=0)))
-            judged.append(Judged(independent, amplified, simple))
-    if not judged:
+            ranked.append(VelocityChoice(independent, amplified, simple))
+    if not ranked:
         return []
-    best = min(j.worst for j in judged)
+    best = min(j.worst for j in ranked)
 
-    def merit(j: Judged) -> tuple[bool, bool, int, float, float]:
-        at_start = float(j.amplification[0])  # the first sample is where everybody starts
+    def merit(j: VelocityChoice) -> tuple[bool, bool, int, float, float]:
+        at_start = float(j.amplification[0])  # the first sample is the default start
         return (at_start > SWITCH, j.worst > max(CLOSE * best, SWITCH), -j.simplicity, j.worst, float(np.median(j.amplification)))
 
-    return sorted(judged, key=merit)
+    return sorted(ranked, key=merit)
 
 
 def _candidates(samples: NDArray[np.float64]) -> Iterable[tuple[int, ...]]:
-    """Positions of independent velocities worth judging: all choices where they are few, else the best one of each sample."""
+    """Indices of candidate independent velocities: all choices where they are few, otherwise the best at each sample."""
     rows, columns = samples.shape[1:]
     if comb(columns, rows) <= _MOST_CHOICES:
         return combinations(range(columns), columns - rows)
@@ -91,16 +90,16 @@ def _candidates(samples: NDArray[np.float64]) -> Iterable[tuple[int, ...]]:
 
 
 def _best_at(matrix: NDArray[np.float64]) -> tuple[int, ...]:
-    """Independent velocities at one configuration: what the pivots leave over."""
+    """Independent velocities at one configuration: those without pivots."""
     dependent = independent_columns(matrix, len(matrix))
     return tuple(i for i in range(matrix.shape[1]) if i not in dependent)
 
 
-def complements(chosen: NDArray[np.float64], judged: Sequence[Judged], count: int) -> list[Judged]:
-    """Alternates that help where the choice is poor: each in turn lowers the worst case of the best of those picked."""
+def alternates_for(chosen: NDArray[np.float64], ranked: Sequence[VelocityChoice], count: int) -> list[VelocityChoice]:
+    """Alternates for configurations where the choice is ill-conditioned, picked greedily to lower the worst case."""
     covered = np.minimum(chosen, 1e9)
-    picked: list[Judged] = []
-    left = list(judged)
+    picked: list[VelocityChoice] = []
+    left = list(ranked)
     while left and len(picked) < count:
         best = min(
             left, key=lambda j: (float(np.minimum(covered, j.amplification).max()), j.worst, float(np.median(j.amplification)))
@@ -117,21 +116,21 @@ def plan_blocks(
     groups: Sequence[Sequence[int]],
     independent: Sequence[str],
     cost: Callable[[Sequence[int], Sequence[str]], float],
-) -> Elimination:
-    """Cut the elimination into blocks: each group of rows takes the dependent velocities that suit it best.
+) -> EliminationPlan:
+    """Partition the elimination into blocks: each group of rows takes its best dependent velocities.
 
-    A block must stay well conditioned at every sample after the earlier blocks are put in; groups that cannot be solved on
-    their own are joined with the next.
+    A block must stay well conditioned at every sample after substitution of the earlier blocks; groups that cannot be
+    solved separately are joined with the next.
     """
     amplified = amplification(samples, names, independent)
-    current = samples[amplified <= max(POOR, float(amplified.min()))]  # where it is poor, a run has gone over to another choice
+    current = samples[amplified <= max(POOR, float(amplified.min()))]  # elsewhere a run uses another choice
     left = [i for i in range(len(names)) if names[i] not in independent]
     blocks: list[Block] = []
     pending: list[int] = []
     for number, group in enumerate(groups):
         pending += group
         last = number == len(groups) - 1
-        picked = tuple(left) if last else _pick(current, names, pending, left, cost)
+        picked = tuple(left) if last else _best_block(current, names, pending, left, cost)
         if picked is None:
             continue
         rows = list(pending)
@@ -141,11 +140,11 @@ def plan_blocks(
         blocks.append(Block(tuple(rows), tuple(names[i] for i in picked)))
         left = [i for i in left if i not in picked]
         pending = []
-    return Elimination(tuple(blocks), tuple(independent))
+    return EliminationPlan(tuple(blocks), tuple(independent))
 
 
-def _blocks_worth_a_look(rows: NDArray[np.float64], left: Sequence[int]) -> Iterable[tuple[int, ...]]:
-    """Velocities that some rows may be solved for: all choices where they are few, else the best one of each sample."""
+def _candidate_blocks(rows: NDArray[np.float64], left: Sequence[int]) -> Iterable[tuple[int, ...]]:
+    """Velocities for which some rows may be solved: all choices where they are few, otherwise the best at each sample."""
     count = rows.shape[1]
     if comb(len(left), count) <= _MOST_BLOCKS:
         return combinations(left, count)
@@ -153,7 +152,7 @@ def _blocks_worth_a_look(rows: NDArray[np.float64], left: Sequence[int]) -> Iter
     return [tuple(left[i] for i in sorted(chosen)) for chosen in best]
 
 
-def _pick(
+def _best_block(
     current: NDArray[np.float64],
     names: Sequence[str],
     rows: Sequence[int],
@@ -161,7 +160,7 @@ def _pick(
     cost: Callable[[Sequence[int], Sequence[str]], float],
 ) -> tuple[int, ...] | None:
     best: tuple[float, tuple[int, ...]] | None = None
-    for chosen in _blocks_worth_a_look(current[:, list(rows)], left):
+    for chosen in _candidate_blocks(current[:, list(rows)], left):
         square = current[np.ix_(range(len(current)), rows, chosen)]
         smallest = np.linalg.svd(square, compute_uv=False)[:, -1]
         # a determinant that changes its sign is zero somewhere between the samples

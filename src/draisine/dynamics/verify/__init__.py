@@ -1,1 +1,1 @@
-"""The certificate: independent derivations compared at random admissible states."""
+"""Certificates: independent derivations compared at random admissible states."""

@@ -1,4 +1,4 @@
-"""What a certificate is made of: comparisons with their limits, what was kept away from, and what nobody can decide."""
+"""Certificates: comparisons with their tolerances, avoided singular configurations, and what cannot be decided."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from draisine.results.base import Result, figure
 
 Reals = NDArray[np.float64]
 
-AGREEMENT = 1e-10  # between roads, and between exact derivatives and complex steps: relative, times the condition
-DIFFERENCES = 1e-6  # between exact derivatives and central differences, alike
-_SHOWN = 4  # singular positions that are told on the terminal; the others are counted
+AGREEMENT = 1e-10  # tolerance between derivations, and of exact derivatives against complex steps: relative, times condition
+DIFFERENCES = 1e-6  # the same for central differences
+_SHOWN = 4  # number of singular configurations in the printed table; the others are counted
 
 
 @dataclass(frozen=True)
 class Line:
-    """One comparison: the worst disagreement over the states, where it occurred, and whether it is small enough.
+    """One comparison: the worst disagreement over the states, the state where it occurs, and the tolerance.
 
     `worst` is relative and divided by the condition of the state.
     """
@@ -36,8 +36,8 @@ class Line:
 
 
 @dataclass(frozen=True)
-class Avoided:
-    """A singular position that states were kept away from, and how many were set aside because they came near."""
+class AvoidedSingularity:
+    """A singular configuration, and the number of states that were rejected because they were near it."""
 
     what: str
     states: int
@@ -45,14 +45,14 @@ class Avoided:
 
 @dataclass(frozen=True)
 class Certificate(Result):
-    """The outcome of a certification: a small table, in words what disagrees with what, and what cannot be decided."""
+    """The result of a certification: a table, a verdict, and what cannot be decided."""
 
     model: str
     derivations: tuple[str, ...]
     states: int
     lines: tuple[Line, ...]
     verdict: str
-    avoided: tuple[Avoided, ...] = ()
+    avoided: tuple[AvoidedSingularity, ...] = ()
     undecided: tuple[str, ...] = ()
 
     @property
@@ -63,7 +63,7 @@ class Certificate(Result):
         return {key: [getattr(line, key) for line in self.lines] for key in ("what", "worst", "allowed", "holds")}
 
     def plot(self, **options: Any) -> Any:
-        """Comparisons with their worst disagreements and what is allowed; see `draisine.view.plots.verification`."""
+        """Comparisons with their worst disagreements and tolerances; see `draisine.view.plots.verification`."""
         return figure("plots.verification.disagreements", [(x.what, x.worst, x.allowed) for x in self.lines], **options)
 
     def as_data(self) -> dict[str, Any]:
@@ -78,7 +78,7 @@ class Certificate(Result):
             f"  {x.what:<{width}}  {x.worst:8.1e}  {'holds' if x.holds else 'FAILS'} (allowed {x.allowed:.0e})"
             for x in self.lines
         ]
-        count = f"{len(self.derivations)} roads" if len(self.derivations) > 1 else "1 road"
+        count = f"{len(self.derivations)} derivations" if len(self.derivations) > 1 else "1 derivation"
         head = f"certificate of {self.model}: {count} ({', '.join(self.derivations)}), {self.states} states"
         worst = max(self.lines, key=lambda line: line.worst / line.allowed)
         place = ", ".join(f"{name} {value:.4g}" for name, value in worst.where.items() if value)
@@ -88,15 +88,15 @@ class Certificate(Result):
     def _kept_away(self) -> list[str]:
         reported = sorted(self.avoided, key=lambda a: -a.states)
         lines = [f"  avoided: {a.what} (states rejected: {a.states})" for a in reported[:_SHOWN]]
-        return [*lines, f"  and from {len(reported) - _SHOWN} other singular positions"] if len(reported) > _SHOWN else lines
+        return [*lines, f"  avoided: {len(reported) - _SHOWN} other singular configurations"] if len(reported) > _SHOWN else lines
 
 
-def apart(a: Reals, b: Reals, least: float = 1e-300) -> float:
-    """Largest difference relative to the largest entry; `least` is a size below which nothing is told apart.
+def relative_difference(a: Reals, b: Reals, least: float = 1e-300) -> float:
+    """Largest difference relative to the largest entry; `least` is a lower bound of that entry.
 
-    >>> apart(np.array([1.0, 2.0]), np.array([1.0, 2.5]))
+    >>> relative_difference(np.array([1.0, 2.0]), np.array([1.0, 2.5]))
     0.2
-    >>> apart(np.array([1.0]), np.array([np.nan]))
+    >>> relative_difference(np.array([1.0]), np.array([np.nan]))
     inf
     """
     size = max(float(np.abs(a).max(initial=0.0)), float(np.abs(b).max(initial=0.0)), least)

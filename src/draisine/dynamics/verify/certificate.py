@@ -1,11 +1,11 @@
-"""The certificate: one description, several derivations, one answer.
+"""Certification of a description by independent derivations.
 
-`certify_roads(model)` evaluates every road that applies (`roads`) at random admissible states and compares accelerations,
-reactions, energies, the power balance, the constraints' derivatives, and the exact Jacobian with complex steps and with
-central differences. An error in the description itself is seen by none of them; `certify(a, against=b)` is for that.
+`certify_roads(model)` evaluates every derivation that applies (`derivations`) at random admissible states and compares
+accelerations, reactions, energies, the power balance, the constraints' derivatives, and the exact Jacobian with complex steps and
+central differences. An error in the description itself is detected by none of them; `certify(a, against=b)` is for that.
 
-Two families of roads share nothing but the description. Where they disagree, each family is asked whether its accelerations
-keep the balance of the energies on which both agree: the one that does not is wrong.
+Two families of derivations share nothing but the description. Where they disagree, the accelerations of each are tested against
+the power balance of the energies on which both agree: the family that violates it is wrong.
 """
 
 from __future__ import annotations
@@ -19,16 +19,25 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.dynamics.verify.agreement import AGREEMENT, DIFFERENCES, Avoided, Certificate, Line, apart, worst_line
-from draisine.dynamics.verify.derivations import ENERGIES, FAMILIES, NEWTON_EULER, Answer, Derivations, State
-from draisine.dynamics.verify.single_derivation import Jacobian
+from draisine.dynamics.verify.agreement import (
+    AGREEMENT,
+    DIFFERENCES,
+    AvoidedSingularity,
+    Certificate,
+    Line,
+    relative_difference,
+    worst_line,
+)
+from draisine.dynamics.verify.derivations import ENERGIES, FAMILIES, NEWTON_EULER, DerivationResult, Derivations, State
+from draisine.dynamics.verify.single_derivation import DerivativeCheck, power_gap
 from draisine.errors import ArgumentError
 from draisine.model.items import System
 from draisine.model.model import Model
 
 Reals = NDArray[np.float64]
 
-SHARED = "an error in the description itself, which all roads share; describe the mechanism a second time and compare: " + (
+SHARED = (
+    "an error in the description itself, which all derivations share; describe the mechanism a second time and compare: "
     "certify(model, against=other)"
 )
 
@@ -39,38 +48,40 @@ def certify_derivations(model: Model | System, states: int = 12, seed: int = 181
         raise ArgumentError(f"states: at least one is needed to compare anything, got {states}")
     derivations = Derivations(model.freeze() if isinstance(model, Model) else model)
     sampled, avoided = derivations.sample(states, seed)
-    return judge(derivations, sampled, avoided)
+    return compare_derivations(derivations, sampled, avoided)
 
 
-def judge(derivations: Derivations, states: list[State], avoided: list[Avoided] | None = None) -> Certificate:
-    """Compare the roads pair by pair with the first, and with what any right answer must fulfil."""
-    return _Trial(derivations, states).certificate(tuple(avoided or ()))
+def compare_derivations(
+    derivations: Derivations, states: list[State], avoided: list[AvoidedSingularity] | None = None
+) -> Certificate:
+    """Compare each derivation with the first, and with conditions that any correct result must satisfy."""
+    return _Comparison(derivations, states).certificate(tuple(avoided or ()))
 
 
 @dataclass(frozen=True, eq=False)
-class _Trial:
+class _Comparison:
     derivations: Derivations
     states: list[State]
 
-    def certificate(self, avoided: tuple[Avoided, ...]) -> Certificate:
+    def certificate(self, avoided: tuple[AvoidedSingularity, ...]) -> Certificate:
         lines = [*self._between_derivations(), *self._energies(), *self._balances(), *self._jacobians()]
         names = tuple(self.derivations.derivations)
         undecided = [SHARED]
         if self.derivations.energies is None:
             undecided.insert(
                 0,
-                f"an error in the kinematics or contact rows, which {' and '.join(names)} share: the roads by energies do not "
-                f"apply ({self.derivations.no_energies})",
+                f"an error in the kinematics or contact rows, which {' and '.join(names)} share: the derivations from "
+                f"energies do not apply ({self.derivations.no_energies})",
             )
         verdict, open_ = self._verdict(lines)
         reported = (*open_, *undecided)
         return Certificate(self.derivations.system.name, names, len(self.states), tuple(lines), verdict, avoided, reported)
 
     @cached_property
-    def answers(self) -> list[dict[str, Answer]]:
+    def answers(self) -> list[dict[str, DerivationResult]]:
         return [{derivation: ask(state) for derivation, ask in self.derivations.derivations.items()} for state in self.states]
 
-    def _line(self, what: str, found: Callable[[State, dict[str, Answer]], float], allowed: float = AGREEMENT) -> Line:
+    def _line(self, what: str, found: Callable[[State, dict[str, DerivationResult]], float], allowed: float = AGREEMENT) -> Line:
         scope = self.derivations.mechanism.scope
         names = [*scope.coordinates, *scope.velocities]
         places = [dict(zip(names, [*s.q.tolist(), *s.v.tolist()], strict=True)) for s in self.states]
@@ -87,20 +98,20 @@ class _Trial:
             if answer.forces.size and any(self.derivations.unique(s).any() for s in self.states):
                 lines.append(self._line(f"contact forces: {derivation}", partial(self._forces, derivation)))
             if answer.together.size and self.derivations.mechanism.selection.redundant:
-                lines.append(self._line(f"forces together (Aᵀλ): {derivation}", partial(self._together, derivation)))
+                lines.append(self._line(f"resultant forces (Aᵀλ): {derivation}", partial(self._together, derivation)))
         return lines
 
-    def _accelerations(self, derivation: str, state: State, answers: dict[str, Answer]) -> float:
+    def _accelerations(self, derivation: str, state: State, answers: dict[str, DerivationResult]) -> float:
         return _accelerations(state, answers, self.derivations.first, derivation)
 
-    def _together(self, derivation: str, _: State, answers: dict[str, Answer]) -> float:
-        return apart(answers[self.derivations.first].together, answers[derivation].together)
+    def _together(self, derivation: str, _: State, answers: dict[str, DerivationResult]) -> float:
+        return relative_difference(answers[self.derivations.first].together, answers[derivation].together)
 
-    def _forces(self, derivation: str, state: State, answers: dict[str, Answer]) -> float:
-        """Only those that are unique."""
+    def _forces(self, derivation: str, state: State, answers: dict[str, DerivationResult]) -> float:
+        """Contact forces that are unique."""
         unique = self.derivations.unique(state)
         first = answers[self.derivations.first]
-        return apart(
+        return relative_difference(
             first.forces[unique], answers[derivation].forces[unique], self.derivations.no_force(state, first.accelerations)
         )
 
@@ -112,15 +123,15 @@ class _Trial:
         function = ca.Function("energies", [e.t, e.q, e.v, e.p], [ca.vertcat(e.kinetic, e.potential)])
 
         def pair(state: State) -> tuple[Reals, Reals]:
-            q, v = self.derivations.in_angles.motion(state.q, state.v)
+            q, v = self.derivations.angle_states.motion(state.q, state.v)
             return self.derivations.energy(state), function(state.t, q, v, self.derivations.p).full()[:, 0]
 
         pairs = [pair(state) for state in self.states]
         scale = [float(max(np.abs(a[k]) for a, _ in pairs)) for k in (0, 1)]
         found = {id(s): pair for s, pair in zip(self.states, pairs, strict=True)}
 
-        def differ(k: int) -> Callable[[State, dict[str, Answer]], float]:
-            return lambda s, _: apart(found[id(s)][0][k : k + 1], found[id(s)][1][k : k + 1], max(scale[k], 1e-300))
+        def differ(k: int) -> Callable[[State, dict[str, DerivationResult]], float]:
+            return lambda s, _: relative_difference(found[id(s)][0][k : k + 1], found[id(s)][1][k : k + 1], max(scale[k], 1e-300))
 
         return [
             self._line("mass matrix", lambda s, _: self._mass(s)),
@@ -131,11 +142,11 @@ class _Trial:
     def _mass(self, state: State) -> float:
         """Kinetic energy as a function of all velocities, admissible or not."""
         reported = self.derivations.matrices(state)
-        by_rates = self.derivations.in_angles.map(reported["q"])
-        return apart(by_rates.T @ self.derivations.mass(state)[0] @ by_rates, reported["M"])
+        by_rates = self.derivations.angle_states.map(reported["q"])
+        return relative_difference(by_rates.T @ self.derivations.mass(state)[0] @ by_rates, reported["M"])
 
     def _balances(self) -> list[Line]:
-        """Power balance and constraints' derivatives, the worst of all roads."""
+        """Power balance and constraints' derivatives, the worst of all derivations."""
         if self.derivations.energies is None:
             return [self._line("power balance", lambda s, _: self._power_of_report(s))]
         lines = [self._line("power balance", lambda s, a: max(self._power(s, a[derivation]) for derivation in a))]
@@ -149,7 +160,7 @@ class _Trial:
         return lines
 
     def _jacobians(self) -> list[Line]:
-        jacobian = Jacobian(self.derivations.equations.explicit)
+        jacobian = DerivativeCheck(self.derivations.equations.explicit)
 
         def arguments(state: State) -> tuple[Any, ...]:
             return [state.t], self.derivations.state_of(state), state.u, self.derivations.p
@@ -159,27 +170,27 @@ class _Trial:
             self._line("Jacobian against differences", lambda s, _: jacobian.against_differences(arguments(s)), DIFFERENCES),
         ]
 
-    # ---------------------------------------------------------------- what any right answer fulfils
+    # ---------------------------------------------------------------- conditions on any correct result
 
     @cached_property
     def _balance(self) -> ca.Function:
-        """(t, q, v, v̇, u, p) in angles → growth of T + V, power of inputs and dampers, a size to judge by, momentum."""
+        """(t, q, v, v̇, u, p) in angles → growth of T + V, power of inputs and dampers, a scale, momentum."""
         e = self.derivations.energies
         assert e is not None
         change = ca.SX.sym("change", e.v.numel())
         total = e.kinetic + e.potential
         grows = ca.jtimes(total, e.q, e.v) + ca.jtimes(total, e.v, change) + ca.jacobian(total, e.t)
-        # a spring whose rest length is moved in time does work too
+        # a spring with a driven rest length does work too
         given = ca.dot(e.driven, e.v) + ca.jacobian(total, e.t)
         by_position = ca.gradient(e.potential, e.q)
         size = ca.dot(ca.fabs(by_position), ca.fabs(e.v)) + ca.dot(ca.fabs(e.mass @ e.v), ca.fabs(change))
         return ca.Function("balance", [e.t, e.q, e.v, change, e.u, e.p], [grows, given, size, e.mass @ e.v])
 
-    def _power(self, state: State, answer: Answer) -> float:
+    def _power(self, state: State, answer: DerivationResult) -> float:
         """d/dt (T + V) against the power of inputs, dampers and moving constraints, in the energies of the second family."""
-        in_angles = self.derivations.in_angles
-        q, v = in_angles.motion(state.q, state.v)
-        change = in_angles.accelerations(q, v, answer.accelerations)
+        angle_states = self.derivations.angle_states
+        q, v = angle_states.motion(state.q, state.v)
+        change = angle_states.accelerations(q, v, answer.accelerations)
         *numbers, momentum = self._balance(state.t, q, v, change, state.u, self.derivations.p)
         grown, power, scale = (float(x) for x in numbers)
         gap = abs(grown - power - self.derivations.moving_power(state))
@@ -188,8 +199,6 @@ class _Trial:
 
     def _power_of_report(self, state: State) -> float:
         """The same in the energies of the first family, by differentiating its report along the motion."""
-        from draisine.dynamics.verify.single_derivation import power_gap
-
         return power_gap(
             self.derivations.equations, state.t, self.derivations.state_of(state), state.u, self.derivations.p
         ).relative
@@ -203,42 +212,44 @@ class _Trial:
             :, 0
         ]
         size = float((np.abs(reported["D"]) @ np.abs(reported["v"]) + np.abs(drift)).max())
-        # along what is free no row says anything: what is left then is rounding
+        # rows that do not constrain the motion leave only rounding errors
         least = max(1e-6 * float(np.abs(reported["v"]).max(initial=0.0)), 1e-300)
         return float(np.abs(reported["D"] @ reported["v"] + drift).max()) / max(size, least)
 
-    def _constraint_rate(self, state: State, answer: Answer) -> float:
+    def _constraint_rate(self, state: State, answer: DerivationResult) -> float:
         """D q̈ − b of the second family."""
         reported = self.derivations.matrices(state)
-        change = self.derivations.in_angles.accelerations(reported["q"], reported["v"], answer.accelerations)
+        change = self.derivations.angle_states.accelerations(reported["q"], reported["v"], answer.accelerations)
         size = float((np.abs(reported["D"]) @ np.abs(change) + np.abs(reported["b"])).max())
         return float(np.abs(reported["D"] @ change - reported["b"]).max()) / max(size, _least(state))
 
-    # ---------------------------------------------------------------- who is wrong
+    # ---------------------------------------------------------------- verdict
 
     def _agree(self, a: str, b: str) -> bool:
         pairs = zip(self.answers, self.states, strict=True)
         return max(_accelerations(s, x, a, b) / max(s.condition, 1.0) for x, s in pairs) <= AGREEMENT
 
     def _verdict(self, lines: list[Line]) -> tuple[str, tuple[str, ...]]:
-        """Who disagrees with whom, and what of it cannot be decided."""
+        """Which derivations disagree, and what cannot be decided."""
         names = list(self.derivations.derivations)
         if all(line.holds for line in lines):
             return "all derivations agree", ()
         failing = [line.what for line in lines if not line.holds]
         if all(self._agree(names[0], n) for n in names[1:]):
-            return f"all roads give the same accelerations, and yet fails: {', '.join(failing)}", ()
+            return f"all derivations give the same accelerations, but these checks fail: {', '.join(failing)}", ()
         for odd in names:
             rest = [n for n in names if n != odd]
             if len(rest) >= 2 and all(self._agree(rest[0], n) for n in rest[1:]) and not self._agree(odd, rest[0]):
-                return f"the road {odd!r} disagrees with the others, which agree among themselves ({', '.join(rest)})", ()
+                return f"the derivation {odd!r} disagrees with the others, which agree among themselves ({', '.join(rest)})", ()
         if len(names) == 2:
-            said = f"the roads {names[0]!r} and {names[1]!r} disagree in their accelerations"
-            return said, ("which of the two derivations is wrong",)
+            verdict = f"the derivations {names[0]!r} and {names[1]!r} disagree in their accelerations"
+            return verdict, ("which of the two derivations is wrong",)
         families = {f: [n for n in names if FAMILIES[n] == f] for f in dict.fromkeys(FAMILIES[n] for n in names)}
         if all(self._agree(group[0], n) for group in families.values() for n in group):
             return self._between_families(families, failing)
-        return f"the accelerations do not single out one road; what fails: {', '.join(failing)}", ("which roads are wrong",)
+        return f"the accelerations do not single out one derivation; failing: {', '.join(failing)}", (
+            "which derivations are wrong",
+        )
 
     def _between_families(self, families: dict[str, list[str]], failing: list[str]) -> tuple[str, tuple[str, ...]]:
         groups = {family: f"{family} ({', '.join(group)})" for family, group in families.items()}
@@ -247,17 +258,18 @@ class _Trial:
         if differ == ["mass matrix"]:
             return (
                 f"{both} each agree within themselves but not with each other; their kinetic energies agree where the "
-                "constraints hold and differ elsewhere: into one of them the constraints were put before it was differentiated"
+                "constraints are satisfied and differ elsewhere: in one of them the constraints were substituted before "
+                "differentiation"
             ), (f"which of {both} is wrong",)
         if not differ:
             keeps = {family: self._keeps_balance(group[0]) for family, group in families.items()}
             for wrong, right in ((ENERGIES, NEWTON_EULER), (NEWTON_EULER, ENERGIES)):
                 if keeps[right] and not keeps[wrong]:
                     return (
-                        f"the roads by {groups[wrong]} disagree with those by {groups[right]}, and break the power balance of "
-                        f"the energies on which both agree: the error is in the roads by {wrong}"
+                        f"the derivations by {groups[wrong]} disagree with those by {groups[right]}, and violate the power "
+                        f"balance of the energies on which both agree: the error is in the derivations by {wrong}"
                     ), ()
-        hint = f"; they differ already in: {', '.join(differ)}" if differ else ""
+        hint = f"; they already differ in: {', '.join(differ)}" if differ else ""
         return f"{both} each agree within themselves but not with each other{hint}", (f"which of {both} is wrong",)
 
     def _keeps_balance(self, derivation: str) -> bool:
@@ -265,13 +277,10 @@ class _Trial:
         return max(self._power(s, a[derivation]) / max(s.condition, 1.0) for s, a in pairs) <= AGREEMENT
 
 
-def _accelerations(state: State, answers: dict[str, Answer], a: str, b: str) -> float:
-    return apart(answers[a].accelerations, answers[b].accelerations, _least(state))
+def _accelerations(state: State, answers: dict[str, DerivationResult], a: str, b: str) -> float:
+    return relative_difference(answers[a].accelerations, answers[b].accelerations, _least(state))
 
 
 def _least(state: State) -> float:
-    """Accelerations that count as none: a motion may be steady, and what is left is rounding of products of velocities."""
+    """Scale below which accelerations are rounding errors of velocity products, as in a steady motion."""
     return max(1e-3 * float(np.abs(state.v).max(initial=0.0)) ** 2, 1e-300)
-
-
-__all__ = ["AGREEMENT", "Certificate", "Derivations", "Line", "certify_derivations", "judge"]

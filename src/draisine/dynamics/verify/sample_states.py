@@ -1,4 +1,4 @@
-"""Random admissible states of any equations, away from singular positions, and what can be looked at there."""
+"""Random admissible states of any equations, away from singular configurations, and their condition."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.dynamics.verify.agreement import Avoided
+from draisine.dynamics.verify.agreement import AvoidedSingularity
 from draisine.errors import ArgumentError, ModelError
 from draisine.numerics.newton import LeastNorm, Newton
 from draisine.numerics.rank import equilibrate
@@ -23,18 +23,18 @@ from draisine.program.program import Program
 Reals = NDArray[np.float64]
 Residual = Callable[[Reals], tuple[Reals, Reals]]  # y → residuals, their Jacobian
 
-_SINGULAR = 1e5  # condition of a linear system beyond which a state is set aside
+_SINGULAR = 1e5  # condition of a linear system above which a state is rejected
 _POOR = 1e3  # the same for a choice of independent velocities
-_ROUNDS = 10  # times that so many states are drawn before we give up
-_FEWEST = 12  # states by which the usual sizes are known
-_FAR = 0.3  # how far coordinates are moved from their defaults
-_FAST = 1.5  # how fast they move
+_ROUNDS = 10  # rounds of samples
+_FEWEST = 12  # states for typical scales
+_FAR = 0.3  # range of the coordinates around their defaults
+_FAST = 1.5  # range of the velocities
 _ONTO = Newton(tolerance=1e-13, acceptable=1e-10, max_iterations=40)
 
 
 @dataclass(frozen=True, eq=False)
-class Instant:
-    """An admissible state of equations: coordinates, all velocities, the state itself, inputs, and its conditioning."""
+class SampleState:
+    """An admissible state of equations: coordinates, all velocities, the state itself, inputs, and the condition number."""
 
     t: float
     q: Reals
@@ -61,10 +61,10 @@ class Motion:
 
     @cached_property
     def by_velocity(self) -> list[bool]:
-        """Of each value, whether it depends on velocities, by structure."""
+        """Whether each value depends on velocities, by structure."""
         function = self._program.function
-        place = [s.name for s in self._program.inputs].index("v")
-        filled = set(function.jac_sparsity(0, place).row())
+        position_residual = [s.name for s in self._program.inputs].index("v")
+        filled = set(function.jac_sparsity(0, position_residual).row())
         return [i in filled for i in range(len(self.names))]
 
     def __call__(self, t: float, q: Reals, v: Reals, u: Reals) -> dict[str, Reals]:
@@ -77,44 +77,44 @@ class Motion:
         return {"values": found["values"], **{name: found[name].reshape(count, size) for name, size in sizes.items()}}
 
 
-def reported_at(e: Equations, instant: Instant) -> dict[str, Reals]:
+def report_at(e: Equations, state: SampleState) -> dict[str, Reals]:
     """The report, by slot."""
-    values = e.report([instant.t], instant.x, instant.u, e.default_parameters)
+    values = e.report([state.t], state.x, state.u, e.default_parameters)
     return dict(zip((s.name for s in e.report.outputs), values, strict=True))
 
 
-def random_instants(e: Equations, count: int, seed: int = 1817) -> tuple[list[Instant], list[Avoided]]:
-    """Admissible states near the defaults, away from singular positions, and what is singular there."""
+def random_states(e: Equations, count: int, seed: int = 1817) -> tuple[list[SampleState], list[AvoidedSingularity]]:
+    """Admissible states near the defaults, away from singular configurations, and these configurations."""
     if count < 1:
         raise ArgumentError(f"states: at least one is needed to compare anything, got {count}")
     rng, motion = np.random.default_rng(seed), Motion(e)
-    drawn = [i for i in (_random_instant(motion, rng) for _ in range(max(2 * count, _FEWEST))) if i is not None]
-    usual = Usual.of(e, drawn)
-    found: list[Instant] = []
-    aside: dict[str, int] = {}
+    drawn = [i for i in (_random_state(motion, rng) for _ in range(max(2 * count, _FEWEST))) if i is not None]
+    scales = TypicalScales.of(e, drawn)
+    found: list[SampleState] = []
+    rejected: dict[str, int] = {}
     for _ in range(_ROUNDS * count):
-        instant = drawn.pop(0) if drawn else _random_instant(motion, rng)
-        if instant is None:
+        state = drawn.pop(0) if drawn else _random_state(motion, rng)
+        if state is None:
             continue
-        instant = replace(instant, condition=usual.condition(instant))
-        why = usual.singular(instant)
+        state = replace(state, condition=scales.condition(state))
+        why = scales.singular(state)
         if why:
-            aside[why] = aside.get(why, 0) + 1
+            rejected[why] = rejected.get(why, 0) + 1
             continue
-        found.append(instant)
+        found.append(state)
         if len(found) == count:
             break
     if not found:
-        said = f" ({'; '.join(aside)})" if aside else ""
+        reasons = f" ({'; '.join(rejected)})" if rejected else ""
         raise ModelError(
-            f"{e.name}: no admissible state was found near the defaults{said}; give the coordinates defaults that come close to "
-            "the constraints: start={coordinate: value}"
+            f"{e.name}: no admissible state was found near the defaults{reasons}; give the coordinates defaults that come close "
+            "to the constraints: start={coordinate: value}"
         )
-    return found, [Avoided(what, states) for what, states in aside.items()]
+    return found, [AvoidedSingularity(what, states) for what, states in rejected.items()]
 
 
-def _random_instant(motion: Motion, rng: np.random.Generator) -> Instant | None:
-    """A random state near the defaults, moved onto the constraints by the least change; None where that fails."""
+def _random_state(motion: Motion, rng: np.random.Generator) -> SampleState | None:
+    """A random state near the defaults, projected onto the constraints; None where that fails."""
     e = motion.e
     t, u = float(rng.uniform(0.1, 1.0)), rng.normal(size=len(e.inputs))
     q = np.array([c.default for c in e.coordinates]) + rng.uniform(-_FAR, _FAR, len(e.coordinates))
@@ -122,28 +122,28 @@ def _random_instant(motion: Motion, rng: np.random.Generator) -> Instant | None:
     positions = [k for k, c in enumerate(e.constraints) if c.level == "position"]
     speeds = [k for k, c in enumerate(e.constraints) if c.level != "position"]
 
-    def place(y: Reals) -> tuple[Reals, Reals]:
+    def position_residual(y: Reals) -> tuple[Reals, Reals]:
         reported = motion(t, y, v, u)
         return reported["values"][positions], reported["by_q"][positions]
 
-    def moving(y: Reals) -> tuple[Reals, Reals]:
+    def velocity_residual(y: Reals) -> tuple[Reals, Reals]:
         reported = motion(t, q, y, u)
         return reported["values"][speeds], reported["by_v"][speeds]
 
     if isinstance(e.dynamics, DaeResidual):
-        return Instant(t, q, v, q, u)  # a residual has a value anywhere
-    q = _onto(place, q) if positions else q
-    v = _onto(moving, v) if speeds and np.isfinite(q).all() else v
+        return SampleState(t, q, v, q, u)  # a residual is defined everywhere
+    q = _onto(position_residual, q) if positions else q
+    v = _onto(velocity_residual, v) if speeds and np.isfinite(q).all() else v
     if not (np.isfinite(q).all() and np.isfinite(v).all()):
         return None
     order = {velocity.name: i for i, velocity in enumerate(e.velocities)}
     x = np.concatenate([q, [v[order[name]] for name in e.independent], [s.default for s in e.extra_states]])
-    instant = Instant(t, q, v, x, u)
-    return replace(instant, v=reported_at(e, instant)["v"]) if len(v) else instant
+    state = SampleState(t, q, v, x, u)
+    return replace(state, v=report_at(e, state)["v"]) if len(v) else state
 
 
 def _onto(residual: Residual, y: Reals) -> Reals:
-    """Newton's steps of least change onto residual(y) = 0; NaN where it does not arrive."""
+    """Least-norm Newton steps onto residual(y) = 0; NaN without convergence."""
     found = _ONTO.solve(residual, y, LeastNorm())
     return found.point.x if found.converged else np.full_like(y, np.nan)
 
@@ -151,19 +151,19 @@ def _onto(residual: Residual, y: Reals) -> Reals:
 # ---------------------------------------------------------------- conditioning
 
 
-def solved_matrix(e: Equations, instant: Instant) -> Reals | None:
-    """K of the linear system behind the accelerations, if there is one."""
+def solved_matrix(e: Equations, state: SampleState) -> Reals | None:
+    """K of the linear system for the accelerations, if there is one."""
     if not isinstance(e.dynamics, LinearSolveProgram):
         return None
-    return e.dynamics.matrix_at([instant.t], instant.x, instant.u, e.default_parameters)
+    return e.dynamics.matrix_at([state.t], state.x, state.u, e.default_parameters)
 
 
 @dataclass(frozen=True, eq=False)
-class Usual:
-    """Equations, and of what size the entries of the linear system behind their accelerations usually are.
+class TypicalScales:
+    """Equations, and typical scales of the linear system for their accelerations.
 
-    A state is judged by these sizes, not by its own: where an angle loses its meaning its inertia vanishes, and a matrix scaled
-    by its own entries would not show it.
+    The condition of a state is computed with these scales, not its own: where an angle is singular its inertia vanishes, and a
+    matrix scaled by its own entries would not show it.
     """
 
     e: Equations
@@ -171,20 +171,20 @@ class Usual:
     columns: Reals
 
     @staticmethod
-    def of(e: Equations, instants: Sequence[Instant]) -> Usual:
-        matrices = [solved_matrix(e, i) for i in instants]
+    def of(e: Equations, states: Sequence[SampleState]) -> TypicalScales:
+        matrices = [solved_matrix(e, i) for i in states]
         scales = [equilibrate(m, rounds=8)[1:] for m in matrices if m is not None and np.isfinite(m).all() and len(m)]
         if not scales:
-            return Usual(e, np.ones(1), np.ones(1))
+            return TypicalScales(e, np.ones(1), np.ones(1))
         rows, columns = (np.median([1.0 / scale[k] for scale in scales], axis=0) for k in (0, 1))
-        return Usual(e, rows, columns)
+        return TypicalScales(e, rows, columns)
 
-    def condition(self, instant: Instant) -> float:
-        """How much a state amplifies rounding: of the choice of velocities, or of the linear system that is solved there."""
+    def condition(self, state: SampleState) -> float:
+        """Condition number of a state: of the choice of velocities, or of the linear system."""
         e = self.e
         if e.monitor is not None:
-            return float(e.monitor([instant.t], instant.x, instant.u, e.default_parameters)[0][0])
-        matrix = solved_matrix(e, instant)
+            return float(e.monitor([state.t], state.x, state.u, e.default_parameters)[0][0])
+        matrix = solved_matrix(e, state)
         if matrix is None or not len(matrix):
             return 1.0
         return float(np.linalg.cond(self._scaled(matrix), 1)) if np.isfinite(matrix).all() else np.inf
@@ -192,18 +192,18 @@ class Usual:
     def _scaled(self, matrix: Reals) -> Reals:
         return matrix / (self.rows[:, None] * self.columns)
 
-    def singular(self, instant: Instant) -> str:
-        """What is singular at a state, or nothing."""
+    def singular(self, state: SampleState) -> str:
+        """Description of the singularity at a state, or ""."""
         e = self.e
-        if instant.condition < (_POOR if e.monitor is not None else _SINGULAR) and np.isfinite(instant.v).all():
+        if state.condition < (_POOR if e.monitor is not None else _SINGULAR) and np.isfinite(state.v).all():
             return ""
         if e.causes is not None:
-            values = e.causes([instant.t], instant.x, instant.u, e.default_parameters)[0]
+            values = e.causes([state.t], state.x, state.u, e.default_parameters)[0]
             return str(e.causes.output("value").labels[int(np.nanargmax(values))])
-        matrix = solved_matrix(e, instant)
+        matrix = solved_matrix(e, state)
         names = [*(v.name for v in e.velocities), *(m.name for m in e.multipliers)]
         if matrix is None or not np.isfinite(matrix).all() or len(names) != len(matrix):
-            return "where the equations have no finite value"
+            return "where the equations are not finite"
         kernel = np.abs(np.linalg.svd(self._scaled(matrix))[2][-1])
         open_ = [name for name, share in zip(names, kernel, strict=True) if share > 0.3 * kernel.max()]
         return f"where the equations do not determine {', '.join(open_)}"

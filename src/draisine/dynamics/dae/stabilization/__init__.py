@@ -1,1 +1,1 @@
-"""Drift control: what keeps a computed motion on its constraints and invariants, chosen by name."""
+"""Drift control: stabilization of constraints and invariants in a computed motion."""

@@ -18,13 +18,13 @@ from functools import lru_cache
 import casadi as ca
 import numpy as np
 
-from draisine.dynamics.dae.stabilization.unreduced import Opened, program_at
+from draisine.dynamics.dae.stabilization.unreduced import UnreducedSystem, program_at
 from draisine.errors import ModelError
 from draisine.program.equations import Equations, Quantity
 from draisine.program.linear_solve import LinearSolveProgram, Slots
 from draisine.program.program import Program
 
-_ENOUGH = 0.02  # part of q/h that stands beside the velocities: 1e4 roundings over the change that ends Newton's method
+_ENOUGH = 0.02  # part of q/h added to the scale of the velocities: 1e4 rounding errors above the tolerance of Newton's method
 _TRIES = 4  # random states at which forces are compared with those of T − V
 
 
@@ -32,8 +32,8 @@ _TRIES = 4  # random states at which forces are compared with those of T − V
 class RattleStep:
     """One step as programs of (guess, q, v, h, p), the guess being z = (w₀, w₁, h λ).
 
-    - `drift`: Newton's method for z, to rounding: → `z_new`, not finite where it does not settle.
-    - `kick`: the rest: → `q_new`, `v_new`.
+    - `drift`: Newton's method for z, to rounding: → `z_new`, not finite without convergence.
+    - `kick`: the final velocities: → `q_new`, `v_new`.
     """
 
     drift: LinearSolveProgram
@@ -44,21 +44,21 @@ class RattleStep:
 
 @lru_cache(maxsize=16)
 def rattle_step(equations: Equations) -> RattleStep:
-    """RATTLE for equations in which nothing is eliminated; refused, with the reason, for what it does not fit."""
-    opened = Opened(equations)
-    _check_conservative(opened, "RATTLE")
-    n, m = len(equations.velocities), opened.row_count
+    """RATTLE for unreduced equations; raises where it does not apply."""
+    system = UnreducedSystem(equations)
+    _check_conservative(system, "RATTLE")
+    n, m = len(equations.velocities), system.row_count
     q, v, h = ca.SX.sym("q", n), ca.SX.sym("v", n), ca.SX.sym("h")
-    p = opened.symbols[3]
-    mass, slope, rows, places = _functions(opened)
+    p = system.symbols[3]
+    mass, slope, rows, positions = _functions(system)
     z = ca.SX.sym("z", 2 * n + m)
-    w0, w1, impulse = ca.vertsplit(z, [0, n, 2 * n, 2 * n + m])  # that of the constraints, h λ
+    w0, w1, impulse = ca.vertsplit(z, [0, n, 2 * n, 2 * n + m])  # impulse of the constraints, h λ
     end = q + h / 2 * (w0 + w1)
     momentum = mass(q, p) @ w0
     residual = ca.vertcat(
         momentum - mass(q, p) @ v - (h * slope(q, w0, p) + rows(q, p).T @ impulse) / 2,
         mass(end, p) @ w1 - momentum,
-        places(end, p),
+        positions(end, p),
     )
     labels = [c.name for c in equations.coordinates]
     slots: Slots = {
@@ -68,8 +68,8 @@ def rattle_step(equations: Equations) -> RattleStep:
         "h": (h, ["h"]),
         "p": (p, [s.name for s in equations.parameters]),
     }
-    # Newton's method ends where z changes little against its size, but places are known to rounding only, and velocities to that
-    # part of q/h: a size that stands beside them keeps slow motions, and short steps, from being asked for more
+    # Newton's method stops when z changes little relative to its size. Positions are known to rounding only, hence velocities to
+    # that part of q/h: the added scale keeps the tolerance attainable for slow motions and short steps
     least = _ENOUGH * ca.sqrt(1 + ca.sumsqr(q)) / h
     solution = ca.SX.sym("solution", z.numel() + 1)
     equation = ca.vertcat(ca.substitute(-residual, z, solution[:-1]), least - solution[-1])
@@ -88,49 +88,47 @@ def rattle_step(equations: Equations) -> RattleStep:
     return RattleStep(drift, kick, n, m)
 
 
-def _functions(opened: Opened) -> tuple[ca.Function, ca.Function, ca.Function, ca.Function]:
+def _functions(system: UnreducedSystem) -> tuple[ca.Function, ca.Function, ca.Function, ca.Function]:
     """M(q), L_q(q, v), A(q) and f(q), with parameters; no time, no inputs."""
-    t, _, u, p = opened.symbols
-    q, v, rest = opened.parts
+    t, _, u, p = system.symbols
+    q, v, rest = system.parts
     gone = ca.vertcat(t, u, rest)
-    kinetic, potential = opened.parted
-    still = [opened.mass, ca.gradient(kinetic - potential, q), opened.rows, ca.densify(opened.residuals[0])]
-    mass, slope, rows, places = ca.substitute(still, [gone], [ca.SX.zeros(gone.numel())])
+    kinetic, potential = system.energies
+    still = [system.mass, ca.gradient(kinetic - potential, q), system.rows, ca.densify(system.residuals[0])]
+    mass, slope, rows, positions = ca.substitute(still, [gone], [ca.SX.zeros(gone.numel())])
     return (
         ca.Function("mass", [q, p], [mass]),
         ca.Function("slope", [q, v, p], [slope]),
         ca.Function("rows", [q, p], [rows]),
-        ca.Function("places", [q, p], [places]),
+        ca.Function("places", [q, p], [positions]),
     )
 
 
-def _check_conservative(opened: Opened, who: str) -> None:
-    """Refuse forces that do not come from T − V, and what changes with time."""
-    e = opened.equations
-    opened.check_holonomic(f"{who} is", "use Reduced() or Projection()")
-    opened.check_plain_forces(f"{who} is", "use Projection()")
-    t, _, u, p = opened.symbols
-    q, v, rest = opened.parts
-    kinetic, potential = opened.parted
-    if ca.depends_on(ca.vertcat(kinetic, potential, opened.residuals[0]), t):
-        raise ModelError(
-            f"{e.name}: {who} needs an energy that stays as it is, but masses, forces or constraints change with time"
-        )
+def _check_conservative(system: UnreducedSystem, who: str) -> None:
+    """Raise if forces do not derive from T − V, or if the system depends on time."""
+    e = system.equations
+    system.check_holonomic(f"{who} is", "use Reduced() or Projection()")
+    system.check_plain_forces(f"{who} is", "use Projection()")
+    t, _, u, p = system.symbols
+    q, v, rest = system.parts
+    kinetic, potential = system.energies
+    if ca.depends_on(ca.vertcat(kinetic, potential, system.residuals[0]), t):
+        raise ModelError(f"{e.name}: {who} needs a conserved energy, but masses, forces or constraints depend on time")
     momentum = ca.gradient(kinetic, v)
     free = ca.gradient(kinetic - potential, q) - ca.jtimes(momentum, q, v)
-    compared = ca.Function("compared", [t, q, v, rest, u, p], [opened.force, free, opened.mass @ v, momentum])
+    compared = ca.Function("compared", [t, q, v, rest, u, p], [system.force, free, system.mass @ v, momentum])
     random = np.random.default_rng(3)
     default = np.array([c.default for c in e.coordinates])
     for _ in range(_TRIES):
         state = default + 0.1 * random.normal(size=len(default)), random.normal(size=v.numel())
         reported = compared(0.7, *state, np.zeros(rest.numel()), np.zeros(u.numel()), e.default_parameters)
         force, expected, moved, impulse = (np.array(m.full())[:, 0] for m in reported)
-        for given, wanted in ((force, expected), (moved, impulse)):
-            if not np.allclose(given, wanted, rtol=1e-9, atol=1e-9 * (1 + np.max(np.abs(wanted)))):
-                worst = int(np.argmax(np.abs(given - wanted)))
+        for given, reference in ((force, expected), (moved, impulse)):
+            if not np.allclose(given, reference, rtol=1e-9, atol=1e-9 * (1 + np.max(np.abs(reference)))):
+                worst = int(np.argmax(np.abs(given - reference)))
                 raise ModelError(
-                    f"{e.name}: {who} is for conservative mechanisms, but forces on {e.coordinates[worst].name!r} do not come "
-                    "from its energies (dampers, laws of inputs, forces that turn with the velocity); use Projection()"
+                    f"{e.name}: {who} is for conservative mechanisms, but forces on {e.coordinates[worst].name!r} do not "
+                    "derive from its energies (dampers, laws of inputs, gyroscopic forces); use Projection()"
                 )
 
 
@@ -148,16 +146,16 @@ class Momenta:
 
 @lru_cache(maxsize=16)
 def in_momenta(equations: Equations) -> Momenta:
-    """q̇ = M⁻¹p, ṗ = L_q(q, M⁻¹p), of first order: what Gauss–Legendre is symplectic for."""
-    opened = Opened(equations)
-    if opened.row_count or opened.nonholonomic:
-        name = (opened.nonholonomic or [c.name for c in equations.constraints])[0]
-        cure = "use Reduced() or Projection()" if opened.nonholonomic else "Rattle() is symplectic with holonomic constraints"
+    """q̇ = M⁻¹p, ṗ = L_q(q, M⁻¹p), of first order, for which Gauss–Legendre methods are symplectic."""
+    system = UnreducedSystem(equations)
+    if system.row_count or system.nonholonomic:
+        name = (system.nonholonomic or [c.name for c in equations.constraints])[0]
+        cure = "use Reduced() or Projection()" if system.nonholonomic else "Rattle() is symplectic with holonomic constraints"
         raise ModelError(f"{equations.name}: Gauss–Legendre is symplectic without constraints, but {name} is one; {cure}")
-    _check_conservative(opened, "a symplectic method")
+    _check_conservative(system, "a symplectic method")
     n = len(equations.velocities)
-    mass, slope, _, _ = _functions(opened)
-    t, _, u, p = opened.symbols
+    mass, slope, _, _ = _functions(system)
+    t, _, u, p = system.symbols
     q, momenta, v = ca.SX.sym("q", n), ca.SX.sym("momenta", n), ca.SX.sym("v", n)
     speed = ca.solve(mass(q, p), momenta)
     names = [f"{c.name}_momentum" for c in equations.coordinates]
@@ -170,7 +168,7 @@ def in_momenta(equations: Equations) -> Momenta:
         "p": (p, parameters),
     }
     rates = ca.vertcat(speed, slope(q, speed, p))
-    rest = ca.SX.zeros(len(equations.extra_states))  # a conservative mechanism has none that move
+    rest = ca.SX.zeros(len(equations.extra_states))  # constant in a conservative mechanism
     nothing = ca.SX(0, 1)
     empty: Slots = dict.fromkeys(("v", "multipliers", "outputs", "residuals", "power", "inputs"), nothing)
     motion: Slots = {"t": t, "q": (slots["x"]), "v": nothing, "u": slots["u"], "p": slots["p"]}

@@ -1,6 +1,6 @@
-"""Equations in which nothing is eliminated, opened up again: their symbols, masses, forces and constraint rows.
+"""Unreduced equations in symbols: masses, forces and constraint rows, extracted from their programs.
 
-Controls of drift rewrite finished programs of (t, x, u, p); what they need to know of a mechanism is read off the programs.
+Drift control rewrites programs of (t, x, u, p); it needs only what the programs contain.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from draisine.program.program import Program
 
 
 @dataclass(frozen=True, eq=False)
-class Opened:
+class UnreducedSystem:
     """Equations whose state holds all coordinates and all velocities, in fresh symbols."""
 
     equations: Equations
@@ -61,11 +61,11 @@ class Opened:
     @cached_property
     def _linear(self) -> tuple[ca.SX, ca.SX]:
         assert self.solved is not None
-        # masses and constraint rows know no multipliers, so that any will do where forces depend on them
+        # masses and constraint rows are independent of the multipliers, so zeros may be used where forces depend on them
         return self.solved.linear(self.symbols, ca.SX.zeros(self.solved.size))
 
     def check_plain_forces(self, who: str, cure: str) -> None:
-        """Refuse forces that depend on multipliers: K = [M B; A 0] has B ≠ −Aᵀ then."""
+        """Raise if forces depend on multipliers: then K = [M B; A 0] has B ≠ −Aᵀ."""
         n = len(self.equations.velocities)
         if self.solved is None or not self.row_count:
             return
@@ -73,7 +73,7 @@ class Opened:
         values = [np.random.default_rng(4).uniform(0.1, 1.0, symbol.numel()) for symbol in self.symbols]
         if self.solved.iterates or np.abs(uneven(*values).full()).max(initial=0.0) > 1e-9:
             raise ModelError(
-                f"{self.equations.name}: {who} for forces that come from an energy, but some depend on the multipliers of "
+                f"{self.equations.name}: {who} for forces that derive from an energy, but some depend on the multipliers of "
                 f"constraints (friction, creep); {cure}"
             )
 
@@ -99,13 +99,13 @@ class Opened:
 
     @property
     def slope(self) -> ca.SX:
-        """ẋ at zero accelerations and multipliers: q̇ is right in it."""
+        """ẋ at zero accelerations and multipliers; its q̇ is exact."""
         assert self.solved is not None
         return self.solved.after.function.call([*self.symbols, ca.SX.zeros(self.solved.size)])[0]
 
     @cached_property
     def residuals(self) -> tuple[ca.SX, ca.SX]:
-        """What projection holds at zero: positions, and velocities; without rows that repeat others."""
+        """Residuals that projection sets to zero, positions and velocities, without redundant rows."""
         project = self.equations.project
         if not isinstance(project, LinearSolveProgram):
             return ca.SX(0, 1), ca.SX(0, 1)
@@ -115,7 +115,7 @@ class Opened:
 
     @cached_property
     def energy(self) -> ca.SX | None:
-        """Kinetic + potential − work done, or None where equations have none."""
+        """Kinetic + potential energy − work done, or None where the equations report none."""
         reported = called(self.equations.report, list(self.symbols))
         names = [slot.name for slot in self.equations.report.outputs]
         if "energy" not in names:
@@ -124,7 +124,7 @@ class Opened:
         return kinetic + potential - work
 
     @cached_property
-    def parted(self) -> tuple[ca.SX, ca.SX]:
+    def energies(self) -> tuple[ca.SX, ca.SX]:
         """Kinetic and potential energy."""
         names = [slot.name for slot in self.equations.report.outputs]
         reported = called(self.equations.report, list(self.symbols))[names.index("energy")]
@@ -134,7 +134,7 @@ class Opened:
 
     @property
     def nonholonomic(self) -> list[str]:
-        """Constraints of velocity with no position behind them, or none that is told."""
+        """Velocity constraints that are not rates of known position constraints."""
         found = [c for c in self.equations.constraints if c.level == "velocity" and c.kind == Kind.NONHOLONOMIC]
         return [c.name for c in found]
 
@@ -145,28 +145,28 @@ class Opened:
         return q.numel() == v.numel() and (self.slope[: q.numel()] - v).is_zero()
 
     def check_holonomic(self, who: str, cure: str) -> None:
-        """Refuse what is not held by positions alone, or whose velocities are no rates."""
+        """Raise if constraints are nonholonomic, or velocities are not rates of the coordinates."""
         name, rolling = self.equations.name, self.nonholonomic
         if rolling:
             some = ", ".join(rolling[:4]) + (", …" if len(rolling) > 4 else "")
-            raise ModelError(f"{name}: {who} for holonomic constraints, but {some} constrain velocities alone; {cure}")
+            raise ModelError(f"{name}: {who} for holonomic constraints, but {some} constrain only velocities; {cure}")
         if self.solved is None or not self.equations.velocities:
             raise ModelError(f"{name}: {who} for mechanisms, but these are equations of first order; {cure}")
         if not self.rates_are_velocities:
             raise ModelError(
-                f"{name}: {who} for velocities that are the rates of the coordinates, but some bodies turn by quaternions; {cure}"
+                f"{name}: {who} for velocities that are the rates of the coordinates, but some bodies have quaternions; {cure}"
             )
 
 
 def called(program: Program | LinearSolveProgram, arguments: list[ca.SX]) -> list[ca.SX]:
-    """Results in the given symbols, with the solution of a linear system taken as zero: for results that do not depend on it."""
+    """Results in the given symbols, with zero for the solution of a linear system: for results that do not depend on it."""
     if isinstance(program, Program):
         return list(program.function.call(arguments))
     return list(program.after.function.call([*arguments, ca.SX.zeros(program.size, program.sides)]))
 
 
 def program_at(program: Program, arguments: Slots, given: Sequence[ca.SX]) -> Program:
-    """The same program of other arguments, from which its own are found by formulas."""
+    """The same program as a function of other arguments, with its own given in terms of these."""
     results = program.function.call(list(given))
     outputs: Slots = {slot.name: (result, slot.labels) for slot, result in zip(program.outputs, results, strict=True)}
     units = {n: unit for slot in (*program.inputs, *program.outputs) for n, unit in zip(slot.labels, slot.units, strict=True)}
@@ -174,7 +174,7 @@ def program_at(program: Program, arguments: Slots, given: Sequence[ca.SX]) -> Pr
 
 
 def at_state(program: Program | LinearSolveProgram, arguments: Slots, given: Sequence[ca.SX]) -> Program | LinearSolveProgram:
-    """`program_at`, for what is solved behind a linear system too."""
+    """`program_at`, also for programs with a linear solve."""
     if isinstance(program, Program):
         return program_at(program, arguments, given)
     z = ca.SX.sym("z", program.size, program.sides)
@@ -183,7 +183,7 @@ def at_state(program: Program | LinearSolveProgram, arguments: Slots, given: Seq
 
 
 def solved_at(program: LinearSolveProgram, arguments: Slots, given: Sequence[ca.SX], after: Program) -> LinearSolveProgram:
-    """The same linear system, or the same rounds of Newton's method, at other arguments, and what comes after the solution."""
+    """The same linear system, or the same rounds of Newton's method, at other arguments, with `after` following the solution."""
     z = ca.SX.sym("z", program.size)
     with_solution: Slots = {**arguments, "z": z}
     rounds = (with_solution, [*given, z]) if program.iterates else (arguments, given)

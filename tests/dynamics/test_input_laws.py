@@ -1,4 +1,4 @@
-"""Laws and events for equations that exist already."""
+"""Input laws and events for existing equations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""SymPy matrices for people: they are the programs' numbers, and for textbook systems the textbook's formulas."""
+"""SymPy matrices: equal to the programs, and for textbook systems to the textbook formulas."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Blades on curved and moving ground: against planes at rest, closed forms, other frames of reference, and brute force."""
+"""Knife edges on curved and moving ground: against planes at rest, closed forms, other frames of reference, and brute force."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Poses of bodies as a program: against closed forms, and against the measures that outputs are made of."""
+"""Poses of bodies as a program: against closed forms and the measures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ties on trees treated body by body: against masses and rows solved whole, by their cost, and what is refused."""
+"""Loop closures in the recursive formulation: against the augmented system, cost, and errors."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import draisine as dr
-from draisine.dynamics.derive import _mechanism
-from draisine.dynamics.options import Augmented, Recursive, Reduced, treatment_for, unsuited
+from draisine.dynamics.derive import _mechanism, choose_formulation, why_not_recursive
+from draisine.dynamics.options import Augmented, Recursive, Reduced
 from draisine.errors import ModelError
 from draisine.gallery.entries.hanging_rope import hanging_rope
 from draisine.gallery.entries.link_chain import link_chain
@@ -115,7 +115,7 @@ def test_it_says_what_the_whole_system_says(make):
 
 def test_operations_of_a_loop_grow_with_the_number_of_links():
     small, large = (dr.derive(hanging_rope(links)) for links in (12, 24))
-    assert "body by body along the tree, the forces of its 2 tied residuals" in small.notes[0]
+    assert "recursive formulation along the tree, the forces of its 2 constraint rows" in small.notes[0]
     for program in ("dynamics", "report", "project"):
         assert getattr(large, program).operations < 2.2 * getattr(small, program).operations, program
     assert large.explicit.operations < 152 * 24
@@ -152,22 +152,25 @@ def test_a_run_keeps_energy_and_loop():
 
 
 def test_what_decides_about_the_treatment():
-    assert isinstance(treatment_for(_mechanism(hanging_rope(12).freeze()), ())[0], Recursive)
-    assert not isinstance(treatment_for(_mechanism(hanging_rope(8).freeze()), ())[0], Recursive)
+    assert isinstance(choose_formulation(_mechanism(hanging_rope(12).freeze()), ())[0], Recursive)
+    assert not isinstance(choose_formulation(_mechanism(hanging_rope(8).freeze()), ())[0], Recursive)
     train = trailers(14)
     train.prescribe("motor", "hitch2", "0.2*sin(t) + 0.3")
-    assert unsuited(_mechanism(train.freeze())) is None  # but nobody asked for it
-    assert not isinstance(treatment_for(_mechanism(train.freeze()), ())[0], Recursive)
+    assert why_not_recursive(_mechanism(train.freeze())) is None  # but nobody asked for it
+    assert not isinstance(choose_formulation(_mechanism(train.freeze()), ())[0], Recursive)
 
 
 def test_what_is_refused():
     wanted = dr.gallery.four_bar()
-    with pytest.raises(ModelError, match="its independent velocities are crank_angle_rate, knee_rate, rocker_angle_rate, not"):
+    with pytest.raises(
+        ModelError,
+        match="the independent velocities of its recursive formulation are crank_angle_rate, knee_rate, rocker_angle_rate, not",
+    ):
         dr.derive(wanted, formulation=Recursive())
     light = unbound()
     light.body("pin", 0.0)
     light.revolute("idle", "rocker", "pin", axis="y")
     light.prescribe("stop", "idle", "0.1*t")
-    with pytest.raises(ModelError, match="'idle_rate' moves no mass by itself"):
+    with pytest.raises(ModelError, match="'idle_rate' has no inertia by itself"):
         dr.derive(light, formulation=Recursive())
     assert dr.derive(light, formulation=Reduced()).independent

@@ -1,4 +1,4 @@
-"""Two bodies in contact along surfaces with parameters of their own, against closed forms."""
+"""Contact of two parametrized surfaces, against closed forms."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ties: closed loops, prescribed motions, and rows that repeat others, against what is known of them without draisine."""
+"""Residual constraints: closed loops, prescribed motions and redundant rows, against independent results."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def test_a_singular_loop_is_named():
     near = 1e-4
     q = np.array([near, -near, near])
     values = e.causes([0.0], np.array([*q, 1.0]), [], e.default_parameters)[0]
-    assert labels[int(np.argmax(values))] == "constraint 'loop' is at a singular position, where it holds less than elsewhere"
+    assert labels[int(np.argmax(values))] == "residual constraint 'loop' is at a singular position, where its rank drops"
     assert e.monitor([0.0], np.array([*q, 1.0]), [], e.default_parameters)[0][0] > 1e3
     e = derive(LINKAGE.model()).with_independent(("chi_rate",))
     reach = LINKAGE.crank + LINKAGE.coupler  # crank and coupler in one line
@@ -168,7 +168,7 @@ def test_a_loop_in_space_moves_as_in_its_plane():
 def test_a_residual_that_nothing_changes_is_left_out_with_a_note():
     e = derive(LINKAGE.model(axes="xyz"))
     assert [m.name for m in e.multipliers] == ["loop_x_multiplier", "loop_z_multiplier"]
-    assert "constraint loop_y holds by itself: no coordinate enters it, and it has no force" in e.notes
+    assert "constraint loop_y is satisfied identically: no coordinate enters it, and it has no force" in e.notes
     assert not e.warnings
 
 
@@ -185,11 +185,11 @@ def test_a_moving_loop_in_space_takes_the_same_power():
     assert two["multipliers"]["drive_multiplier"] == pytest.approx(one["multipliers"]["drive_multiplier"], rel=1e-10)
 
 
-def _tricycle(track: float = 0.4) -> Model:
+def _tricycle(track_heading: float = 0.4) -> Model:
     m = Model("tricycle")
     m.body("hull", mass=10.0, center_of_mass=(0.4, 0, 0.2), inertia=(1.0, 1.2, 1.5))
     m.free("hull")
-    for side, y in (("left", track), ("right", -track)):
+    for side, y in (("left", track_heading), ("right", -track_heading)):
         balanced_wheel(m, side, "hull", at=(0, y, 0.3))
     return _front(m)
 
@@ -202,12 +202,12 @@ def _front(m: Model) -> Model:
     return m
 
 
-def _one_rear_wheel(track: float = 0.4) -> Model:
+def _one_rear_wheel(track_heading: float = 0.4) -> Model:
     """The same in the plane, with one wheel of both wheels' inertia in the middle. What the two spin more and less than their
     mean when the axle turns, track/radius times its rate, is inertia about the vertical."""
     mass, (transverse, axial, _), radius = 2.0, WHEEL, 0.3
     m = Model("one_rear_wheel")
-    more = 2 * mass * track**2 + 2 * axial * (track / radius) ** 2
+    more = 2 * mass * track_heading**2 + 2 * axial * (track_heading / radius) ** 2
     m.body("hull", mass=10.0, center_of_mass=(0.4, 0, 0.2), inertia=(1.0 + more, 1.2 + more, 1.5 + more))
     m.planar("hull")
     made = {"mass": 2 * mass, "inertia": (2 * transverse, 2 * axial, 2 * transverse)}
@@ -409,7 +409,9 @@ def test_size_and_conditioning_decide_how_constraints_are_treated():
     assert derive(_chain(2)).independent != tuple(v.name for v in derive(_chain(2)).velocities)
     large = derive(_chain(30))
     assert large.independent == tuple(v.name for v in large.velocities)
-    assert large.notes[0].startswith("treated whole, nothing eliminated, since its 30 velocity constraints are more than 24")
+    assert large.notes[0].startswith(
+        "augmented formulation, nothing eliminated, since its 30 velocity constraints are more than 24"
+    )
     forced = derive(_chain(2), formulation=Augmented())
     assert forced.independent == tuple(v.name for v in forced.velocities)
     assert not forced.notes
@@ -458,7 +460,7 @@ def test_a_tie_of_nothing_is_refused():
         derive(m)
     m = _arm()
     m.constrain("sideways", "position_y(hand)", unit="m")
-    with pytest.raises(ModelError, match=r"constraint 'sideways' ties nothing: no coordinate enters its residuals"):
+    with pytest.raises(ModelError, match=r"constraint 'sideways' has no effect: no coordinate enters its residuals"):
         derive(m)
 
 
@@ -480,7 +482,9 @@ def test_a_position_may_not_depend_on_velocities_through_an_output():
 
 
 def test_a_loop_that_cannot_be_closed_is_named_with_its_gap():
-    with pytest.raises(ModelError, match=r"its ties \(loop\) are closed; the best try leaves 'loop_x' open by 0\.[0-9]+ m"):
+    with pytest.raises(
+        ModelError, match=r"its constraints \(loop\) are satisfied; the best attempt leaves 'loop_x' open by 0\.[0-9]+ m"
+    ):
         derive(FourBar(crank=0.1, coupler=0.2, rocker=0.3, base=0.8).model())
 
 
@@ -489,7 +493,7 @@ def test_prescribed_motions_that_contradict_each_other_are_named():
     m.prescribe("first", "turn", "2*t")
     m.prescribe("second", "turn", "3*t")
     with pytest.raises(
-        ModelError, match=r"constraint 'second' contradicts 'first': both hold the same motion, at different rates"
+        ModelError, match=r"constraint 'second' contradicts 'first': both constrain the same motion, at different rates"
     ):
         derive(m)
 
@@ -511,7 +515,7 @@ def test_a_motion_prescribed_twice_alike_is_a_repetition():
 def test_the_count_of_targeted_velocities_knows_repeated_rows():
     m = _tricycle()
     m.independent("steer_rate")
-    with pytest.raises(ModelError, match=r"10 velocities and 8 velocity constraints that count: choose 2 independent"):
+    with pytest.raises(ModelError, match=r"10 velocities and 8 velocity constraints that are independent: choose 2 independent"):
         derive(m)
 
 

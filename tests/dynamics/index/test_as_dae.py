@@ -1,4 +1,4 @@
-"""Mechanisms posed with multipliers at index 3, 2, 1 and stabilized: the same motion in each."""
+"""Mechanisms as DAEs of index 3, 2, 1 and stabilized: the same motion in each."""
 
 from __future__ import annotations
 
@@ -192,10 +192,10 @@ def test_large_systems_are_posed_quickly_and_sparsely():
 @pytest.mark.parametrize(
     ("spoil", "said"),
     [
-        (lambda: dr.posed(rolling_hoop(), 4), "at index 1, 2 or 3, not 4"),
+        (lambda: dr.posed(rolling_hoop(), 4), "of index 1, 2 or 3, not 4"),
         (lambda: dr.posed(rolling_hoop(), 1, ggl=True), "Leimkuhler has index 2"),
         (lambda: dr.posed(dr.derive(dr.gallery.bicycle())), "velocities have been eliminated"),
-        (lambda: dr.posed(dr.gallery.van_der_pol()), "cannot be told from these equations"),
+        (lambda: dr.posed(dr.gallery.van_der_pol()), "cannot be recovered from these equations"),
     ],
 )
 def test_complaints(spoil, said):
