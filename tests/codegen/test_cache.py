@@ -22,7 +22,7 @@ posix = pytest.mark.skipif(sys.platform == "win32", reason="mode bits say nothin
 def directory(tmp_path, monkeypatch):
     place = tmp_path / "deep" / "store"
     monkeypatch.setenv("DRAISINE_CACHE_DIR", str(place))
-    monkeypatch.setattr(cache, "SELDOM", 1)
+    monkeypatch.setattr(cache, "PRUNE_EVERY", 1)
     return place
 
 
@@ -163,7 +163,7 @@ def test_least_recently_used_files_go_first(directory, monkeypatch):
 
 def test_not_every_file_has_the_store_looked_through(directory, monkeypatch):
     looked = []
-    monkeypatch.setattr(cache, "SELDOM", 16)
+    monkeypatch.setattr(cache, "PRUNE_EVERY", 16)
     monkeypatch.setattr(cache, "_prune", lambda *_: looked.append(len(list(directory.glob("*.object")))))
     for k in range(160):
         cached_object(f"key {k}", lambda: b"code")

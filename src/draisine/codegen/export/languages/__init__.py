@@ -1,4 +1,4 @@
-"""The languages that programs can be written in: one file each, one line each here."""
+"""The languages of export: one file each, one entry each here."""
 
 from __future__ import annotations
 

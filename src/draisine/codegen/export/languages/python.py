@@ -1,4 +1,4 @@
-"""Python with NumPy. Arguments may have leading axes, over which the function goes all at once."""
+"""Python with NumPy. Arguments may have leading axes, over which the function is vectorized."""
 
 from __future__ import annotations
 
