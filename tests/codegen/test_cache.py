@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from draisine.codegen import cache
+from draisine.codegen import cache, equation_cache
 from draisine.codegen.cache import cache_directory, cached_object, host_key
 from draisine.errors import CacheWarning
 
@@ -217,3 +217,9 @@ def test_host_key_names_what_code_depends_on():
     assert llvm.get_host_cpu_name() in key
     assert llvm.get_process_triple() in key
     assert ".".join(map(str, llvm.llvm_version_info)) in key
+
+
+def test_the_key_of_equations_covers_the_sources_that_derive():
+    package = Path(equation_cache.__file__).parents[1]
+    for folder in equation_cache._SOURCES:
+        assert any((package / folder).rglob("*.py")), folder

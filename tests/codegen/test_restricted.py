@@ -208,7 +208,7 @@ def test_types_must_be_said() -> None:
         compiled(f.no_annotation)
     with pytest.raises(TypeError, match="is generic in 'values'"):
         compiled(f.scale_all)
-    with pytest.raises(TypeError, match="returns tuple of float, int; to the outside"):
+    with pytest.raises(TypeError, match="returns tuple of float, int; an exported function"):
         compiled(f.both)
 
 

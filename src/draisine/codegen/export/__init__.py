@@ -30,8 +30,8 @@ def write(program: Program | LinearSolveProgram, lang: str, folder: Path, guide:
     if lang.lower() == FMU:
         raise ExportError(f"a functional mock-up unit needs a whole system; {program.name!r} is a single program")
     if lang.lower() != CASADI:
-        made = language(lang)
-        path, text = folder / file_name(program, made), source_text(program, made, guide)
+        target = language(lang)
+        path, text = folder / file_name(program, target), source_text(program, target, guide)
         folder.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8", newline="\n")
         return path
@@ -53,7 +53,7 @@ def write_system(
     for lang in langs:
         if lang.lower() not in (CASADI, FMU):
             language(lang)  # raises for an unknown name before anything is written
-    wanted = items(equations, what, description) if any(lang.lower() != FMU for lang in langs) else []
+    requested = items(equations, what, description) if any(lang.lower() != FMU for lang in langs) else []
     written = []
     for lang in langs:
         if lang.lower() == FMU:
@@ -61,7 +61,7 @@ def write_system(
                 raise ExportError(f"the functional mock-up unit of {equations.name!r} needs a start; pass start=")
             written.append(write_fmu(equations, start(), folder, description))
         else:
-            written += [write(item.program, lang, folder, item.guide) for item in wanted]
+            written += [write(item.program, lang, folder, item.guide) for item in requested]
     return written
 
 

@@ -12,7 +12,7 @@ import casadi as ca
 
 from draisine.codegen.export.function_body import operation_names
 from draisine.codegen.export.language import Argument, listed
-from draisine.codegen.export.source import straight
+from draisine.codegen.export.source import program_to_ssa
 from draisine.codegen.jit.ssa import CALL, CONSTANT, FETCH, INPUT, NUMBERS, RESULT, SEARCH, SSA, callee_to_ssa
 from draisine.errors import ArgumentError, ExportError
 from draisine.program.linear_solve import UNROLLED_ITERATIONS, LinearSolveProgram
@@ -50,7 +50,7 @@ def as_jax(program: Program | LinearSolveProgram) -> Callable[..., Any]:
         warnings.warn('JAX computes in single precision by default; set jax.config.update("jax_enable_x64", True)', stacklevel=2)
     inputs = [Argument(slot.name, slot) for slot in program.inputs]
     outputs = [Argument(slot.name, slot) for slot in program.outputs]
-    ssa = straight(program)
+    ssa = program_to_ssa(program)
 
     def function(*arguments: Any) -> tuple[Any, ...]:
         jnp = jax.numpy
@@ -62,10 +62,10 @@ def as_jax(program: Program | LinearSolveProgram) -> Callable[..., Any]:
             if column.size != a.slot.size:
                 raise ArgumentError(f"{program.name!r}: argument {a.name!r} needs {a.slot.size} numbers, got {column.size}")
         values = _evaluate(ssa, lambda slot, entry: columns[slot][entry])
-        made: list[list[Any]] = [[0.0] * a.slot.size for a in outputs]
+        results: list[list[Any]] = [[0.0] * a.slot.size for a in outputs]
         for slot, entry, value in ssa.results:
-            made[slot][entry] = values[value]
-        return tuple(_shaped(a, entries) for a, entries in zip(outputs, made, strict=True))
+            results[slot][entry] = values[value]
+        return tuple(_shaped(a, entries) for a, entries in zip(outputs, results, strict=True))
 
     function.__name__ = function.__qualname__ = program.name
     function.__doc__ = "\n".join([program.name, "", *(f"    {s.describe()}" for s in (*program.inputs, *program.outputs))])

@@ -30,13 +30,13 @@ class Item:
 
 
 def items(equations: Equations, what: Iterable[str], description: str = "") -> list[Item]:
-    """The programs asked for, in that order."""
-    wanted = list(dict.fromkeys(what))
-    unknown = [name for name in wanted if name not in WHAT]
+    """The requested programs, in that order."""
+    requested = list(dict.fromkeys(what))
+    unknown = [name for name in requested if name not in WHAT]
     if unknown:
         raise ExportError(f"there is no program {unknown[0]!r} to export; choose from {', '.join(WHAT)}")
-    made = []
-    for name in wanted:
+    found = []
+    for name in requested:
         purpose, make = WHAT[name]
         programs = make(equations)
         if not programs:
@@ -44,8 +44,8 @@ def items(equations: Equations, what: Iterable[str], description: str = "") -> l
             why = f" (it is given as 0 = F(t, x, ẋ); {_SOLVED})" if isinstance(equations.dynamics, DaeResidual) else ""
             raise ExportError(f"{equations.name!r} has no {name} to export{why}; it has {have}")
         title = f"{purpose}. {equations.name}: {description}" if description else f"{purpose} ({equations.name})"
-        made += [Item(program, _guide(equations, program, title)) for program in programs]
-    return made
+        found += [Item(program, _guide(equations, program, title)) for program in programs]
+    return found
 
 
 # ---------------------------------------------------------------- the programs
@@ -117,8 +117,8 @@ def _multipliers(equations: Equations) -> list[Exported]:
 def _contacts(equations: Equations) -> list[Exported]:
     """Contact points and angles, which need no accelerations."""
     labels = equations.report.output("outputs").labels
-    wanted = [k for k, label in enumerate(labels) if "_contact_" in label or label.endswith("_track_heading")]
-    return [picked(equations.report, f"{equations.name}_contacts", {"outputs": wanted})] if wanted else []
+    contacts = [k for k, label in enumerate(labels) if "_contact_" in label or label.endswith("_track_heading")]
+    return [picked(equations.report, f"{equations.name}_contacts", {"outputs": contacts})] if contacts else []
 
 
 WHAT: Mapping[str, tuple[str, Callable[[Equations], list[Exported]]]] = {
@@ -139,8 +139,8 @@ WHAT: Mapping[str, tuple[str, Callable[[Equations], list[Exported]]]] = {
 
 def _built(name: str, slots: Sequence[Slot], symbols: Sequence[ca.SX], outputs: Mapping[str, ca.SX]) -> Program:
     """A program with the slots of another, labels and units included."""
-    made = Program.build(name, {s.name: (e, s.labels) for s, e in zip(slots, symbols, strict=True)}, dict(outputs))
-    return replace(made, inputs=tuple(slots))
+    built = Program.build(name, {s.name: (e, s.labels) for s, e in zip(slots, symbols, strict=True)}, dict(outputs))
+    return replace(built, inputs=tuple(slots))
 
 
 def picked(program: Exported, name: str, entries: Mapping[str, Iterable[int]]) -> Exported:
@@ -152,13 +152,13 @@ def picked(program: Exported, name: str, entries: Mapping[str, Iterable[int]]) -
     symbols = program.symbols()
     results = dict(zip((s.name for s in program.outputs), program.function.call(symbols), strict=True))
     chosen = {slot: list(which) for slot, which in entries.items()}
-    made = _built(name, program.inputs, symbols, {slot: results[slot][which] for slot, which in chosen.items()})
+    built = _built(name, program.inputs, symbols, {slot: results[slot][which] for slot, which in chosen.items()})
     slots = []
     for slot, which in chosen.items():
         old = program.output(slot)
         units = tuple(old.units[k] for k in which) if old.units else ()
         slots.append(Slot(slot, (len(which), 1), tuple(old.labels[k] for k in which), units))
-    return replace(made, outputs=tuple(slots))
+    return replace(built, outputs=tuple(slots))
 
 
 # ---------------------------------------------------------------- documentation

@@ -19,9 +19,9 @@ _LARGEST, _SMALLEST = 1.7976931348623157e308, 2.2250738585072014e-308  # normal 
 @cache
 def fallback(operation: str) -> ca.Function:
     """The function of one or two numbers that stands for an operation."""
-    made, count = _FALLBACKS[operation]
+    build, count = _FALLBACKS[operation]
     x = [ca.SX.sym(name) for name in ("x", "y")[:count]]
-    return ca.Function(operation, x, [made(*x)])
+    return ca.Function(operation, x, [build(*x)])
 
 
 def _not_a_number(x: Any) -> Any:

@@ -106,27 +106,27 @@ class _Unit:
 
     def variables(self) -> list[Variable]:
         """In the order of their value references: time, states, derivatives, inputs, parameters, reported numbers."""
-        equations, made = self.equations, [Variable("time", "s", "", "independent")]
-        made += [
+        equations, listed = self.equations, [Variable("time", "s", "", "independent")]
+        listed += [
             Variable(s.name, s.unit, s.description, "local", start=float(v))
             for s, v in zip(equations.states, self.start, strict=True)
         ]
-        made += [
+        listed += [
             Variable(f"der({s.name})", per_second(s.unit), "", "local", derivative_of=k + 1)
             for k, s in enumerate(equations.states)
         ]
-        made += [Variable(u.name, u.unit, u.description, "input", start=0.0) for u in equations.inputs]
-        made += [Variable(p.name, p.unit, p.description, "parameter", start=float(p.default)) for p in equations.parameters]
-        made += self._reported()
+        listed += [Variable(u.name, u.unit, u.description, "input", start=0.0) for u in equations.inputs]
+        listed += [Variable(p.name, p.unit, p.description, "parameter", start=float(p.default)) for p in equations.parameters]
+        listed += self._reported()
         taken: set[str] = set()
-        for variable in made:
+        for variable in listed:
             variable.shown = plain(variable.name) not in taken  # a velocity that is a state is not reported again
             taken.add(plain(variable.name))
-        return made
+        return listed
 
     def _reported(self) -> list[Variable]:
         (item,) = items(self.equations, ("report",))
-        made = []
+        listed = []
         for slot in item.program.outputs:
             for k in range(slot.size):
                 label = slot.labels[k] if slot.labels else f"{slot.name}[{k}]"
@@ -134,8 +134,8 @@ class _Unit:
                 unit = (slot.units[k] if slot.units else "") or known.unit
                 rate = label.startswith("d") and label.endswith("/dt") and slot.name == "vdot"
                 name = f"der({label[1:-3]})" if rate else f"{label}_residual" if slot.name == "residuals" else label
-                made.append(Variable(name, unit, known.description, "output" if slot.name == "outputs" else "local"))
-        return made
+                listed.append(Variable(name, unit, known.description, "output" if slot.name == "outputs" else "local"))
+        return listed
 
     def _header(self) -> str:
         """model.h: sizes, start values, and the two functions with the signatures that fmi3.c calls."""
@@ -157,16 +157,16 @@ def _bridge(role: str, program: Program | LinearSolveProgram, target: str) -> li
     inputs = [Argument(slot.name, slot) for slot in program.inputs]
     declared = ["double" if a.is_number else "const double *" for a in inputs] + ["double *"] * len(program.outputs)
     given = {"t": "t" if inputs[0].is_number else "&t", "x": "x", "u": "u", "p": "p"}
-    places, begin = [], 0
+    offsets, begin = [], 0
     for slot in program.outputs:
-        places.append(f"{target} + {begin}")
+        offsets.append(f"{target} + {begin}")
         begin += slot.size
     passed = [f"*{given[a.slot.name]}" if a.is_number and a.slot.name != "t" else given[a.slot.name] for a in inputs]
     signature = f"double t, const double *x, const double *u, const double *p, double *{target}"
     return [
         f"void {name}({', '.join(declared)});",
         f"static void model_{role}({signature}) {{",
-        f"    {name}({', '.join([*passed, *places])});",
+        f"    {name}({', '.join([*passed, *offsets])});",
         "}",
     ]
 
@@ -267,21 +267,21 @@ def build_description(identifier: str, sources: Sequence[str]) -> str:
 
 
 def _attributes(reference: int, variable: Variable) -> dict[str, str]:
-    made = {"name": plain(variable.name), "valueReference": str(reference), "causality": variable.causality}
-    made["variability"] = "tunable" if variable.causality == "parameter" else "continuous"
+    attributes = {"name": plain(variable.name), "valueReference": str(reference), "causality": variable.causality}
+    attributes["variability"] = "tunable" if variable.causality == "parameter" else "continuous"
     if variable.start is not None:
-        made["start"] = repr(variable.start)
+        attributes["start"] = repr(variable.start)
     if variable.start is not None and variable.causality != "input":
-        made["initial"] = "exact"
+        attributes["initial"] = "exact"
     elif variable.causality in ("local", "output"):
-        made["initial"] = "calculated"
+        attributes["initial"] = "calculated"
     if variable.unit:
-        made["unit"] = plain(variable.unit)
+        attributes["unit"] = plain(variable.unit)
     if variable.description:
-        made["description"] = plain(variable.description)
+        attributes["description"] = plain(variable.description)
     if variable.derivative_of is not None:
-        made["derivative"] = str(variable.derivative_of)
-    return made
+        attributes["derivative"] = str(variable.derivative_of)
+    return attributes
 
 
 def _units(root: ET.Element, units: Sequence[str]) -> None:
@@ -296,7 +296,7 @@ def _units(root: ET.Element, units: Sequence[str]) -> None:
 
 
 def base_powers(unit: str) -> dict[str, int] | None:
-    """Powers of the base units; None where the unit is not made of SI units.
+    """Powers of the base units; None if the unit is not composed of SI units.
 
     >>> base_powers("N*m/rad")
     {'kg': 1, 'm': 2, 's': -2, 'A': 0, 'K': 0, 'rad': -1}

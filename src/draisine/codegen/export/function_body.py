@@ -64,7 +64,7 @@ class Writer:
             if self.ssa.values[v].kind == CALL:
                 self._call(v)
             elif self.ssa.values[v].kind != RESULT:
-                self._settle(v, self._expression(v))
+                self._assign_or_inline(v, self._expression(v))
         return [self._number(v) for _, _, v in self.ssa.results]
 
     # ---------------------------------------------------------------- values
@@ -97,14 +97,14 @@ class Writer:
             return _filled(template, texts, operation, table=self.tables[detail], size=str(size))
         return _filled(template, texts, operation)
 
-    def _settle(self, v: int, made: Text) -> None:
+    def _assign_or_inline(self, v: int, text: Text) -> None:
         """Keep a text to be written inline, or assign it to a name now."""
-        if v not in self._inside or len(made.text) > _LONGEST:
+        if v not in self._inside or len(text.text) > _LONGEST:
             name = self._new_name()
-            (self.body.truths if made.truth else self.body.numbers).append(name)
-            self.body.lines.append(self.language.assign(name, made.text, made.truth))
-            made = Text(name, TIGHT, made.truth)
-        self._texts[v] = made
+            (self.body.truths if text.truth else self.body.numbers).append(name)
+            self.body.lines.append(self.language.assign(name, text.text, text.truth))
+            text = Text(name, TIGHT, text.truth)
+        self._texts[v] = text
 
     def _new_name(self) -> str:
         return f"w{len(self.body.numbers) + len(self.body.truths) + len(self.body.vectors) + 1}"

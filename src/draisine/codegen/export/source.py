@@ -57,20 +57,20 @@ def source_text(program: Program | LinearSolveProgram, language: Language, guide
     return _File(program, language, guide or Guide()).text()
 
 
-def straight(program: Program | LinearSolveProgram) -> SSA:
+def program_to_ssa(program: Program | LinearSolveProgram) -> SSA:
     """A program as one list of values. The solution of linear equations is a call of (SOLVE, n, k)."""
     if isinstance(program, Program):
         return to_ssa(program.tape)
-    made = to_ssa((program.start or program.system).tape)
+    ssa = to_ssa((program.start or program.system).tape)
     n, last = program.size, len(program.inputs)
-    matrix = [made.constant(0.0)] * (n * n)
+    matrix = [ssa.constant(0.0)] * (n * n)
 
     def solution(sides: Sequence[int]) -> list[int]:
-        call = made.add(CALL, (*matrix, *sides), (SOLVE, n, len(sides) // n))
-        return [made.add(RESULT, (call,), k) for k in range(len(sides))]
+        call = ssa.add(CALL, (*matrix, *sides), (SOLVE, n, len(sides) // n))
+        return [ssa.add(RESULT, (call,), k) for k in range(len(sides))]
 
     def read(slot: int, entry: int) -> int:
-        return z[entry] if slot == last else made.add(INPUT, (), (slot, entry))
+        return z[entry] if slot == last else ssa.add(INPUT, (), (slot, entry))
 
     def solved(results: Sequence[tuple[int, int, int]]) -> list[int]:
         found = {(slot, entry): value for slot, entry, value in results}
@@ -79,16 +79,16 @@ def straight(program: Program | LinearSolveProgram) -> SSA:
         return solution([found[1, k] for k in range(n)])
 
     if program.start is None:
-        z = solved(made.results)
+        z = solved(ssa.results)
     else:
-        z = [value for _, _, value in sorted(made.results)]
+        z = [value for _, _, value in sorted(ssa.results)]
         for _ in range(UNROLLED_ITERATIONS):
-            z = solved(made.run(program.system.tape, read))
+            z = solved(ssa.run(program.system.tape, read))
     if program.further is not None:
-        sides = {entry: value for _, entry, value in made.run(program.further.tape, read)}
+        sides = {entry: value for _, entry, value in ssa.run(program.further.tape, read)}
         z += solution([sides[k] for k in range(n * (program.sides - 1))])
-    made.results = made.run(program.after.tape, read)
-    return made
+    ssa.results = ssa.run(program.after.tape, read)
+    return ssa
 
 
 @dataclass
@@ -138,9 +138,9 @@ class _File:
     # ---------------------------------------------------------------- functions
 
     def _main(self) -> list[str]:
-        unit = straight(self.program)
-        read = {o for v in live_values(unit) for o in unit.values[v].operands} | {v for _, _, v in unit.results}
-        used = sorted({unit.values[v].detail for v in read if unit.values[v].kind == INPUT})
+        ssa = program_to_ssa(self.program)
+        read = {o for v in live_values(ssa) for o in ssa.values[v].operands} | {v for _, _, v in ssa.results}
+        used = sorted({ssa.values[v].detail for v in read if ssa.values[v].kind == INPUT})
         body = Body()
         for slot, entry in used:
             argument = self.inputs[slot]
@@ -150,13 +150,13 @@ class _File:
                 body.numbers.append(name)
                 body.lines.append(self._beside(self.language.assign(name, self.language.place(argument, entry)), argument, entry))
         named = len(body.numbers)
-        writer = self._writer(unit, self.name, lambda slot, entry: self.inputs[slot].entries[entry])
+        writer = self._writer(ssa, self.name, lambda slot, entry: self.inputs[slot].entries[entry])
         texts = writer.write()
         body.lines += [*([""] if named and writer.body.lines else []), *writer.body.lines]
         body.numbers += writer.body.numbers
         body.truths, body.vectors = writer.body.truths, writer.body.vectors
         body.lines += [""] if body.lines else []
-        for (slot, entry, _), text in zip(unit.results, texts, strict=True):
+        for (slot, entry, _), text in zip(ssa.results, texts, strict=True):
             argument = self.outputs[slot]
             body.lines.append(self._beside(self.language.store(argument, entry, text.text), argument, entry))
         return self.language.main_function(self.name, self.inputs, self.outputs, body)
@@ -173,23 +173,23 @@ class _File:
         text = short(unit if own_name else f"{label} [{unit}]" if unit else label)
         return f"{line}  {self.language.comment(text)}" if text else line
 
-    def _writer(self, unit: SSA, owner: str, read: Callable[[int, int], str]) -> Writer:
+    def _writer(self, ssa: SSA, owner: str, read: Callable[[int, int], str]) -> Writer:
         tables: list[str] = []
-        for numbers in unit.numbers:
+        for numbers in ssa.numbers:
             tables.append(self.names.give(f"{owner}_numbers_{len(tables) + 1}", f"{owner}_numbers"))
             self.tables += self.language.table(tables[-1], [self.language.number(v) for v in numbers.tolist()])
-        for value in (unit.values[v] for v in live_values(unit)):
+        for value in (ssa.values[v] for v in live_values(ssa)):
             if value.kind == CALL and value.detail not in self._callees:
-                self._callees[value.detail] = self._callee(value.detail, unit)
-        return Writer(unit, self.language, read, tables, self._callees, self._fallback)
+                self._callees[value.detail] = self._callee(value.detail, ssa)
+        return Writer(ssa, self.language, read, tables, self._callees, self._fallback)
 
-    def _callee(self, key: object, unit: SSA) -> str:
+    def _callee(self, key: object, ssa: SSA) -> str:
         """Write the function that a call node calls; returns its name."""
         if isinstance(key, tuple):
             name = self.names.give(f"{self.name}_solve", f"{self.name}_solve")
             self._add(self.language.elimination(name, *key[1:]))
             return name
-        callee = unit.callees[key]
+        callee = ssa.callees[key]
         name = self.names.give(f"{self.name}_{letters(callee.name)}", f"{self.name}_callee")
         inner = callee_to_ssa(callee)
         writer = self._writer(inner, name, lambda slot, entry: self.language.entry("given", entry))
@@ -213,9 +213,9 @@ class _File:
         self.functions += [*([""] if self.functions else []), *lines]
 
 
-def _in_order(unit: SSA, texts: Sequence[Text]) -> list[str]:
+def _in_order(ssa: SSA, texts: Sequence[Text]) -> list[str]:
     """The texts of results in order."""
-    placed = {entry: text.text for (_, entry, _), text in zip(unit.results, texts, strict=True)}
+    placed = {entry: text.text for (_, entry, _), text in zip(ssa.results, texts, strict=True)}
     return [placed[k] for k in range(len(placed))]
 
 

@@ -22,7 +22,6 @@ from draisine.codegen.jit.engine import LoadedObject, compile_ir, load_object
 from draisine.codegen.jit.solvers import solvers
 from draisine.codegen.passes import ALL, COUNT, PROLOGUE_MAP, Passes, extended_inputs, parameter_slot
 from draisine.errors import ArgumentError
-from draisine.numerics.parallel import map_in_threads
 from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import LazyProgram, Program, Slot
 
@@ -195,6 +194,8 @@ def compile_all(*programs: Program | LazyProgram | LinearSolveProgram, vectorize
 
     Name first what takes longest to compile.
     """
+    from draisine.numerics.parallel import map_in_threads  # imports process pools, which a run does not need
+
     compilers = (_compiler(program, vectorized) for program in programs)
     codes = map_in_threads(lambda compiler: compiler(), compilers, threads=1, ahead=len(programs))
     return tuple(_loaded(program, code) for program, code in zip(programs, codes, strict=True))

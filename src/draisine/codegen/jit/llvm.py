@@ -38,9 +38,9 @@ _PLAIN_PIECE = 300  # values, about, of a piece with `optnone`, which loads spil
 _SLOTS = "ptr noalias readonly %arg, ptr noalias readonly %res"
 
 
-def llvm_functions(straight: Mapping[str, SSA], passes: Passes = ALL, scalar: ScalarType = DOUBLE) -> tuple[list[str], list[str]]:
+def llvm_functions(ssa: Mapping[str, SSA], passes: Passes = ALL, scalar: ScalarType = DOUBLE) -> tuple[list[str], list[str]]:
     """Declarations and functions of lists of values, by name, on numbers of a type; callees are shared."""
-    units = dict(straight)
+    units = dict(ssa)
     names: dict[Hashable, str] = {}  # function names of callees, by their key
     waiting = [item for unit in units.values() for item in unit.callees.items()]
     for identity, callee in waiting:
@@ -59,25 +59,25 @@ def entry_points(inputs: Sequence[Slot], outputs: Sequence[Slot]) -> list[str]:
     return [map_loop(MAP_SYMBOL, SYMBOL, len(inputs), len(outputs)), flat(inputs, outputs)]
 
 
-def _unit(name: str, straight: SSA, callees: Mapping[Hashable, str], passes: Passes, scalar: ScalarType) -> Iterator[str]:
+def _unit(name: str, ssa: SSA, callees: Mapping[Hashable, str], passes: Passes, scalar: ScalarType) -> Iterator[str]:
     """The functions of one list of values, and the numbers of its tables."""
-    for k, numbers in enumerate(straight.numbers):
+    for k, numbers in enumerate(ssa.numbers):
         entries = ", ".join(f"double {number(float(n))}" for n in numbers)
         yield f"@{name}_numbers_{k} = private unnamed_addr constant [{numbers.size} x double] [{entries}], align 8"
     linkage = "" if name == SYMBOL else "internal "
-    values = live_values(straight)
-    unit = SsaFunction(straight, name, frozenset(values), callees, scalar, passes.sincos)
-    if len(values) <= _LONGEST_BLOCK and len(straight.results) <= _MOST_RESULTS:
-        order = list_schedule(straight, values) if passes.scheduling else values
-        text = _filled(Block(unit, {}), Piece(tuple(order), (), tuple(straight.results)))
+    values = live_values(ssa)
+    function = SsaFunction(ssa, name, frozenset(values), callees, scalar, passes.sincos)
+    if len(values) <= _LONGEST_BLOCK and len(ssa.results) <= _MOST_RESULTS:
+        order = list_schedule(ssa, values) if passes.scheduling else values
+        text = _filled(Block(function, {}), Piece(tuple(order), (), tuple(ssa.results)))
         yield f"define {linkage}void @{name}({_SLOTS}) nounwind {{\n{text}\n}}"
         return
     plain = len(values) > _VERY_LONG
-    pieces, places, size = cut_into_pieces(straight, values, _PLAIN_PIECE if plain else _PIECE)
+    pieces, spill_slots, size = cut_into_pieces(ssa, values, _PLAIN_PIECE if plain else _PIECE)
     manner = "noinline optnone" if plain else "noinline"
     constants = Constants(size)
     for k, piece in enumerate(pieces):
-        text = _filled(PlainBlock(unit, places, constants) if plain else Block(unit, places), piece)
+        text = _filled(PlainBlock(function, spill_slots, constants) if plain else Block(function, spill_slots), piece)
         yield f"define internal void @{name}_{k}({_SLOTS}, ptr noalias %work) nounwind {manner} {{\n{text}\n}}"
     head = Emitter(scalar)
     for place, value in constants.found.values():

@@ -81,8 +81,8 @@ class Expressions(Writer):
     def _local(self, e: ast.expr, name: str) -> Value:
         if name not in self.stack_slots:
             self.refuse(e, f"{name!r} is not assigned yet")
-        kind, places = self.stack_slots[name]
-        return Value(kind, tuple(self.emit(f"load {p}, ptr {at}, align 8") for p, at in zip(kind.parts, places, strict=True)))
+        kind, addresses = self.stack_slots[name]
+        return Value(kind, tuple(self.emit(f"load {p}, ptr {at}, align 8") for p, at in zip(kind.parts, addresses, strict=True)))
 
     def _global(self, e: ast.expr) -> tuple[Any] | None:
         """The object that a name, or an attribute of a module, refers to."""
@@ -130,9 +130,9 @@ class Expressions(Writer):
             fixed = self.unit.options.fixed.get((of.type.record, name))
             if fixed is not None:
                 return integer(fixed)
-            field, places = self.field(e, of, name)
+            field, addresses = self.field(e, of, name)
             tag, parts = self.unit.tag(str(of.type)), field.type.parts
-            return Value(field.type, tuple(self.load(part, at, tag) for part, at in zip(parts, places, strict=True)))
+            return Value(field.type, tuple(self.load(part, at, tag) for part, at in zip(parts, addresses, strict=True)))
         if of.type in (REAL, COMPLEX) and name in ("real", "imag"):
             if of.type == REAL:
                 return of if name == "real" else real(0.0)
@@ -304,8 +304,8 @@ class Expressions(Writer):
         if kind == NOTHING:
             self.write(text)
             return Value(kind, ())
-        made = self.emit(text)
+        result = self.emit(text)
         if len(kind.parts) == 1:
-            return Value(kind, (made,))
+            return Value(kind, (result,))
         parts = range(len(kind.parts))
-        return Value(kind, tuple(self.emit(f"extractvalue {instance.llvm_result} {made}, {k}") for k in parts))
+        return Value(kind, tuple(self.emit(f"extractvalue {instance.llvm_result} {result}, {k}") for k in parts))

@@ -111,10 +111,10 @@ class Function(Expressions):
             self.refuse(node, "this function returns no value")
         if name not in self.stack_slots:
             self.stack_slots[name] = value.type, [self.alloca(part) for part in value.type.parts]
-        kind, places = self.stack_slots[name]
+        kind, addresses = self.stack_slots[name]
         if kind != value.type:
             self.refuse(node, f"{name!r} is {kind} and cannot become {value.type}")
-        for part, one, place in zip(kind.parts, value.parts, places, strict=True):
+        for part, one, place in zip(kind.parts, value.parts, addresses, strict=True):
             self.write(f"store {part} {one}, ptr {place}, align 8")
 
     def _assign_field(self, node: ast.AST, record: Value, name: str, value: Value) -> None:
@@ -122,11 +122,11 @@ class Function(Expressions):
             self.refuse(node, f"{record.type} has no fields")
         if (record.type.record, name) in self.unit.options.fixed:
             self.refuse(node, f"field {name!r} is fixed in this unit")
-        field, places = self.field(node, record, name)
+        field, addresses = self.field(node, record, name)
         if not isinstance(field.type, ArrayType) and len(field.type.parts) != 1:
             self.refuse(node, "lists of records are not assigned")
         parts, tag = self.convert(value, field.type, node).parts, self.unit.tag(str(record.type))
-        for part, one, place in zip(field.type.parts, parts, places, strict=True):
+        for part, one, place in zip(field.type.parts, parts, addresses, strict=True):
             self.store(part, one, place, tag)
 
     def _augment(self, target: ast.expr, operation: ast.operator, value: ast.expr) -> None:
@@ -134,8 +134,8 @@ class Function(Expressions):
             array, place, axes = self.indexed(target, self.value(target.value), target.slice)
             if axes != getattr(array.type, "ndim", 0):
                 self.refuse(target, "elements are assigned, not rows")
-            made = self.combine(operation, self.load_element(array, place), self.value(value), target)
-            self.store_element(array, place, made, target)
+            value_after = self.combine(operation, self.load_element(array, place), self.value(value), target)
+            self.store_element(array, place, value_after, target)
             return
         read = ast.copy_location(ast.Name(target.id, ast.Load()) if isinstance(target, ast.Name) else target, target)
         self._assign(target, self.combine(operation, self.value(read), self.value(value), target))
@@ -217,10 +217,10 @@ class Function(Expressions):
         if len(parts) == 1:
             self.terminate(f"ret {result} {parts[0]}")
             return
-        made = "poison"
+        struct = "poison"
         for k, (part, name) in enumerate(zip(kind.parts, parts, strict=True)):
-            made = self.emit(f"insertvalue {result} {made}, {part} {name}, {k}")
-        self.terminate(f"ret {result} {made}")
+            struct = self.emit(f"insertvalue {result} {struct}, {part} {name}, {k}")
+        self.terminate(f"ret {result} {struct}")
 
 
 # ------------------------------------------------------------------------------------------- modules

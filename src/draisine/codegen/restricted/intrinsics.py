@@ -106,16 +106,16 @@ def _call_kernel(w: Writer, e: ast.Call, given: Sequence[Value]) -> Value:
     if function.type != INT or not all(isinstance(table.type, TupleType) for table in tables):
         w.refuse(e, "write call_kernel(address, (argument, …), (result, …))")
     address = w.emit(f"inttoptr i64 {function.one} to ptr")
-    places = []
+    pointers = []
     for table in tables:
         arrays = unpack(table)
-        place = w.alloca(f"[{len(arrays)} x ptr]")
+        pointer = w.alloca(f"[{len(arrays)} x ptr]")
         for k, array in enumerate(arrays):
             if not isinstance(array.type, ArrayType):
                 w.refuse(e, f"kernels take arrays, not {array.type}")
-            w.write(f"store ptr {array.parts[0]}, ptr {w.emit(f'getelementptr inbounds ptr, ptr {place}, i64 {k}')}, align 8")
-        places.append(place)
-    w.write(f"call void {address}(ptr {places[0]}, ptr {places[1]})")
+            w.write(f"store ptr {array.parts[0]}, ptr {w.emit(f'getelementptr inbounds ptr, ptr {pointer}, i64 {k}')}, align 8")
+        pointers.append(pointer)
+    w.write(f"call void {address}(ptr {pointers[0]}, ptr {pointers[1]})")
     return Value(NOTHING, ())
 
 

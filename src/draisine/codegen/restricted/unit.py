@@ -110,7 +110,7 @@ class Unit:
         self.modules: set[str] = set()
         self.waiting: list[Instance] = []
         self.texts: list[str] = []
-        self._asked: dict[tuple[str, str, tuple[Type, ...]], Instance] = {}
+        self._requested: dict[tuple[str, str, tuple[Type, ...]], Instance] = {}
         self._instances: dict[tuple[str, str, tuple[Type, ...]], Instance] = {}
         self._declared: dict[str, None] = {}
         self._structs: dict[type[Any], str] = {}
@@ -121,20 +121,20 @@ class Unit:
     def instance(self, function: Callable[..., Any], given: tuple[Type, ...]) -> Instance:
         """The function for arguments of these types; TypeError if it does not accept them."""
         key = function.__module__, function.__name__, given
-        if key not in self._asked:
+        if key not in self._requested:
             source, tree = definition(function)
             taken, result = self._signature(source, tree, given)
-            settled = source.module, tree.name, taken
-            if settled not in self._instances:
-                symbol, same = f"{source.module}.{tree.name}", sum(key[:2] == settled[:2] for key in self._instances)
+            resolved = source.module, tree.name, taken
+            if resolved not in self._instances:
+                symbol, same = f"{source.module}.{tree.name}", sum(key[:2] == resolved[:2] for key in self._instances)
                 symbol = f'@"{symbol}/{same + 1}"' if same else f'@"{symbol}"'
                 names = [parameter.arg for parameter in tree.args.args]
-                made = Instance(symbol, source, tree, tuple(zip(names, taken, strict=True)), result)
-                self._instances[settled] = made
+                instance = Instance(symbol, source, tree, tuple(zip(names, taken, strict=True)), result)
+                self._instances[resolved] = instance
                 self.modules.add(source.module)
-                self.waiting.append(made)
-            self._asked[key] = self._instances[settled]
-        return self._asked[key]
+                self.waiting.append(instance)
+            self._requested[key] = self._instances[resolved]
+        return self._requested[key]
 
     def _signature(self, source: Source, tree: ast.FunctionDef, given: tuple[Type, ...]) -> tuple[tuple[Type, ...], Type]:
         """Types of the parameters and of the result for arguments of these types."""
@@ -146,17 +146,17 @@ class Unit:
         if len(names) != len(given):
             raise TypeError(f"{tree.name!r} takes {len(names)} arguments ({', '.join(names)}), not {len(given)}")
         for parameter, kind in zip(arguments.args, given, strict=True):
-            wanted = self._annotated(source, tree, parameter.arg, parameter.annotation)
-            if isinstance(wanted, TypeVar):
-                if not any(_fits(kind, one) for one in constraints(wanted)) or bound.setdefault(wanted, kind) != kind:
+            expected = self._annotated(source, tree, parameter.arg, parameter.annotation)
+            if isinstance(expected, TypeVar):
+                if not any(_fits(kind, one) for one in constraints(expected)) or bound.setdefault(expected, kind) != kind:
                     raise TypeError(f"{tree.name!r} does not take {kind} as {parameter.arg!r}")
                 taken.append(kind)
-            elif kind == INT and wanted == REAL:
-                taken.append(wanted)
-            elif _fits(kind, wanted):
+            elif kind == INT and expected == REAL:
+                taken.append(expected)
+            elif _fits(kind, expected):
                 taken.append(kind)
             else:
-                raise TypeError(f"{tree.name!r} takes {wanted} as {parameter.arg!r}, not {kind}")
+                raise TypeError(f"{tree.name!r} takes {expected} as {parameter.arg!r}, not {kind}")
         result = self._annotated(source, tree, "return", tree.returns)
         return tuple(taken), bound[result] if isinstance(result, TypeVar) else result
 
@@ -201,8 +201,8 @@ def _parts(record: type[Any]) -> Iterable[str]:
     return [part for one in record.__fields__.values() for part in one.type.parts] or ["i64"]
 
 
-def _fits(given: Type, wanted: Type) -> bool:
+def _fits(given: Type, expected: Type) -> bool:
     """Whether an argument matches a parameter; a bare array also matches one with lengths."""
-    if isinstance(given, ArrayType) and isinstance(wanted, ArrayType):
-        return (given.element, given.ndim) == (wanted.element, wanted.ndim)
-    return given == wanted
+    if isinstance(given, ArrayType) and isinstance(expected, ArrayType):
+        return (given.element, given.ndim) == (expected.element, expected.ndim)
+    return given == expected

@@ -148,19 +148,19 @@ class Writer:
 
     # ---------------------------------------------------------------- numbers
 
-    def convert(self, value: Value, wanted: Type, node: ast.AST) -> Value:
+    def convert(self, value: Value, expected: Type, node: ast.AST) -> Value:
         """Convert a value: integers to real numbers, these to complex ones, tuples item by item."""
-        if value.type == wanted:
+        if value.type == expected:
             return value
-        if value.type == INT and wanted == REAL:
+        if value.type == INT and expected == REAL:
             if value.known is not None:
                 return real(float(value.known))
             return Value(REAL, (self.emit(f"sitofp i64 {value.one} to double"),))
-        if value.type in (INT, REAL) and wanted == COMPLEX:
+        if value.type in (INT, REAL) and expected == COMPLEX:
             return Value(COMPLEX, (self.convert(value, REAL, node).one, ZERO))
-        if isinstance(value.type, TupleType) and isinstance(wanted, TupleType) and len(value.type.items) == len(wanted.items):
-            return pack([self.convert(v, w, node) for v, w in zip(unpack(value), wanted.items, strict=True)])
-        self.refuse(node, f"expected {wanted}, not {value.type}")
+        if isinstance(value.type, TupleType) and isinstance(expected, TupleType) and len(value.type.items) == len(expected.items):
+            return pack([self.convert(v, w, node) for v, w in zip(unpack(value), expected.items, strict=True)])
+        self.refuse(node, f"expected {expected}, not {value.type}")
 
     def promote(self, one: Value, other: Value, node: ast.AST) -> tuple[Value, Value]:
         """Two numbers converted to the wider of their types."""
@@ -248,8 +248,8 @@ def pack(values: Sequence[Value]) -> Value:
 def unpack(value: Value) -> list[Value]:
     """The items of a tuple."""
     assert isinstance(value.type, TupleType)
-    made, begin = [], 0
+    items, begin = [], 0
     for item in value.type.items:
-        made.append(Value(item, value.parts[begin : begin + len(item.parts)]))
+        items.append(Value(item, value.parts[begin : begin + len(item.parts)]))
         begin += len(item.parts)
-    return made
+    return items

@@ -13,7 +13,7 @@ from draisine.codegen.export.languages.rust import Rust
 from draisine.errors import ExportError
 
 LANGUAGES: dict[str, Language] = {
-    made.key: made for made in (C(), Fortran(), Julia(), Octave(), JavaScript(), Script(), Rust(), Python())
+    language.key: language for language in (C(), Fortran(), Julia(), Octave(), JavaScript(), Script(), Rust(), Python())
 }
 _ALSO_CALLED = {"js": "javascript", "matlab": "octave", "numpy": "python", "c99": "c", "f90": "fortran"}
 

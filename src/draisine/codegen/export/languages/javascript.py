@@ -81,10 +81,10 @@ class JavaScript(Language):
         return _ELIMINATION.replace("NAME", name).replace("SIZE", str(n)).strip("\n").split("\n")
 
     def main_function(self, name: str, inputs: Sequence[Argument], outputs: Sequence[Argument], body: Body) -> list[str]:
-        made = [f"const {a.name} = new Float64Array({a.slot.size});" for a in outputs if not a.is_number]
+        setup = [f"const {a.name} = new Float64Array({a.slot.size});" for a in outputs if not a.is_number]
         returned = [f"return {{ {', '.join(a.name for a in outputs)} }};"]
         given = ", ".join(a.name for a in inputs)
-        return [f"export function {name}({given}) {{", *self.indented([*made, *body.lines, *returned]), "}"]
+        return [f"export function {name}({given}) {{", *self.indented([*setup, *body.lines, *returned]), "}"]
 
 
 class Script(JavaScript):
