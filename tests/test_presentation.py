@@ -62,7 +62,7 @@ def test_markdown_and_latex_have_the_picture_beside_them(tmp_path):
 def test_typed_equations_say_why_there_is_no_picture(tmp_path):
     for suffix in ("md", "tex", "html"):
         (path,) = dr.write_equations(dr.gallery.model("double_pendulum"), tmp_path / f"pendulum.{suffix}")
-        assert "no picture: the model was typed as formulas" in path.read_text(encoding="utf-8")
+        assert "no picture: the model is given as formulas" in path.read_text(encoding="utf-8")
 
 
 def test_small_systems_have_their_matrices(tmp_path):
@@ -145,7 +145,7 @@ def test_what_latex_complains_about_is_reported(tmp_path, monkeypatch):
     engine.write_text("#!/bin/sh\necho 'This is fine'\necho '! Undefined control sequence.'\nexit 1\n")
     engine.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
-    with pytest.raises(OSError, match=r"pdflatex failed: ! Undefined control sequence\.; take --format latex"):
+    with pytest.raises(OSError, match=r"pdflatex failed: ! Undefined control sequence\.; inspect the source with --format latex"):
         typeset(document(hostile()))
 
 

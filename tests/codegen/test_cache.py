@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from draisine.codegen import cache
+from draisine.codegen import cache, equation_cache
 from draisine.codegen.cache import cache_directory, cached_object, host_key
 from draisine.errors import CacheWarning
 
@@ -22,7 +22,7 @@ posix = pytest.mark.skipif(sys.platform == "win32", reason="mode bits say nothin
 def directory(tmp_path, monkeypatch):
     place = tmp_path / "deep" / "store"
     monkeypatch.setenv("DRAISINE_CACHE_DIR", str(place))
-    monkeypatch.setattr(cache, "SELDOM", 1)
+    monkeypatch.setattr(cache, "PRUNE_EVERY", 1)
     return place
 
 
@@ -163,7 +163,7 @@ def test_least_recently_used_files_go_first(directory, monkeypatch):
 
 def test_not_every_file_has_the_store_looked_through(directory, monkeypatch):
     looked = []
-    monkeypatch.setattr(cache, "SELDOM", 16)
+    monkeypatch.setattr(cache, "PRUNE_EVERY", 16)
     monkeypatch.setattr(cache, "_prune", lambda *_: looked.append(len(list(directory.glob("*.object")))))
     for k in range(160):
         cached_object(f"key {k}", lambda: b"code")
@@ -217,3 +217,9 @@ def test_host_key_names_what_code_depends_on():
     assert llvm.get_host_cpu_name() in key
     assert llvm.get_process_triple() in key
     assert ".".join(map(str, llvm.llvm_version_info)) in key
+
+
+def test_the_key_of_equations_covers_the_sources_that_derive():
+    package = Path(equation_cache.__file__).parents[1]
+    for folder in equation_cache._SOURCES:
+        assert any((package / folder).rglob("*.py")), folder

@@ -16,7 +16,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 import draisine.codegen.jit
-from draisine.codegen.jit import llvm as code_generation
+from draisine.codegen.jit import modules
 from draisine.codegen.jit.kernel import Kernel, compile, compile_all
 from draisine.program.program import LazyProgram, Program
 
@@ -153,7 +153,7 @@ def test_threads_may_share_a_kernel(kernel):
 def test_compiled_once(monkeypatch):
     x = ca.SX.sym("x")
     compile(Program.build("once", {"x": x}, {"y": x * 1.25}))
-    monkeypatch.setattr(code_generation, "module_text", lambda program: pytest.fail("compiled again"))
+    monkeypatch.setattr(modules, "text_of", lambda *given: pytest.fail("compiled again"))
     again = compile(Program.build("once", {"x": x}, {"y": x * 1.25}))
     assert float(again(4.0)[0][0]) == 5.0
 
@@ -186,7 +186,7 @@ def test_an_empty_program():
 SECOND_PROCESS = """
 import sys
 import casadi as ca
-from draisine.codegen.jit import compile
+from draisine.codegen.jit.kernel import compile
 from draisine.program.program import Program
 from draisine.program.program import Recipe
 x = ca.SX.sym("x", 2)

@@ -13,7 +13,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from draisine.codegen.jit.engine import compile_ir
 from draisine.codegen.jit.kernel import compile
-from draisine.codegen.jit.llvm import module_text
+from draisine.codegen.jit.modules import module_text
 from draisine.program import opcodes as op
 from draisine.program.interpreter import interpret
 from draisine.program.program import Program

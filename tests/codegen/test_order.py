@@ -7,8 +7,8 @@ import numpy as np
 from numpy.testing import assert_allclose
 
 from draisine.codegen.jit.kernel import compile
-from draisine.codegen.jit.scheduling import in_good_order
-from draisine.codegen.jit.ssa import cut, live_values, to_ssa
+from draisine.codegen.jit.scheduling import cut_into_pieces, list_schedule
+from draisine.codegen.jit.ssa import live_values, to_ssa
 from draisine.program import opcodes as op
 from draisine.program.interpreter import interpret
 from draisine.program.program import Program
@@ -33,7 +33,7 @@ def test_the_long_chain_begins_first():
     program = slow_chain_last()
     unit = to_ssa(program.tape)
     values = live_values(unit)
-    order = in_good_order(unit, values)
+    order = list_schedule(unit, values)
     assert sorted(order) == values
     assert respects_dependence(unit, order)
     divisions = [k for k, v in enumerate(order) if unit.values[v].kind == op.DIV]
@@ -48,7 +48,7 @@ def test_wide_programs_keep_their_order():
     x = ca.SX.sym("x", 4)
     unit = to_ssa(Program.build("wide", {"x": x}, {"y": ca.vertcat(*[x[0] * k + x[1] for k in range(300)])}).tape)
     values = live_values(unit)
-    assert in_good_order(unit, values) == values
+    assert list_schedule(unit, values) == values
 
 
 def test_pieces_cover_everything_and_hand_on_what_is_needed():
@@ -60,7 +60,7 @@ def test_pieces_cover_everything_and_hand_on_what_is_needed():
         made.append(a * b + 1)
     unit = to_ssa(Program.build("many", {"x": x}, {"y": ca.vertcat(*made[-10:]), "early": made[20]}).tape)
     values = live_values(unit)
-    pieces, places, size = cut(unit, values, 50)
+    pieces, places, size = cut_into_pieces(unit, values, 50)
     assert [v for piece in pieces for v in piece.values] == values
     assert sorted(r for piece in pieces for r in piece.results) == sorted(unit.results)
     assert all(20 <= len(piece.values) <= 75 for piece in pieces)
@@ -73,5 +73,5 @@ def test_pieces_cover_everything_and_hand_on_what_is_needed():
                     assert memory[places[operand]] == operand  # nobody has taken its place meanwhile
                 elif operand in values:
                     assert operand in own
-        memory |= {places[v]: v for v in piece.kept}
+        memory |= {places[v]: v for v in piece.spilled}
     assert size <= 60

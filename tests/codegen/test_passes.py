@@ -16,10 +16,10 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from draisine.codegen.jit.kernel import compile, compile_hoisted, parts_of
-from draisine.codegen.jit.ssa import CONSTANT, INPUT, SELECT, Straight, live_values, to_ssa
+from draisine.codegen.jit.kernel import compile, compile_hoisted
+from draisine.codegen.jit.ssa import CONSTANT, INPUT, SELECT, SSA, live_values, to_ssa
 from draisine.codegen.passes import NONE, Passes
-from draisine.codegen.passes.pipeline import Stage, improved, split, staged
+from draisine.codegen.passes.pipeline import Stage, hoisted_parts, run_passes, split_into_stages, split_prologue
 from draisine.dynamics.derive import derive
 from draisine.gallery import model
 from draisine.program import opcodes as op
@@ -32,7 +32,7 @@ from every_operation import BINARY, UNARY
 EVERY = [Passes(*switches) for switches in product((False, True), repeat=4)]
 
 
-def evaluate(unit: Straight, inputs: list[list[Any]], table: Operations) -> dict[tuple[int, int], Any]:
+def evaluate(unit: SSA, inputs: list[list[Any]], table: Operations) -> dict[tuple[int, int], Any]:
     """The results of a list, by slot and entry; what no result needs is left out."""
     values: list[Any] = []
     needed = {*live_values(unit), *(v for _, _, v in unit.results)}
@@ -53,10 +53,10 @@ def evaluate(unit: Straight, inputs: list[list[Any]], table: Operations) -> dict
     return {(slot, entry): values[value] for slot, entry, value in unit.results}
 
 
-def in_two(unit: Straight, inputs: list[list[Any]], slot: int | None, passes: Passes) -> dict[tuple[int, int], Any]:
+def in_two(unit: SSA, inputs: list[list[Any]], slot: int | None, passes: Passes) -> dict[tuple[int, int], Any]:
     """The results by prologue and evaluation."""
     table = exact_operations()
-    parts = split(unit, slot, 0 if slot is None else len(inputs[slot]), passes)
+    parts = split_prologue(unit, slot, 0 if slot is None else len(inputs[slot]), passes)
     found = evaluate(parts.prologue, inputs, table)
     if slot is not None:
         inputs = [
@@ -70,19 +70,19 @@ def by_entry(slot: int, entry: int) -> int:
     return 0 if slot == 1 else 1 + entry
 
 
-def in_three(unit: Straight, inputs: list[list[Any]]) -> dict[tuple[int, int], Any]:
-    """The results of a list of (x, p) in stages: p alone, p and the first state, all; what each hands on is slot 2."""
+def in_three(unit: SSA, inputs: list[list[Any]]) -> dict[tuple[int, int], Any]:
+    """The results of a list of (x, p) in stages: p alone, p and the first state, all; values for later stages are slot 2."""
     stages = [Stage(k, 9, (2, 0), unit.results if k == 2 else ()) for k in range(3)]
-    handed: list[Any] = []
+    passed: list[Any] = []
     found: dict[tuple[int, int], Any] = {}
-    for k, stage in enumerate(staged(unit, stages, by_entry)):
-        known = [[inputs[0][0] if k > 0 else None, inputs[0][1] if k > 1 else None], inputs[1], handed]
-        found = evaluate(stage.unit, known, exact_operations())
-        handed = [*handed, *(found.pop((9, j)) for j in range(stage.count))]
+    for k, stage in enumerate(split_into_stages(unit, stages, by_entry)):
+        known = [[inputs[0][0] if k > 0 else None, inputs[0][1] if k > 1 else None], inputs[1], passed]
+        found = evaluate(stage.ssa, known, exact_operations())
+        passed = [*passed, *(found.pop((9, j)) for j in range(stage.count))]
     return found
 
 
-def exactly(program: Program, seed: int) -> tuple[Straight, list[list[Any]]]:
+def exactly(program: Program, seed: int) -> tuple[SSA, list[list[Any]]]:
     random = np.random.default_rng(seed)
     points = [[mpmath.mpf(float(v)) for v in random.uniform(0.5, 2.0, slot.size)] for slot in program.inputs]
     return to_ssa(program.tape), points
@@ -94,7 +94,7 @@ def same(one: dict[tuple[int, int], Any], other: dict[tuple[int, int], Any]) -> 
         assert abs(other[place] - value) <= mpmath.mpf(10) ** -40 * max(1, abs(value)), place
 
 
-def operations(unit: Straight) -> dict[str, int]:
+def operations(unit: SSA) -> dict[str, int]:
     kinds = [op.NAMES[unit.values[v].kind] for v in live_values(unit)]
     return {kind: kinds.count(kind) for kind in sorted(set(kinds))}
 
@@ -128,15 +128,15 @@ def test_random_programs_in_fifty_digits(program: Program, seed: int, passes: Pa
         except (ZeroDivisionError, ValueError, TypeError, OverflowError):
             assume(False)  # beyond what these functions are defined for
         assume(all(isinstance(v, mpmath.mpf) and mpmath.isfinite(v) and abs(v) < 1e8 for v in whole.values()))
-        same(whole, evaluate(improved(unit, passes), points, exact_operations()))
+        same(whole, evaluate(run_passes(unit, passes), points, exact_operations()))
         same(whole, in_two(unit, points, 1, passes))
-        same(whole, in_three(improved(unit, passes, by_entry, range(3)), points))
+        same(whole, in_three(run_passes(unit, passes, by_entry, range(3)), points))
 
 
 # ------------------------------------------------------------------------------------------------------- each by itself
 
 
-def unit_of(*expressions: ca.SX, x: ca.SX) -> Straight:
+def unit_of(*expressions: ca.SX, x: ca.SX) -> SSA:
     # without CasADi's own search, which would find some of it
     function = ca.Function("f", [x], [ca.vertcat(*expressions)])
     from draisine.program.casadi_functions import CasadiCode
@@ -149,27 +149,27 @@ def test_sign_and_order_do_not_matter():
     a, b, c = (x[k] for k in range(3))
     unit = unit_of((a - b) * c, c * (b - a), (a + b) / c, (-b - a) / c, ca.sin(a - b), ca.sin(b - a), ca.cos(b - a), x=x)
     alone = Passes(reciprocals=False)
-    assert operations(improved(unit, alone)) == {"ADD": 1, "COS": 1, "DIV": 1, "MUL": 1, "NEG": 3, "SIN": 1, "SUB": 1}
-    assert operations(improved(unit, NONE)) == operations(unit)
+    assert operations(run_passes(unit, alone)) == {"ADD": 1, "COS": 1, "DIV": 1, "MUL": 1, "NEG": 3, "SIN": 1, "SUB": 1}
+    assert operations(run_passes(unit, NONE)) == operations(unit)
 
 
 def test_signs_go_into_constants_and_differences():
     x = ca.SX.sym("x", 2)
     unit = unit_of(-(3 * x[0]), -(x[0] - x[1]), -(x[0] * x[1]) + x[1], x=x)
-    assert operations(improved(unit)) == {"MUL": 2, "SUB": 2}
+    assert operations(run_passes(unit)) == {"MUL": 2, "SUB": 2}
 
 
 def test_divisions_by_one_number_become_products():
     x = ca.SX.sym("x", 4)
     unit = unit_of(x[0] / x[3], x[1] / x[3], 1 / x[3], x[2] / 3, x[0] / x[1], x[2] / 1e-200, x=x)
-    made = improved(unit)
+    made = run_passes(unit)
     assert operations(made) == {"DIV": 2, "INV": 2, "MUL": 3}  # 1/x and 1/3
 
 
 def test_what_follows_from_parameters_alone_is_found_beforehand():
     x, p = ca.SX.sym("x"), ca.SX.sym("p", 2)
     program = Program.build("f", {"x": x, "p": p}, {"y": x * ca.sin(p[0]) / (p[1] + 1), "z": p[0], "w": p[0] * p[1]})
-    parts = parts_of(program)
+    parts = hoisted_parts(program)
     assert operations(parts.prologue) == {"ADD": 1, "INV": 1, "MUL": 1, "SIN": 1}
     assert operations(parts.evaluation) == {"MUL": 2} and parts.count == 3
     kernel = compile_hoisted(program)
@@ -195,7 +195,7 @@ def bicycle() -> Equations:
 
 def test_operations_of_the_bicycle(bicycle: Equations):
     """A full state derivative with 26 symbolic parameters; fewer is welcome, more must be explained."""
-    parts = parts_of(bicycle.dynamics)
+    parts = hoisted_parts(bicycle.dynamics)
     counts = operations(parts.evaluation)
     assert sum(counts.values()) <= 819 and counts["INV"] + counts["DIV"] <= 7
     assert len(live_values(parts.prologue)) <= 78 and parts.count <= 20
@@ -208,7 +208,7 @@ def test_models_in_fifty_digits(name: str, bicycle: Equations):
     with mpmath.workdps(60):
         unit, points = exactly(e.dynamics, 7)
         whole = evaluate(unit, points, exact_operations())
-        same(whole, evaluate(improved(unit), points, exact_operations()))
+        same(whole, evaluate(run_passes(unit), points, exact_operations()))
         same(whole, in_two(unit, points, 3, Passes()))
 
 

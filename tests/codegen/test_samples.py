@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 from draisine.codegen.jit.kernel import compile
-from draisine.codegen.jit.llvm import module_text
-from draisine.codegen.simd import LANES, samples_text
+from draisine.codegen.jit.modules import module_text
+from draisine.codegen.simd import LANES, batch_text
 from draisine.expr.tables import Table
 from draisine.program.program import Program
 
@@ -63,7 +63,7 @@ def test_functions_within_programs_go_along():
     inner = ca.Function("inner", [a], [b], {"never_inline": True})
     x = ca.SX.sym("x", 2)
     program = Program.build("outer", {"x": x}, {"y": inner(inner(x) + x)})
-    text = samples_text(program)
+    text = batch_text(program)
     assert "@callee_0(" in text and f"<{LANES} x double>" in text
     points = np.random.default_rng(2).uniform(-1, 1, (7, 2))
     assert compile(program, vectorized=True).map(points)[0] == pytest.approx(compile(program).map(points)[0], rel=1e-13)

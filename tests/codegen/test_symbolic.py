@@ -58,7 +58,7 @@ def test_map_over_samples():
 def test_complaints():
     with pytest.raises(ExpressionError, match="symbol c is not among the arguments"):
         compile_symbolic(MATRIX, [a, b])
-    with pytest.raises(ValueError, match="symbol a is twice"):
+    with pytest.raises(ValueError, match="symbol a occurs twice"):
         compile_symbolic(MATRIX, [a, (a, b), c])
     with pytest.raises(TypeError, match=r"must be a symbol.*got 3"):
         compile_symbolic(MATRIX, [a, b, c, 3])

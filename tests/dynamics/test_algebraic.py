@@ -179,7 +179,7 @@ w = dynamicsymbols("w")
         ),
         (
             lambda: dr.implicit("s", {"a": w.diff(t, 2) + w}, [w]),
-            "derivative of order 2; make the rate an unknown of its own, w_rate",
+            "derivative of order 2; make the rate an unknown w_rate",
         ),
         (lambda: dr.implicit("s", {"a": w.diff() + x}, [x]), "rate of something that is not an unknown; add 'w'"),
         (lambda: dr.implicit("s", {"a": w.diff() + w}, [w], rates={x: y}), "a rate is given for 'x', which is not an unknown"),

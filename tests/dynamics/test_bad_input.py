@@ -61,12 +61,12 @@ def lagrangian(energy=FREE, coordinates=(x, y), **options):
         (lagrangian(outputs={"told": k}), "output 'told' uses 'k'"),
         (lagrangian(FREE - dynamicsymbols("z")), "uses 'z'"),
         # a coordinate that never appears
-        (lagrangian(x.diff() ** 2), "coordinate 'y' never appears; leave it out, or put it into the Lagrangian"),
+        (lagrangian(x.diff() ** 2), "coordinate 'y' does not appear; leave it out, or use it in the Lagrangian"),
         # what is no formula, and names that clash
         (lagrangian("x**2"), "the Lagrangian is 'x\\*\\*2', of type str; type it as a SymPy expression"),
         (
             lagrangian(holonomic={"a": sp.Eq(x, y)}),
-            r"constraint 'a' is Eq\(x\(t\), y\(t\)\), which is true or false; write what shall",
+            r"constraint 'a' is Eq\(x\(t\), y\(t\)\), an equation; write the residual",
         ),
         (lagrangian(parameters={m: float("nan")}), "parameter 'm' is nan; give a finite number"),
         (lagrangian(parameters={sp.Symbol("x"): 1.0}), "'x' is both a coordinate and a parameter; names must differ"),
@@ -106,7 +106,7 @@ def kane(velocity=None, load=None):
             {m: 1.0, k: 1.0},
             "functions of time that are neither coordinates nor speeds: push; decl",
         ),
-        (LagrangesMethod(m * x.diff() ** 2, [x, y]), {m: 1.0}, "coordinate 'y' never appears"),
+        (LagrangesMethod(m * x.diff() ** 2, [x, y]), {m: 1.0}, "coordinate 'y' does not appear"),
         (LagrangesMethod(m * x.diff() ** 2 - y, [x, y]), {m: 1.0}, "does not determine the acceleration of 'y_rate'"),
         (LagrangesMethod(m * FREE, [x, y]), {}, "system has constants without a value: m"),
         (LagrangesMethod(m * FREE, [x, y], hol_coneqs=[x + y, 2 * x + 2 * y]), {m: 1.0}, "'f1', 'f2' depend on each other"),

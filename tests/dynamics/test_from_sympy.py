@@ -666,7 +666,7 @@ def spring(**options):
         ),
         (
             lambda: dr.from_sympy(KanesMethod(ReferenceFrame("N"), [q1], [u1], kd_eqs=[q1.diff() - u1])),
-            "knows no bodies; call kanes_equations",
+            "has no bodies; call kanes_equations",
         ),
     ],
 )

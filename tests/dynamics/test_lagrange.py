@@ -166,7 +166,7 @@ def test_units_reach_the_results():
     ("spoil", "said"),
     [
         (lambda: lagrangian("s", [x], m * x.diff() ** 2 - sp.Symbol("k") * x, parameters={m: 1.0}), "'k'.*neither a coordinate"),
-        (lambda: lagrangian("s", [x, y], m * x.diff() ** 2, parameters={m: 1.0}), "coordinate 'y' never appears"),
+        (lambda: lagrangian("s", [x, y], m * x.diff() ** 2, parameters={m: 1.0}), "coordinate 'y' does not appear"),
         (lambda: lagrangian("s", [x, y], m * x.diff() ** 2 - y, parameters={m: 1.0}), "determine the acceleration of 'y_rate'"),
         (
             lambda: lagrangian("s", [x, y], x.diff() ** 2 + y.diff() ** 2, nonholonomic={"odd": x.diff() * y.diff()}),
@@ -185,7 +185,7 @@ def test_units_reach_the_results():
         (lambda: lagrangian("s", [x], x.diff() ** 2, start={y: 1.0}), "a start is given for 'y', which is not a coordinate"),
         (lambda: lagrangian("s", [x], x.diff() ** 2, units={"z": "m"}), "a unit is given for 'z', which does not exist"),
         (lambda: lagrangian("s", [x], x.diff() ** 2, units={x: "mm"}), "must be SI: 'm'"),
-        (lambda: lagrangian("s", [x], sp.Symbol("m") * x.diff() ** 2, parameters={m: 1.0}), "made with other assumptions"),
+        (lambda: lagrangian("s", [x], sp.Symbol("m") * x.diff() ** 2, parameters={m: 1.0}), "with other assumptions"),
         (lambda: Baumgarte(alpha=-1.0), "alpha must be positive"),
     ],
 )

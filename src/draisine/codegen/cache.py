@@ -1,10 +1,10 @@
-"""Object code kept on disk, so that a second process starts at once.
+"""Cache of object code on disk, so that later processes need not compile.
 
-Machine code is loaded from here and run, so the directory must belong to the user alone: one that somebody else owns or
-may write to is refused, and a private temporary directory serves for the rest of the process. Every file carries a
-checksum of its key and content; a truncated or damaged one is made anew.
+Machine code is loaded from here and executed, so the directory must be private: one that another user owns or may write to is
+refused, and a private temporary directory is used for the rest of the process. Every file has a checksum of its key and content;
+a truncated or damaged file is replaced.
 
-The place is `$DRAISINE_CACHE_DIR`, else the user's cache directory of the platform.
+The directory is `$DRAISINE_CACHE_DIR`, else the user's cache directory of the platform.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from pathlib import Path
 
 from draisine.errors import CacheWarning
 
-LIMIT = 256 * 1024 * 1024  # bytes kept; the least recently used files go first
-SELDOM = 16  # one file in so many, by its name, has the store looked through: that takes longer than writing a file
+LIMIT = 256 * 1024 * 1024  # bytes kept; the least recently used files are removed first
+PRUNE_EVERY = 16  # one write in so many, by the file's name, prunes: scanning the directory takes longer than writing a file
 
 _MAGIC = b"draisine object 1\n"
 _SUFFIX = ".object"
@@ -34,19 +34,19 @@ _STALE_SECONDS = 3600.0  # a half-written file this old was left by a process th
 
 
 def cache_directory() -> Path:
-    """The private directory of compiled code, made if need be."""
-    wanted = _wanted_directory()
+    """The private directory of compiled code, created if need be."""
+    directory = _configured_directory()
     try:
-        if not wanted.is_dir():
-            wanted.mkdir(mode=0o700, parents=True, exist_ok=True)
-        complaint, cure = _complaint(os.stat(wanted)), "Make it yours alone (chmod 700), or name another"
+        if not directory.is_dir():
+            directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        complaint, cure = _complaint(os.stat(directory)), "Make it private (chmod 700), or name another"
     except OSError as error:
-        complaint, cure = f"cannot be used ({error.strerror or error})", "Name a directory that can be written"
+        complaint, cure = f"cannot be used ({error.strerror or error})", "Name a writable directory"
     if complaint is None:
-        return wanted
-    # told at this line, and not at those of callers, so that Python's own filter shows it once per process
+        return directory
+    # reported at this line, not at those of callers, so that Python's filter shows it once per process
     warnings.warn(
-        f"cache directory {wanted} {complaint}; compiled code is kept in a temporary directory for this process only. "
+        f"cache directory {directory} {complaint}; compiled code is kept in a temporary directory for this process only. "
         f"{cure} in DRAISINE_CACHE_DIR.",
         CacheWarning,
         stacklevel=1,
@@ -55,7 +55,7 @@ def cache_directory() -> Path:
 
 
 def cached_object(key: str, make: Callable[[], bytes]) -> bytes:
-    """The bytes stored under `key`, or `make()`, stored for the next time."""
+    """The bytes stored under `key`, or `make()`, which is then stored."""
     try:
         path = _path(key)
     except OSError as error:
@@ -67,7 +67,7 @@ def cached_object(key: str, make: Callable[[], bytes]) -> bytes:
     content = make()
     try:
         _write(path, key, content)
-        if int(path.stem, 16) % SELDOM == 0:
+        if int(path.stem, 16) % PRUNE_EVERY == 0:
             _prune(path.parent, LIMIT)
     except OSError as error:
         _warn_uncached(error)
@@ -75,11 +75,11 @@ def cached_object(key: str, make: Callable[[], bytes]) -> bytes:
 
 
 def stored_object(key: str) -> bytes | None:
-    """The bytes stored under `key`, if there are any."""
+    """The bytes stored under `key`, or None."""
     try:
         return _read(_path(key), key)
     except OSError:
-        return None  # `cached_object` will complain
+        return None  # `cached_object` will warn
 
 
 def _path(key: str) -> Path:
@@ -88,7 +88,7 @@ def _path(key: str) -> Path:
 
 @cache
 def host_key() -> str:
-    """Everything about this machine on which object code depends."""
+    """The properties of this machine on which object code depends."""
     import llvmlite
     import llvmlite.binding as llvm
 
@@ -99,10 +99,10 @@ def host_key() -> str:
     )
 
 
-# -------------------------------------------------------------------------------------------------------- the place
+# -------------------------------------------------------------------------------------------------------- the directory
 
 
-def _wanted_directory() -> Path:
+def _configured_directory() -> Path:
     named = os.environ.get("DRAISINE_CACHE_DIR")
     if named:
         return Path(named).expanduser().absolute()
@@ -112,14 +112,14 @@ def _wanted_directory() -> Path:
     if sys.platform == "darwin":
         return Path(os.path.expanduser("~/Library/Caches/draisine"))
     base = os.environ.get("XDG_CACHE_HOME", "")
-    # The XDG specification says that a relative path is to be ignored.
+    # The XDG specification requires that relative paths are ignored.
     return Path(base if os.path.isabs(base) else os.path.expanduser("~/.cache")) / "draisine"
 
 
 def _complaint(status: os.stat_result) -> str | None:
-    """Why code kept here is not to be trusted, or None."""
+    """Why code in this directory cannot be trusted, or None."""
     if sys.platform == "win32":
-        return None  # the user's profile is private by its access list; the mode bits say nothing
+        return None  # access lists protect the user's profile; the mode bits have no meaning
     if status.st_uid != os.geteuid():
         return f"belongs to user {status.st_uid}, not to you (user {os.geteuid()})"
     if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
@@ -130,7 +130,7 @@ def _complaint(status: os.stat_result) -> str | None:
 @cache
 def _temporary_directory() -> Path:
     directory = Path(tempfile.mkdtemp(prefix="draisine-"))
-    owner = os.getpid()  # a forked child must not remove what its parent still uses
+    owner = os.getpid()  # a forked child must not remove its parent's directory
 
     def remove() -> None:
         if os.getpid() == owner:
@@ -141,9 +141,9 @@ def _temporary_directory() -> Path:
 
 
 def _warn_uncached(error: OSError) -> None:
-    # The text names no file, so that Python's own filter shows it once per process.
+    # The text names no file, so that Python's filter shows it once per process.
     warnings.warn(
-        f"compiled code cannot be cached on disk ({error.strerror or error}); it is compiled anew in every process. "
+        f"compiled code cannot be cached on disk ({error.strerror or error}); every process compiles again. "
         "Free some space, or name a writable directory in DRAISINE_CACHE_DIR.",
         CacheWarning,
         stacklevel=3,
@@ -158,14 +158,14 @@ def _checksum(key: str, content: bytes) -> bytes:
 
 
 def _read(path: Path, key: str) -> bytes | None:
-    """The content of a sound file of ours, marked as used just now; None if there is none."""
+    """The content of a valid file, whose access time is updated; None if there is none."""
     try:
         with open(path, "rb") as file:
             if _complaint(os.fstat(file.fileno())) is not None:
                 return None
             data = file.read()
     except OSError:
-        return None  # absent or unreadable: it is made anew, and writing it will complain if the disk is at fault
+        return None  # absent or unreadable: compiled again, and writing will warn if the disk is at fault
     head = len(_MAGIC) + 32
     content = data[head:]
     if not data.startswith(_MAGIC) or data[len(_MAGIC) : head] != _checksum(key, content):
@@ -173,12 +173,12 @@ def _read(path: Path, key: str) -> bytes | None:
     try:
         os.utime(path)
     except OSError:
-        return content  # a read-only disk serves as well; only the order of pruning is lost
+        return content  # on a read-only disk only the order of pruning is lost
     return content
 
 
 def _write(path: Path, key: str, content: bytes) -> None:
-    """Write beside the target and move into place: a reader sees the whole file or none."""
+    """Write a temporary file and rename it: a reader sees the whole file or none."""
     handle, part = tempfile.mkstemp(suffix=_HALF_WRITTEN, dir=path.parent)
     try:
         with os.fdopen(handle, "wb") as file:
@@ -186,13 +186,13 @@ def _write(path: Path, key: str, content: bytes) -> None:
         os.replace(part, path)
     except OSError:
         Path(part).unlink(missing_ok=True)
-        # Windows refuses to replace a file that another process is reading; that one holds the same code.
+        # Windows cannot replace a file that another process is reading; that file has the same code.
         if not (sys.platform == "win32" and path.exists()):
             raise
 
 
 def _prune(directory: Path, limit: int) -> None:
-    """Remove the least recently used files until a quarter of the limit is free again."""
+    """Remove the least recently used files until a quarter of the limit is free."""
     files, total = [], 0
     for entry in os.scandir(directory):
         try:

@@ -1,8 +1,7 @@
-"""Equations of described mechanisms, kept on disk: a second process neither derives them nor imports CasADi.
+"""Cache of equations on disk: a second process neither derives them nor imports CasADi.
 
-What is kept is the portable form of the equations (`program.portable`), in the cache of compiled code: private, checked, bounded
-in size, and moved into place as a whole. It is found by everything that the equations depend on: the description with all its
-expressions and numbers, laws, events, and the source files that derive.
+The serialized equations (`program.serialization`) are stored in the cache of compiled code. Their key covers everything they
+depend on: the model with all its expressions and numbers, laws, events, and the source files that derive.
 """
 
 from __future__ import annotations
@@ -26,64 +25,61 @@ from draisine.model.items import System
 from draisine.program.equations import Equations, Event, check_events
 from draisine.program.serialization import from_bytes, to_bytes
 
-_MAKERS = ("program", "model", "equations")  # folders whose source decides what the equations are
-_MOST = 200_000  # operations; writing down longer equations takes longer than it is worth
+_SOURCES = ("expr", "program", "model", "dynamics")  # folders whose source files determine the equations
+_MOST = 200_000  # operations; longer equations take longer to serialize than to derive
 
 
-def derived(
+def derive_cached(
     system: System, laws: Mapping[str, Expr] | None = None, events: tuple[Event, ...] = (), work: bool | None = None
 ) -> Equations:
     """As `derive`, from the disk if these equations were derived before.
 
     >>> from draisine import gallery
     >>> bicycle = gallery.bicycle().freeze()
-    >>> derived(bicycle).dynamics.digest == derived(bicycle, work=False).dynamics.digest
+    >>> derive_cached(bicycle).dynamics.digest == derive_cached(bicycle, work=False).dynamics.digest
     True
     """
     check_events(events)
-    return _derived(system, tuple(sorted((laws or {}).items())), tuple(events), work)
+    return _derive_cached(system, tuple(sorted((laws or {}).items())), tuple(events), work)
 
 
 @lru_cache(maxsize=32)
-def _derived(system: System, laws: tuple[tuple[str, Expr], ...], events: tuple[Event, ...], work: bool | None) -> Equations:
-    made: list[Equations] = []
+def _derive_cached(system: System, laws: tuple[tuple[str, Expr], ...], events: tuple[Event, ...], work: bool | None) -> Equations:
+    @cache
+    def derived() -> Equations:
+        from draisine.dynamics.derive import derive  # imports CasADi, which a stored model does not need
 
-    def make() -> Equations:
-        from draisine.dynamics.derive import derive
+        return derive(system, dict(laws), events, work)
 
-        if not made:
-            made.append(derive(system, dict(laws), events, work))
-        return made[0]
-
-    def portable() -> bytes:
-        if _length(make()) > _MOST:
-            raise _NotKept
-        return to_bytes(make())
+    def serialized() -> bytes:
+        if _length(derived()) > _MOST:
+            raise _NotStored
+        return to_bytes(derived())
 
     try:
-        stored = cached_object(f"equations; {_sources()}; {_reported(system, laws, events, work)}", portable)
-    except _NotKept:
-        return make()
-    if made:
-        return made[0]
+        stored = cached_object(f"equations; {_source_digest()}; {_model_digest(system, laws, events, work)}", serialized)
+    except _NotStored:
+        return derived()
+    if derived.cache_info().currsize:
+        return derived()
     try:
-        found: Equations = from_bytes(stored)
-    except DataError:  # sound, yet not ours: made by sources that differ without a trace
-        return make()
-    return replace(found, with_independent=_later(make)) if found.alternates else found
+        loaded: Equations = from_bytes(stored)
+    except DataError:  # a valid file of an incompatible version
+        return derived()
+    return replace(loaded, with_independent=_other_velocities(derived)) if loaded.alternates else loaded
 
 
-class _NotKept(Exception):
-    """Equations that are not worth keeping, or whose description cannot be told exactly."""
+class _NotStored(Exception):
+    """Equations that are too long to store, or whose model has no exact digest."""
 
 
-def _later(make: Callable[[], Equations]) -> Callable[[tuple[str, ...]], Equations]:
-    """Other choices of velocities, derived when a run needs them."""
+def _other_velocities(derived: Callable[[], Equations]) -> Callable[[tuple[str, ...]], Equations]:
+    """Other choices of independent velocities, derived when a run needs them."""
 
     def choose(choice: tuple[str, ...]) -> Equations:
-        again = make().with_independent
-        assert again is not None, "equations with alternates can be made with them"
-        return again(choice)
+        with_independent = derived().with_independent
+        assert with_independent is not None, "equations with alternates have it"
+        return with_independent(choice)
 
     return choose
 
@@ -96,8 +92,8 @@ def _length(equations: Equations) -> int:
 # ------------------------------------------------------------------------------------------------------------ the key
 
 
-def _reported(*parts: Any) -> str:
-    """A fingerprint of descriptions: every class, name and number, exactly."""
+def _model_digest(*parts: Any) -> str:
+    """A hash of model descriptions: every class, name and number, exactly."""
     sha = hashlib.sha256()
     _write(parts, sha.update)
     return sha.hexdigest()
@@ -124,21 +120,22 @@ def _write(value: Any, put: Callable[[bytes], None]) -> None:
         for field in fields(value):
             _write(getattr(value, field.name), put)
     else:
-        raise _NotKept
+        raise _NotStored
 
 
 @cache
-def _sources() -> str:
-    """A fingerprint of the source files, and of CasADi, whose text of programs is stored: by names, sizes and times, unread."""
-    here = Path(__file__).parent
+def _source_digest() -> str:
+    """A hash of the contents of source files (equal in another clone), and of CasADi, whose text is stored."""
+    package = Path(__file__).parents[1]
     casadi = find_spec("casadi")
-    reported = os.stat(casadi.origin) if casadi is not None and casadi.origin is not None else None
-    sha = hashlib.sha256(b"" if reported is None else f"casadi {reported.st_size} {reported.st_mtime_ns}\n".encode())
-    for folder in _MAKERS:
-        for place, inner, files in os.walk(here / folder):
+    status = os.stat(casadi.origin) if casadi is not None and casadi.origin is not None else None
+    sha = hashlib.sha256(b"" if status is None else f"casadi {status.st_size} {status.st_mtime_ns}\n".encode())
+    for folder in _SOURCES:
+        for directory, inner, files in os.walk(package / folder):
             inner.sort()
             for name in sorted(files):
                 if name.endswith(".py"):
-                    status = os.stat(os.path.join(place, name))
-                    sha.update(f"{folder} {name} {status.st_size} {status.st_mtime_ns}\n".encode())
+                    sha.update(f"{folder} {name}\n".encode())
+                    with open(os.path.join(directory, name), "rb") as file:
+                        sha.update(file.read())
     return sha.hexdigest()

@@ -1,4 +1,4 @@
-"""How many operations a program takes, and what each pass saves of them."""
+"""Operation counts of programs, and what each pass saves."""
 
 from __future__ import annotations
 
@@ -6,44 +6,43 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from draisine.codegen.jit.kernel import PROLOGUE, parameter_slot, parts_of
-from draisine.codegen.jit.ssa import Straight, live_values
-from draisine.codegen.passes import NONE, Passes, names
-from draisine.codegen.passes.pipeline import parts_of_solved
+from draisine.codegen.jit.ssa import SSA, live_values
+from draisine.codegen.passes import NONE, PROLOGUE, Passes, names, parameter_slot
+from draisine.codegen.passes.pipeline import hoisted_parts, linear_solve_parts
 from draisine.program import opcodes as op
 from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import Program
 
-_TURNS = frozenset({op.SIN, op.COS})
+_TRIGONOMETRIC = frozenset({op.SIN, op.COS})
 
 
 class Count(NamedTuple):
-    """Operations found once per run, once per evaluation, and in each round where something is solved in rounds; how many of
-    the last two are divisions, and how often sine or cosine are called for. `last` is the pass switched on last."""
+    """Operations computed once per run, once per evaluation, and in each iteration of Newton's method; divisions among the last
+    two; calls of sine and cosine. `last_pass` is the pass switched on last."""
 
-    last: str
+    last_pass: str
     per_run: int
     per_evaluation: int
     per_iteration: int
     divisions: int
-    turns: int
+    sines_and_cosines: int
 
 
 @dataclass(frozen=True)
 class OperationCounts:
-    """The operations of a program without passes, and with one pass after the other switched on. The solution of linear systems
-    itself is not counted.
+    """Operations of a program without passes, and with one pass after the other switched on. The solution of linear systems is
+    not counted.
 
     >>> import casadi as ca
     >>> x, p = ca.SX.sym("x"), ca.SX.sym("p", 2)
     >>> print(count_operations(Program.build("pull", {"x": x, "p": p}, {"y": x * ca.sin(p[0]) / p[1] + ca.cos(x) * x})))
-    operations of pull          per run  per evaluation  per round  divisions  sines and cosines
-    without passes                    0               6          0          1                  2
-    with sharing                      0               6          0          1                  2
-    with regrouping                   0               6          0          1                  2
-    with reciprocals                  0               6          0          1                  2
-    with hoisting                     2               5          0          0                  1
-    with pairing                      2               5          0          0                  1
+    operations of pull          per run  per evaluation  per iteration  divisions  sines and cosines
+    without passes                    0               6              0          1                  2
+    with cse                          0               6              0          1                  2
+    with reassociation                0               6              0          1                  2
+    with reciprocals                  0               6              0          1                  2
+    with hoisting                     2               5              0          0                  1
+    with sincos                       2               5              0          0                  1
     """
 
     program: str
@@ -56,53 +55,53 @@ class OperationCounts:
 
     def __str__(self) -> str:
         width = max(26, len(self.program) + 15)
-        heads = ("per run", "per evaluation", "per round", "divisions", "sines and cosines")
+        heads = ("per run", "per evaluation", "per iteration", "divisions", "sines and cosines")
         lines = [f"operations of {self.program}".ljust(width) + "".join(f"  {head}" for head in heads)]
         for row in self.rows:
-            label = f"with {row.last}" if row.last else "without passes"
+            label = f"with {row.last_pass}" if row.last_pass else "without passes"
             lines.append(label.ljust(width) + "".join(f"  {n:>{len(h)}}" for n, h in zip(row[1:], heads, strict=True)))
         return "\n".join(lines)
 
 
 def count_operations(program: Program | LinearSolveProgram) -> OperationCounts:
-    """Operations without passes, and with one after the other."""
+    """Operations without passes, and with one after the other switched on."""
     passes = NONE
     rows = [_count(program, passes, "")]
     for name in names():
-        if name != "ordering":  # changes their order alone
+        if name != "scheduling":  # changes their order alone
             passes = replace(passes, **{name: True})
             rows.append(_count(program, passes, name))
     return OperationCounts(program.name, tuple(rows))
 
 
-def _count(program: Program | LinearSolveProgram, passes: Passes, last: str) -> Count:
+def _count(program: Program | LinearSolveProgram, passes: Passes, last_pass: str) -> Count:
     if isinstance(program, LinearSolveProgram):
-        units = parts_of_solved(program, passes, parameter_slot(program)).units
+        units = linear_solve_parts(program, passes, parameter_slot(program)).units
     else:
-        parts = parts_of(program, passes)
+        parts = hoisted_parts(program, passes)
         units = {PROLOGUE: parts.prologue, "evaluation": parts.evaluation}
-    rounds = {"system"} if isinstance(program, LinearSolveProgram) and program.iterates else set[str]()
-    late = [unit for name, unit in units.items() if name != PROLOGUE]
-    kinds = [unit.values[v].kind for unit in late for v in _counted(unit)]
+    iterated = {"system"} if isinstance(program, LinearSolveProgram) and program.iterates else set[str]()
+    evaluated = [ssa for name, ssa in units.items() if name != PROLOGUE]
+    kinds = [ssa.values[v].kind for ssa in evaluated for v in _counted(ssa)]
     return Count(
-        last,
+        last_pass,
         len(_counted(units[PROLOGUE])),
-        sum(len(_counted(unit)) for name, unit in units.items() if name not in {PROLOGUE, *rounds}),
-        sum(len(_counted(units[name])) for name in rounds),
+        sum(len(_counted(ssa)) for name, ssa in units.items() if name not in {PROLOGUE, *iterated}),
+        sum(len(_counted(units[name])) for name in iterated),
         kinds.count(op.DIV) + kinds.count(op.INV),
-        sum(_turns(unit, passes.pairing) for unit in late),
+        sum(_sines_and_cosines(ssa, passes.sincos) for ssa in evaluated),
     )
 
 
-def _counted(unit: Straight) -> list[int]:
-    """The values that take an operation; those of constants alone are found by the compiler."""
+def _counted(ssa: SSA) -> list[int]:
+    """The values that take an operation; values of constants alone are computed by the compiler."""
     constant: set[int] = set()
-    for v, (_, operands, _) in enumerate(unit.values):
-        if unit.number(v) is not None or (operands and constant.issuperset(operands)):
+    for v, (_, operands, _) in enumerate(ssa.values):
+        if ssa.number(v) is not None or (operands and constant.issuperset(operands)):
             constant.add(v)
-    return [v for v in live_values(unit) if v not in constant]
+    return [v for v in live_values(ssa) if v not in constant]
 
 
-def _turns(unit: Straight, pairing: bool) -> int:
-    angles: Iterable[int] = [unit.values[v].operands[0] for v in live_values(unit) if unit.values[v].kind in _TURNS]
-    return len(set(angles)) if pairing else len(list(angles))
+def _sines_and_cosines(ssa: SSA, sincos: bool) -> int:
+    angles: Iterable[int] = [ssa.values[v].operands[0] for v in live_values(ssa) if ssa.values[v].kind in _TRIGONOMETRIC]
+    return len(set(angles)) if sincos else len(list(angles))

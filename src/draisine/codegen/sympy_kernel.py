@@ -1,4 +1,4 @@
-"""Any SymPy matrix as a kernel."""
+"""Kernels of SymPy matrices and expressions."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ def compile_symbolic(
         column = ca.SX.sym(slot, len(members))
         for k, member in enumerate(members):
             if member in symbols:
-                raise ArgumentError(f"symbol {member} is twice among the arguments of {name!r}")
+                raise ArgumentError(f"symbol {member} occurs twice among the arguments of {name!r}")
             symbols[member] = column[k]
         inputs[slot] = (column, tuple(str(m) for m in members))
     return compile(Program.build(name, inputs, {"value": to_sx(matrix, symbols)}), passes=passes)
 
 
 def _groups(arguments: Sequence[Any] | Mapping[str, Any]) -> dict[str, list[Any]]:
-    """Slot name → symbols. A lone symbol gives its name to its slot, where CasADi takes it as a name."""
+    """Slot name → symbols. A slot with a single symbol has its name, if CasADi accepts it."""
     if isinstance(arguments, Mapping):
         return {slot: _members(given) for slot, given in arguments.items()}
     groups: dict[str, list[Any]] = {}

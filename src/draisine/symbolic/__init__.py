@@ -1,1 +1,1 @@
-"""Equations typed by hand or brought along: Lagrangians, first-order systems, SymPy's mechanics; and laws for their inputs."""
+"""Symbolic systems: Lagrangians, first-order and differential-algebraic systems, SymPy's mechanics; rendering of equations."""

@@ -13,7 +13,7 @@
     >>> e.dynamics.index
     (1, 1, 2, 2, 3)
 
-Nothing is reduced: the system is stepped as it stands, by implicit methods. `index_of` tells its index, `reduce_index` lowers it.
+The system is not reduced: implicit methods integrate it directly. `index_of` computes its index, `reduce_index` lowers it.
 """
 
 from __future__ import annotations
@@ -30,9 +30,7 @@ from draisine.errors import ModelError
 from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations
 from draisine.program.program import Program
-from draisine.symbolic.symbol_table import Alphabet, Surroundings, plain
-
-Named = Mapping[str, Any] | Sequence[Any]
+from draisine.symbolic.symbol_table import Named, SystemArguments, SystemSymbols, named, plain
 
 
 def semi_explicit(
@@ -52,18 +50,20 @@ def semi_explicit(
 
     - `rates`: state x → its rate f.
     - `constraints`: name → g, or a sequence of g, with the algebraic `unknowns` z, as many; or
-    - `algebraic`: z → g, where each equation belongs to an unknown by nature. Its name is then `z_equation`.
-    - `parameters`, `inputs`, `outputs`, `start`, `units`: as for `first_order`; z has a start too, from which it is solved for.
+    - `algebraic`: z → g, where each equation belongs to an unknown. The equation is then named `z_equation`.
+    - `parameters`, `inputs`, `outputs`, `start`, `units`: as for `first_order`; the start of z is an initial guess.
     """
-    rows = {f"{plain(z)}_equation": g for z, g in (algebraic or {}).items()} | dict(_named(constraints, "g"))
-    loose = [*(algebraic or {}), *unknowns]
-    _check_square(name, len(rates) + len(loose), len(rates) + len(rows), list(rows), [plain(z) for z in loose])
-    given = Surroundings(parameters or {}, inputs, outputs or {}, start or {}, units or {})
-    words = Alphabet(name, "state or unknown", [*rates, *loose], given)
-    jacobian = [_still(words, rate, f"the rate of {plain(x)!r}") for x, rate in rates.items()]
-    lowered = [(f"{words.names[i]}_rate", words.rate[i] - slope) for i, slope in enumerate(jacobian)]
-    lowered += [(row, _still(words, g, f"constraint {row!r}")) for row, g in rows.items()]
-    return _posed(words, lowered, moving=len(rates))
+    rows = {f"{plain(z)}_equation": g for z, g in (algebraic or {}).items()} | dict(named(constraints, "g"))
+    algebraic_unknowns = [*(algebraic or {}), *unknowns]
+    _check_square(
+        name, len(rates) + len(algebraic_unknowns), len(rates) + len(rows), list(rows), [plain(z) for z in algebraic_unknowns]
+    )
+    given = SystemArguments(parameters or {}, inputs, outputs or {}, start or {}, units or {})
+    symbols = SystemSymbols(name, "state or unknown", [*rates, *algebraic_unknowns], given)
+    derivatives = [_without_rates(symbols, rate, f"the rate of {plain(x)!r}") for x, rate in rates.items()]
+    residuals_sx = [(f"{symbols.names[i]}_rate", symbols.rate[i] - derivative) for i, derivative in enumerate(derivatives)]
+    residuals_sx += [(row, _without_rates(symbols, g, f"constraint {row!r}")) for row, g in rows.items()]
+    return _equations(symbols, residuals_sx, moving=len(rates))
 
 
 def implicit(
@@ -80,12 +80,12 @@ def implicit(
 ) -> Equations:
     """Equations of a fully implicit system 0 = F(t, y, ẏ, u, p), of any index.
 
-    - `residuals`: name → F, or a sequence; `unknowns`: y, functions of time as `dynamicsymbols` makes them, whose derivatives
-      `y.diff()` may enter; an unknown without a rate may be a plain symbol.
-    - `rates`: unknown → the symbol that stands for its rate, for those who write without functions of time.
+    - `residuals`: name → F, or a sequence; `unknowns`: y, functions of time made by `dynamicsymbols`, whose derivatives
+      `y.diff()` may appear; an unknown without a rate may be a plain symbol.
+    - `rates`: unknown → the symbol of its rate, for systems written without functions of time.
     - `parameters`, `inputs`, `outputs`, `start`, `units`: as for `first_order`.
 
-    Unknowns whose rates enter come first among the coordinates, then the algebraic ones.
+    Unknowns whose rates appear come first among the coordinates, then the algebraic ones.
 
     >>> import sympy as sp
     >>> from sympy.physics.mechanics import dynamicsymbols
@@ -97,47 +97,47 @@ def implicit(
     """
     from sympy.physics.vector import dynamicsymbols
 
-    rows, t = _named(residuals, "equation"), dynamicsymbols._t
+    rows, t = named(residuals, "equation"), dynamicsymbols._t
     _check_square(name, len(unknowns), len(rows), [row for row, _ in rows], [plain(y) for y in unknowns])
-    symbols = {y: y.diff(t) for y in unknowns if getattr(y, "args", ()) == (t,)}
+    rate_symbols = {y: y.diff(t) for y in unknowns if getattr(y, "args", ()) == (t,)}
     for unknown in rates or {}:
         if unknown not in unknowns:
             raise ModelError(f"{name}: a rate is given for {plain(unknown)!r}, which is not an unknown; add it to unknowns")
-    symbols |= dict(rates or {})
-    met = _met(name, [e for _, e in rows], symbols)
-    ordered = [y for y in unknowns if y in met] + [y for y in unknowns if y not in met]
-    given = Surroundings(parameters or {}, inputs, outputs or {}, start or {}, units or {})
-    words = Alphabet(name, "unknown", ordered, given, {y: symbols[y] for y in ordered if y in symbols})
-    lowered = [(row, words.lower_with_rates(e, f"equation {row!r}")) for row, e in rows]
-    return _posed(words, lowered, moving=0)
+    rate_symbols |= dict(rates or {})
+    with_rates = _with_rates(name, [e for _, e in rows], rate_symbols)
+    ordered = [y for y in unknowns if y in with_rates] + [y for y in unknowns if y not in with_rates]
+    given = SystemArguments(parameters or {}, inputs, outputs or {}, start or {}, units or {})
+    symbols = SystemSymbols(name, "unknown", ordered, given, {y: rate_symbols[y] for y in ordered if y in rate_symbols})
+    residuals_sx = [(row, symbols.lower_with_rates(e, f"equation {row!r}")) for row, e in rows]
+    return _equations(symbols, residuals_sx, moving=0)
 
 
-def _posed(words: Alphabet, rows: Sequence[tuple[str, ca.SX]], moving: int) -> Equations:
-    """Checked, put into programs, and completed by what is hidden. The first `moving` rows give rates and need no check."""
-    _check_rows(words, rows, moving)
+def _equations(symbols: SystemSymbols, rows: Sequence[tuple[str, ca.SX]], moving: int) -> Equations:
+    """Equations with programs and hidden constraints. The first `moving` rows define rates and are not checked."""
+    _check_rows(symbols, rows, moving)
     residual = ca.vertcat(*[row for _, row in rows])
     outputs = {"residual": (residual, [label for label, _ in rows])}
-    program = Program.build(f"{words.name}_residual", words.arguments(rates=True), outputs, words.units)
-    dynamics = DaeResidual(words.name, program)
-    offsets(full_signature(dynamics), [label for label, _ in rows], words.names, words.name)  # complains if there are none
-    return with_hidden_constraints(words.equations(dynamics))
+    program = Program.build(f"{symbols.name}_residual", symbols.arguments(rates=True), outputs, symbols.units)
+    dynamics = DaeResidual(symbols.name, program)
+    offsets(full_signature(dynamics), [label for label, _ in rows], symbols.names, symbols.name)  # raises if there are none
+    return with_hidden_constraints(symbols.equations(dynamics))
 
 
-def _still(words: Alphabet, expression: Any, what: str) -> ca.SX:
+def _without_rates(symbols: SystemSymbols, expression: Any, what: str) -> ca.SX:
     """An expression without rates."""
     import sympy
 
     found = sorted(sympy.sympify(expression, strict=True).atoms(sympy.Derivative), key=str)
     if found:
         raise ModelError(
-            f"{words.name}: {what} contains the rate {found[0]}; a semi-explicit system has rates on its left sides alone. Put "
-            "the rate's expression in, or pose the system with implicit(…)"
+            f"{symbols.name}: {what} contains the rate {found[0]}; a semi-explicit system has rates on its left sides only. "
+            "Substitute the rate's expression, or define the system with implicit(…)"
         )
-    return words.lower(expression, what)
+    return symbols.lower(expression, what)
 
 
-def _met(name: str, expressions: Sequence[Any], symbols: Mapping[Any, Any]) -> set[Any]:
-    """Unknowns whose rates enter; derivatives that nobody can place are refused."""
+def _with_rates(name: str, expressions: Sequence[Any], symbols: Mapping[Any, Any]) -> set[Any]:
+    """Unknowns whose rates appear; other derivatives raise ModelError."""
     import sympy
 
     found: set[Any] = set()
@@ -148,25 +148,19 @@ def _met(name: str, expressions: Sequence[Any], symbols: Mapping[Any, Any]) -> s
             if derivative.derivative_count > 1:
                 inner = plain(derivative.expr)
                 raise ModelError(
-                    f"{name}: {derivative} is a derivative of order {derivative.derivative_count}; make the rate an unknown of "
-                    f"its own, {inner}_rate, with the equation {inner}.diff() - {inner}_rate"
+                    f"{name}: {derivative} is a derivative of order {derivative.derivative_count}; make the rate an unknown "
+                    f"{inner}_rate, with the equation {inner}.diff() - {inner}_rate"
                 )
             if derivative not in owner:
                 raise ModelError(
                     f"{name}: {derivative} is the rate of something that is not an unknown; add {plain(derivative.expr)!r} to "
-                    "unknowns, or write the rate as a formula"
+                    "unknowns, or write the rate as an expression"
                 )
         found |= {owner[s] for s in (*expression.free_symbols, *expression.atoms(sympy.Derivative)) if s in owner}
     return found
 
 
-def _named(items: Named, stem: str) -> list[tuple[str, Any]]:
-    if isinstance(items, Mapping):
-        return list(items.items())
-    return [(f"{stem}{i + 1}", item) for i, item in enumerate(items)]
-
-
-def _check_square(name: str, unknowns: int, equations: int, rows: Sequence[str], loose: Sequence[str]) -> None:
+def _check_square(name: str, unknowns: int, equations: int, rows: Sequence[str], algebraic_unknowns: Sequence[str]) -> None:
     if not unknowns:
         raise ModelError(f"{name}: give at least one unknown")
     if unknowns != equations:
@@ -176,23 +170,23 @@ def _check_square(name: str, unknowns: int, equations: int, rows: Sequence[str],
             else f"{equations - unknowns} more unknowns, or leave out equations that follow from others"
         )
         raise ModelError(
-            f"{name}: {unknowns} unknowns and {equations} equations; there must be as many of both. Unknowns to be found: "
-            f"{', '.join(loose) or 'none'}; equations for them: {', '.join(rows) or 'none'}. Give {more}"
+            f"{name}: {unknowns} unknowns and {equations} equations; their numbers must be equal. Unknowns to be found: "
+            f"{', '.join(algebraic_unknowns) or 'none'}; equations for them: {', '.join(rows) or 'none'}. Give {more}"
         )
 
 
-def _check_rows(words: Alphabet, rows: Sequence[tuple[str, ca.SX]], moving: int) -> None:
+def _check_rows(symbols: SystemSymbols, rows: Sequence[tuple[str, ca.SX]], moving: int) -> None:
     """Each equation contains an unknown, and each unknown is in an equation."""
-    everything = ca.vertcat(words.x, words.rate)
+    everything = ca.vertcat(symbols.x, symbols.rate)
     for label, row in rows[moving:]:
         if not entries(row, everything):
             raise ModelError(
-                f"{words.name}: equation {label!r} contains no unknown ({', '.join(words.names)}); it holds by itself or never. "
-                "Leave it out, or put in the unknown that it is to determine"
+                f"{symbols.name}: equation {label!r} contains no unknown ({', '.join(symbols.names)}). "
+                "Leave it out, or add the unknown that it determines"
             )
     used = set(entries(ca.vertcat(*[row for _, row in rows]), everything))
-    for i, name in enumerate(words.names):
-        if i not in used and i + len(words.names) not in used:
+    for i, name in enumerate(symbols.names):
+        if i not in used and i + len(symbols.names) not in used:
             raise ModelError(
-                f"{words.name}: the unknown {name!r} is in no equation, so that nothing determines it; leave it out, or put it in"
+                f"{symbols.name}: the unknown {name!r} is in no equation and is not determined; leave it out, or add it to one"
             )

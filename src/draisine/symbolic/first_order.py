@@ -1,4 +1,4 @@
-"""First-order systems ẋ = f(t, x, u, p) typed in SymPy; no mechanics needed.
+"""First-order systems ẋ = f(t, x, u, p) in SymPy.
 
     >>> import sympy as sp
     >>> x, y, mu = sp.symbols("x y mu")
@@ -6,8 +6,8 @@
     >>> e.dynamics([0.0], [2.0, -1.0], [], e.default_parameters)[0].tolist()
     [-1.0, 13.0]
 
-States are symbols, or functions of time as `dynamicsymbols` makes them. The result is simulated, compiled and differentiated
-like any mechanism; it has coordinates and no velocities. Systems with algebraic equations are in `algebraic`.
+States are symbols, or functions of time made by `dynamicsymbols`. The result is simulated, compiled and differentiated like any
+mechanism; it has coordinates and no velocities. For algebraic equations see `differential_algebraic`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import casadi as ca
 from draisine.errors import ModelError
 from draisine.program.equations import Equations
 from draisine.program.program import Program
-from draisine.symbolic.symbol_table import Alphabet, Surroundings
+from draisine.symbolic.symbol_table import SystemArguments, SystemSymbols
 
 
 def first_order(
@@ -33,7 +33,7 @@ def first_order(
     start: Mapping[Any, float] | None = None,
     units: Mapping[Any, str] | None = None,
 ) -> Equations:
-    """Equations of a first-order system: state → its rate, an expression of states, time, inputs and parameters.
+    """Equations of a first-order system; `rates`: state → its rate, an expression of states, time, inputs and parameters.
 
     - `parameters`: symbol → default value; `inputs`: symbols; `outputs`: name → expression; `start`: state → default value.
     - `units`: state, symbol or name of an output → its SI unit, for tables and figures; nothing is converted.
@@ -42,8 +42,10 @@ def first_order(
     """
     if not rates:
         raise ModelError(f"{name}: give at least one state with its rate, as in {{x: -k * x}}")
-    words = Alphabet(name, "state", list(rates), Surroundings(parameters or {}, inputs, outputs or {}, start or {}, units or {}))
-    jacobian = [words.lower(rate, f"the rate of {n!r}") for n, rate in zip(words.names, rates.values(), strict=True)]
-    labels = [f"d{n}/dt" for n in words.names]
-    dynamics = Program.build(f"{name}_dynamics", words.arguments(), {"xdot": (ca.vertcat(*jacobian), labels)}, words.units)
-    return words.equations(dynamics)
+    symbols = SystemSymbols(
+        name, "state", list(rates), SystemArguments(parameters or {}, inputs, outputs or {}, start or {}, units or {})
+    )
+    derivatives = [symbols.lower(rate, f"the rate of {n!r}") for n, rate in zip(symbols.names, rates.values(), strict=True)]
+    labels = [f"d{n}/dt" for n in symbols.names]
+    dynamics = Program.build(f"{name}_dynamics", symbols.arguments(), {"xdot": (ca.vertcat(*derivatives), labels)}, symbols.units)
+    return symbols.equations(dynamics)

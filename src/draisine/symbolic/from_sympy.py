@@ -12,12 +12,12 @@
     >>> [s.name for s in e.states], e.dynamics([0.0], [0.5, 1.0, 0.0], [], [2.0, 8.0])[0].tolist()
     (['q', 'u', 'work'], [1.0, -2.0, -4.0])
 
-What the user described is taken, not what SymPy made of it: velocities, inertias, loads and constraints cross as they stand,
-each shared part once, and are differentiated as a program (`kane`, `lagrange`). Dependent speeds are not eliminated; constraints
-become rows of the augmented matrix and have multipliers. Where the method has already formed its equations, they are a second
-derivation of the same thing: both are compared at random states that fulfil the constraints, and a disagreement is an error.
-The published rolling-disc tutorial shows why: with the constraints put into the Lagrangian before it is differentiated, the
-equations are wrong, and nothing says so.
+The input is the user's description, not SymPy's equations: velocities, inertias, loads and constraints are converted unchanged,
+each shared part once, and differentiated as a program (`kane`, `lagrangian`). Dependent speeds are not eliminated; constraints
+become rows of the augmented matrix and have multipliers. If the method has already formed its equations, they are a second
+derivation: both are compared at random states that satisfy the constraints, and a disagreement is an error. The published
+rolling-disc tutorial shows why: it substitutes the constraints into the Lagrangian before differentiation, and its equations are
+wrong without any error.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ from draisine.errors import ArgumentError, ModelError
 from draisine.program.equations import Equations
 from draisine.symbolic.kane import Mechanics, State, second_order, states
 from draisine.symbolic.lagrangian import lagrangian
-from draisine.symbolic.symbol_table import Lexicon, checked_start, checked_units, leaves, plain
+from draisine.symbolic.symbol_table import MechanicsSymbols, checked_start, checked_units, leaves, plain
 
-AGREEMENT = 1e-8  # relative, between SymPy's equations and ours
+AGREEMENT = 1e-8  # relative, between SymPy's equations and these
 COMPARED = 3  # states
 MULTIPLIER = "_multiplier"  # ends the names of reactions
 
@@ -57,16 +57,16 @@ def from_sympy(
 ) -> Equations:
     """Equations of motion of a `KanesMethod`, a `LagrangesMethod` or a `System` of `sympy.physics.mechanics`.
 
-    - `parameters`: constant (symbol or name) → default value; `inputs`: forces given from outside, functions of time or symbols.
+    - `parameters`: constant (symbol or name) → default value; `inputs`: functions of time or symbols.
     - `outputs`: name → expression of coordinates, their derivatives, speeds, time and constants.
-    - `start`: coordinate or speed → default value; where constraints hold, a configuration close to them.
-    - `units`: symbol or name (of a multiplier, too) → its SI unit, for tables and figures; nothing is converted.
-    - `work`: keep the work of the loads as a further state, for the energy balance; by default where loads do any that is not in
-      the bodies' potential energies.
+    - `start`: coordinate or speed → default value; with constraints, a configuration that nearly satisfies them.
+    - `units`: symbol or name (also of a multiplier) → its SI unit, for tables and figures; nothing is converted.
+    - `work`: add the work of the loads as a state, for the energy balance; by default if loads do work that is not in the bodies'
+      potential energies.
 
-    States have SymPy's names; a derivative that serves as a speed is `q_rate`. Constraints are called f1, f2, … (configuration,
-    holonomic) and g1, g2, … (velocity, nonholonomic) in the order given, or as `names` says: {"f1": "ground"}. Multipliers λ
-    enter as reactions +Aᵀλ. Auxiliary speeds are held at zero; their multipliers are the forces that they bring into evidence.
+    States have SymPy's names; a derivative that is a speed is `q_rate`. Constraints are named f1, f2, … (configuration,
+    holonomic) and g1, g2, … (velocity, nonholonomic) in the order given, or by `names`: {"f1": "ground"}. Multipliers λ
+    enter as reactions +Aᵀλ. Auxiliary speeds are constrained to zero; their multipliers are the noncontributing forces.
     """
     from sympy.physics.mechanics import KanesMethod, LagrangesMethod, System
 
@@ -90,17 +90,17 @@ def from_sympy(
         motion=_renamed(name, mechanics.motion, names, [*mechanics.configuration, *mechanics.motion]),
     )
     speeds = [*mechanics.speeds, *mechanics.auxiliary]
-    words = Lexicon(name, mechanics.coordinates, speeds, inputs, parameters or {})
-    defaults = checked_start(name, "coordinate or speed", _by_name(start), [*words.coordinates, *words.speeds])
-    known = [*words.coordinates, *words.speeds, *words.inputs, *words.parameters]
+    symbols = MechanicsSymbols(name, mechanics.coordinates, speeds, inputs, parameters or {})
+    defaults = checked_start(name, "coordinate or speed", _by_name(start), [*symbols.coordinates, *symbols.speeds])
+    known = [*symbols.coordinates, *symbols.speeds, *symbols.inputs, *symbols.parameters]
     _check_outputs(name, outputs or {}, known)
     unit = checked_units(name, of_others, [*known, *(outputs or {})])
-    system = second_order(mechanics, words, defaults, dict(outputs or {}), unit)
+    system = second_order(mechanics, symbols, defaults, dict(outputs or {}), unit)
     sampled = states(system, COMPARED)
-    notes = _notes(mechanics, words)
+    notes = _notes(mechanics, symbols)
     equations = augmented(system, stabilization, _has_work(system, sampled) if work is None else work)
     if isinstance(formed, KanesMethod) and formed._fr is not None and formed._frstar is not None:
-        notes.append(_compare(equations, formed.mass_matrix, formed.forcing, words, sampled))
+        notes.append(_compare(equations, formed.mass_matrix, formed.forcing, symbols, sampled))
     return _with_units(replace(equations, notes=(*equations.notes, *notes)), of_reactions)
 
 
@@ -119,7 +119,7 @@ def _check_outputs(name: str, outputs: Mapping[str, Any], taken: Iterable[str]) 
         raise ModelError(f"{name}: the output {twice[0]!r} has the name of a state, input or parameter; rename it")
 
 
-def _notes(m: Mechanics, words: Lexicon) -> list[str]:
+def _notes(m: Mechanics, symbols: MechanicsSymbols) -> list[str]:
     notes = []
     if m.loads and all(body.potential_energy == 0 for body in m.bodies):
         notes.append(
@@ -127,19 +127,21 @@ def _notes(m: Mechanics, words: Lexicon) -> list[str]:
             "body.potential_energy to see it as potential energy"
         )
     if m.auxiliary:
-        names = ", ".join(words.speeds[len(m.speeds) :])
-        notes.append(f"the auxiliary speeds {names} are held at zero; their multipliers are the forces in their directions")
+        names = ", ".join(symbols.speeds[len(m.speeds) :])
+        notes.append(
+            f"the auxiliary speeds {names} are constrained to zero; their multipliers are the forces in their directions"
+        )
     return notes
 
 
-# ---------------------------------------------------------------- what SymPy's objects hold
+# ---------------------------------------------------------------- SymPy's objects
 
 
 def _from_kane(method: Any, name: str) -> Mechanics:
     """From a `KanesMethod`, whether or not it has formed its equations."""
     if not method.bodies:
         raise ModelError(
-            f"{name}: the KanesMethod knows no bodies; call kanes_equations(bodies, loads) first, or give it bodies and forcelist"
+            f"{name}: the KanesMethod has no bodies; call kanes_equations(bodies, loads) first, or give it bodies and forcelist"
         )
     motion = method._k_nh * method.u + method._f_nh if method._k_nh else ()
     return Mechanics(
@@ -170,7 +172,7 @@ def _numbered(stem: str, expressions: Iterable[Any]) -> tuple[tuple[str, Any], .
 
 
 def _from_system(system: Any) -> Mechanics:
-    """From a `System`, from its parts alone: its equations need not have been formed."""
+    """From the parts of a `System`: its equations need not have been formed."""
     from sympy.physics.vector import dynamicsymbols
 
     loads = (*system.loads, *(load for actuator in system.actuators for load in actuator.to_loads()))
@@ -185,7 +187,7 @@ def _from_system(system: Any) -> Mechanics:
         coordinates=tuple(system.q),
         speeds=tuple(system.u),
         auxiliary=tuple(system.u_aux),
-        kinematics=tuple(k for k in system.kdes if k != 0),  # a speed that is itself a rate leaves nothing
+        kinematics=tuple(k for k in system.kdes if k != 0),  # zero for a speed that is itself a rate
         bodies=tuple(system.bodies),
         loads=loads,
         configuration=configuration,
@@ -194,10 +196,10 @@ def _from_system(system: Any) -> Mechanics:
 
 
 def _kinematics(method: Any) -> tuple[Any, ...]:
-    """The kinematic differential equations of a `KanesMethod` as they were given: its own solution may divide by zero."""
+    """The kinematic differential equations of a `KanesMethod` as given: its solution of them may divide by zero."""
     solved = method.kindiffdict()
     if set(method._uaux) & set(leaves(solved.values())):
-        return tuple(rate - value for rate, value in solved.items())  # what is kept of the equations lacks the auxiliary speeds
+        return tuple(rate - value for rate, value in solved.items())  # the stored equations lack the auxiliary speeds
     rates = type(method.u)(list(solved))
     return tuple(method._k_kqdot_implicit * rates + method._k_ku_implicit * method.u + method._f_k_implicit)
 
@@ -207,7 +209,7 @@ def _kinematics(method: Any) -> tuple[Any, ...]:
 
 @dataclass(frozen=True)
 class _Given:
-    """What the user says besides the method."""
+    """The arguments other than the method."""
 
     name: str
     parameters: dict[Any, float]
@@ -219,7 +221,7 @@ class _Given:
 
 
 def _from_lagrange(method: Any, given: _Given, stabilization: Baumgarte | None, work: bool) -> Equations:
-    """From a `LagrangesMethod`: its Lagrangian, constraints and loads go the road of `lagrangian`."""
+    """From a `LagrangesMethod`: `lagrangian` of its Lagrangian, constraints and loads."""
     import sympy
 
     name, inputs, parameters, outputs = given.name, given.inputs, given.parameters, given.outputs
@@ -234,19 +236,19 @@ def _from_lagrange(method: Any, given: _Given, stabilization: Baumgarte | None, 
     }
     rates = [q.diff() for q in coordinates]
     own = [*coordinates, *rates]
-    words = _Words(name, own, inputs, parameters, [e for part in parts.values() for e in part])
-    parts = {part: [sympy.sympify(e, strict=True).xreplace(words.merged) for e in items] for part, items in parts.items()}
+    symbols = _LagrangianSymbols(name, own, inputs, parameters, [e for part in parts.values() for e in part])
+    parts = {part: [sympy.sympify(e, strict=True).xreplace(symbols.merged) for e in items] for part, items in parts.items()}
     _check_outputs(name, outputs, [plain(s) for s in (*own, *inputs, *parameters)])
-    held, moving = _numbered("f", parts["holonomic"]), _numbered("g", parts["nonholonomic"])
+    holonomic, nonholonomic = _numbered("f", parts["holonomic"]), _numbered("g", parts["nonholonomic"])
     equations = lagrangian(
         name,
         coordinates,
         parts["lagrangian"][0],
         forces={q: f for q, f in zip(coordinates, parts["forces"], strict=True) if f != 0},
-        holonomic=dict(_renamed(name, held, given.names, (*held, *moving))),
-        nonholonomic=dict(_renamed(name, moving, given.names, (*held, *moving))),
-        parameters=words.parameters,
-        inputs=words.inputs,
+        holonomic=dict(_renamed(name, holonomic, given.names, (*holonomic, *nonholonomic))),
+        nonholonomic=dict(_renamed(name, nonholonomic, given.names, (*holonomic, *nonholonomic))),
+        parameters=symbols.parameters,
+        inputs=symbols.inputs,
         outputs=dict(zip(outputs, parts["outputs"], strict=True)),
         start=_by_name(given.start),
         units=given.units,
@@ -255,12 +257,12 @@ def _from_lagrange(method: Any, given: _Given, stabilization: Baumgarte | None, 
     )
     if method.eom is None:
         return equations
-    lexicon = Lexicon(name, coordinates, rates, inputs, parameters)
-    note = _compare(equations, method.mass_matrix, method.forcing, lexicon, _near_the_start(equations))
+    lexicon = MechanicsSymbols(name, coordinates, rates, inputs, parameters)
+    note = _compare(equations, method.mass_matrix, method.forcing, lexicon, _random_states(equations))
     return replace(equations, notes=(*equations.notes, note))
 
 
-def _near_the_start(equations: Equations) -> list[State]:
+def _random_states(equations: Equations) -> list[State]:
     """Random states; the two derivations must agree whether or not the constraints hold."""
     rng = np.random.default_rng(1788)
     q, n, m = np.array([c.default for c in equations.coordinates]), len(equations.velocities), len(equations.inputs)
@@ -271,20 +273,20 @@ def _near_the_start(equations: Equations) -> list[State]:
 
 
 def _generalized_forces(method: Any) -> list[Any]:
-    """Of the forces at points and torques on frames, by their velocities' derivatives with respect to q̇."""
+    """Generalized forces of the forces at points and torques on frames, by derivatives of velocities with respect to q̇."""
     from sympy.physics.mechanics import ReferenceFrame
 
     forces = [0] * len(method.q)
-    for place, vector in method.forcelist or ():
-        turning = isinstance(place, ReferenceFrame)
-        velocity = place.ang_vel_in(method.inertial) if turning else place.vel(method.inertial)
+    for target, vector in method.forcelist or ():
+        is_torque = isinstance(target, ReferenceFrame)
+        velocity = target.ang_vel_in(method.inertial) if is_torque else target.vel(method.inertial)
         for i, q in enumerate(method.q):
             forces[i] += velocity.diff(q.diff(), method.inertial).dot(vector)
     return forces
 
 
-class _Words:
-    """Constants and inputs of a Lagrangian by name: one symbol each, whatever assumptions it was made with."""
+class _LagrangianSymbols:
+    """Constants and inputs of a Lagrangian by name: one symbol each, independent of SymPy's assumptions."""
 
     def __init__(
         self, name: str, states: Sequence[Any], inputs: Sequence[Any], parameters: Mapping[Any, float], expressions: Iterable[Any]
@@ -293,25 +295,27 @@ class _Words:
         from sympy.physics.vector import dynamicsymbols
 
         known = {*states, dynamicsymbols._t}
-        met = sorted((s for s in leaves(map(sympy.sympify, expressions)) if s not in known), key=str)
-        rates = [str(s) for s in met if isinstance(s, sympy.Derivative)]
+        found = sorted((s for s in leaves(map(sympy.sympify, expressions)) if s not in known), key=str)
+        rates = [str(s) for s in found if isinstance(s, sympy.Derivative)]
         if rates:
             raise ModelError(
-                f"{name} uses {', '.join(rates)}; only coordinates have rates here. Write a motion as a formula of time"
+                f"{name} uses {', '.join(rates)}; only coordinates have rates. Write a prescribed motion as an expression of time"
             )
         declared = {plain(s) for s in (*inputs, *parameters)}
-        missing = [s for s in met if plain(s) not in declared]
+        missing = [s for s in found if plain(s) not in declared]
         constants = sorted({plain(s) for s in missing if isinstance(s, sympy.Symbol)})
         functions = sorted({plain(s) for s in missing} - set(constants))
-        said = [
+        messages = [
             f"constants without a value: {', '.join(constants)}; give each a default: parameters={{symbol or name: value}}",
             f"functions of time that are not coordinates: {', '.join(functions)}; declare them with inputs=[…], or give them "
             "values in parameters",
         ]
         if missing:
-            raise ModelError(f"{name} has " + "; and ".join(s for s, n in zip(said, (constants, functions), strict=True) if n))
-        # a plain symbol by each name stands for all that are called so
-        self.merged = {s: sympy.Symbol(plain(s)) for s in met}
+            raise ModelError(
+                f"{name} has " + "; and ".join(s for s, n in zip(messages, (constants, functions), strict=True) if n)
+            )
+        # one plain symbol replaces all symbols of a name
+        self.merged = {s: sympy.Symbol(plain(s)) for s in found}
         self.parameters = {sympy.Symbol(plain(s)): float(value) for s, value in parameters.items()}
         self.inputs = [sympy.Symbol(plain(s)) for s in inputs]
 
@@ -320,7 +324,7 @@ class _Words:
 
 
 def _has_work(system: SecondOrder, sampled: Sequence[State]) -> bool:
-    """Whether anything but potential energies does work: loads, or constraints that move by themselves."""
+    """Whether anything but potential energies does work: loads, or constraints that depend on time."""
     rates = [system.rate(f) for _, f in system.holonomic]
     rows = ca.vertcat(ca.SX(0, 1), *rates, *[g for _, g in system.nonholonomic])
     moving = ca.substitute(rows, system.v, ca.SX.zeros(system.v.numel()))
@@ -333,14 +337,14 @@ def _has_work(system: SecondOrder, sampled: Sequence[State]) -> bool:
     return False
 
 
-def _compare(equations: Equations, matrix: Any, side: Any, words: Lexicon, sampled: Sequence[State]) -> str:
-    """SymPy's matrix · (accelerations, multipliers) = side at those found here; the difference, or an error if not rounding."""
+def _compare(equations: Equations, matrix: Any, side: Any, symbols: MechanicsSymbols, sampled: Sequence[State]) -> str:
+    """Check SymPy's matrix · (accelerations, multipliers) = side with the values computed here; a note, or ModelError."""
     rows, columns = matrix.shape
-    lowered = words.lower(list(matrix.T), "the mass matrix"), words.lower(list(side), "the forcing")  # by columns
-    loose = ca.vertcat(ca.SX(0, 1), *words.loose.values())
-    evaluate = ca.Function("sympy", [words.t, words.q, words.v, words.u, words.p, loose], list(lowered))
+    lowered = symbols.lower(list(matrix.T), "the mass matrix"), symbols.lower(list(side), "the forcing")  # by columns
+    undeclared = ca.vertcat(ca.SX(0, 1), *symbols.undeclared.values())
+    evaluate = ca.Function("sympy", [symbols.t, symbols.q, symbols.v, symbols.u, symbols.p, undeclared], list(lowered))
     names = [slot.name for slot in equations.report.outputs]
-    p, none = equations.default_parameters, np.zeros(loose.numel())
+    p, none = equations.default_parameters, np.zeros(undeclared.numel())
     worst, where, compared = 0.0, "", 0
     for s in sampled:
         m, f = (part.full() for part in evaluate(s.t, s.q, s.v, s.u, p, none))
@@ -348,20 +352,20 @@ def _compare(equations: Equations, matrix: Any, side: Any, words: Lexicon, sampl
         if not (np.isfinite(m).all() and np.isfinite(f).all()):
             continue
         x = np.concatenate([s.q, s.v, np.zeros(len(equations.extra_states))])
-        reported = dict(zip(names, equations.report([s.t], x, s.u, p), strict=True))
-        found = np.concatenate([reported["vdot"], reported["multipliers"]])[:columns]
+        report = dict(zip(names, equations.report([s.t], x, s.u, p), strict=True))
+        found = np.concatenate([report["vdot"], report["multipliers"]])[:columns]
         scale = np.abs(m) @ np.abs(found) + np.abs(f)
         error = float(np.max(np.abs(m @ found - f) / np.maximum(scale, 1e-300), initial=0.0))
         compared += 1
         if error > worst:
-            place = dict(zip((*words.coordinates, *words.speeds), (*s.q, *s.v), strict=True))
-            worst, where = error, ", ".join(f"{n} = {value:.4g}" for n, value in place.items())
+            values = zip((*symbols.coordinates, *symbols.speeds), (*s.q, *s.v), strict=True)
+            worst, where = error, ", ".join(f"{n} = {value:.4g}" for n, value in values)
     if not compared:
-        return "SymPy's own equations are not finite at the states tried (a pivot vanished there) and were not compared"
+        return "SymPy's equations are not finite at the sampled states (a pivot vanished there) and were not compared"
     if worst > AGREEMENT:
         raise ModelError(
-            f"{words.name}: the equations formed by SymPy and those derived here from the same bodies, loads and constraints "
+            f"{symbols.name}: the equations formed by SymPy and those derived here from the same bodies, loads and constraints "
             f"disagree by {worst:.1e} at {where}. Usual causes: an acceleration, angular acceleration or acceleration constraint "
             "set by hand that is not the derivative of its velocity, or an angular velocity that is not that of its frame"
         )
-    return f"SymPy's own equations agree with these to {worst:.0e} at {compared} random states"
+    return f"SymPy's equations agree with these to {worst:.0e} at {compared} random states"

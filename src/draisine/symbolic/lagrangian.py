@@ -1,4 +1,4 @@
-"""Equations from a Lagrangian typed in SymPy (Delebecque & Nikoukhah 1992, section 3.1).
+"""Equations from a Lagrangian in SymPy (Delebecque & Nikoukhah 1992, section 3.1).
 
     >>> import sympy as sp
     >>> from sympy.physics.mechanics import dynamicsymbols
@@ -12,7 +12,8 @@
     >>> float(e.dynamics([0.0], [0.5, 0.0], [], e.default_parameters)[0][1]).__round__(6)
     -2.351582
 
-The expressions cross into CasADi as they stand; Euler–Lagrange is then differentiation of the program, so that nothing swells.
+The expressions are converted to CasADi unchanged; the Euler–Lagrange equations are derivatives of the program, which avoids
+expression swell.
 """
 
 from __future__ import annotations
@@ -28,9 +29,18 @@ from draisine.errors import ModelError
 from draisine.expr.expression import did_you_mean
 from draisine.program.equations import Equations, Quantity
 from draisine.program.linear_solve import Solver
-from draisine.symbolic.symbol_table import Vocabulary, check_names, checked_start, checked_units, column, finite, formula, plain
-
-Named = Mapping[str, Any] | Sequence[Any]
+from draisine.symbolic.symbol_table import (
+    Named,
+    SymbolMap,
+    check_names,
+    checked_start,
+    checked_units,
+    column,
+    finite,
+    formula,
+    named,
+    plain,
+)
 
 
 def lagrangian(
@@ -55,23 +65,23 @@ def lagrangian(
 ) -> Equations:
     """Equations of motion of L(q, q̇, t), or of kinetic and potential energy, with constraints and generalized forces.
 
-    - `coordinates`: functions of time as `dynamicsymbols` makes them; velocities are their derivatives.
+    - `coordinates`: functions of time made by `dynamicsymbols`; velocities are their derivatives.
     - `holonomic`: f(q, t) = 0; `nonholonomic`: g(q, t) q̇ + g₀(q, t) = 0; sequences, or mappings name → expression.
     - `forces`: coordinate → generalized force k(q, q̇, u, t); `dissipation`: Rayleigh's function R(q̇), force −∂R/∂q̇.
     - `parameters`: symbol → default value; `inputs`: symbols; `outputs`: name → expression; `start`: coordinate → default.
     - `units`: coordinate, symbol, or name of an output or constraint → its SI unit, for tables and figures; nothing is converted.
-    - `work`: keep the work of forces and moving constraints as a further state; `solver`: of the linear system, at run time.
+    - `work`: add the work of forces and rheonomic constraints as a state; `solver`: of the linear system, at run time.
 
-    Do not put the constraints into L before it is differentiated: their reactions would be lost.
+    Do not substitute the constraints into L: their reactions would be lost.
     """
     symbols = _Symbols(name, coordinates, parameters or {}, inputs)
     if (lagrangian is None) == (kinetic is None):
         raise ModelError(f"{name}: give either a Lagrangian, or a kinetic energy (with a potential)")
     total = symbols.lower(lagrangian if kinetic is None else kinetic - potential, "the Lagrangian")
     _check_all_names(symbols.names, name, inputs, parameters or {}, outputs or {}, holonomic, nonholonomic)
-    held = [(n, symbols.position(e, f"constraint {n!r}")) for n, e in _named(holonomic, "f")]
-    moving = [(n, symbols.lower(e, f"constraint {n!r}")) for n, e in _named(nonholonomic, "g")]
-    symbols.check_all_appear(ca.vertcat(total, *[row for _, row in (*held, *moving)]))
+    holonomic_sx = [(n, symbols.position(e, f"constraint {n!r}")) for n, e in named(holonomic, "f")]
+    nonholonomic_sx = [(n, symbols.lower(e, f"constraint {n!r}")) for n, e in named(nonholonomic, "g")]
+    symbols.check_all_appear(ca.vertcat(total, *[row for _, row in (*holonomic_sx, *nonholonomic_sx)]))
     q, v, t = symbols.q, symbols.v, symbols.t
     mass, force = euler_lagrange(total, q, v, t)
     driven = -ca.gradient(symbols.lower(dissipation, "the dissipation"), v) + _forces(symbols, forces or {})
@@ -82,7 +92,7 @@ def lagrangian(
     else:
         energies = symbols.lower(kinetic, "the kinetic energy"), symbols.lower(potential, "the potential energy")
     defaults = checked_start(name, "coordinate", start, symbols.names)
-    of_constraints = [n for n, _ in (*held, *moving)]
+    of_constraints = [n for n, _ in (*holonomic_sx, *nonholonomic_sx)]
     known = [*symbols.names, *map(str, inputs), *map(str, parameters or {}), *(outputs or {}), *of_constraints]
     unit = checked_units(name, units, known)
     system = SecondOrder(
@@ -105,8 +115,8 @@ def lagrangian(
         driven=driven,
         kinetic=energies[0],
         potential=energies[1],
-        holonomic=held,
-        nonholonomic=moving,
+        holonomic=holonomic_sx,
+        nonholonomic=nonholonomic_sx,
         outputs=[(Quantity(n, unit.get(n, "")), symbols.lower(e, f"output {n!r}")) for n, e in (outputs or {}).items()],
         constraint_units={n: unit[n] for n in of_constraints if n in unit},
     )
@@ -130,18 +140,14 @@ def _check_all_names(
         ("an output", outputs),
     )
     check_names(name, quantities)
-    held, moving = ([n for n, _ in _named(items, stem)] for items, stem in ((holonomic, "f"), (nonholonomic, "g")))
-    check_names(name, (("a holonomic constraint", held), ("a nonholonomic constraint", moving)))
-
-
-def _named(items: Named, stem: str) -> list[tuple[str, Any]]:
-    if isinstance(items, Mapping):
-        return list(items.items())
-    return [(f"{stem}{i + 1}", item) for i, item in enumerate(items)]
+    holonomic_sx, nonholonomic_sx = (
+        [n for n, _ in named(items, stem)] for items, stem in ((holonomic, "f"), (nonholonomic, "g"))
+    )
+    check_names(name, (("a holonomic constraint", holonomic_sx), ("a nonholonomic constraint", nonholonomic_sx)))
 
 
 class _Symbols:
-    """What stands for what: SymPy's coordinates, velocities, parameters and inputs as SX."""
+    """SymPy's coordinates, velocities, parameters and inputs as SX."""
 
     def __init__(self, name: str, coordinates: Sequence[Any], parameters: Mapping[Any, float], inputs: Sequence[Any]) -> None:
         import sympy
@@ -163,7 +169,7 @@ class _Symbols:
         known |= {c.diff(time): self.v[i] for i, c in enumerate(coordinates)}
         known |= {s: self.u[i] for i, s in enumerate(inputs)}
         known |= {s: self.p[i] for i, s in enumerate(parameters)}
-        self._words = Vocabulary(name, "coordinate", known)
+        self._map = SymbolMap(name, "coordinate", known)
 
     def lower(self, expression: Any, what: str) -> ca.SX:
         """A SymPy expression in SX."""
@@ -172,7 +178,7 @@ class _Symbols:
         expression = formula(self.name, what, expression)
         if any(d.derivative_count > 1 for d in expression.atoms(sympy.Derivative)):
             raise ModelError(f"{self.name}: {what} uses an acceleration; only coordinates and their first derivatives may appear")
-        return self._words.lower(expression, what)
+        return self._map.lower(expression, what)
 
     def position(self, expression: Any, what: str) -> ca.SX:
         """A quantity of coordinates and time alone."""
@@ -186,7 +192,7 @@ class _Symbols:
     def check_all_appear(self, used: ca.SX) -> None:
         for i, name in enumerate(self.names):
             if not ca.depends_on(used, ca.vertcat(self.q[i], self.v[i])):
-                raise ModelError(f"{self.name}: coordinate {name!r} never appears; leave it out, or put it into the Lagrangian")
+                raise ModelError(f"{self.name}: coordinate {name!r} does not appear; leave it out, or use it in the Lagrangian")
 
 
 def _forces(symbols: _Symbols, forces: Mapping[Any, Any]) -> ca.SX:

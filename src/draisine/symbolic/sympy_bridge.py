@@ -1,7 +1,7 @@
-"""SymPy ⇄ CasADi. SymPy is the language for people; this is the door it comes in and goes out by.
+"""Conversion between SymPy and CasADi.
 
-Both ways walk the expression as a graph, each shared part once: a matrix whose tree would have a million leaves crosses as the
-few thousand operations that it is.
+Both directions traverse the expression as a graph, each shared part once: a matrix whose tree would have a million leaves is
+converted as the few thousand operations of its graph.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def to_sx(expression: Any, symbols: Mapping[Any, Any]) -> ca.SX:
 
 
 def _graph_to_sx(expression: Any, known: dict[Any, ca.SX]) -> ca.SX:
-    """Depth first with a stack of our own: expressions may be deeper than Python's."""
+    """Depth first with an explicit stack: expressions may be deeper than Python's recursion limit."""
     stack = [expression]
     while stack:
         node = stack[-1]
@@ -95,7 +95,7 @@ def _node_to_sx(node: Any, known: Mapping[Any, ca.SX]) -> ca.SX:
     if function is None or isinstance(node, sympy.Derivative):
         name = str(node) if isinstance(node, sympy.Derivative) or not node.args else node.func.__name__
         raise ExpressionError(
-            f"{name} has no counterpart in a program; evaluate it, or make it an argument. Possible are: "
+            f"{name} has no counterpart in a program; evaluate it, or make it an argument. Supported functions: "
             + ", ".join(sorted(_from_sympy()))
         )
     return function(*(known[a] for a in node.args))
@@ -108,7 +108,7 @@ def _number(node: Any) -> ca.SX:
 
 
 def _product(factors: Iterable[Any], known: Mapping[Any, ca.SX]) -> ca.SX:
-    """Numerator over denominator: one division, however many negative powers there are."""
+    """Numerator over denominator: one division for all negative powers."""
     above, below = [], []
     for factor in factors:
         if factor.is_Pow and factor.exp.is_Rational and factor.exp.is_negative:
@@ -199,7 +199,7 @@ def _from_sympy() -> Mapping[str, Callable[..., ca.SX]]:
 
 @dataclass(frozen=True)
 class Listing:
-    """A program as SymPy formulas: first the definitions, in order, each used more than once; then the results.
+    """A program as SymPy formulas: first the definitions, in order, of values used more than once; then the results.
 
     This is the form of `sympy.cse`: `listing.definitions` are its replacements.
     """
@@ -209,7 +209,7 @@ class Listing:
     results: Mapping[str, sympy.Matrix]
 
     def expanded(self) -> dict[str, sympy.Matrix]:
-        """The results with all definitions put in. It may be very long: meant for small programs."""
+        """The results with all definitions substituted; for small programs."""
         meaning: dict[Any, Any] = {}
         for symbol, formula in self.definitions:
             meaning[symbol] = formula.xreplace(meaning)
@@ -217,7 +217,7 @@ class Listing:
 
 
 def to_sympy(program: Program) -> Listing:
-    """A program as SymPy formulas. Inputs are called by their labels (made unique by the slot's name where two are equal).
+    """A program as SymPy formulas. Inputs are named by their labels, prefixed by the slot's name if two are equal.
 
     >>> x = ca.SX.sym("x", 2)
     >>> listing = to_sympy(Program.build("f", {"x": (x, ("a", "b"))}, {"y": (x[0] * x[1]) ** 2 + ca.sin(x[0] * x[1])}))
@@ -284,7 +284,7 @@ def _use_counts(program: Program) -> list[int]:
 
 
 def _called(callee: Any, arguments: Sequence[Any], count: int) -> list[Any]:
-    """Calls stay calls: tables and separate functions appear by their name."""
+    """Calls remain calls: tables and separate functions appear by their names."""
     import sympy
 
     name = callee.name

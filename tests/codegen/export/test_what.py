@@ -75,7 +75,7 @@ def test_inverse_dynamics_tells_units_of_rates(bicycle):
 
 
 def test_complaints_say_what_there_is(bicycle):
-    with pytest.raises(ExportError, match=r"nothing called 'dynamic' to export; choose from dynamics, residual, linear"):
+    with pytest.raises(ExportError, match=r"no program 'dynamic' to export; choose from dynamics, residual, linear"):
         items(bicycle, ["dynamic"])
     sled = dr.Model("sled")
     sled.planar(sled.body("sled", mass=1.0, inertia=(1, 1, 1)))
@@ -144,12 +144,12 @@ def test_residual_and_its_jacobians(pendulum):
 
 def test_what_a_residual_has_not_is_said(pendulum, bicycle, tmp_path, capsys):
     with pytest.raises(
-        ExportError, match=r"'pendulum' has no dynamics to export \(it is given as 0 = F.*take its residual and linear"
+        ExportError, match=r"'pendulum' has no dynamics to export \(it is given as 0 = F.*export its residual and linear"
     ):
         items(pendulum, ["dynamics"])
     with pytest.raises(ExportError, match=r"'bicycle' has no residual to export; it has dynamics"):
         items(bicycle, ["residual"])
-    with pytest.raises(ExportError, match="model exchange gives the rate of the state, but 'pendulum' is given as 0 = F"):
+    with pytest.raises(ExportError, match="model exchange computes the rate of the state, but 'pendulum' is given as 0 = F"):
         dr.export(pendulum, "fmu", out=tmp_path / "here")
     assert not (tmp_path / "here").exists()
     paths = dr.export(pendulum, ["c", "python"], ["residual", "linear"], tmp_path)

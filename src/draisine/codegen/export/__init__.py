@@ -1,7 +1,7 @@
-"""Generated source: any program in other languages, and as objects of other libraries.
+"""Export: programs as source code of other languages, as functional mock-up units (FMU), and as objects of other libraries.
 
-`write` puts one program into a file of a language; `write_system` does so for several programs of a system and several languages,
-functional mock-up units among them. `as_casadi` and `as_jax` give objects in memory.
+`write` writes one program to a file of a language; `write_system` writes several programs of a system in several languages,
+including FMUs. `as_casadi` and `as_jax` return objects in memory.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ CASADI, FMU = "casadi", "fmu"  # files that are not source
 
 
 def write(program: Program | LinearSolveProgram, lang: str, folder: Path, guide: Guide | None = None) -> Path:
-    """Write a program in a language (or as a file that `casadi.Function.load` reads), and say where."""
+    """Write a program in a language (or as a file for `casadi.Function.load`); returns the path."""
     if lang.lower() == FMU:
-        raise ExportError(f"a functional mock-up unit is made of a whole system; {program.name!r} is a single program")
+        raise ExportError(f"a functional mock-up unit needs a whole system; {program.name!r} is a single program")
     if lang.lower() != CASADI:
-        made = language(lang)
-        path, text = folder / file_name(program, made), source_text(program, made, guide)
+        target = language(lang)
+        path, text = folder / file_name(program, target), source_text(program, target, guide)
         folder.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8", newline="\n")
         return path
@@ -52,16 +52,16 @@ def write_system(
     """Write programs of a system in each language. `start` gives the state in which a functional mock-up unit begins."""
     for lang in langs:
         if lang.lower() not in (CASADI, FMU):
-            language(lang)  # a name that is wrong is noticed before anything is written
-    wanted = items(equations, what, description) if any(lang.lower() != FMU for lang in langs) else []
+            language(lang)  # raises for an unknown name before anything is written
+    requested = items(equations, what, description) if any(lang.lower() != FMU for lang in langs) else []
     written = []
     for lang in langs:
         if lang.lower() == FMU:
             if start is None:
-                raise ExportError(f"say in which state the functional mock-up unit of {equations.name!r} begins")
+                raise ExportError(f"the functional mock-up unit of {equations.name!r} needs a start; pass start=")
             written.append(write_fmu(equations, start(), folder, description))
         else:
-            written += [write(item.program, lang, folder, item.guide) for item in wanted]
+            written += [write(item.program, lang, folder, item.guide) for item in requested]
     return written
 
 

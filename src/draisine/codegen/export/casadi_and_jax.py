@@ -12,8 +12,8 @@ import casadi as ca
 
 from draisine.codegen.export.function_body import operation_names
 from draisine.codegen.export.language import Argument, listed
-from draisine.codegen.export.source import straight
-from draisine.codegen.jit.ssa import CALL, CONSTANT, FETCH, INPUT, NUMBERS, RESULT, SEARCH, Straight, straighten_callee
+from draisine.codegen.export.source import program_to_ssa
+from draisine.codegen.jit.ssa import CALL, CONSTANT, FETCH, INPUT, NUMBERS, RESULT, SEARCH, SSA, callee_to_ssa
 from draisine.errors import ArgumentError, ExportError
 from draisine.program.linear_solve import UNROLLED_ITERATIONS, LinearSolveProgram
 from draisine.program.program import Program
@@ -41,18 +41,16 @@ def as_casadi(program: Program | LinearSolveProgram) -> ca.Function:
 
 
 def as_jax(program: Program | LinearSolveProgram) -> Callable[..., Any]:
-    """A function for JAX, which may compile (`jax.jit`), differentiate (`jax.jacfwd`, `jax.grad`) and map it (`jax.vmap`).
+    """A function for JAX, which can be compiled (`jax.jit`), differentiated (`jax.jacfwd`, `jax.grad`) and mapped (`jax.vmap`).
 
-    It takes one array per slot (a number where the slot is one) and gives a tuple of arrays.
+    It takes one array per slot (a number if the slot is one) and returns a tuple of arrays.
     """
     jax = _jax()
     if not jax.config.jax_enable_x64:
-        warnings.warn(
-            'JAX computes in single precision until told otherwise: jax.config.update("jax_enable_x64", True)', stacklevel=2
-        )
+        warnings.warn('JAX computes in single precision by default; set jax.config.update("jax_enable_x64", True)', stacklevel=2)
     inputs = [Argument(slot.name, slot) for slot in program.inputs]
     outputs = [Argument(slot.name, slot) for slot in program.outputs]
-    unit = straight(program)
+    ssa = program_to_ssa(program)
 
     def function(*arguments: Any) -> tuple[Any, ...]:
         jnp = jax.numpy
@@ -63,11 +61,11 @@ def as_jax(program: Program | LinearSolveProgram) -> Callable[..., Any]:
         for a, column in zip(inputs, columns, strict=True):
             if column.size != a.slot.size:
                 raise ArgumentError(f"{program.name!r}: argument {a.name!r} needs {a.slot.size} numbers, got {column.size}")
-        values = _evaluate(unit, lambda slot, entry: columns[slot][entry])
-        made: list[list[Any]] = [[0.0] * a.slot.size for a in outputs]
-        for slot, entry, value in unit.results:
-            made[slot][entry] = values[value]
-        return tuple(_shaped(a, entries) for a, entries in zip(outputs, made, strict=True))
+        values = _evaluate(ssa, lambda slot, entry: columns[slot][entry])
+        results: list[list[Any]] = [[0.0] * a.slot.size for a in outputs]
+        for slot, entry, value in ssa.results:
+            results[slot][entry] = values[value]
+        return tuple(_shaped(a, entries) for a, entries in zip(outputs, results, strict=True))
 
     function.__name__ = function.__qualname__ = program.name
     function.__doc__ = "\n".join([program.name, "", *(f"    {s.describe()}" for s in (*program.inputs, *program.outputs))])
@@ -89,11 +87,11 @@ def _shaped(argument: Argument, entries: list[Any]) -> Any:
     return column.reshape(argument.slot.shape, order="F") if argument.is_matrix else column
 
 
-def _evaluate(unit: Straight, read: Callable[[int, int], Any]) -> list[Any]:
+def _evaluate(ssa: SSA, read: Callable[[int, int], Any]) -> list[Any]:
     jnp = _jax().numpy
     table = _operations()
     values: list[Any] = []
-    for kind, operands, detail in unit.values:
+    for kind, operands, detail in ssa.values:
         given = [values[o] for o in operands]
         if kind == INPUT:
             values.append(read(*detail))
@@ -102,12 +100,12 @@ def _evaluate(unit: Straight, read: Callable[[int, int], Any]) -> list[Any]:
         elif kind == NUMBERS:
             values.append(None)
         elif kind == SEARCH:
-            knots = jnp.asarray(unit.numbers[detail])
+            knots = jnp.asarray(ssa.numbers[detail])
             values.append(jnp.clip(jnp.searchsorted(knots, given[0], side="right") - 1, 0, len(knots) - 2))
         elif kind == FETCH:
-            values.append(jnp.take(jnp.asarray(unit.numbers[detail]), jnp.asarray(given[0]).astype(int), mode="clip"))
+            values.append(jnp.take(jnp.asarray(ssa.numbers[detail]), jnp.asarray(given[0]).astype(int), mode="clip"))
         elif kind == CALL:
-            values.append(_call(unit, detail, given))
+            values.append(_call(ssa, detail, given))
         elif kind == RESULT:
             values.append(given[0][detail])
         else:
@@ -115,14 +113,14 @@ def _evaluate(unit: Straight, read: Callable[[int, int], Any]) -> list[Any]:
     return values
 
 
-def _call(unit: Straight, key: Any, given: list[Any]) -> Any:
+def _call(ssa: SSA, key: Any, given: list[Any]) -> Any:
     jnp = _jax().numpy
     if isinstance(key, tuple):
         _, n, sides = key
         numbers = jnp.stack([jnp.asarray(g, dtype=float) for g in given])
         matrix, side = numbers[: n * n].reshape((n, n), order="F"), numbers[n * n :].reshape((n, sides), order="F")
         return jnp.linalg.solve(matrix, side).ravel(order="F")
-    inner = straighten_callee(unit.callees[key])
+    inner = callee_to_ssa(ssa.callees[key])
     values = _evaluate(inner, lambda slot, entry: given[entry])
     return {entry: values[value] for _, entry, value in inner.results}
 

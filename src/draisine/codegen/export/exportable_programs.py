@@ -1,4 +1,4 @@
-"""Which programs of a system can be exported, by name, and what is said about each."""
+"""Programs of a system that can be exported, by name, and their documentation."""
 
 from __future__ import annotations
 
@@ -16,36 +16,36 @@ from draisine.program.program import Program, Slot
 
 _MOST_UNKNOWNS = 100  # of a linearization that is solved for at run time, or of dense Jacobians
 
-_SOLVED = "nobody has solved it for ẋ; take its residual and linear, or reduce its index first"
+_SOLVED = "it is not solved for ẋ; export its residual and linear, or reduce its index first"
 
 Exported = Program | LinearSolveProgram
 
 
 @dataclass(frozen=True)
 class Item:
-    """A program to be written, and what people should know about it."""
+    """A program to be written, and its documentation."""
 
     program: Exported
     guide: Guide
 
 
 def items(equations: Equations, what: Iterable[str], description: str = "") -> list[Item]:
-    """The programs asked for, in that order."""
-    wanted = list(dict.fromkeys(what))
-    unknown = [name for name in wanted if name not in WHAT]
+    """The requested programs, in that order."""
+    requested = list(dict.fromkeys(what))
+    unknown = [name for name in requested if name not in WHAT]
     if unknown:
-        raise ExportError(f"there is nothing called {unknown[0]!r} to export; choose from {', '.join(WHAT)}")
-    made = []
-    for name in wanted:
+        raise ExportError(f"there is no program {unknown[0]!r} to export; choose from {', '.join(WHAT)}")
+    found = []
+    for name in requested:
         purpose, make = WHAT[name]
         programs = make(equations)
         if not programs:
             have = ", ".join(other for other, (_, get) in WHAT.items() if other != "linear" and get(equations))
-            why = f" (it is given as 0 = F(t, x, ẋ), and {_SOLVED})" if isinstance(equations.dynamics, DaeResidual) else ""
+            why = f" (it is given as 0 = F(t, x, ẋ); {_SOLVED})" if isinstance(equations.dynamics, DaeResidual) else ""
             raise ExportError(f"{equations.name!r} has no {name} to export{why}; it has {have}")
         title = f"{purpose}. {equations.name}: {description}" if description else f"{purpose} ({equations.name})"
-        made += [Item(program, _guide(equations, program, title)) for program in programs]
-    return made
+        found += [Item(program, _guide(equations, program, title)) for program in programs]
+    return found
 
 
 # ---------------------------------------------------------------- the programs
@@ -73,7 +73,7 @@ def _labeled(dynamics: DaeResidual, equations: Equations) -> Program:
 
 
 def _linear(equations: Equations) -> list[Exported]:
-    """∂xdot/∂x and ∂xdot/∂u, in one program where no linear equations are solved at run time; of a residual, all Jacobians."""
+    """∂xdot/∂x and ∂xdot/∂u, in one program if no linear equations are solved at run time; of a residual, all Jacobians."""
     dynamics, name = equations.dynamics, f"{equations.name}_linear"
     if isinstance(dynamics, LinearSolveProgram | DaeResidual) and dynamics.size > _MOST_UNKNOWNS:
         raise ExportError(
@@ -98,7 +98,7 @@ def _mass_matrix(equations: Equations) -> list[Exported]:
     inverse, dynamics, n = equations.inverse_dynamics, equations.dynamics, len(equations.velocities)
     if inverse is None and n and isinstance(dynamics, LinearSolveProgram) and dynamics.size == n + len(equations.multipliers):
         symbols = dynamics.symbols()
-        whole = dynamics.linear(symbols, ca.SX.zeros(dynamics.size))[0]  # masses know no multipliers
+        whole = dynamics.linear(symbols, ca.SX.zeros(dynamics.size))[0]  # the masses do not depend on multipliers
         return [_built(f"{equations.name}_mass_matrix", dynamics.inputs, symbols, {"mass_matrix": whole[:n, :n]})]
     if inverse is None:
         return []
@@ -117,8 +117,8 @@ def _multipliers(equations: Equations) -> list[Exported]:
 def _contacts(equations: Equations) -> list[Exported]:
     """Contact points and angles, which need no accelerations."""
     labels = equations.report.output("outputs").labels
-    wanted = [k for k, label in enumerate(labels) if "_contact_" in label or label.endswith("_track_heading")]
-    return [picked(equations.report, f"{equations.name}_contacts", {"outputs": wanted})] if wanted else []
+    contacts = [k for k, label in enumerate(labels) if "_contact_" in label or label.endswith("_track_heading")]
+    return [picked(equations.report, f"{equations.name}_contacts", {"outputs": contacts})] if contacts else []
 
 
 WHAT: Mapping[str, tuple[str, Callable[[Equations], list[Exported]]]] = {
@@ -139,8 +139,8 @@ WHAT: Mapping[str, tuple[str, Callable[[Equations], list[Exported]]]] = {
 
 def _built(name: str, slots: Sequence[Slot], symbols: Sequence[ca.SX], outputs: Mapping[str, ca.SX]) -> Program:
     """A program with the slots of another, labels and units included."""
-    made = Program.build(name, {s.name: (e, s.labels) for s, e in zip(slots, symbols, strict=True)}, dict(outputs))
-    return replace(made, inputs=tuple(slots))
+    built = Program.build(name, {s.name: (e, s.labels) for s, e in zip(slots, symbols, strict=True)}, dict(outputs))
+    return replace(built, inputs=tuple(slots))
 
 
 def picked(program: Exported, name: str, entries: Mapping[str, Iterable[int]]) -> Exported:
@@ -152,16 +152,16 @@ def picked(program: Exported, name: str, entries: Mapping[str, Iterable[int]]) -
     symbols = program.symbols()
     results = dict(zip((s.name for s in program.outputs), program.function.call(symbols), strict=True))
     chosen = {slot: list(which) for slot, which in entries.items()}
-    made = _built(name, program.inputs, symbols, {slot: results[slot][which] for slot, which in chosen.items()})
+    built = _built(name, program.inputs, symbols, {slot: results[slot][which] for slot, which in chosen.items()})
     slots = []
     for slot, which in chosen.items():
         old = program.output(slot)
         units = tuple(old.units[k] for k in which) if old.units else ()
         slots.append(Slot(slot, (len(which), 1), tuple(old.labels[k] for k in which), units))
-    return replace(made, outputs=tuple(slots))
+    return replace(built, outputs=tuple(slots))
 
 
-# ---------------------------------------------------------------- what is said about them
+# ---------------------------------------------------------------- documentation
 
 
 def _guide(equations: Equations, program: Exported, title: str) -> Guide:

@@ -1,7 +1,7 @@
-"""Functions that a language may lack, each written once as a straight list of operations.
+"""Functions that a language may lack, each written once as a list of operations.
 
-A language that has no template for `erf`, say, gets a function of its own made from this list. They need only arithmetic,
-comparisons, choices, and abs, exp, log, sqrt, sinh, atanh, fmod.
+A language without a template for `erf`, for example, gets a function generated from this list. They need only arithmetic,
+comparisons, conditionals, and abs, exp, log, sqrt, sinh, atanh, fmod.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ _LARGEST, _SMALLEST = 1.7976931348623157e308, 2.2250738585072014e-308  # normal 
 @cache
 def fallback(operation: str) -> ca.Function:
     """The function of one or two numbers that stands for an operation."""
-    made, count = _FALLBACKS[operation]
+    build, count = _FALLBACKS[operation]
     x = [ca.SX.sym(name) for name in ("x", "y")[:count]]
-    return ca.Function(operation, x, [made(*x)])
+    return ca.Function(operation, x, [build(*x)])
 
 
 def _not_a_number(x: Any) -> Any:
@@ -113,7 +113,7 @@ def _erf(x: Any) -> Any:
 
 
 def _erfinv(x: Any) -> Any:
-    """On |x|: a rational start, good to a few digits (two ranges), then two Newton steps."""
+    """On |x|: a rational approximation to a few digits (two ranges), then two Newton steps."""
     a = ca.fabs(x)
     low = (0.886226899, -1.645349621, 0.914624893, -0.140543331), (1.0, -2.118377725, 1.442710462, -0.329097515, 0.012229801)
     high = (-1.970840454, -1.624906493, 3.429567803, 1.641345311), (1.0, 3.543889200, 1.637067800)

@@ -1,18 +1,21 @@
-"""Functional mock-up units: FMI 3.0 for model exchange, from the generated C.
+"""Functional mock-up units (FMU): FMI 3.0 for model exchange, from the generated C.
 
-The file always holds the sources, and the binary for this machine where a C compiler is found. Variables have the names and
-units of the model; the state starts where it is told.
+The file contains the sources, and the binary for this machine if a C compiler is found. Variables have the names and units of the
+model.
 """
 
 from __future__ import annotations
 
 import hashlib
 import platform
+import re
 import shutil
 import subprocess
 import sys
 import tempfile
+import xml.etree.ElementTree as ET
 import zipfile
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from importlib.resources import files
 from pathlib import Path
@@ -21,7 +24,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from draisine.codegen.export.exportable_programs import items, per_second
-from draisine.codegen.export.fmu import Variable, build_description, model_description
 from draisine.codegen.export.language import Argument
 from draisine.codegen.export.languages.c import C
 from draisine.codegen.export.names import Names, letters, plain
@@ -35,13 +37,24 @@ from draisine.program.program import Program
 _FLAGS = ("-std=c99", "-O2", "-shared", "-fPIC", "-fvisibility=hidden")
 _WHEN = (1980, 1, 1, 0, 0, 0)  # the same file for the same model
 
+_BASE = ("kg", "m", "s", "A", "K", "rad")
+_DERIVED = {
+    "N": {"kg": 1, "m": 1, "s": -2},
+    "J": {"kg": 1, "m": 2, "s": -2},
+    "W": {"kg": 1, "m": 2, "s": -3},
+    "Pa": {"kg": 1, "m": -1, "s": -2},
+    "Hz": {"s": -1},
+    "1": {},
+    **{unit: {unit: 1} for unit in _BASE},
+}
+
 
 def write_fmu(equations: Equations, start: ArrayLike, folder: Path, description: str = "") -> Path:
     """Write `NAME.fmu`, the unit of a system that starts at the state `start`."""
     if isinstance(equations.dynamics, DaeResidual):
         raise ExportError(
-            f"a functional mock-up unit for model exchange gives the rate of the state, but {equations.name!r} is given as "
-            "0 = F(t, x, ẋ) and nobody has solved it for ẋ; reduce its index first, or export its residual"
+            f"a functional mock-up unit for model exchange computes the rate of the state, but {equations.name!r} is given as "
+            "0 = F(t, x, ẋ) and not solved for ẋ; reduce its index first, or export its residual"
         )
     x0 = np.asarray(start, dtype=float)
     if x0.shape != (len(equations.states),):
@@ -93,27 +106,27 @@ class _Unit:
 
     def variables(self) -> list[Variable]:
         """In the order of their value references: time, states, derivatives, inputs, parameters, reported numbers."""
-        equations, made = self.equations, [Variable("time", "s", "", "independent")]
-        made += [
+        equations, listed = self.equations, [Variable("time", "s", "", "independent")]
+        listed += [
             Variable(s.name, s.unit, s.description, "local", start=float(v))
             for s, v in zip(equations.states, self.start, strict=True)
         ]
-        made += [
+        listed += [
             Variable(f"der({s.name})", per_second(s.unit), "", "local", derivative_of=k + 1)
             for k, s in enumerate(equations.states)
         ]
-        made += [Variable(u.name, u.unit, u.description, "input", start=0.0) for u in equations.inputs]
-        made += [Variable(p.name, p.unit, p.description, "parameter", start=float(p.default)) for p in equations.parameters]
-        made += self._reported()
+        listed += [Variable(u.name, u.unit, u.description, "input", start=0.0) for u in equations.inputs]
+        listed += [Variable(p.name, p.unit, p.description, "parameter", start=float(p.default)) for p in equations.parameters]
+        listed += self._reported()
         taken: set[str] = set()
-        for variable in made:
+        for variable in listed:
             variable.shown = plain(variable.name) not in taken  # a velocity that is a state is not reported again
             taken.add(plain(variable.name))
-        return made
+        return listed
 
     def _reported(self) -> list[Variable]:
         (item,) = items(self.equations, ("report",))
-        made = []
+        listed = []
         for slot in item.program.outputs:
             for k in range(slot.size):
                 label = slot.labels[k] if slot.labels else f"{slot.name}[{k}]"
@@ -121,11 +134,11 @@ class _Unit:
                 unit = (slot.units[k] if slot.units else "") or known.unit
                 rate = label.startswith("d") and label.endswith("/dt") and slot.name == "vdot"
                 name = f"der({label[1:-3]})" if rate else f"{label}_residual" if slot.name == "residuals" else label
-                made.append(Variable(name, unit, known.description, "output" if slot.name == "outputs" else "local"))
-        return made
+                listed.append(Variable(name, unit, known.description, "output" if slot.name == "outputs" else "local"))
+        return listed
 
     def _header(self) -> str:
-        """model.h: sizes, start values, and the two functions in the form that fmi3.c wants."""
+        """model.h: sizes, start values, and the two functions with the signatures that fmi3.c calls."""
         c, equations = C(), self.equations
         sizes = {"NX": len(self.start), "NU": len(equations.inputs), "NP": len(equations.parameters)}
         sizes["NR"] = sum(slot.size for slot in equations.report.outputs)
@@ -139,21 +152,21 @@ class _Unit:
 
 
 def _bridge(role: str, program: Program | LinearSolveProgram, target: str) -> list[str]:
-    """A function of (t, x, u, p) that calls the generated one and takes all its results end to end."""
+    """A function of (t, x, u, p) that calls the generated one and concatenates its results."""
     name = function_name(program, C())
     inputs = [Argument(slot.name, slot) for slot in program.inputs]
     declared = ["double" if a.is_number else "const double *" for a in inputs] + ["double *"] * len(program.outputs)
     given = {"t": "t" if inputs[0].is_number else "&t", "x": "x", "u": "u", "p": "p"}
-    places, begin = [], 0
+    offsets, begin = [], 0
     for slot in program.outputs:
-        places.append(f"{target} + {begin}")
+        offsets.append(f"{target} + {begin}")
         begin += slot.size
     passed = [f"*{given[a.slot.name]}" if a.is_number and a.slot.name != "t" else given[a.slot.name] for a in inputs]
     signature = f"double t, const double *x, const double *u, const double *p, double *{target}"
     return [
         f"void {name}({', '.join(declared)});",
         f"static void model_{role}({signature}) {{",
-        f"    {name}({', '.join([*passed, *places])});",
+        f"    {name}({', '.join([*passed, *offsets])});",
         "}",
     ]
 
@@ -162,7 +175,7 @@ def _bridge(role: str, program: Program | LinearSolveProgram, target: str) -> li
 
 
 def _binary(identifier: str, sources: dict[str, str]) -> dict[str, bytes]:
-    """The shared library for this machine by its path in the archive; nothing where there is no compiler."""
+    """The shared library for this machine by its path in the archive; empty without a compiler."""
     place, suffix = _platform()
     compiler = shutil.which("gcc") or shutil.which("cc")
     if compiler is None or not place:
@@ -188,3 +201,118 @@ def _platform() -> tuple[str, str]:
     )
     system, suffix = {"linux": ("linux", ".so"), "darwin": ("darwin", ".dylib")}.get(sys.platform, ("", ""))
     return (f"{machine}-{system}", suffix) if machine and system else ("", "")
+
+
+# ---------------------------------------------------------------- descriptions
+
+
+@dataclass
+class Variable:
+    """A variable of the unit; its value reference is its index in the list."""
+
+    name: str
+    unit: str
+    description: str
+    causality: str
+    start: float | None = None
+    derivative_of: int | None = None
+    shown: bool = True
+
+
+def model_description(
+    identifier: str, name: str, description: str, token: str, variables: Sequence[Variable], states: int, until: float = 10.0
+) -> str:
+    """modelDescription.xml."""
+    root = ET.Element(
+        "fmiModelDescription",
+        {
+            "fmiVersion": "3.0",
+            "modelName": name,
+            "instantiationToken": token,
+            "description": description,
+            "generationTool": "draisine",
+            "variableNamingConvention": "flat",
+        },
+    )
+    ET.SubElement(
+        root, "ModelExchange", {"modelIdentifier": identifier, "canGetAndSetFMUState": "true", "canSerializeFMUState": "true"}
+    )
+    shown = [(reference, variable) for reference, variable in enumerate(variables) if variable.shown]
+    _units(root, sorted({plain(v.unit) for _, v in shown if v.unit}))
+    ET.SubElement(root, "DefaultExperiment", {"startTime": "0", "stopTime": f"{until:g}"})
+    listed = ET.SubElement(root, "ModelVariables")
+    for reference, variable in shown:
+        ET.SubElement(listed, "Float64", _attributes(reference, variable))
+    structure = ET.SubElement(root, "ModelStructure")
+    outputs = [str(reference) for reference, variable in shown if variable.causality == "output"]
+    slopes = [str(1 + states + k) for k in range(states)]
+    for element, references in (
+        ("Output", outputs),
+        ("ContinuousStateDerivative", slopes),
+        ("InitialUnknown", [*outputs, *slopes]),
+    ):
+        for place in references:
+            ET.SubElement(structure, element, {"valueReference": place})
+    return _text(root)
+
+
+def build_description(identifier: str, sources: Sequence[str]) -> str:
+    """buildDescription.xml: which files make the shared library."""
+    root = ET.Element("fmiBuildDescription", {"fmiVersion": "3.0"})
+    configuration = ET.SubElement(root, "BuildConfiguration", {"modelIdentifier": identifier})
+    together = ET.SubElement(configuration, "SourceFileSet", {"language": "C99"})
+    for name in sources:
+        ET.SubElement(together, "SourceFile", {"name": name})
+    return _text(root)
+
+
+def _attributes(reference: int, variable: Variable) -> dict[str, str]:
+    attributes = {"name": plain(variable.name), "valueReference": str(reference), "causality": variable.causality}
+    attributes["variability"] = "tunable" if variable.causality == "parameter" else "continuous"
+    if variable.start is not None:
+        attributes["start"] = repr(variable.start)
+    if variable.start is not None and variable.causality != "input":
+        attributes["initial"] = "exact"
+    elif variable.causality in ("local", "output"):
+        attributes["initial"] = "calculated"
+    if variable.unit:
+        attributes["unit"] = plain(variable.unit)
+    if variable.description:
+        attributes["description"] = plain(variable.description)
+    if variable.derivative_of is not None:
+        attributes["derivative"] = str(variable.derivative_of)
+    return attributes
+
+
+def _units(root: ET.Element, units: Sequence[str]) -> None:
+    if not units:
+        return
+    listed = ET.SubElement(root, "UnitDefinitions")
+    for unit in units:
+        element = ET.SubElement(listed, "Unit", {"name": unit})
+        powers = base_powers(unit)
+        if powers is not None:
+            ET.SubElement(element, "BaseUnit", {base: str(power) for base, power in powers.items() if power})
+
+
+def base_powers(unit: str) -> dict[str, int] | None:
+    """Powers of the base units; None if the unit is not composed of SI units.
+
+    >>> base_powers("N*m/rad")
+    {'kg': 1, 'm': 2, 's': -2, 'A': 0, 'K': 0, 'rad': -1}
+    """
+    powers = dict.fromkeys(_BASE, 0)
+    factors = re.findall(r"([*/]?)([A-Za-z]+|1)(?:\^(-?\d+))?", unit)
+    if "".join(f"{sign}{name}{'^' + power if power else ''}" for sign, name, power in factors) != unit:
+        return None
+    for sign, name, power in factors:
+        if name not in _DERIVED:
+            return None
+        for base, amount in _DERIVED[name].items():
+            powers[base] += amount * int(power or 1) * (-1 if sign == "/" else 1)
+    return powers
+
+
+def _text(root: ET.Element) -> str:
+    ET.indent(root)
+    return '<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(root, encoding="unicode") + "\n"

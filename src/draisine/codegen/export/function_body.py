@@ -1,7 +1,6 @@
-"""The lines of one function: a straight list of values as assignments in some language.
+"""The body of one function: a list of values as assignments in some language.
 
-A value that is read once and is short is written where it is read; the others get names. Values that are true or false stay
-so until a number is wanted.
+A short value that is read once is written inline; the others get names. Boolean values are converted when a number is needed.
 """
 
 from __future__ import annotations
@@ -15,10 +14,10 @@ from typing import NamedTuple
 
 from draisine.codegen.export.fallbacks import fallback
 from draisine.codegen.export.language import Body, Language
-from draisine.codegen.jit.ssa import CALL, CONSTANT, FETCH, INPUT, RESULT, SEARCH, SELECT, Straight, live_values
+from draisine.codegen.jit.ssa import CALL, CONSTANT, FETCH, INPUT, RESULT, SEARCH, SELECT, SSA, live_values
 from draisine.program import opcodes as op
 
-LOOSE, PRODUCT, TIGHT = range(3)  # how strongly an expression holds together
+LOOSE, PRODUCT, TIGHT = range(3)  # precedence of an expression
 _LONGEST = 64  # characters of an expression that is written inside another
 _OPERAND = re.compile(r"\{\d\}")
 _TRUTHS = frozenset({"lt", "le", "eq", "ne", "and", "or", "not"})
@@ -40,9 +39,9 @@ def operation_names() -> Mapping[int, str]:
 
 @dataclass
 class Writer:
-    """Writes the values of a unit. `read` names an entry of the inputs; tables, callees and missing operations are named too."""
+    """Writes the values of a ssa. `read` names an entry of the inputs; tables, callees and missing operations are named too."""
 
-    unit: Straight
+    ssa: SSA
     language: Language
     read: Callable[[int, int], str]
     tables: Sequence[str] = ()
@@ -52,21 +51,21 @@ class Writer:
 
     def __post_init__(self) -> None:
         self._texts: dict[int, Text] = {}
-        values = live_values(self.unit)
-        self._readers = Counter(o for v in values for o in self.unit.values[v].operands)
-        self._readers.update(v for _, _, v in self.unit.results)
-        self._inside = {v for v in values if self._readers[v] == 1 and self.unit.values[v].kind not in (CALL, RESULT)}
+        values = live_values(self.ssa)
+        self._readers = Counter(o for v in values for o in self.ssa.values[v].operands)
+        self._readers.update(v for _, _, v in self.ssa.results)
+        self._inside = {v for v in values if self._readers[v] == 1 and self.ssa.values[v].kind not in (CALL, RESULT)}
         for v in values:
             self._inside -= self._read_twice(v)
 
     def write(self) -> list[Text]:
         """Append all lines; the texts of the results, in their order."""
-        for v in live_values(self.unit):
-            if self.unit.values[v].kind == CALL:
+        for v in live_values(self.ssa):
+            if self.ssa.values[v].kind == CALL:
                 self._call(v)
-            elif self.unit.values[v].kind != RESULT:
-                self._settle(v, self._expression(v))
-        return [self._number(v) for _, _, v in self.unit.results]
+            elif self.ssa.values[v].kind != RESULT:
+                self._assign_or_inline(v, self._expression(v))
+        return [self._number(v) for _, _, v in self.ssa.results]
 
     # ---------------------------------------------------------------- values
 
@@ -78,15 +77,15 @@ class Writer:
         return f"{self.missing(operation)}({operands})"
 
     def _read_twice(self, v: int) -> set[int]:
-        """Operands that the text of a value repeats: these need a name."""
-        kind, operands, _ = self.unit.values[v]
+        """Operands that the text of a value repeats; they need a name."""
+        kind, operands, _ = self.ssa.values[v]
         if kind in (CALL, RESULT):
             return set()
         template = self.language.operations.get(operation_names()[kind], "")
         return {o for k, o in enumerate(operands) if template.count(f"{{{k}}}") > 1}
 
     def _expression(self, v: int) -> Text:
-        kind, operands, detail = self.unit.values[v]
+        kind, operands, detail = self.ssa.values[v]
         operation = operation_names()[kind]
         conditions = _OF_TRUTHS.get(operation, ())
         texts = [self._truth(o) if k in conditions else self._number(o) for k, o in enumerate(operands)]
@@ -94,24 +93,24 @@ class Writer:
             operation, texts = "select", [*texts, Text(self.language.number(0.0))]
         template = self._template(operation)
         if kind in (SEARCH, FETCH):
-            size = self.unit.numbers[detail].size
+            size = self.ssa.numbers[detail].size
             return _filled(template, texts, operation, table=self.tables[detail], size=str(size))
         return _filled(template, texts, operation)
 
-    def _settle(self, v: int, made: Text) -> None:
-        """Keep a text to be written where it is read, or give it a name now."""
-        if v not in self._inside or len(made.text) > _LONGEST:
+    def _assign_or_inline(self, v: int, text: Text) -> None:
+        """Keep a text to be written inline, or assign it to a name now."""
+        if v not in self._inside or len(text.text) > _LONGEST:
             name = self._new_name()
-            (self.body.truths if made.truth else self.body.numbers).append(name)
-            self.body.lines.append(self.language.assign(name, made.text, made.truth))
-            made = Text(name, TIGHT, made.truth)
-        self._texts[v] = made
+            (self.body.truths if text.truth else self.body.numbers).append(name)
+            self.body.lines.append(self.language.assign(name, text.text, text.truth))
+            text = Text(name, TIGHT, text.truth)
+        self._texts[v] = text
 
     def _new_name(self) -> str:
         return f"w{len(self.body.numbers) + len(self.body.truths) + len(self.body.vectors) + 1}"
 
     def _any(self, v: int) -> Text:
-        kind, _, detail = self.unit.values[v]
+        kind, _, detail = self.ssa.values[v]
         if kind == CONSTANT:
             return Text(self.language.number(float.fromhex(detail)))
         if kind == INPUT:
@@ -129,20 +128,20 @@ class Writer:
     # ---------------------------------------------------------------- calls
 
     def _call(self, v: int) -> None:
-        _, operands, callee = self.unit.values[v]
+        _, operands, callee = self.ssa.values[v]
         results, following = [], v + 1  # the results of a call follow it
-        while following < len(self.unit.values) and self.unit.values[following][:2] == (RESULT, (v,)):
+        while following < len(self.ssa.values) and self.ssa.values[following][:2] == (RESULT, (v,)):
             results.append(following)
             following += 1
         name = self._new_name()
         self.body.vectors.append((name, len(operands), len(results)))
         self.body.lines += self.language.call(name, self.callees[callee], [self._number(o).text for o in operands], len(results))
         for k in results:
-            self._texts[k] = Text(self.language.entry(name, self.unit.values[k].detail))
+            self._texts[k] = Text(self.language.entry(name, self.ssa.values[k].detail))
 
 
 def _filled(template: str, operands: Sequence[Text], operation: str, **named: str) -> Text:
-    """The text of an operation; operands that hold together less strongly than it get parentheses."""
+    """The text of an operation; operands of lower precedence get parentheses."""
     is_call = _is_call(template)
     needed = LOOSE if is_call else PRODUCT if operation in ("add", "sub") else TIGHT
     texts = [o.text if o.level >= needed else f"({o.text})" for o in operands]

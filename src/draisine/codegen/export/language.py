@@ -1,9 +1,9 @@
-"""What a language must say about itself so that any program can be written in it.
+"""Interface of a language for export.
 
-`Language` has the texts that most languages share; one file in `languages/` gives the rest. Templates of operations use `{0}`,
-`{1}`, `{2}` for operands, `{table}` and `{size}` for the numbers of a table. An operation without a template is written as a
-function from `fallbacks`, which has some; these must be there: everything in `ARITHMETIC`, `as_number`, `select`, `search`,
-`fetch`, and the functions in `REQUIRED`.
+`Language` has what most languages share; one file in `languages/` defines the rest. Templates of operations use `{0}`, `{1}`,
+`{2}` for operands, `{table}` and `{size}` for the numbers of a table. An operation without a template is written as a function
+from `fallbacks`, if it is there. Every language must define `ARITHMETIC`, `as_number`, `select`, `search`, `fetch`, and the
+functions in `REQUIRED`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from draisine.codegen.export.names import words
 from draisine.program.program import Slot
 
-# Arithmetic and comparisons are written alike nearly everywhere.
+# Arithmetic and comparisons are the same in nearly all languages.
 ARITHMETIC: Mapping[str, str] = {
     **{"add": "{0} + {1}", "sub": "{0} - {1}", "mul": "{0} * {1}", "div": "{0} / {1}", "neg": "-{0}"},
     **{"sq": "{0} * {0}", "twice": "2.0 * {0}", "inv": "1.0 / {0}"},
@@ -37,7 +37,7 @@ REQUIRED = (
 
 @dataclass(frozen=True)
 class Argument:
-    """A slot of the program as an argument or result of the function: its name, and those of its entries where they are read."""
+    """A slot of the program as an argument or result of the function: its name, and those of its entries that are read."""
 
     name: str
     slot: Slot
@@ -59,7 +59,7 @@ class Argument:
 
 @dataclass
 class Body:
-    """The lines of a function, and the names that they give values to."""
+    """The lines of a function, and the names that they assign."""
 
     lines: list[str] = field(default_factory=list)
     numbers: list[str] = field(default_factory=list)
@@ -70,7 +70,7 @@ class Body:
 
 @dataclass(frozen=True)
 class Source:
-    """A file's parts, in the order in which one may refer to another."""
+    """The parts of a file, in an order in which each may refer to earlier ones."""
 
     name: str
     header: tuple[str, ...]  # lines of plain text
@@ -81,7 +81,7 @@ class Source:
 
 
 class Language(ABC):
-    """A language's name, words and ways of writing."""
+    """The name, reserved words and syntax of a language."""
 
     key: ClassVar[str]
     title: ClassVar[str]
@@ -98,7 +98,7 @@ class Language(ABC):
     # ---------------------------------------------------------------- words and numbers
 
     def taken_words(self) -> set[str]:
-        """Names that nothing of the program's may have."""
+        """Names that the program must not use."""
         return {*self.reserved.split(), *words(self.operations.values()), *self.helpers, "given", "taken"}
 
     def number(self, value: float) -> str:
@@ -126,19 +126,19 @@ class Language(ABC):
         return f"{vector}[{k}]"
 
     def place(self, argument: Argument, k: int) -> str:
-        """The entry of an argument or result, in the order by columns."""
+        """The entry of an argument or result, in column-major order."""
         return argument.name if argument.is_number else self.entry(argument.name, k)
 
     @abstractmethod
     def assign(self, name: str, expression: str, truth: bool = False) -> str:
-        """Give a name to a number, or to a truth value."""
+        """Assign a number or a Boolean value to a name."""
 
     def store(self, argument: Argument, k: int, expression: str) -> str:
         return f"{self.place(argument, k)} = {expression};"
 
     @abstractmethod
     def call(self, name: str, function: str, operands: Sequence[str], count: int) -> list[str]:
-        """Call a function of many numbers; the name gets its `count` results, to be read by `entry`."""
+        """Call a function of many numbers; its `count` results are assigned to the name and read by `entry`."""
 
     # ---------------------------------------------------------------- functions and tables
 
@@ -148,7 +148,7 @@ class Language(ABC):
 
     @abstractmethod
     def small_function(self, name: str, arguments: Sequence[str], body: Body, result: str) -> list[str]:
-        """A function of one or two numbers that gives a number."""
+        """A function of one or two numbers that returns a number."""
 
     @abstractmethod
     def inner_function(self, name: str, given: int, body: Body, results: Sequence[str]) -> list[str]:
@@ -156,15 +156,15 @@ class Language(ABC):
 
     @abstractmethod
     def elimination(self, name: str, n: int, sides: int) -> list[str]:
-        """A function as called by `call` that solves K z = r with pivoting for one or more sides r: K and then the sides, all by
-        columns, n² + n · sides numbers, give the solutions by columns."""
+        """A function for `call` that solves K z = r with pivoting for one or more right-hand sides r: K and then the sides, in
+        column-major order, n² + n · sides numbers, give the solutions in column-major order."""
 
     @abstractmethod
     def main_function(self, name: str, inputs: Sequence[Argument], outputs: Sequence[Argument], body: Body) -> list[str]:
         """The function itself."""
 
     def defaults(self, name: str, numbers: Sequence[str]) -> list[str]:
-        """Values that an argument has unless the user knows better."""
+        """Default values of an argument."""
         return self.table(name, numbers)
 
     # ---------------------------------------------------------------- the file

@@ -1,8 +1,7 @@
-"""Names and texts of a model, made safe for source code.
+"""Safe identifiers and comments from the names and texts of a model.
 
-Labels and descriptions are written by people: they may be words that a language keeps for itself, differ only in case, hold signs
-that end a comment, or characters that turn the direction of writing. Identifiers are built from plain letters; comments get
-one line of printable text.
+Labels and descriptions may be reserved words, differ only in case, end a comment, or contain characters that change the direction
+of writing. Identifiers are built from ASCII letters; comments are one line of printable text.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from dataclasses import dataclass, field
 from draisine.program.program import Slot
 
 LONGEST_LABEL = 60  # characters of a label in a comment beside code
-_TEMPORARY = re.compile(r"w\d+", re.IGNORECASE)  # what the writer calls values that have no name of their own
+_TEMPORARY = re.compile(r"w\d+", re.IGNORECASE)  # names of intermediate values
 
 
 def plain(text: str) -> str:
@@ -47,7 +46,7 @@ def letters(text: str) -> str:
 
 @dataclass
 class Names:
-    """Identifiers given out so far in one file. None is given twice, none is a word of the language."""
+    """Identifiers of one file: unique, and none of them reserved."""
 
     reserved: Collection[str]
     case_matters: bool = True
@@ -57,12 +56,12 @@ class Names:
     def __post_init__(self) -> None:
         self._taken.update(self._folded(word) for word in self.reserved)
 
-    def give(self, *targets: str) -> str:
-        """The first wish that is free, else the last one with a number."""
-        for target in targets:
-            if self._take(target):
-                return target
-        stem = targets[-1][: self.longest - 8]
+    def give(self, *candidates: str) -> str:
+        """The first candidate that is free, else the last one with a number."""
+        for candidate in candidates:
+            if self._take(candidate):
+                return candidate
+        stem = candidates[-1][: self.longest - 8]
         stem = stem if stem[:1].isalpha() else f"n_{stem}"
         number = 2
         while not self._take(f"{stem}_{number}"):
@@ -70,22 +69,22 @@ class Names:
         return f"{stem}_{number}"
 
     def entries(self, argument: str, slot: Slot) -> tuple[str, ...]:
-        """Identifiers for the entries of a slot: their labels where possible, else with the argument's name before them."""
+        """Identifiers for the entries of a slot: their labels if possible, else prefixed with the argument's name."""
         labels = slot.labels or ("",) * slot.size
         return tuple(
             self.give(*[w for w in (letters(label), f"{argument}_{letters(label)}".strip("_")) if label], f"{argument}_{k}")
             for k, label in enumerate(labels)
         )
 
-    def _take(self, target: str) -> bool:
+    def _take(self, name: str) -> bool:
         free = (
-            target[:1].isalpha()
-            and len(target) <= self.longest
-            and not _TEMPORARY.fullmatch(target)
-            and self._folded(target) not in self._taken
+            name[:1].isalpha()
+            and len(name) <= self.longest
+            and not _TEMPORARY.fullmatch(name)
+            and self._folded(name) not in self._taken
         )
         if free:
-            self._taken.add(self._folded(target))
+            self._taken.add(self._folded(name))
         return free
 
     def _folded(self, word: str) -> str:
@@ -93,5 +92,5 @@ class Names:
 
 
 def words(texts: Iterable[str]) -> set[str]:
-    """All words of some source text: names that must not be given to anything else."""
+    """All identifiers in source text, which are reserved."""
     return {word for text in texts for word in re.findall(r"[A-Za-z_][A-Za-z0-9_]*", text)}

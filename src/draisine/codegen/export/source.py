@@ -1,8 +1,8 @@
-"""Program → the text of a file in some language."""
+"""Source files: a program as the text of a file in some language, with a head that documents every argument and result."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -10,18 +10,29 @@ import numpy as np
 from draisine.codegen.export.fallbacks import fallback
 from draisine.codegen.export.function_body import Text, Writer
 from draisine.codegen.export.language import Argument, Body, Language, Source
-from draisine.codegen.export.names import Names, letters, short
-from draisine.codegen.export.source import Guide, head
-from draisine.codegen.jit.ssa import CALL, INPUT, RESULT, Straight, live_values, straighten_callee, to_ssa
+from draisine.codegen.export.names import Names, letters, plain, short, wrapped
+from draisine.codegen.jit.ssa import CALL, INPUT, RESULT, SSA, callee_to_ssa, live_values, to_ssa
 from draisine.program.casadi_functions import callee_of
+from draisine.program.equations import Quantity
 from draisine.program.linear_solve import UNROLLED_ITERATIONS, LinearSolveProgram
 from draisine.program.program import Program, Slot
 
-SOLVE = "solve"  # a call of (SOLVE, n, k) stands for the solution of n linear equations for k right sides
+WIDTH = 108  # characters of a line in the head of a file
+SOLVE = "solve"  # a call of (SOLVE, n, k) is the solution of n linear equations for k right-hand sides
+
+
+@dataclass(frozen=True)
+class Guide:
+    """Documentation of a program in addition to its slots. Quantities are found by (slot, label)."""
+
+    title: str = ""
+    notes: tuple[str, ...] = ()
+    quantities: Mapping[tuple[str, str], Quantity] = field(default_factory=dict)
+    with_defaults: tuple[str, ...] = ()  # slots whose default values are written to the file
 
 
 def function_name(program: Program | LinearSolveProgram, language: Language) -> str:
-    """What the program is called in the language, and the stem of its file's name."""
+    """The name of the function in the language, and the stem of its file's name."""
     stem = letters(program.name)
     names = Names(language.taken_words(), language.case_matters, language.longest_name)
     return names.give(stem, f"{stem}_program")
@@ -32,7 +43,7 @@ def file_name(program: Program | LinearSolveProgram, language: Language) -> str:
 
 
 def source_text(program: Program | LinearSolveProgram, language: Language, guide: Guide | None = None) -> str:
-    """The whole file of a program: one public function, with everything that it needs but the language's own library.
+    """The whole file of a program: one public function that needs only the language's standard library.
 
     >>> from draisine.codegen.export.languages import language
     >>> import casadi as ca
@@ -46,20 +57,20 @@ def source_text(program: Program | LinearSolveProgram, language: Language, guide
     return _File(program, language, guide or Guide()).text()
 
 
-def straight(program: Program | LinearSolveProgram) -> Straight:
-    """A program as one straight list. The solution of linear equations is a call of (SOLVE, n, k)."""
+def program_to_ssa(program: Program | LinearSolveProgram) -> SSA:
+    """A program as one list of values. The solution of linear equations is a call of (SOLVE, n, k)."""
     if isinstance(program, Program):
         return to_ssa(program.tape)
-    made = to_ssa((program.start or program.system).tape)
+    ssa = to_ssa((program.start or program.system).tape)
     n, last = program.size, len(program.inputs)
-    matrix = [made.constant(0.0)] * (n * n)
+    matrix = [ssa.constant(0.0)] * (n * n)
 
     def solution(sides: Sequence[int]) -> list[int]:
-        call = made.add(CALL, (*matrix, *sides), (SOLVE, n, len(sides) // n))
-        return [made.add(RESULT, (call,), k) for k in range(len(sides))]
+        call = ssa.add(CALL, (*matrix, *sides), (SOLVE, n, len(sides) // n))
+        return [ssa.add(RESULT, (call,), k) for k in range(len(sides))]
 
     def read(slot: int, entry: int) -> int:
-        return z[entry] if slot == last else made.add(INPUT, (), (slot, entry))
+        return z[entry] if slot == last else ssa.add(INPUT, (), (slot, entry))
 
     def solved(results: Sequence[tuple[int, int, int]]) -> list[int]:
         found = {(slot, entry): value for slot, entry, value in results}
@@ -68,21 +79,21 @@ def straight(program: Program | LinearSolveProgram) -> Straight:
         return solution([found[1, k] for k in range(n)])
 
     if program.start is None:
-        z = solved(made.results)
+        z = solved(ssa.results)
     else:
-        z = [value for _, _, value in sorted(made.results)]
+        z = [value for _, _, value in sorted(ssa.results)]
         for _ in range(UNROLLED_ITERATIONS):
-            z = solved(made.run(program.system.tape, read))
+            z = solved(ssa.run(program.system.tape, read))
     if program.further is not None:
-        sides = {entry: value for _, entry, value in made.run(program.further.tape, read)}
+        sides = {entry: value for _, entry, value in ssa.run(program.further.tape, read)}
         z += solution([sides[k] for k in range(n * (program.sides - 1))])
-    made.results = made.run(program.after.tape, read)
-    return made
+    ssa.results = ssa.run(program.after.tape, read)
+    return ssa
 
 
 @dataclass
 class _File:
-    """One file in the making: names given, and functions written, so far."""
+    """One file: the names used and the functions written so far."""
 
     program: Program | LinearSolveProgram
     language: Language
@@ -127,9 +138,9 @@ class _File:
     # ---------------------------------------------------------------- functions
 
     def _main(self) -> list[str]:
-        unit = straight(self.program)
-        read = {o for v in live_values(unit) for o in unit.values[v].operands} | {v for _, _, v in unit.results}
-        used = sorted({unit.values[v].detail for v in read if unit.values[v].kind == INPUT})
+        ssa = program_to_ssa(self.program)
+        read = {o for v in live_values(ssa) for o in ssa.values[v].operands} | {v for _, _, v in ssa.results}
+        used = sorted({ssa.values[v].detail for v in read if ssa.values[v].kind == INPUT})
         body = Body()
         for slot, entry in used:
             argument = self.inputs[slot]
@@ -139,13 +150,13 @@ class _File:
                 body.numbers.append(name)
                 body.lines.append(self._beside(self.language.assign(name, self.language.place(argument, entry)), argument, entry))
         named = len(body.numbers)
-        writer = self._writer(unit, self.name, lambda slot, entry: self.inputs[slot].entries[entry])
+        writer = self._writer(ssa, self.name, lambda slot, entry: self.inputs[slot].entries[entry])
         texts = writer.write()
         body.lines += [*([""] if named and writer.body.lines else []), *writer.body.lines]
         body.numbers += writer.body.numbers
         body.truths, body.vectors = writer.body.truths, writer.body.vectors
         body.lines += [""] if body.lines else []
-        for (slot, entry, _), text in zip(unit.results, texts, strict=True):
+        for (slot, entry, _), text in zip(ssa.results, texts, strict=True):
             argument = self.outputs[slot]
             body.lines.append(self._beside(self.language.store(argument, entry, text.text), argument, entry))
         return self.language.main_function(self.name, self.inputs, self.outputs, body)
@@ -162,36 +173,36 @@ class _File:
         text = short(unit if own_name else f"{label} [{unit}]" if unit else label)
         return f"{line}  {self.language.comment(text)}" if text else line
 
-    def _writer(self, unit: Straight, owner: str, read: Callable[[int, int], str]) -> Writer:
+    def _writer(self, ssa: SSA, owner: str, read: Callable[[int, int], str]) -> Writer:
         tables: list[str] = []
-        for numbers in unit.numbers:
+        for numbers in ssa.numbers:
             tables.append(self.names.give(f"{owner}_numbers_{len(tables) + 1}", f"{owner}_numbers"))
             self.tables += self.language.table(tables[-1], [self.language.number(v) for v in numbers.tolist()])
-        for value in (unit.values[v] for v in live_values(unit)):
+        for value in (ssa.values[v] for v in live_values(ssa)):
             if value.kind == CALL and value.detail not in self._callees:
-                self._callees[value.detail] = self._callee(value.detail, unit)
-        return Writer(unit, self.language, read, tables, self._callees, self._fallback)
+                self._callees[value.detail] = self._callee(value.detail, ssa)
+        return Writer(ssa, self.language, read, tables, self._callees, self._fallback)
 
-    def _callee(self, key: object, unit: Straight) -> str:
-        """Write the function that a call node calls; its name."""
+    def _callee(self, key: object, ssa: SSA) -> str:
+        """Write the function that a call node calls; returns its name."""
         if isinstance(key, tuple):
             name = self.names.give(f"{self.name}_solve", f"{self.name}_solve")
             self._add(self.language.elimination(name, *key[1:]))
             return name
-        callee = unit.callees[key]
+        callee = ssa.callees[key]
         name = self.names.give(f"{self.name}_{letters(callee.name)}", f"{self.name}_callee")
-        inner = straighten_callee(callee)
+        inner = callee_to_ssa(callee)
         writer = self._writer(inner, name, lambda slot, entry: self.language.entry("given", entry))
         results = _in_order(inner, writer.write())
         self._add(self.language.inner_function(name, callee.input_offsets[-1], writer.body, results))
         return name
 
     def _fallback(self, operation: str) -> str:
-        """Write the function of an operation that the language lacks; its name."""
+        """Write the function of an operation that the language lacks; returns its name."""
         if operation not in self._missing:
             function = callee_of(fallback(operation))
             name = self._missing[operation] = self.names.give(f"{self.name}_{operation}", f"{self.name}_{operation}")
-            inner = straighten_callee(function)
+            inner = callee_to_ssa(function)
             arguments = ["x", "y"][: len(function.input_sizes)]
             writer = self._writer(inner, name, lambda slot, entry: arguments[entry])
             (result,) = writer.write()
@@ -202,7 +213,69 @@ class _File:
         self.functions += [*([""] if self.functions else []), *lines]
 
 
-def _in_order(unit: Straight, texts: Sequence[Text]) -> list[str]:
-    """The texts of results by their place."""
-    placed = {entry: text.text for (_, entry, _), text in zip(unit.results, texts, strict=True)}
+def _in_order(ssa: SSA, texts: Sequence[Text]) -> list[str]:
+    """The texts of results in order."""
+    placed = {entry: text.text for (_, entry, _), text in zip(ssa.results, texts, strict=True)}
     return [placed[k] for k in range(len(placed))]
+
+
+# ------------------------------------------------------------------------------------------- the head of a file
+
+
+def head(
+    name: str,
+    operations: int,
+    language: str,
+    inputs: Sequence[Argument],
+    outputs: Sequence[Argument],
+    guide: Guide,
+    place: Callable[[Argument, int], str],
+) -> list[str]:
+    """Lines of plain text; `place` writes the access to an entry in the language."""
+    lines = wrapped(f"{name}: {guide.title}" if guide.title else name, WIDTH)
+    given, taken = ", ".join(a.name for a in inputs), ", ".join(a.name for a in outputs)
+    lines += wrapped(f"{name}({given}) gives {taken}. Generated by draisine as {language}; {operations} operations.", WIDTH)
+    lines += wrapped("SI units, angles in radians. Columns of a matrix lie one after the other where it is stored flat.", WIDTH)
+    for note in guide.notes:
+        lines += wrapped(note, WIDTH)
+    for title, arguments in (("Arguments", inputs), ("Results", outputs)):
+        lines += ["", title]
+        for argument in arguments:
+            lines += _argument(argument, guide, place)
+    return lines
+
+
+def _argument(argument: Argument, guide: Guide, place: Callable[[Argument, int], str]) -> list[str]:
+    slot = argument.slot
+    rows, columns = slot.shape
+    known = guide.quantities.get((slot.name, ""))
+    description = f": {known.description}" if known and known.description else ""
+    texts = [
+        entry_text(slot.name, label, unit, guide)
+        for label, unit in zip(slot.labels, slot.units or ("",) * len(slot.labels), strict=True)
+    ]
+    if argument.is_number:
+        text = (texts or [f"{slot.name}{description}"])[0].removeprefix(slot.name)
+        return _indented(f"{argument.name}{text}", 2)
+    lines = _indented(f"{argument.name} ({f'{rows} × {columns}' if argument.is_matrix else rows}){description}", 2)
+    places = [place(argument, k) for k in range(len(texts))]
+    width = max(map(len, places), default=0)
+    for where, text in zip(places, texts, strict=True):
+        first, *more = wrapped(text, WIDTH - width - 6)
+        lines += [f"    {where:<{width}}  {first}", *(" " * (width + 8) + line for line in more)]
+    return lines
+
+
+def _indented(text: str, indent: int) -> list[str]:
+    return [" " * indent + line for line in wrapped(text, WIDTH - indent, "    ")]
+
+
+def entry_text(slot: str, label: str, unit: str, guide: Guide) -> str:
+    """`trail [m] = 0.08: front contact behind the steer axis's trace`."""
+    known = guide.quantities.get((slot, label), Quantity(label))
+    text = label
+    if unit or known.unit:
+        text += f" [{unit or known.unit}]"
+    if slot in guide.with_defaults:
+        text += f" = {known.default!r}"
+    return plain(f"{text}: {known.description}" if known.description else text)

@@ -1,7 +1,6 @@
-"""One block of code: values of a straight list, computed in order inside one LLVM function.
+"""Instructions of one LLVM function: values in single-assignment form, computed in order.
 
-A value lives as a real number, as a truth value or as a whole number (the cell of a table); each form is made when it is first
-needed.
+A value is a real number, a Boolean or an integer (the cell of a table). Conversions are emitted when they are first needed.
 """
 
 from __future__ import annotations
@@ -10,53 +9,53 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from draisine.codegen.jit.emitter import COMPARISONS, LOGIC, UNFUSED, Emitter, ScalarType, arithmetic, number
-from draisine.codegen.jit.ssa import CALL, CONSTANT, FETCH, INPUT, RESULT, SEARCH, SELECT, Straight
+from draisine.codegen.jit.ssa import CALL, CONSTANT, FETCH, INPUT, RESULT, SEARCH, SELECT, SSA
 from draisine.codegen.jit.trigonometry import NAME as SINE_AND_COSINE
 from draisine.program import opcodes as op
 
 _LARGEST_INDEX = 2.0**31
-_MOST_CONSTANTS = 64  # that are put into the work array, in each call
+_MOST_CONSTANTS = 64  # stored in the work array, in each call
 
 
 @dataclass(frozen=True)
-class Unit:
-    """What all blocks of one straight list have in common."""
+class SsaFunction:
+    """A list of values that becomes an LLVM function; all blocks of it share this."""
 
-    straight: Straight
-    name: str  # of its function, to which the tables' numbers belong
-    used: frozenset[int]  # values that somebody reads
-    callees: Mapping[Hashable, str]  # names of the functions of callees
+    ssa: SSA
+    name: str  # of the function; the tables' numbers are named after it
+    used: frozenset[int]  # values that are read
+    callees: Mapping[Hashable, str]  # function names of callees
     scalar: ScalarType
-    pairing: bool = True  # sine and cosine of an angle are found together
+    sincos: bool = True  # sine and cosine of an angle are computed together
 
 
 class Block(Emitter):
     """The instructions so far, and the names of the values computed so far."""
 
-    def __init__(self, unit: Unit, kept: Mapping[int, int]) -> None:
-        super().__init__(unit.scalar)
-        self.unit, self.values = unit, unit.straight.values
-        self.kept = kept  # places in the work array, for values that cross pieces
+    def __init__(self, function: SsaFunction, spilled: Mapping[int, int]) -> None:
+        super().__init__(function.scalar)
+        self.function, self.values = function, function.ssa.values
+        self.spilled = spilled  # indices in the work array of values that later pieces read
         self.doubles: dict[int, str] = {}
         self.booleans: dict[int, str] = {}
         self.integers: dict[int, str] = {}
         self.pointers: dict[tuple[str, int], str] = {}
-        self.turns: dict[int, str] = {}  # sine and cosine of an angle, as a pair
-        self._bounds: dict[int, int] = {}  # the largest whole number a value can be
-        self._buffers = 0, 0
+        self.sincos_pairs: dict[int, str] = {}  # sine and cosine of an angle, as a pair
+        self._bounds: dict[int, int] = {}  # upper bounds of integer values
+        self._buffers = 0, 0  # numbers of arguments and results of the largest call
 
-    # ---------------------------------------------------------------- the forms of a value
+    # ---------------------------------------------------------------- representations of a value
 
     def double(self, value: int) -> str:
         name = self.doubles.get(value)
         if name is None:
             name = self._make_double(value)
-            if self._stays(value):
+            if self._is_reusable(value):
                 self.doubles[value] = name
         return name
 
-    def _stays(self, value: int) -> bool:
-        """Whether a value that was made a real number is so for later uses."""
+    def _is_reusable(self, value: int) -> bool:
+        """Whether a value, once converted to a real number, is reused by later instructions."""
         return True
 
     def _make_double(self, value: int) -> str:
@@ -69,17 +68,17 @@ class Block(Emitter):
             return self.emit(f"uitofp {self.scalar.truth} {self.booleans[value]} to {self.real}")
         if value in self.integers:
             return self.emit(f"sitofp {self.scalar.whole} {self.integers[value]} to {self.real}")
-        return self.load(self.place("%work", self.kept[value]))
+        return self.load(self.element("%work", self.spilled[value]))
 
     def boolean(self, value: int) -> str:
         name = self.booleans.get(value)
         if name is None:
-            double = self.doubles[value] = self.double(value)  # any number other than zero is true, and stays what it is
+            double = self.doubles[value] = self.double(value)  # any number other than zero is true
             name = self.booleans[value] = self.compare("une", double, self.number(0.0))
         return name
 
     def _whole(self, value: int) -> tuple[str, int] | None:
-        """A value that is known to be a whole number from 0 to a bound."""
+        """A value that is known to be an integer from 0 to a bound."""
         kind, _, detail = self.values[value]
         if kind == CONSTANT:
             constant = float.fromhex(detail)
@@ -90,9 +89,9 @@ class Block(Emitter):
     def _entry(self, array: str, slot: int, entry: int) -> str:
         pointer = self.pointers.get((array, slot))
         if pointer is None:
-            place = self.emit(f"getelementptr inbounds ptr, ptr %{array}, i64 {slot}")
-            pointer = self.pointers[array, slot] = self.emit(f"load ptr, ptr {place}, align 8")
-        return self.place(pointer, entry)
+            address = self.emit(f"getelementptr inbounds ptr, ptr %{array}, i64 {slot}")
+            pointer = self.pointers[array, slot] = self.emit(f"load ptr, ptr {address}, align 8")
+        return self.element(pointer, entry)
 
     # ---------------------------------------------------------------- computing
 
@@ -100,7 +99,7 @@ class Block(Emitter):
         infix, real, truth = self.infix, self.real, self.scalar.truth
         for v in values:
             kind, operands, detail = self.values[v]
-            if kind in infix and not self._bounds:  # nearly all, with nothing to look up
+            if kind in infix and not self._bounds:  # the common case, without lookups
                 self.doubles[v] = self.emit(f"{infix[kind]} {real} {self.double(operands[0])}, {self.double(operands[1])}")
             elif kind in COMPARISONS:
                 self.booleans[v] = self.compare(COMPARISONS[kind], self.double(operands[0]), self.double(operands[1]))
@@ -112,7 +111,7 @@ class Block(Emitter):
                 self.doubles[v] = self.select(self.boolean(operands[0]), self.double(operands[1]), self.number(0.0))
             elif kind == SELECT:
                 self.doubles[v] = self.select(self.boolean(operands[0]), self.double(operands[1]), self.double(operands[2]))
-            elif kind in (op.SIN, op.COS) and self.unit.pairing:
+            elif kind in (op.SIN, op.COS) and self.function.sincos:
                 self.doubles[v] = self._sine_or_cosine(kind, operands[0])
             elif kind == SEARCH:
                 self._search(v, operands[0], detail)
@@ -120,40 +119,40 @@ class Block(Emitter):
                 self._fetch(v, operands[0], detail)
             elif kind == CALL:
                 self._call(v, operands, detail)
-            elif kind != RESULT and not self._whole_arithmetic(v, kind, operands):  # results were read right after their call
+            elif kind != RESULT and not self._whole_arithmetic(v, kind, operands):  # results are loaded right after their call
                 self.doubles[v] = arithmetic(kind, [self.double(o) for o in operands], self)
 
     def _sine_or_cosine(self, kind: int, angle: int) -> str:
-        both, pair = self.turns.get(angle), self.scalar.pair
+        both, pair = self.sincos_pairs.get(angle), self.scalar.pair
         if both is None:
             function, x = self.scalar.function(SINE_AND_COSINE), self.double(angle)
-            both = self.turns[angle] = self.emit(f"call {pair} @{function}({self.real} {x})")
+            both = self.sincos_pairs[angle] = self.emit(f"call {pair} @{function}({self.real} {x})")
         return self.emit(f"extractvalue {pair} {both}, {0 if kind == op.SIN else 1}")
 
     # ---------------------------------------------------------------- tables
 
-    def _looked_up(self, which: int, index: str) -> str:
-        """Entries of a table's numbers, whose index each lane has for itself."""
-        found = []
+    def _table_entries(self, which: int, index: str) -> str:
+        """Entries of a table; each lane has its own index."""
+        entries = []
         for i in self.lanes(index, self.scalar.whole):
-            place = self.emit(f"getelementptr inbounds double, ptr @{self.unit.name}_numbers_{which}, i64 {i}")
-            found.append(self.emit(f"load double, ptr {place}, align 8"))
-        return self.joined(found)
+            address = self.emit(f"getelementptr inbounds double, ptr @{self.function.name}_numbers_{which}, i64 {i}")
+            entries.append(self.emit(f"load double, ptr {address}, align 8"))
+        return self.join_lanes(entries)
 
     def _search(self, value: int, at: int, knots: int) -> None:
-        """Bisection without branches: the number of halvings is known, so the steps are written out."""
-        size, whole = self.unit.straight.numbers[knots].size, self.scalar.whole
+        """Bisection without branches: the number of halvings is known, so the loop is unrolled."""
+        size, whole = self.function.ssa.numbers[knots].size, self.scalar.whole
         x, low, length = self.double(at), self.scalar.integer(0), size - 1
         while length > 1:
             half = length // 2
             middle = self.emit(f"add {whole} {low}, {self.scalar.integer(half)}")
-            below = self.compare("ole", self._looked_up(knots, middle), x)
+            below = self.compare("ole", self._table_entries(knots, middle), x)
             low = self.emit(f"select {self.scalar.truth} {below}, {whole} {middle}, {whole} {low}")
             length -= half
         self.integers[value], self._bounds[value] = low, size - 2
 
     def _whole_arithmetic(self, value: int, kind: int, operands: Sequence[int]) -> bool:
-        """Sums and products of cell numbers stay whole numbers."""
+        """Sums and products of cell indices stay integers."""
         if not self._bounds or kind not in (op.ADD, op.MUL) or not any(o in self._bounds for o in operands):
             return False
         first, second = self._whole(operands[0]), self._whole(operands[1])
@@ -167,35 +166,35 @@ class Block(Emitter):
         return True
 
     def _fetch(self, value: int, index: int, which: int) -> None:
-        size, kind, integer = self.unit.straight.numbers[which].size, self.scalar.whole, self.scalar.integer
+        size, kind, integer = self.function.ssa.numbers[which].size, self.scalar.whole, self.scalar.integer
         whole = self._whole(index)
-        if whole is None or whole[1] >= size:  # never read outside, whatever the index
+        if whole is None or whole[1] >= size:  # bounds check
             name = whole[0] if whole else self.emit(f"fptosi {self.real} {self.double(index)} to {kind}")
             inside = self.emit(f"icmp ult {kind} {name}, {integer(size)}")
             whole = self.emit(f"select {self.scalar.truth} {inside}, {kind} {name}, {kind} {integer(0)}"), size - 1
-        self.doubles[value] = self._looked_up(which, whole[0])
+        self.doubles[value] = self._table_entries(which, whole[0])
 
     # ---------------------------------------------------------------- calls and results
 
     def _call(self, value: int, operands: Sequence[int], callee: Hashable) -> None:
         for k, operand in enumerate(operands):
-            self.store(self.double(operand), self.place("%given", k))
-        self.lines.append(f"call void @{self.unit.callees[callee]}(ptr %given_slot, ptr %taken_slot)")
+            self.store(self.double(operand), self.element("%given", k))
+        self.lines.append(f"call void @{self.function.callees[callee]}(ptr %given_slot, ptr %taken_slot)")
         following = value + 1
         while following < len(self.values) and self.values[following].operands == (value,):
             kind, _, entry = self.values[following]
-            if kind == RESULT and following in self.unit.used:
-                self.doubles[following] = self.load(self.place("%taken", entry))
+            if kind == RESULT and following in self.function.used:
+                self.doubles[following] = self.load(self.element("%taken", entry))
             following += 1
         results = following - value - 1
         self._buffers = max(self._buffers[0], len(operands)), max(self._buffers[1], results)
 
-    def keep(self, values: Iterable[int]) -> None:
-        """Store what later pieces need."""
+    def spill(self, values: Iterable[int]) -> None:
+        """Store values that later pieces need."""
         for v in values:
-            self.store(self.double(v), self.place("%work", self.kept[v]))
+            self.store(self.double(v), self.element("%work", self.spilled[v]))
 
-    def give(self, results: Iterable[tuple[int, int, int]]) -> None:
+    def store_results(self, results: Iterable[tuple[int, int, int]]) -> None:
         """Store results: (slot, entry, value)."""
         for slot, entry, value in results:
             self.store(self.double(value), self._entry("res", slot, entry))
@@ -213,13 +212,13 @@ class Block(Emitter):
 
 @dataclass(frozen=True)
 class Constants:
-    """Constants in the work array, behind `first` other numbers, which blocks translated line by line read there."""
+    """Constants in the work array, after its first `first` numbers, for blocks that are compiled without optimization."""
 
     first: int
-    found: dict[str, tuple[int, float]] = field(default_factory=dict)  # by their digits, for −0 and NaN: the place, the number
+    found: dict[str, tuple[int, float]] = field(default_factory=dict)  # by their bits (−0, NaN): index, number
 
-    def place(self, value: float) -> int | None:
-        """Where a constant lies, if there is room for it."""
+    def index(self, value: float) -> int | None:
+        """The index of a constant in the work array, if there is room for it."""
         digits = number(value)
         if digits not in self.found and len(self.found) < _MOST_CONSTANTS:
             self.found[digits] = self.first + len(self.found), value
@@ -227,24 +226,24 @@ class Constants:
 
 
 class PlainBlock(Block):
-    """A block to be translated line by line: whatever lies in memory is read at each use, constants from the work array too.
+    """A block compiled without optimization (`optnone`): values in memory, constants included, are loaded at each use.
 
-    On vectors a constant or a change of sign makes LLVM translate all lines before it by its other road, which takes much longer
-    and fuses products and sums. They are never fused here, so that all roads lead to the same bits.
+    On vectors, a constant or a negation makes LLVM leave its fast instruction selector for the block, which takes much longer and
+    fuses products and sums. Nothing is fused here, so that both selectors give the same bits.
     """
 
     infix = UNFUSED
 
-    def __init__(self, unit: Unit, kept: Mapping[int, int], constants: Constants) -> None:
-        super().__init__(unit, kept)
+    def __init__(self, function: SsaFunction, spilled: Mapping[int, int], constants: Constants) -> None:
+        super().__init__(function, spilled)
         self._constants = constants
 
     def number(self, value: float) -> str:
-        place = self._constants.place(value)
-        return super().number(value) if place is None else self.load(self.place("%work", place))
+        index = self._constants.index(value)
+        return super().number(value) if index is None else self.load(self.element("%work", index))
 
-    def negative(self, x: str) -> str:
-        return self.exactly("fsub", self.number(-0.0), x)
+    def negate(self, x: str) -> str:
+        return self.unfused("fsub", self.number(-0.0), x)
 
-    def _stays(self, value: int) -> bool:
+    def _is_reusable(self, value: int) -> bool:
         return value in self.booleans or value in self.integers

@@ -1,8 +1,8 @@
-"""Instructions of LLVM's intermediate language on numbers of one type: doubles, or vectors of doubles.
+"""Emitter of LLVM instructions on numbers of one type, doubles or vectors of doubles, and the operations of tapes.
 
-Code of kernels is written once, for whatever `ScalarType` the emitter has. On vectors every number is several numbers side by
-side, one per lane; lanes never meet, and each gets what the instruction on doubles would give it, bit by bit. What has no
-instruction on vectors (functions of the C library, reading of tables) is done lane by lane.
+Kernel code is written once, for any `ScalarType`. A vector holds one number per lane; lanes are independent, and each gets the
+same bits as the instruction on doubles. What has no vector instruction (functions of the C library, table lookup) is done lane by
+lane.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from draisine.program import opcodes as op
 
-# `contract` lets a product and a sum become one fused instruction; nothing else about rounding is given up.
+# `contract` allows a product and a sum to be fused; no other freedom of rounding is given.
 INFIX = {
     op.ADD: "fadd contract",
     op.SUB: "fsub contract",
@@ -22,6 +22,23 @@ INFIX = {
 }
 UNFUSED = {kind: instruction.removesuffix(" contract") for kind, instruction in INFIX.items()}
 
+COMPARISONS = {op.LT: "olt", op.LE: "ole", op.EQ: "oeq", op.NE: "une"}
+LOGIC = {op.AND: "and", op.OR: "or"}
+
+INTRINSICS = {
+    **{op.SQRT: "llvm.sqrt", op.FABS: "llvm.fabs", op.FLOOR: "llvm.floor", op.CEIL: "llvm.ceil"},
+    **{op.COPYSIGN: "llvm.copysign", op.FMIN: "llvm.minnum", op.FMAX: "llvm.maxnum"},
+}
+LIBRARY = {
+    op.NUMBERS[name.upper()]: name
+    for name in (
+        *("sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "exp", "log", "pow"),
+        *("atan2", "hypot", "erf", "expm1", "log1p", "remainder"),
+    )
+}
+LIBRARY |= {op.CONSTPOW: "pow", op.ERFINV: "inverse_erf"}
+TWO_OPERANDS = frozenset({"llvm.copysign", "llvm.minnum", "llvm.maxnum", "pow", "atan2", "hypot", "remainder"})
+
 
 def number(value: float) -> str:
     """A double in LLVM's exact notation."""
@@ -29,7 +46,7 @@ def number(value: float) -> str:
 
 
 class ScalarType:
-    """What one number of a program is in the code: a double, or a vector of as many doubles as there are lanes.
+    """The LLVM type of one number of a program: a double, or a vector of `lanes` doubles.
 
     >>> ScalarType(2).real, ScalarType(2).number(1.0), ScalarType(2).function("llvm.sqrt"), ScalarType(1).function("llvm.sqrt")
     ('<2 x double>', '<double 0x3FF0000000000000, double 0x3FF0000000000000>', 'llvm.sqrt.v2f64', 'llvm.sqrt.f64')
@@ -55,7 +72,7 @@ class ScalarType:
         return self._splat("i64", str(value))
 
     def function(self, name: str) -> str:
-        """What a function of doubles is called where it takes numbers of this type."""
+        """The name of a function of doubles when it takes numbers of this type."""
         if name.startswith("llvm."):
             return f"{name}.f64" if self.lanes == 1 else f"{name}.v{self.lanes}f64"
         return name if self.lanes == 1 else f"wide_{name}"
@@ -65,7 +82,7 @@ DOUBLE = ScalarType(1)
 
 
 class Emitter:
-    """Instructions so far, each giving a name."""
+    """The instructions so far; each result has a name."""
 
     infix: Mapping[int, str] = INFIX
 
@@ -94,11 +111,11 @@ class Emitter:
     def mul(self, a: str, b: str) -> str:
         return self.emit(f"{self.infix[op.MUL]} {self.real} {a}, {b}")
 
-    def exactly(self, instruction: str, a: str, b: str) -> str:
-        """A sum, difference or product that is rounded by itself, never fused with another."""
+    def unfused(self, instruction: str, a: str, b: str) -> str:
+        """A sum, difference or product that is rounded separately, never fused with another."""
         return self.emit(f"{instruction} {self.real} {a}, {b}")
 
-    def negative(self, x: str) -> str:
+    def negate(self, x: str) -> str:
         return self.emit(f"fneg {self.real} {x}")
 
     def compare(self, predicate: str, a: str, b: str) -> str:
@@ -108,38 +125,136 @@ class Emitter:
         return self.emit(f"select {self.scalar.truth} {condition}, {self.real} {then}, {self.real} {other}")
 
     def call(self, function: str, *operands: str) -> str:
-        """A function of doubles, an intrinsic of LLVM (without its suffix) or one of the C library."""
+        """Call a function of doubles: an LLVM intrinsic (without its suffix) or one of the C library."""
         return self.emit(f"call {self.real} @{self.scalar.function(function)}({', '.join(f'{self.real} {o}' for o in operands)})")
 
     # ---------------------------------------------------------------- memory
 
-    def place(self, pointer: str, index: int) -> str:
-        """Where an entry lies in an array of numbers."""
+    def element(self, pointer: str, index: int) -> str:
+        """The address of an entry in an array of numbers."""
         return self.emit(f"getelementptr inbounds {self.real}, ptr {pointer}, i64 {index}")
 
-    def load(self, place: str) -> str:
-        return self.emit(f"load {self.real}, ptr {place}, align 8")
+    def load(self, address: str) -> str:
+        return self.emit(f"load {self.real}, ptr {address}, align 8")
 
-    def store(self, value: str, place: str) -> None:
-        self.lines.append(f"store {self.real} {value}, ptr {place}, align 8")
+    def store(self, value: str, address: str) -> None:
+        self.lines.append(f"store {self.real} {value}, ptr {address}, align 8")
 
     # ---------------------------------------------------------------- lanes
 
     def lanes(self, value: str, kind: str | None = None) -> list[str]:
-        """The numbers of all lanes, of the given type or real."""
+        """The numbers of all lanes, of the given type (default: real)."""
         if self.scalar.lanes == 1:
             return [value]
         return [self.emit(f"extractelement {kind or self.real} {value}, i32 {k}") for k in range(self.scalar.lanes)]
 
-    def joined(self, values: Sequence[str]) -> str:
+    def join_lanes(self, values: Sequence[str]) -> str:
         """Doubles, one per lane, as one number."""
         if self.scalar.lanes == 1:
             return values[0]
-        made = "undef"
+        vector = "undef"
         for k, value in enumerate(values):
-            made = self.emit(f"insertelement {self.real} {made}, double {value}, i32 {k}")
-        return made
+            vector = self.emit(f"insertelement {self.real} {vector}, double {value}, i32 {k}")
+        return vector
 
     def lane_by_lane(self, function: Callable[..., str], *operands: str) -> str:
         """A function of doubles for each lane."""
-        return self.joined([function(*row) for row in zip(*(self.lanes(o) for o in operands), strict=True)])
+        return self.join_lanes([function(*row) for row in zip(*(self.lanes(o) for o in operands), strict=True)])
+
+
+# ------------------------------------------------------------------------------------------- operations of tapes
+
+
+def arithmetic(kind: int, operands: list[str], code: Emitter) -> str:
+    """Emit the instructions of a real-valued operation; returns the name of the result."""
+    if kind in code.infix:
+        return code.emit(f"{code.infix[kind]} {code.real} {operands[0]}, {operands[1]}")
+    called = INTRINSICS.get(kind) or LIBRARY.get(kind)
+    if called:
+        return code.call(called, *operands)
+    return _SPECIAL[kind](operands[0], code)
+
+
+def _sign(x: str, code: Emitter) -> str:
+    """−1, 1, or the number itself if it is neither negative nor positive (zero, NaN)."""
+    negative, positive = code.compare("olt", x, code.number(0.0)), code.compare("ogt", x, code.number(0.0))
+    return code.select(negative, code.number(-1.0), code.select(positive, code.number(1.0), x))
+
+
+_SPECIAL: dict[int, Callable[[str, Emitter], str]] = {
+    op.NEG: lambda x, code: code.negate(x),
+    op.SQ: lambda x, code: code.mul(x, x),
+    op.TWICE: lambda x, code: code.add(x, x),
+    op.INV: lambda x, code: code.unfused("fdiv", code.number(1.0), x),
+    op.SIGN: _sign,
+}
+
+
+def declarations(kinds: set[int], scalar: ScalarType = DOUBLE, sincos: bool = True) -> list[str]:
+    """Declarations of the functions that operations call; definitions where neither LLVM nor the C library has one.
+
+    On vectors, functions of the C library are called lane by lane, except sine and cosine with `sincos`.
+    """
+    called = {INTRINSICS.get(kind) or LIBRARY.get(kind, "") for kind in kinds} - {""}
+    if kinds & {op.SIN, op.COS}:
+        called |= {"llvm.sin", "llvm.cos", "llvm.fabs"}
+    single = set(called)
+    if "inverse_erf" in called:
+        single |= {"erf", "llvm.exp", "llvm.log", "llvm.sqrt", "llvm.fabs", "llvm.copysign"}
+    lines = [_declaration(name, DOUBLE) for name in sorted(single - {"inverse_erf"})]
+    lines += [_inverse_erf()] if "inverse_erf" in called else []
+    if scalar.lanes > 1:
+        intrinsics = {name for name in called if name.startswith("llvm.")}
+        lines += [_declaration(name, scalar) for name in sorted(intrinsics)]
+        lines += [_lane_by_lane(name, scalar) for name in sorted(called - intrinsics - ({"sin", "cos"} if sincos else set()))]
+    return lines
+
+
+def _declaration(name: str, scalar: ScalarType) -> str:
+    arguments = [scalar.real] * (2 if name in TWO_OPERANDS else 1)
+    return f"declare {scalar.real} @{scalar.function(name)}({', '.join(arguments)}) nounwind"
+
+
+def _lane_by_lane(name: str, scalar: ScalarType) -> str:
+    """A function of the C library on vectors."""
+    code, operands = Emitter(scalar), ("%a", "%b") if name in TWO_OPERANDS else ("%a",)
+
+    def one(*numbers: str) -> str:
+        return code.emit(f"call double @{name}({', '.join(f'double {n}' for n in numbers)})")
+
+    result, real = code.lane_by_lane(one, *operands), scalar.real
+    head = f"define internal {real} @{scalar.function(name)}({', '.join(f'{real} {o}' for o in operands)}) nounwind noinline {{"
+    return "\n".join([head, *code.lines, f"ret {real} {result}", "}"])
+
+
+def _inverse_erf() -> str:
+    """erf⁻¹ on |x|: a rational approximation to a few digits (two ranges), then two Newton steps."""
+    code = Emitter(DOUBLE)
+    number, unfused = code.number, code.unfused
+
+    def horner(coefficients: tuple[float, ...], z: str) -> str:
+        value = number(coefficients[0])
+        for c in coefficients[1:]:
+            value = unfused("fadd", unfused("fmul", value, z), number(c))
+        return value
+
+    x = code.call("llvm.fabs", "%x")
+    square = unfused("fmul", x, x)
+    near = horner((-0.140543331, 0.914624893, -1.645349621, 0.886226899), square)
+    near = unfused("fdiv", near, horner((0.012229801, -0.329097515, 1.442710462, -2.118377725, 1.0), square))
+    near = unfused("fmul", x, near)
+    tail = unfused("fmul", unfused("fsub", number(1.0), x), number(0.5))
+    z = code.call("llvm.sqrt", code.negate(code.call("llvm.log", tail)))
+    far = horner((1.641345311, 3.429567803, -1.624906493, -1.970840454), z)
+    far = unfused("fdiv", far, horner((1.637067800, 3.543889200, 1.0), z))
+    y = code.select(code.compare("olt", x, number(0.7)), near, far)
+    for _ in range(2):
+        error = unfused("fsub", code.call("erf", y), x)
+        growth = code.call("llvm.exp", unfused("fmul", y, y))
+        step = unfused("fmul", unfused("fmul", error, growth), number(0.886226925452758))
+        y = unfused("fsub", y, step)
+    y = code.select(code.compare("oeq", x, number(1.0)), number(float("inf")), y)
+    y = code.select(code.compare("ole", x, number(1.0)), y, number(float("nan")))
+    y = code.call("llvm.copysign", y, "%x")
+    body = "\n".join(code.lines)
+    return f"define internal double @inverse_erf(double %x) nounwind {{\n{body}\nret double {y}\n}}"

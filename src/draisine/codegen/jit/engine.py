@@ -1,7 +1,7 @@
-"""LLVM at arm's length: text of intermediate code → object code → an address in this process.
+"""Interface to LLVM: text of intermediate code → object code → an address in this process.
 
-Nothing here knows of programs. `compile_ir` makes relocatable object code for this machine's CPU; `load_object` links it into
-the process in well under a millisecond, as often as one likes. Only llvmlite is needed.
+`compile_ir` makes relocatable object code for this machine's CPU; `load_object` links it into the process in well under a
+millisecond, any number of times. Only llvmlite is needed. Nothing here depends on programs.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import llvmlite.binding as llvm
 
 from draisine.errors import CompilationError
 
-# What object code may call. The linker takes them from the process where it can, else from the C library.
+# External functions of object code. The linker takes them from the process if it exports them, else from the C library.
 MATHEMATICS = (
     *("sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh"),
     *("exp", "expm1", "log", "log1p", "pow", "hypot", "erf", "fmod", "remainder", "floor", "ceil", "fmin", "fmax", "fma"),
@@ -34,17 +34,17 @@ class LoadedObject:
     linked: Any = field(repr=False)
 
     def address_of(self, symbol: str) -> int:
-        """The address of another symbol that was asked for when the object was loaded."""
+        """The address of another symbol that was exported when the object was loaded."""
         return int(self.linked[symbol])
 
 
-def compile_ir(text: str, optimisation: int = 2, passes: int = 0, inlining: int = 225) -> bytes:
+def compile_ir(text: str, optimization: int = 2, passes: int = 0, inlining: int = 225) -> bytes:
     """Object code for this CPU from the text of an LLVM module.
 
-    Loops need LLVM's passes, of level `passes`, before instruction selection; straight lines do not. `inlining` is the largest
-    cost at which a function called from several places is repeated there.
+    Code with loops needs LLVM's optimization passes, of level `passes`; straight-line code does not. `inlining` is the largest
+    cost at which a function called from several places is inlined.
     """
-    machine = _machine(optimisation)
+    machine = _machine(optimization)
     try:
         module = llvm.parse_assembly(text)
         module.triple = machine.triple
@@ -54,7 +54,7 @@ def compile_ir(text: str, optimisation: int = 2, passes: int = 0, inlining: int 
         raise CompilationError(f"LLVM does not accept the generated code: {str(error).strip()}") from error
     if passes:
         options = llvm.create_pipeline_tuning_options(speed_level=passes)
-        options.loop_unrolling = options.loop_interleaving = False  # twice the code and no quicker
+        options.loop_unrolling = options.loop_interleaving = False  # twice the code and no faster
         options.inlining_threshold = inlining
         builder = llvm.create_pass_builder(machine, options)
         builder.getModulePassManager().run(module, builder)
@@ -62,7 +62,7 @@ def compile_ir(text: str, optimisation: int = 2, passes: int = 0, inlining: int 
 
 
 def load_object(data: bytes, symbol: str, *others: str, using: Mapping[str, int] | None = None) -> LoadedObject:
-    """Link object code and look up `symbol` (and `others`, for `address_of`); `using` are addresses of what it calls."""
+    """Link object code and export `symbol` and `others` (see `address_of`); `using`: addresses of functions that it calls."""
     linker = _linker()
     builder = llvm.JITLibraryBuilder().add_object_img(data).add_current_process()
     for name, address in {**_missing_mathematics(), **(using or {})}.items():
@@ -78,7 +78,7 @@ def load_object(data: bytes, symbol: str, *others: str, using: Mapping[str, int]
 
 class _Linker(NamedTuple):
     compiler: Any
-    numbers: count[int]  # LLVM wants a name of its own for every library
+    numbers: count[int]  # every library needs a unique name
 
 
 @cache
@@ -87,18 +87,18 @@ def _linker() -> _Linker:
 
 
 @cache
-def _machine(optimisation: int) -> Any:
-    return _new_machine(optimisation)
+def _machine(optimization: int) -> Any:
+    return _new_machine(optimization)
 
 
-def _new_machine(optimisation: int) -> Any:
+def _new_machine(optimization: int) -> Any:
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     target = llvm.Target.from_triple(llvm.get_process_triple())
     return target.create_target_machine(
         cpu=llvm.get_host_cpu_name(),
         features=llvm.get_host_cpu_features().flatten(),
-        opt=optimisation,
+        opt=optimization,
         reloc="pic",
         codemodel="jitdefault",
     )
@@ -106,12 +106,12 @@ def _new_machine(optimisation: int) -> Any:
 
 @cache
 def _missing_mathematics() -> dict[str, int]:
-    """Mathematical functions that the process does not show (static builds of Python, Windows), from the C library."""
+    """Functions that the process does not export (static builds of Python, Windows), from the C library."""
     missing = [name for name in (*MATHEMATICS, *MEMORY) if not llvm.address_of_symbol(name)]
     if not missing:
         return {}
-    from ctypes.util import find_library  # takes a while to import, and most processes show them
+    from ctypes.util import find_library  # slow to import, and rarely needed
 
     library = ctypes.CDLL("ucrtbase" if sys.platform == "win32" else find_library("m"))
-    found = {name: getattr(library, name, None) for name in missing}
-    return {name: ctypes.cast(f, ctypes.c_void_p).value or 0 for name, f in found.items() if f is not None}
+    functions = {name: getattr(library, name, None) for name in missing}
+    return {name: ctypes.cast(f, ctypes.c_void_p).value or 0 for name, f in functions.items() if f is not None}

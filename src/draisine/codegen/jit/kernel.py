@@ -1,14 +1,18 @@
-"""A compiled program: callable on arrays, over batches, and by address from other compiled code."""
+"""Compiled programs: callable on arrays, over batches, and by address from other compiled code.
+
+A `HoistedKernel` reads values that depend on parameters alone after its parameters; `extended` computes them once per run.
+"""
 
 from __future__ import annotations
 
 import ctypes
+import math
 import textwrap
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate, pairwise
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,39 +20,41 @@ from numpy.typing import ArrayLike, NDArray
 from draisine.codegen.cache import cached_object, host_key, stored_object
 from draisine.codegen.jit.engine import LoadedObject, compile_ir, load_object
 from draisine.codegen.jit.solvers import solvers
-from draisine.codegen.passes import ALL, Passes
+from draisine.codegen.passes import ALL, COUNT, PROLOGUE_MAP, Passes, extended_inputs, parameter_slot
 from draisine.errors import ArgumentError
 from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import LazyProgram, Program, Slot
 
 Array = NDArray[np.float64]
 
-_CODE_VERSION = 11  # raise it when `llvm` generates other code for the same program
+_CODE_VERSION = 12  # raise these when other code is generated for the same program
+_HOISTED_VERSION = 7
 
 _ARRAY, _DOUBLE, _ONE = np.ndarray, np.dtype(np.float64), (1,)
 _RUN = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+_COUNT = ctypes.CFUNCTYPE(ctypes.c_int64)
 _MAP = ctypes.CFUNCTYPE(None, ctypes.c_int64, *[ctypes.c_void_p] * 4)
 
 
-_Places = tuple[tuple[Array, tuple[int, ...]], ...]
+_Views = tuple[tuple[Array, tuple[int, ...]], ...]  # of the arguments in the buffer, with their shapes
 
 
-class _Room(threading.local):
-    """Where the numbers of a call lie end to end. Every thread has its own, made when it first calls."""
+class _Buffer(threading.local):
+    """Memory for the arguments and results of a call, contiguous. Every thread has its own, allocated by its first call."""
 
-    def __init__(self, given: Sequence[int], taken: int) -> None:
-        ends = list(accumulate(given, initial=0))
-        numbers = np.zeros(ends[-1] + taken)
-        places: _Places = tuple([(numbers[a:b], (b - a,)) for a, b in pairwise(ends)])
-        self.ready = int(numbers.ctypes.data), places, numbers[ends[-1] :]  # address; arguments and their shapes; results
+    def __init__(self, sizes: Sequence[int], results: int) -> None:
+        ends = list(accumulate(sizes, initial=0))
+        numbers = np.zeros(ends[-1] + results)
+        views: _Views = tuple([(numbers[a:b], (b - a,)) for a, b in pairwise(ends)])
+        self.parts = int(numbers.ctypes.data), views, numbers[ends[-1] :]  # address, arguments, results
 
 
 @dataclass(frozen=True, eq=False)
 class Kernel:
     """Machine code of a program. `help(kernel)` lists its arguments and results.
 
-    `address` is that of `void f(const double* const* arg, double* const* res)`: one pointer per slot, to its numbers by columns.
-    The code stays loaded as long as the kernel lives.
+    `address` is that of `void f(const double* const* arg, double* const* res)`: one pointer per slot, to its numbers in
+    column-major order. The code stays loaded as long as the kernel lives.
 
     >>> import casadi as ca
     >>> x = ca.SX.sym("x", 2)
@@ -67,9 +73,9 @@ class Kernel:
     code: LoadedObject = field(repr=False)
     _run: Any = field(init=False, repr=False)
     _map: Any = field(init=False, repr=False)
-    _room: _Room = field(init=False, repr=False)
-    _taken: tuple[tuple[slice, tuple[int, int] | None], ...] = field(init=False, repr=False)
-    _is_column: bool = field(init=False, repr=False)  # its one result
+    _buffer: _Buffer = field(init=False, repr=False)
+    _results: tuple[tuple[slice, tuple[int, int] | None], ...] = field(init=False, repr=False)
+    _is_column: bool = field(init=False, repr=False)  # the only result
 
     def __post_init__(self) -> None:
         ends = list(accumulate((slot.size for slot in self.outputs), initial=0))
@@ -78,57 +84,57 @@ class Kernel:
             "__doc__": _documentation(self),
             "_run": _RUN(self.code.address_of("kernel_flat")),
             "_map": _MAP(self.code.address_of("kernel_map")),
-            "_room": _Room([slot.size for slot in self.inputs], ends[-1]),
-            "_taken": tuple((slice(*ab), shape) for ab, shape in zip(pairwise(ends), shapes, strict=True)),
+            "_buffer": _Buffer([slot.size for slot in self.inputs], ends[-1]),
+            "_results": tuple((slice(*ab), shape) for ab, shape in zip(pairwise(ends), shapes, strict=True)),
         }
         hidden["_is_column"] = [slot.shape[1] for slot in self.outputs] == [1]
         for name, value in hidden.items():
             object.__setattr__(self, name, value)
 
     def __call__(self, *arguments: ArrayLike) -> tuple[Array, ...]:
-        """Run once. Columns come back one-dimensional, matrices two-dimensional."""
+        """Run once. Column results are one-dimensional, matrices two-dimensional."""
         if len(arguments) != len(self.inputs):
             self._check_count(arguments)
-        address, places, results = self._room.ready
-        for (place, shape), argument in zip(places, arguments):  # noqa: B905 (counted already; this loop is most of a short call)
+        address, views, buffer = self._buffer.parts
+        for (view, shape), argument in zip(views, arguments):  # noqa: B905 (counted above; this loop is most of a short call)
             if type(argument) is _ARRAY and argument.dtype is _DOUBLE and argument.shape == shape:
-                place[...] = argument
+                view[...] = argument
             elif type(argument) is float and shape == _ONE:  # such as the time
-                place[0] = argument
+                view[0] = argument
             else:
-                self._fill(places, arguments)
+                self._fill(views, arguments)
                 break
         self._run(address)
-        taken = results.copy()
+        results = buffer.copy()
         if self._is_column:
-            return (taken,)
-        return tuple([taken[place] if shape is None else taken[place].reshape(shape, order="F") for place, shape in self._taken])
+            return (results,)
+        return tuple([results[k] if shape is None else results[k].reshape(shape, order="F") for k, shape in self._results])
 
-    def _fill(self, places: _Places, arguments: Sequence[ArrayLike]) -> None:
-        """Put arguments of any kind into their places; all are made arrays first, for that may call this very kernel."""
+    def _fill(self, views: _Views, arguments: Sequence[ArrayLike]) -> None:
+        """Copy arguments of any kind into the buffer, after all are converted: a conversion may call this kernel."""
         columns = [self._column(slot, argument) for slot, argument in zip(self.inputs, arguments, strict=True)]
-        for (place, _), column in zip(places, columns, strict=True):
-            place[...] = column
+        for (view, _), column in zip(views, columns, strict=True):
+            view[...] = column
 
     def map(self, *arguments: ArrayLike) -> tuple[Array, ...]:
-        """Run over samples. An argument has a leading axis of samples, or is the same for all; results have the axis."""
+        """Run over a batch. An argument has a leading axis of samples, or is the same for all; results have the axis."""
         self._check_count(arguments)
         batches = [self._batch(slot, a) for slot, a in zip(self.inputs, arguments, strict=True)]
         counts = {slot.name: len(b) for slot, b in zip(self.inputs, batches, strict=True) if b.ndim == 2}
         if not counts:
             raise ArgumentError(
-                f"kernel {self.program_name!r}: no argument has an axis of samples; call the kernel itself instead"
+                f"kernel {self.program_name!r}: no argument has an axis of samples; for one sample call kernel(…)"
             )
         samples = next(iter(counts.values()))
         if len(set(counts.values())) > 1:
             listed = ", ".join(f"{name!r} {n}" for name, n in counts.items())
             raise ArgumentError(f"kernel {self.program_name!r}: arguments differ in their number of samples ({listed})")
-        taken = [np.empty((samples, slot.size)) for slot in self.outputs]
-        steps = [b.strides[0] // 8 if b.ndim == 2 else 0 for b in batches]
+        results = [np.empty((samples, slot.size)) for slot in self.outputs]
+        strides = [b.strides[0] // 8 if b.ndim == 2 else 0 for b in batches]
         self._map(
-            samples, _pointers(batches), _integers(steps), _pointers(taken), _integers([slot.size for slot in self.outputs])
+            samples, _pointers(batches), _integers(strides), _pointers(results), _integers([slot.size for slot in self.outputs])
         )
-        return tuple(_samples(slot, t) for slot, t in zip(self.outputs, taken, strict=True))
+        return tuple(_samples(slot, r) for slot, r in zip(self.outputs, results, strict=True))
 
     def _check_count(self, arguments: Sequence[Any]) -> None:
         if len(arguments) != len(self.inputs):
@@ -147,7 +153,7 @@ class Kernel:
             ) from None
 
     def _column(self, slot: Slot, argument: ArrayLike) -> Array:
-        """All numbers by columns; no copy if they lie so already."""
+        """All numbers in column-major order; not copied if they are so already."""
         array = self._numbers(slot, argument)
         if array.size != slot.size:
             raise ArgumentError(
@@ -156,7 +162,7 @@ class Kernel:
         return array.ravel(order="F") if array.ndim != 1 or array.strides[0] != 8 else array
 
     def _batch(self, slot: Slot, argument: ArrayLike) -> Array:
-        """(samples, numbers) with the numbers of one sample side by side; or one column for all samples."""
+        """(samples, numbers), each row contiguous; or one column for all samples."""
         array = self._numbers(slot, argument)
         one_sample = {slot.shape, (slot.size,), ()} if slot.size == 1 else {slot.shape, (slot.size,)}
         if array.shape in one_sample:
@@ -165,69 +171,60 @@ class Kernel:
             array = array[:, None]
         if array.shape[1:] not in one_sample:
             shape = slot.shape if slot.shape[1] != 1 else (slot.size,)
-            wanted = f"shape {shape}, or with an axis of samples before it"
-            raise ArgumentError(f"kernel {self.program_name!r}: argument {slot.name!r} needs {wanted}, got {array.shape}")
+            needed = f"shape {shape}, or with an axis of samples before it"
+            raise ArgumentError(f"kernel {self.program_name!r}: argument {slot.name!r} needs {needed}, got {array.shape}")
         if array.ndim == 3:
             array = array.transpose(0, 2, 1).reshape(len(array), slot.size)
         ready = array.strides[1] == 8 and array.strides[0] % 8 == 0
         return array if ready else np.ascontiguousarray(array)
 
 
-def compile(program: Program | LazyProgram | LinearSolveProgram, side_by_side: bool = False, passes: Passes = ALL) -> Kernel:
+def compile(program: Program | LazyProgram | LinearSolveProgram, vectorized: bool = False, passes: Passes = ALL) -> Kernel:
     """Machine code of a program, from the cache on disk if it was compiled before.
 
-    With `side_by_side`, `map` takes several samples at a time (see `samples`), but where something is solved. `passes` are those
-    that lower the work; nothing is hoisted, since there is no run.
+    With `vectorized`, `map` computes several samples at a time in vector registers (`simd`), unless linear systems are solved.
+    `passes` reduce the number of operations; parameters are not hoisted, since there is no run.
     """
-    key = _key(program, side_by_side, passes)
-    return _loaded(program, cached_object(key, lambda: _object_code(_text(program, side_by_side, passes))))
+    key = _key(program, vectorized, passes)
+    return _loaded(program, cached_object(key, lambda: _object_code(_text(program, "batch" if vectorized else "plain", passes))))
 
 
-def compile_all(*programs: Program | LazyProgram | LinearSolveProgram, side_by_side: bool = False) -> tuple[Kernel, ...]:
-    """Machine code of several programs: while one is translated, in a thread of its own, the code of the next is written.
+def compile_all(*programs: Program | LazyProgram | LinearSolveProgram, vectorized: bool = False) -> tuple[Kernel, ...]:
+    """Machine code of several programs: LLVM compiles one in another thread while the text of the next is generated.
 
-    What takes longest to translate is best named first.
+    Name first what takes longest to compile.
     """
-    from draisine.numerics.parallel import map_in_threads
+    from draisine.numerics.parallel import map_in_threads  # imports process pools, which a run does not need
 
-    written = (_written(program, side_by_side) for program in programs)
-    codes = map_in_threads(lambda translate: translate(), written, threads=1, ahead=len(programs))
+    compilers = (_compiler(program, vectorized) for program in programs)
+    codes = map_in_threads(lambda compiler: compiler(), compilers, threads=1, ahead=len(programs))
     return tuple(_loaded(program, code) for program, code in zip(programs, codes, strict=True))
 
 
-def _written(program: Program | LazyProgram | LinearSolveProgram, side_by_side: bool) -> Callable[[], bytes]:
-    """What gives the machine code of a program whose text is written now; nothing is, where the code is stored."""
-    key = _key(program, side_by_side, ALL)
+def _compiler(program: Program | LazyProgram | LinearSolveProgram, vectorized: bool) -> Callable[[], bytes]:
+    """A function that returns the machine code. The text is generated now, unless the code is stored."""
+    key = _key(program, vectorized, ALL)
     stored = stored_object(key)
     if stored is not None:
         return lambda: stored
-    text = _text(program, side_by_side, ALL)
+    text = _text(program, "batch" if vectorized else "plain", ALL)
     return lambda: cached_object(key, lambda: _object_code(text))
 
 
-def _key(program: Program | LazyProgram | LinearSolveProgram, side_by_side: bool, passes: Passes) -> str:
-    return f"kernel{' of samples' if side_by_side else ''}, code {_CODE_VERSION}; {passes.key}; {program.digest}; {host_key()}"
+def _key(program: Program | LazyProgram | LinearSolveProgram, vectorized: bool, passes: Passes) -> str:
+    return f"kernel{' of samples' if vectorized else ''}, code {_CODE_VERSION}; {passes.key}; {program.digest}; {host_key()}"
 
 
-def _text(program: Program | LazyProgram | LinearSolveProgram, side_by_side: bool, passes: Passes) -> str:
-    # the code generators are not needed, and not imported, when the cache has the code
-    if isinstance(program, LinearSolveProgram):
-        from draisine.codegen.jit.modules import module_text_of_solved
+def _text(program: Program | LazyProgram | LinearSolveProgram, kind: Literal["plain", "batch", "hoisted"], passes: Passes) -> str:
+    # imported here: the code generators are not needed when the cache has the code
+    from draisine.codegen.jit.modules import text_of
 
-        return module_text_of_solved(program, passes)
-    straight = program.build() if isinstance(program, LazyProgram) else program
-    if side_by_side:
-        from draisine.codegen.simd import samples_text
-
-        return samples_text(straight, passes)
-    from draisine.codegen.jit.llvm import module_text
-
-    return module_text(straight, passes)
+    return text_of(program.build() if isinstance(program, LazyProgram) else program, kind, passes)
 
 
 def _object_code(text: str) -> bytes:
-    # Level 2 adds a scheduling after register allocation, which takes a third of the time in long code and gains nothing.
-    return compile_ir(text, optimisation=1)
+    # Level 2 adds scheduling after register allocation, which takes a third of the time in long code and gains nothing.
+    return compile_ir(text, optimization=1)
 
 
 def _loaded(program: Program | LazyProgram | LinearSolveProgram, code: bytes) -> Kernel:
@@ -253,11 +250,69 @@ def _documentation(kernel: Kernel) -> str:
     lines = [
         f"Compiled program {kernel.program_name!r}.",
         "",
-        f"kernel({', '.join(s.name for s in kernel.inputs)}) gives ({', '.join(s.name for s in kernel.outputs)}).",
-        "kernel.map(…) does so for every sample along a leading axis of the arguments that have one.",
+        f"kernel({', '.join(s.name for s in kernel.inputs)}) returns ({', '.join(s.name for s in kernel.outputs)}).",
+        "kernel.map(…) runs over a batch: arguments may have a leading axis of samples.",
     ]
     for title, slots in (("Arguments", kernel.inputs), ("Results", kernel.outputs)):
         lines += ["", title]
         for slot in slots:
             lines += textwrap.wrap(slot.describe(), 110, initial_indent="    ", subsequent_indent="        ")
     return "\n".join(lines)
+
+
+# ------------------------------------------------------------------------------------------- hoisted parameters
+
+
+@dataclass(frozen=True, eq=False)
+class HoistedKernel:
+    """Machine code of a program of (t, x, u, p). `kernel` takes extended parameters.
+
+    Kernels that are not hoisted may be given the same: they read no further than p.
+    """
+
+    kernel: Kernel
+    parameters: int  # number of parameters of the program
+    count: int  # number of hoisted values after them
+    slot: int  # of the parameters among the arguments
+
+    @property
+    def address(self) -> int:
+        return self.kernel.address
+
+    def extended(self, parameters: ArrayLike) -> NDArray[np.float64]:
+        """Parameters, or rows of them, followed by their hoisted values."""
+        given = np.asarray(parameters, dtype=np.float64)
+        if not self.count:
+            return given
+        rows = given.reshape(math.prod(given.shape[:-1]), self.parameters)  # also without parameters: constants are hoisted too
+        extended = np.zeros((len(rows), self.parameters + self.count))
+        extended[:, : self.parameters] = rows
+        self._run_prologue(extended)
+        return extended.reshape(*given.shape[:-1], self.parameters + self.count)
+
+    def _run_prologue(self, rows: NDArray[np.float64]) -> None:
+        """Compute the hoisted values of all rows, in place, in one call."""
+        run = _MAP(self.kernel.code.address_of(PROLOGUE_MAP))
+        begin, width = rows.ctypes.data, rows.strides[0] // 8
+        arguments, strides = (ctypes.c_void_p * (self.slot + 1))(), (ctypes.c_int64 * (self.slot + 1))()
+        arguments[self.slot], strides[self.slot] = begin, width
+        results, result_strides = (ctypes.c_void_p * 1)(begin + 8 * self.parameters), (ctypes.c_int64 * 1)(width)
+        run(len(rows), arguments, strides, results, result_strides)
+
+
+def compile_hoisted(program: Program | LinearSolveProgram, passes: Passes = ALL) -> HoistedKernel:
+    """Machine code of a program with hoisted parameters, from the cache on disk if it was compiled before.
+
+    >>> import casadi as ca
+    >>> x, p = ca.SX.sym("x"), ca.SX.sym("p", 2)
+    >>> kernel = compile_hoisted(Program.build("fall", {"x": x, "p": p}, {"y": x * ca.sin(p[0]) / p[1]}))
+    >>> kernel.count, kernel.extended([[0.0, 2.0], [0.0, 4.0]])[:, 2:].tolist()
+    (2, [[0.0, 0.5], [0.0, 0.25]])
+    """
+    key = f"hoisted kernel, code {_HOISTED_VERSION}; {passes.key}; {program.digest}; {host_key()}"
+    symbols = ("kernel", "kernel_map", "kernel_flat", PROLOGUE_MAP, COUNT)
+    using = solvers() if isinstance(program, LinearSolveProgram) else None
+    code = load_object(cached_object(key, lambda: _object_code(_text(program, "hoisted", passes))), *symbols, using=using)
+    count, slot = int(_COUNT(code.address_of(COUNT))()), parameter_slot(program)
+    kernel = Kernel(program.name, extended_inputs(program, count), program.outputs, code.address, code)
+    return HoistedKernel(kernel, 0 if slot is None else program.inputs[slot].size, count, slot or 0)

@@ -1,95 +1,87 @@
-"""Program → text of LLVM's intermediate language.
+"""Lists of values → text of LLVM's intermediate language, and the entry points of kernels.
 
-The module holds three functions of C:
+A module holds three C functions:
 
     void kernel(const double* const* arg, double* const* res)
     void kernel_map(long n, const double* const* arg, const long* arg_stride, double* const* res, const long* res_stride)
     void kernel_flat(double* numbers)
 
-The second runs the first over n samples; strides count doubles (64-bit integers), and 0 repeats an argument. The third finds all
-arguments and then all results end to end, which is the cheapest call from Python.
+The second runs the first over n samples; strides count doubles (64-bit integers), and stride 0 repeats an argument. The third
+takes all arguments and then all results from one contiguous array, which is the cheapest call from Python.
 
-A short program is one block of code. A long one is cut into pieces, which hand their values on through a work array: the register
-allocator's time grows faster than the length of a block, and its result gets worse. The pieces of a very long one are translated
-line by line, which takes less than half the time; registers are allocated with care all the same.
+A short program is one basic block. A long one is cut into pieces, which spill values to a work array: the time of the register
+allocator grows faster than the length of a block, and its result gets worse. The pieces of a very long one are compiled with
+`optnone`, which takes less than half the time and still allocates registers.
 """
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 
-from draisine.codegen.jit.block import Block, Constants, PlainBlock, Unit
+from draisine.codegen.jit.block import Block, Constants, PlainBlock, SsaFunction
 from draisine.codegen.jit.emitter import DOUBLE, Emitter, ScalarType, declarations, number
-from draisine.codegen.jit.scheduling import in_good_order
-from draisine.codegen.jit.ssa import Piece, Straight, cut, live_values, straighten_callee, to_ssa
+from draisine.codegen.jit.scheduling import Piece, cut_into_pieces, list_schedule
+from draisine.codegen.jit.ssa import SSA, callee_to_ssa, live_values
 from draisine.codegen.jit.trigonometry import definitions
 from draisine.codegen.passes import ALL, Passes
-from draisine.codegen.passes.pipeline import improved
+from draisine.codegen.passes.pipeline import run_passes
 from draisine.program import opcodes as op
-from draisine.program.program import Program, Slot
+from draisine.program.program import Slot
 
 SYMBOL, MAP_SYMBOL, FLAT_SYMBOL = "kernel", "kernel_map", "kernel_flat"
 
 _LONGEST_BLOCK = 4000  # values
-_MOST_RESULTS = 400  # of one block: every store is weighed against every load
+_MOST_RESULTS = 400  # of one block: alias analysis compares every store with every load
 _PIECE = 150  # values, about
-_VERY_LONG = 8000  # values, from where on pieces are translated line by line: such code runs an eighth slower
-_PLAIN_PIECE = 300  # values, about, where a value of an earlier piece is read again at each use
+_VERY_LONG = 8000  # values, beyond which pieces are compiled with `optnone`: such code runs an eighth slower
+_PLAIN_PIECE = 300  # values, about, of a piece with `optnone`, which loads spilled values at each use
 _SLOTS = "ptr noalias readonly %arg, ptr noalias readonly %res"
 
 
-def module_text(program: Program, passes: Passes = ALL) -> str:
-    """The module as text."""
-    declared, functions = functions_of({SYMBOL: improved(to_ssa(program.tape), passes)}, passes)
-    return "\n".join([*declared, *functions, *entry_points(program.inputs, program.outputs)])
-
-
-def functions_of(
-    straight: Mapping[str, Straight], passes: Passes = ALL, scalar: ScalarType = DOUBLE
-) -> tuple[list[str], list[str]]:
-    """Declarations and functions of some straight lists, each under its name, on numbers of a type; callees are shared."""
-    units = dict(straight)
-    names: dict[Hashable, str] = {}  # of the functions of callees, by their key
+def llvm_functions(ssa: Mapping[str, SSA], passes: Passes = ALL, scalar: ScalarType = DOUBLE) -> tuple[list[str], list[str]]:
+    """Declarations and functions of lists of values, by name, on numbers of a type; callees are shared."""
+    units = dict(ssa)
+    names: dict[Hashable, str] = {}  # function names of callees, by their key
     waiting = [item for unit in units.values() for item in unit.callees.items()]
     for identity, callee in waiting:
         if identity not in names:
             names[identity] = f"callee_{len(names)}"
-            unit = units[names[identity]] = improved(straighten_callee(callee), passes)
+            unit = units[names[identity]] = run_passes(callee_to_ssa(callee), passes)
             waiting += unit.callees.items()
     kinds = {value.kind for unit in units.values() for value in unit.values}
     functions = [text for name, unit in units.items() for text in _unit(name, unit, names, passes, scalar)]
-    trigonometry = definitions(scalar) if passes.pairing and kinds & {op.SIN, op.COS} else []
-    return declarations(kinds, scalar, passes.pairing), [*trigonometry, *functions]
+    trigonometry = definitions(scalar) if passes.sincos and kinds & {op.SIN, op.COS} else []
+    return declarations(kinds, scalar, passes.sincos), [*trigonometry, *functions]
 
 
 def entry_points(inputs: Sequence[Slot], outputs: Sequence[Slot]) -> list[str]:
-    """The functions around the kernel: over samples, and from numbers end to end."""
+    """The functions around the kernel: over samples, and on one contiguous array."""
     return [map_loop(MAP_SYMBOL, SYMBOL, len(inputs), len(outputs)), flat(inputs, outputs)]
 
 
-def _unit(name: str, straight: Straight, callees: Mapping[Hashable, str], passes: Passes, scalar: ScalarType) -> Iterator[str]:
-    """The functions of one straight list, and the numbers of its tables."""
-    for k, numbers in enumerate(straight.numbers):
+def _unit(name: str, ssa: SSA, callees: Mapping[Hashable, str], passes: Passes, scalar: ScalarType) -> Iterator[str]:
+    """The functions of one list of values, and the numbers of its tables."""
+    for k, numbers in enumerate(ssa.numbers):
         entries = ", ".join(f"double {number(float(n))}" for n in numbers)
         yield f"@{name}_numbers_{k} = private unnamed_addr constant [{numbers.size} x double] [{entries}], align 8"
     linkage = "" if name == SYMBOL else "internal "
-    values = live_values(straight)
-    unit = Unit(straight, name, frozenset(values), callees, scalar, passes.pairing)
-    if len(values) <= _LONGEST_BLOCK and len(straight.results) <= _MOST_RESULTS:
-        order = in_good_order(straight, values) if passes.ordering else values
-        text = _filled(Block(unit, {}), Piece(tuple(order), (), tuple(straight.results)))
+    values = live_values(ssa)
+    function = SsaFunction(ssa, name, frozenset(values), callees, scalar, passes.sincos)
+    if len(values) <= _LONGEST_BLOCK and len(ssa.results) <= _MOST_RESULTS:
+        order = list_schedule(ssa, values) if passes.scheduling else values
+        text = _filled(Block(function, {}), Piece(tuple(order), (), tuple(ssa.results)))
         yield f"define {linkage}void @{name}({_SLOTS}) nounwind {{\n{text}\n}}"
         return
     plain = len(values) > _VERY_LONG
-    pieces, places, size = cut(straight, values, _PLAIN_PIECE if plain else _PIECE)
+    pieces, spill_slots, size = cut_into_pieces(ssa, values, _PLAIN_PIECE if plain else _PIECE)
     manner = "noinline optnone" if plain else "noinline"
     constants = Constants(size)
     for k, piece in enumerate(pieces):
-        text = _filled(PlainBlock(unit, places, constants) if plain else Block(unit, places), piece)
+        text = _filled(PlainBlock(function, spill_slots, constants) if plain else Block(function, spill_slots), piece)
         yield f"define internal void @{name}_{k}({_SLOTS}, ptr noalias %work) nounwind {manner} {{\n{text}\n}}"
     head = Emitter(scalar)
     for place, value in constants.found.values():
-        head.store(head.number(value), head.place("%work", place))
+        head.store(head.number(value), head.element("%work", place))
     lines = [f"%work = alloca [{max(size + len(constants.found), 1)} x {scalar.real}], align 64", *head.lines]
     lines += [f"call void @{name}_{k}(ptr %arg, ptr %res, ptr %work)" for k in range(len(pieces))]
     yield "\n".join([f"define {linkage}void @{name}({_SLOTS}) nounwind {{", *lines, "ret void", "}"])
@@ -97,13 +89,13 @@ def _unit(name: str, straight: Straight, callees: Mapping[Hashable, str], passes
 
 def _filled(block: Block, piece: Piece) -> str:
     block.compute(piece.values)
-    block.keep(piece.kept)
-    block.give(piece.results)
+    block.spill(piece.spilled)
+    block.store_results(piece.results)
     return block.text()
 
 
 def map_loop(name: str, called: str, inputs: int, outputs: int) -> str:
-    """A function that calls another over samples: every pointer moves on by its stride."""
+    """A function that calls another over samples: every pointer advances by its stride."""
     slots = [("arg", k) for k in range(inputs)] + [("res", k) for k in range(outputs)]
     head, advance = [], []
     for array, k in slots:
@@ -143,7 +135,7 @@ def map_loop(name: str, called: str, inputs: int, outputs: int) -> str:
 
 
 def flat(inputs: Sequence[Slot], outputs: Sequence[Slot]) -> str:
-    """The kernel called from numbers end to end."""
+    """The kernel called on one contiguous array."""
     lines = [f"define void @{FLAT_SYMBOL}(ptr %numbers) nounwind {{"]
     begin = 0
     for array, slots in (("arg", inputs), ("res", outputs)):

@@ -1,67 +1,105 @@
-"""Machine code of a `LinearSolveProgram`: the straight lines, and between them calls of the solvers.
+"""LLVM modules of programs as text: kernels, kernels with hoisted parameters, and kernels around linear systems.
 
-A dense system is eliminated with partial pivoting, a sparse one factorized along a plan that is part of the code. Small systems
-work on the stack, large ones take their memory anew in every call, so that kernels can run in several threads at once.
+The kernel of a `LinearSolveProgram` calls solvers between its lists of operations. A dense system is eliminated with partial
+pivoting, a sparse one is factorized along a plan that is part of the code. Small systems work on the stack; large ones allocate
+their memory in every call, so that kernels can run in several threads at once.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from draisine.codegen.jit.emitter import number
-from draisine.codegen.jit.llvm import SYMBOL, entry_points, functions_of
+from draisine.codegen.jit.llvm import SYMBOL, entry_points, llvm_functions, map_loop
 from draisine.codegen.jit.solvers import PREFIX
 from draisine.codegen.jit.sparse_qr import analyze
-from draisine.codegen.passes import ALL, Passes
-from draisine.codegen.passes.pipeline import Parts, parts_of_solved
-from draisine.program.linear_solve import MAX_ITERATIONS, STEP_TOLERANCE, LinearSolveProgram
+from draisine.codegen.jit.ssa import to_ssa
+from draisine.codegen.passes import ALL, COUNT, PROLOGUE, PROLOGUE_MAP, Passes, extended_inputs, parameter_slot
+from draisine.codegen.passes.pipeline import LinearSolveParts, hoisted_parts, linear_solve_parts, run_passes
+from draisine.codegen.simd import batch_text
+from draisine.program.linear_solve import LinearSolveProgram
+from draisine.program.program import Program
 
 _ON_STACK = 4096  # numbers; threads may have half a megabyte of stack
 
 
-def module_text_of_solved(solved: LinearSolveProgram, passes: Passes = ALL) -> str:
-    """The module as text, with the same functions as that of a plain program, and calls of `solvers`."""
-    functions = functions_of_solved(solved, parts_of_solved(solved, passes), passes)
-    return "\n".join([*functions, *entry_points(solved.inputs, solved.outputs)])
+def text_of(program: Program | LinearSolveProgram, kind: Literal["plain", "batch", "hoisted"], passes: Passes = ALL) -> str:
+    """The module of a kernel of a kind. A `LinearSolveProgram` has no batch kernel: samples run one after the other."""
+    if kind == "hoisted":
+        return hoisted_text(program, passes)
+    return (
+        module_text(program, passes)
+        if isinstance(program, LinearSolveProgram) or kind == "plain"
+        else batch_text(program, passes)
+    )
 
 
-def functions_of_solved(solved: LinearSolveProgram, parts: Parts, passes: Passes = ALL) -> list[str]:
-    """Declarations, the straight lines, and the kernel that calls them."""
-    declarations, functions = functions_of(parts.units, passes)
+def module_text(program: Program | LinearSolveProgram, passes: Passes = ALL) -> str:
+    """The module of a kernel."""
+    if isinstance(program, LinearSolveProgram):
+        functions = linear_solve_functions(program, linear_solve_parts(program, passes), passes)
+    else:
+        declared, defined = llvm_functions({SYMBOL: run_passes(to_ssa(program.tape), passes)}, passes)
+        functions = [*declared, *defined]
+    return "\n".join([*functions, *entry_points(program.inputs, program.outputs)])
+
+
+def hoisted_text(program: Program | LinearSolveProgram, passes: Passes = ALL) -> str:
+    """The module of a kernel that reads hoisted values after its parameters; it also holds the prologue that computes them."""
+    slot = parameter_slot(program)
+    if isinstance(program, LinearSolveProgram):
+        stages = linear_solve_parts(program, passes, slot)
+        count, functions = stages.hoisted, linear_solve_functions(program, stages, passes)
+    else:
+        parts = hoisted_parts(program, passes)
+        declared, defined = llvm_functions({SYMBOL: parts.evaluation, PROLOGUE: parts.prologue}, passes)
+        count, functions = parts.count, [*declared, *defined]
+    around = entry_points(extended_inputs(program, count), program.outputs)
+    entry = map_loop(PROLOGUE_MAP, PROLOGUE, (slot or 0) + 1, 1)
+    return "\n".join([*functions, *around, entry, f"define i64 @{COUNT}() nounwind {{\nret i64 {count}\n}}"])
+
+
+# ------------------------------------------------------------------------------------------- linear systems
+
+
+def linear_solve_functions(solved: LinearSolveProgram, parts: LinearSolveParts, passes: Passes = ALL) -> list[str]:
+    """Declarations, the functions of all stages, and the kernel that calls them."""
+    declarations, functions = llvm_functions(parts.units, passes)
     solution = _sparse(solved) if solved.sparse else _dense(solved)
-    return [*declarations, *solution.declarations, _OWN, *functions, _between(solved, solution, parts.handed)]
+    return [*declarations, *solution.declarations, _OWN, *functions, _kernel(solved, solution, parts.passes_on)]
 
 
 _OWN = f"""declare void @{PREFIX}fill(i64, double, ptr)
-declare void @{PREFIX}settle(i64, double, ptr, ptr, ptr)
+declare void @{PREFIX}newton_update(i64, double, ptr, ptr, ptr)
 declare noalias ptr @malloc(i64)
 declare void @free(ptr)"""
 
 
 @dataclass(frozen=True)
 class _Solution:
-    """How the system is solved: text that finds the matrix's entries at %entries, each side at a place to be named."""
+    """Text that solves the system: the matrix's entries are at %entries, each right-hand side at an address to be named."""
 
     declarations: tuple[str, ...]
-    parts: dict[str, int]  # arrays that it needs, by name: so many numbers
+    parts: dict[str, int]  # sizes of the arrays that it needs, by name
     prepare: tuple[str, ...]
-    solve: str  # with SIDE for the place
+    solve: str  # with SIDE for the address
 
 
 def _dense(solved: LinearSolveProgram) -> _Solution:
     n, count = solved.size, solved.entry_pattern.nnz()
     rows, columns = (np.array(a, dtype=np.int64) for a in (solved.entry_pattern.rows, solved.entry_pattern.columns))
     declarations = [f"declare void @{PREFIX}decompose(i64, ptr, ptr)", f"declare void @{PREFIX}substitute(i64, ptr, ptr, ptr)"]
-    if count == n * n:  # the entries are the matrix
+    if count == n * n:  # a full matrix
         parts, matrix, prepare = {"pivots": n}, "%entries", []
     else:
-        declarations += [f"declare void @{PREFIX}spread(i64, ptr, ptr, i64, ptr)", _integers("places", columns * n + rows)]
+        declarations += [f"declare void @{PREFIX}scatter(i64, ptr, ptr, i64, ptr)", _integers("indices", columns * n + rows)]
         parts, matrix = {"matrix": n * n, "pivots": n}, "%matrix"
-        prepare = [f"call void @{PREFIX}spread(i64 {count}, ptr @places, ptr %entries, i64 {n * n}, ptr %matrix)"]
+        prepare = [f"call void @{PREFIX}scatter(i64 {count}, ptr @indices, ptr %entries, i64 {n * n}, ptr %matrix)"]
     prepare.append(f"call void @{PREFIX}decompose(i64 {n}, ptr {matrix}, ptr %pivots)")
     solve = f"call void @{PREFIX}substitute(i64 {n}, ptr {matrix}, ptr %pivots, ptr SIDE)"
     return _Solution(tuple(declarations), parts, tuple(prepare), solve)
@@ -86,62 +124,62 @@ def _integers(name: str, values: ArrayLike) -> str:
     return f"@{name} = private unnamed_addr constant [{len(listed)} x i32] [{', '.join(f'i32 {v}' for v in listed)}], align 8"
 
 
-def _between(solved: LinearSolveProgram, solution: _Solution, handed: Mapping[str, tuple[int, int]]) -> str:
-    """The kernel: call `system`, solve, call `after` with the solution; all find what was handed on as last argument."""
+def _kernel(solved: LinearSolveProgram, solution: _Solution, passed: Mapping[str, tuple[int, int]]) -> str:
+    """The kernel: call `system`, solve, call `after` with the solution; values of earlier stages are the last argument of all."""
     n, count = solved.size, len(solved.inputs)
     parts = {"entries": solved.entry_pattern.nnz(), "z": n * solved.sides, **solution.parts}
     if solved.iterates:
-        parts |= {"new": n, "told": 1}
-    parts["handed"] = sum(numbers for _, numbers in handed.values())
+        parts |= {"new": n, "converged": 1}
+    parts["passed"] = sum(numbers for _, numbers in passed.values())
     total = sum(parts.values())
     tables = {"given": 3, "more": count + 3, "sides": 2, "begin": 2}
     lines = [f"define void @{SYMBOL}(ptr noalias readonly %arg, ptr noalias readonly %res) nounwind {{"]
     lines += [f"%{name} = alloca [{size} x ptr], align 8" for name, size in tables.items()]
-    lines += [f"%memory = alloca [{total} x double], align 64"] if total <= _ON_STACK else _take_memory(solved, total)
+    lines += [f"%memory = alloca [{total} x double], align 64"] if total <= _ON_STACK else _allocate(solved, total)
     for name, begin in zip(parts, np.cumsum([0, *parts.values()]), strict=False):
         lines.append(f"%{name} = getelementptr inbounds double, ptr %memory, i64 {begin}")
-    for name, (first, _) in handed.items():
-        lines.append(f"%handed_by_{name} = getelementptr inbounds double, ptr %handed, i64 {first}")
+    for name, (first, _) in passed.items():
+        lines.append(f"%passed_by_{name} = getelementptr inbounds double, ptr %passed, i64 {first}")
     for k in range(count):
         lines += [f"%from_{k} = getelementptr inbounds ptr, ptr %arg, i64 {k}", f"%value_{k} = load ptr, ptr %from_{k}, align 8"]
-    lines += _put("more", [*(f"%value_{k}" for k in range(count)), "%z", "%z", "%handed"])
+    lines += _put("more", [*(f"%value_{k}" for k in range(count)), "%z", "%z", "%passed"])
     if solved.iterates:
-        lines += _rounds(n, solution)
+        lines += _newton(n, solution)
     else:
-        lines += [*_put("given", ["%entries", "%z", "%handed_by_system"]), "call void @system(ptr %more, ptr %given)"]
+        lines += [*_put("given", ["%entries", "%z", "%passed_by_system"]), "call void @system(ptr %more, ptr %given)"]
         lines += [*solution.prepare, solution.solve.replace("SIDE", "%z")]
     if solved.sides > 1:
         lines += [f"%side_{k} = getelementptr inbounds double, ptr %z, i64 {k * n}" for k in range(1, solved.sides)]
-        lines += [*_put("sides", ["%side_1", "%handed_by_further"]), "call void @further(ptr %more, ptr %sides)"]
+        lines += [*_put("sides", ["%side_1", "%passed_by_further"]), "call void @further(ptr %more, ptr %sides)"]
         lines += [solution.solve.replace("SIDE", f"%side_{k}") for k in range(1, solved.sides)]
     lines.append("call void @after(ptr %more, ptr %res)")
     lines += ["call void @free(ptr %memory)"] if total > _ON_STACK else []
     return "\n".join([*lines, "ret void", "}"])
 
 
-def _rounds(n: int, solution: _Solution) -> list[str]:
-    """Newton's method: from the start until z settles; where it does not, z is NaN."""
+def _newton(n: int, solution: _Solution) -> list[str]:
+    """Newton's method: from the start until z converges; where it does not, z is NaN."""
     return [
-        "%rounds = alloca i64, align 8",
-        "store i64 0, ptr %rounds, align 8",
-        *_put("begin", ["%z", "%handed_by_start"]),
+        "%count = alloca i64, align 8",
+        "store i64 0, ptr %count, align 8",
+        *_put("begin", ["%z", "%passed_by_start"]),
         "call void @start(ptr %more, ptr %begin)",
-        *_put("given", ["%entries", "%new", "%handed_by_system"]),
-        "br label %round",
-        "round:",
+        *_put("given", ["%entries", "%new", "%passed_by_system"]),
+        "br label %iterate",
+        "iterate:",
         "call void @system(ptr %more, ptr %given)",
         *solution.prepare,
         solution.solve.replace("SIDE", "%new"),
-        f"call void @{PREFIX}settle(i64 {n}, double {number(STEP_TOLERANCE**2)}, ptr %new, ptr %z, ptr %told)",
-        "%verdict = load double, ptr %told, align 8",
-        "%settled = fcmp une double %verdict, 0.0",
-        "br i1 %settled, label %finished, label %onwards",
-        "onwards:",
-        "%done = load i64, ptr %rounds, align 8",
+        f"call void @{PREFIX}newton_update(i64 {n}, double {number(SETTLED**2)}, ptr %new, ptr %z, ptr %converged)",
+        "%flag = load double, ptr %converged, align 8",
+        "%stop = fcmp une double %flag, 0.0",
+        "br i1 %stop, label %finished, label %again",
+        "again:",
+        "%done = load i64, ptr %count, align 8",
         "%one_more = add nsw i64 %done, 1",
-        "store i64 %one_more, ptr %rounds, align 8",
-        f"%left = icmp slt i64 %one_more, {MAX_ITERATIONS}",
-        "br i1 %left, label %round, label %failed",
+        "store i64 %one_more, ptr %count, align 8",
+        f"%left = icmp slt i64 %one_more, {ROUNDS}",
+        "br i1 %left, label %iterate, label %failed",
         "failed:",
         f"call void @{PREFIX}fill(i64 {n}, double {number(np.nan)}, ptr %z)",
         "br label %finished",
@@ -150,7 +188,7 @@ def _rounds(n: int, solution: _Solution) -> list[str]:
 
 
 def _put(table: str, pointers: Sequence[str]) -> list[str]:
-    """Store pointers side by side."""
+    """Store pointers in a table."""
     lines = []
     for k, pointer in enumerate(pointers):
         lines += [f"%{table}_{k} = getelementptr inbounds ptr, ptr %{table}, i64 {k}"]
@@ -158,8 +196,8 @@ def _put(table: str, pointers: Sequence[str]) -> list[str]:
     return lines
 
 
-def _take_memory(solved: LinearSolveProgram, total: int) -> list[str]:
-    """Memory of this call; where there is none all results are NaN."""
+def _allocate(solved: LinearSolveProgram, total: int) -> list[str]:
+    """Memory of this call; if it cannot be allocated all results are NaN."""
     lines = [
         f"%memory = call ptr @malloc(i64 {8 * total})",
         "%none = icmp eq ptr %memory, null",

@@ -1,19 +1,22 @@
-"""The order of computing: where one result waits for another, the longest chain of waiting goes first.
+"""List scheduling, and cutting of long lists into pieces.
 
-A processor looks some two hundred instructions ahead. A tape that follows one result to its end before it begins the next leaves
-the processor waiting for long chains of divisions and roots while work that could fill the time is still out of sight.
+A processor looks about two hundred instructions ahead. A tape that computes one result after the other stalls the processor in
+long chains of divisions and roots while independent work is still out of its window. Values on the longest dependence chain are
+therefore computed first.
 """
 
 from __future__ import annotations
 
 import heapq
 from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import accumulate
 
 from draisine.codegen.jit.emitter import INTRINSICS, LIBRARY
-from draisine.codegen.jit.ssa import CALL, RESULT, Straight
+from draisine.codegen.jit.ssa import CALL, FREE, RESULT, SSA
 from draisine.program import opcodes as op
 
-# Cycles until a result is there, on processors of today; it matters only that they are in proportion.
+# Latencies in cycles on current processors; only their proportions matter.
 _CYCLES = {
     **dict.fromkeys((*INTRINSICS, *LIBRARY), 40),
     **dict.fromkeys((op.FABS, op.COPYSIGN, op.NEG), 1),
@@ -23,34 +26,32 @@ _CYCLES = {
 _ORDINARY = 3
 _PER_CYCLE = 4  # operations begun in one cycle
 
-# Waiting matters when the longest chain has this many cycles per value or more: then the tape's own order loses 5 to 10 %.
-# With fewer, the tape's order is the better one, because it keeps fewer values alive.
-_WAITING = 0.15
+# Scheduling pays when the longest chain has this many cycles per value or more: then the tape's own order loses 5 to 10 %.
+# With fewer, the tape's order is better, because it keeps fewer values alive.
+_LATENCY_BOUND = 0.15
 
 
-def in_good_order(unit: Straight, values: Sequence[int]) -> list[int]:
-    """The values in an order of computing that respects their dependence."""
+def list_schedule(ssa: SSA, values: Sequence[int]) -> list[int]:
+    """The values in an order that respects their dependence, the longest chains first."""
     readers: dict[int, list[int]] = {v: [] for v in values}
     unmet = dict.fromkeys(values, 0)
     for v in values:
-        for operand in set(unit.values[v].operands) & readers.keys():
+        for operand in set(ssa.values[v].operands) & readers.keys():
             readers[operand].append(v)
             unmet[v] += 1
-    ahead: dict[int, int] = {}  # cycles from the start of this value to the end of everything that waits for it
+    ahead: dict[int, int] = {}  # critical path: cycles from the start of a value to the end of all that depend on it
     for v in reversed(values):
-        ahead[v] = _cycles(unit, v) + max((ahead[r] for r in readers[v]), default=0)
-    if max(ahead.values(), default=0) < _WAITING * len(values):
+        ahead[v] = _cycles(ssa, v) + max((ahead[r] for r in readers[v]), default=0)
+    if max(ahead.values(), default=0) < _LATENCY_BOUND * len(values):
         return list(values)
-    return _longest_chain_first(unit, readers, unmet, ahead)
+    return _longest_chain_first(ssa, readers, unmet, ahead)
 
 
-def _longest_chain_first(
-    unit: Straight, readers: dict[int, list[int]], unmet: dict[int, int], ahead: dict[int, int]
-) -> list[int]:
-    """List scheduling on an idle machine: in every cycle begin those ready values that have most ahead of them."""
+def _longest_chain_first(ssa: SSA, readers: dict[int, list[int]], unmet: dict[int, int], ahead: dict[int, int]) -> list[int]:
+    """List scheduling: in every cycle start the ready values with the longest critical path."""
     ready = [(-ahead[v], v) for v, count in unmet.items() if count == 0]
     heapq.heapify(ready)
-    pending: list[tuple[int, int]] = []  # (cycle in which its operands are there, value)
+    pending: list[tuple[int, int]] = []  # (cycle in which its operands are available, value)
     order: list[int] = []
     cycle = 0
     while len(order) < len(readers):
@@ -63,10 +64,78 @@ def _longest_chain_first(
             for reader in readers[v]:
                 unmet[reader] -= 1
                 if unmet[reader] == 0:
-                    heapq.heappush(pending, (cycle + _cycles(unit, v), reader))
+                    heapq.heappush(pending, (cycle + _cycles(ssa, v), reader))
         cycle += 1
     return order
 
 
-def _cycles(unit: Straight, value: int) -> int:
-    return _CYCLES.get(unit.values[value].kind, _ORDINARY)
+def _cycles(ssa: SSA, value: int) -> int:
+    return _CYCLES.get(ssa.values[value].kind, _ORDINARY)
+
+
+# ------------------------------------------------------------------------------------------------------------ pieces
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Values computed together, in order; those that later pieces read; results stored here."""
+
+    values: tuple[int, ...]
+    spilled: tuple[int, ...] = ()
+    results: tuple[tuple[int, int, int], ...] = ()
+
+
+def cut_into_pieces(ssa: SSA, values: Sequence[int], length: int) -> tuple[list[Piece], dict[int, int], int]:
+    """Pieces of about the given length, the indices of spilled values in the work array, and the size of that array."""
+    last_reader = _last_readers(ssa, values)
+    ends = _ends(ssa, values, last_reader, length)
+    piece_of = {v: k for k, (begin, end) in enumerate(zip([0, *ends], ends, strict=False)) for v in values[begin:end]}
+    expires: list[list[int]] = [[] for _ in range(len(ends) + 1)]
+    spill_slots: dict[int, int] = {}
+    vacant: list[int] = []
+    size = 0
+    pieces = []
+    given: dict[int, list[tuple[int, int, int]]] = {}
+    for result in ssa.results:
+        given.setdefault(piece_of.get(result[2], -1), []).append(result)
+    copied = given.pop(-1, [])  # inputs and constants that are results themselves
+    for k, (begin, end) in enumerate(zip([0, *ends], ends, strict=False)):
+        vacant += expires[k]
+        spilled = [v for v in values[begin:end] if v in last_reader and piece_of[last_reader[v]] > k]
+        for v in spilled:
+            if vacant:
+                spill_slots[v] = vacant.pop()
+            else:
+                spill_slots[v], size = size, size + 1
+            expires[piece_of[last_reader[v]] + 1].append(spill_slots[v])
+        pieces.append(Piece(tuple(values[begin:end]), tuple(spilled), tuple(given.get(k, ()))))
+    pieces += [Piece((), (), tuple(copied[k : k + length])) for k in range(0, len(copied), length)]
+    return pieces, spill_slots, size
+
+
+def _last_readers(ssa: SSA, values: Sequence[int]) -> dict[int, int]:
+    last = {}
+    for v in values:
+        for operand in ssa.values[v].operands:
+            if ssa.values[operand].kind not in FREE:
+                last[operand] = v
+    return last
+
+
+def _ends(ssa: SSA, values: Sequence[int], last_reader: dict[int, int], length: int) -> list[int]:
+    """The ends of pieces: between 0.6 and 1.4 times the length, where the fewest values are live."""
+    position = {v: k for k, v in enumerate(values)}
+    changes = [0] * (len(values) + 2)
+    for v, reader in last_reader.items():
+        changes[position[v] + 1] += 1
+        changes[position[reader] + 1] -= 1
+    crossing = list(accumulate(changes))
+    for k in range(1, len(values)):  # a call and its results are not separated
+        if ssa.values[values[k]].kind == RESULT:
+            crossing[k] += len(values)
+    ends, begin = [], 0
+    while len(values) - begin > 1.4 * length:
+        nearest, farthest = begin + int(0.6 * length), begin + int(1.4 * length)
+        begin = min(range(nearest, farthest + 1), key=crossing.__getitem__)
+        ends.append(begin)
+    return [*ends, len(values)]

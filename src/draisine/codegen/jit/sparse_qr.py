@@ -1,17 +1,17 @@
-"""Sparse linear systems of a fixed pattern: analyzed once, factorized as A = Q R without pivoting.
+"""Sparse QR: linear systems of a fixed pattern, analyzed once, factorized as A = Q R without pivoting.
 
-Householder reflections are backward stable whatever the numbers are, so that rows never have to be exchanged at run time: all
-decisions lie in the pattern (Davis 2006, Direct Methods for Sparse Linear Systems, chapter 5). The analysis orders the columns
-for little fill and lays down, in one array of integers, the plan that the numeric part follows.
+Householder reflections are backward stable for all numbers, so that rows are never exchanged at run time: all decisions depend on
+the pattern alone (Davis 2006, Direct Methods for Sparse Linear Systems, chapter 5). The analysis orders the columns for little
+fill and writes, in one array of integers, the plan that the numeric part follows.
 
-    plan = analyze(rows, columns, size)                     # places of the entries, in column-major order
+    plan = analyze(rows, columns, size)                     # indices of the entries, in column-major order
     factors, work = np.zeros(plan.factors), np.zeros(plan.work)
     factorize(plan.index, values, factors, work)            # values: one number per entry
     solve(plan.index, factors, side, work)                  # side is overwritten by the solution
 
-`factorize` and `solve` are restricted Python (`restricted`): they allocate nothing and raise nothing, and run in Python as they
-stand or as machine code, on arrays of real or complex numbers (all of one kind). A matrix that is singular gives a solution that
-is not finite, or large; numbers beyond 1e±150 overflow.
+`factorize` and `solve` are restricted Python (`restricted`): they allocate nothing, raise nothing, and run interpreted or as
+machine code, on arrays of real or complex numbers (all of one kind). A singular matrix gives a solution that is large or not
+finite; numbers beyond 1e±150 overflow.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from draisine.errors import ArgumentError
 if TYPE_CHECKING:
     import casadi as ca
 
-# Head of the plan: the size, then where the parts begin. Those of the last line lie in the factors.
+# Head of the plan: the size, then where the parts begin. The parts of the last line are in the factors.
 SIZE, SOURCE_START, SOURCE, SOURCE_ROW, V_START, V_ROW, R_START, R_ROW, ROW_PLACE, COLUMN_PLACE = range(10)
 R_VALUES, DIAGONAL, SCALE = range(10, 13)
 HEAD = 13
@@ -38,7 +38,7 @@ HEAD = 13
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """What the pattern of a matrix decides: `index` for the numeric part, and how many numbers its arrays need.
+    """The symbolic factorization of a pattern: `index` for the numeric part, and the sizes of its arrays.
 
     >>> plan = analyze([0, 1, 1, 2, 0, 2], [0, 0, 1, 1, 2, 2], 3)
     >>> plan.solve([2.0, 1.0, 4.0, 1.0, 1.0, 3.0], [3.0, 5.0, 4.0])
@@ -65,19 +65,19 @@ class Plan:
 
 
 def analyze(rows: ArrayLike, columns: ArrayLike, size: int) -> Plan:
-    """The plan for a square matrix with entries at these places, which are in column-major order.
+    """The plan for a square matrix with entries at these indices, in column-major order.
 
-    A pattern that is singular whatever its numbers is refused with ValueError.
+    A structurally singular pattern raises ArgumentError.
     """
     import casadi as ca
 
     row, column = (np.asarray(a, dtype=np.int64) for a in (rows, columns))
     pattern = ca.Sparsity.triplet(size, size, row.tolist(), column.tolist())
     if pattern.nnz() != row.size or not np.array_equal(pattern.row(), row):
-        raise ArgumentError("the places of the entries must be in column-major order, each of them once")
+        raise ArgumentError("the entries must be in column-major order, each of them once")
     rank = ca.sprank(pattern)
     if rank < size:
-        raise ArgumentError(f"{size} equations determine {rank} unknowns at most: the pattern is singular, whatever its numbers")
+        raise ArgumentError(f"{size} equations determine at most {rank} unknowns: the matrix is structurally singular")
     v, r, row_place, column_place = pattern.qr_sparse(True)
     return _laid_out(pattern, v, r, np.array(row_place), np.array(column_place))
 
@@ -116,7 +116,7 @@ def _laid_out(pattern: ca.Sparsity, v: ca.Sparsity, r: ca.Sparsity, row_place: I
 
 
 def factorize(index: AnyIntegers, values: Numbers, factors: Numbers, work: Numbers) -> None:
-    """A P = Q R column by column: R above the diagonal, its diagonal, and Q as vectors v and scales β of I − β v vᴴ."""
+    """A P = Q R by columns: R above the diagonal, its diagonal, and Q as Householder vectors v and scales β of I − β v vᴴ."""
     n, source_start, source, source_row = index[SIZE], index[SOURCE_START], index[SOURCE], index[SOURCE_ROW]
     r_start, r_row, r_values = index[R_START], index[R_ROW], index[R_VALUES]
     for i in range(n):
@@ -133,7 +133,7 @@ def factorize(index: AnyIntegers, values: Numbers, factors: Numbers, work: Numbe
 
 
 def make_reflection(index: AnyIntegers, factors: Numbers, work: Numbers, c: int) -> None:
-    """The reflection that turns a column into the multiple of a unit vector; the column is taken out of `work`."""
+    """The reflection that maps a column to a multiple of a unit vector; the column is removed from `work`."""
     first, last = index[index[V_START] + c], index[index[V_START] + c + 1]
     v_row, diagonal, scale = index[V_ROW], index[DIAGONAL] + c, index[SCALE] + c
     top = work[c]
@@ -182,7 +182,7 @@ def solve(index: AnyIntegers, factors: Numbers, side: Numbers, work: Numbers) ->
         reflect(index, factors, work, c)
     for c in range(n - 1, -1, -1):
         pivot = factors[diagonal + c]
-        # not divided: complex numbers have no division in restricted Python
+        # restricted Python has no division of complex numbers
         value = work[c] * (conjugate(pivot) * (1.0 / (conjugate(pivot) * pivot).real))
         side[index[column_place + c]] = value
         for k in range(index[r_start + c], index[r_start + c + 1]):

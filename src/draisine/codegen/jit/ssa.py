@@ -1,12 +1,12 @@
-"""A tape and its callees as one straight list of values, each computed once: the form from which code is generated.
+"""Static single-assignment form: a tape and its callees as one list of values, from which code is generated.
 
-Small callees and tables are opened in place; equal values met on the way are shared, so that a table and its derivative search
-for their cell once. A large SX callee stays a function of its own.
+Small callees and tables are inlined; equal values are shared, so that a table and its derivative search for their cell once. A
+large SX callee remains a function.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -16,15 +16,17 @@ from numpy.typing import NDArray
 from draisine.program import opcodes as op
 from draisine.program.tape import Callee, Instruction, Numbers
 
-# Kinds of values beyond the scalar operations, which keep their numbers (≥ 0).
+# Kinds of values in addition to the scalar operations, whose numbers are ≥ 0.
 INPUT, CONSTANT, NUMBERS, SEARCH, FETCH, SELECT, CALL, RESULT = range(-1, -9, -1)
 
+FREE = frozenset({INPUT, CONSTANT, NUMBERS})  # values that need no computation
+
 _COPIES = frozenset({op.ASSIGN, op.LIFT, op.PRINTME})
-_LARGE = 100  # instructions; a callee of this length or more is worth a function of its own
+_LARGE = 100  # instructions; a callee of this length or more is not inlined
 
 
 class Value(NamedTuple):
-    """One value: its kind, the values it is made of, and what else it needs (a number, a slot and entry, a callee)."""
+    """One value: its kind, its operands, and further data (a number, a slot and entry, a callee)."""
 
     kind: int
     operands: tuple[int, ...] = ()
@@ -32,17 +34,17 @@ class Value(NamedTuple):
 
 
 @dataclass
-class Straight:
-    """Values in order of computation, and which of them go out: (slot, entry, value)."""
+class SSA:
+    """Values in order of computation, and the results among them: (slot, entry, value)."""
 
     values: list[Value] = field(default_factory=list)
     results: list[tuple[int, int, int]] = field(default_factory=list)
-    numbers: list[NDArray[np.float64]] = field(default_factory=list)  # the vectors that tables look into
+    numbers: list[NDArray[np.float64]] = field(default_factory=list)  # of tables
     callees: dict[Hashable, Callee] = field(default_factory=dict)  # by their key
     _known: dict[Any, int] = field(default_factory=dict)
 
     def add(self, kind: int, operands: tuple[int, ...] = (), detail: Any = None) -> int:
-        """The number of this value, made now or met before."""
+        """The index of a value, which is appended unless an equal one exists."""
         value = Value(kind, operands, detail)
         number = self._known.setdefault(value, len(self.values))
         if number == len(self.values):
@@ -53,7 +55,7 @@ class Straight:
         return value in self._known
 
     def number(self, value: int) -> float | None:
-        """The number of a constant."""
+        """The number of a constant; None for other values."""
         kind, _, detail = self.values[value]
         return float.fromhex(detail) if kind == CONSTANT else None
 
@@ -76,7 +78,7 @@ class Straight:
         return self.add(operation, operands)
 
     def _choice(self, first: int, second: int) -> tuple[int, int, int] | None:
-        """CasADi writes if_else(c, a, b) as (c ? a : 0) + (!c ? b : 0); this finds (c, a, b)."""
+        """CasADi writes if_else(c, a, b) as (c ? a : 0) + (!c ? b : 0); this recovers (c, a, b)."""
         one, other = self.values[first], self.values[second]
         if one.kind != op.IF_ELSE_ZERO or other.kind != op.IF_ELSE_ZERO:
             return None
@@ -97,7 +99,7 @@ class Straight:
         return known
 
     def run(self, tape: Sequence[Instruction], read: Callable[[int, int], int]) -> list[tuple[int, int, int]]:
-        """Append the values of a tape; `read` gives the value of an input's entry. Returns the outputs: (slot, entry, value)."""
+        """Append the values of a tape; `read` maps (slot, entry) of an input to a value. Returns the results."""
         work: dict[int, int] = {}
         outputs = []
         for line in tape:
@@ -111,14 +113,14 @@ class Straight:
                 work[line.outputs[0]] = value
             elif operation == op.CALL:
                 assert line.callee is not None
-                made = self.call(line.callee, tuple(work[i] for i in line.inputs))
-                work |= {target: value for target, value in zip(line.outputs, made, strict=True) if target >= 0}
+                results = self.call(line.callee, tuple(work[i] for i in line.inputs))
+                work |= {target: value for target, value in zip(line.outputs, results, strict=True) if target >= 0}
             else:
                 work[line.outputs[0]] = self.operation(operation, tuple(work[i] for i in line.inputs))
         return outputs
 
     def call(self, callee: Callee, arguments: tuple[int, ...]) -> list[int]:
-        """The values of all results of a call, end to end."""
+        """The values of all results of a call, concatenated."""
         begins, ends = callee.input_offsets, callee.output_offsets
         if not callee.scalar and len(callee.tape) - begins[-1] - ends[-1] >= _LARGE:
             self.callees[callee.key] = callee
@@ -130,16 +132,42 @@ class Straight:
         return results
 
 
-def to_ssa(tape: Sequence[Instruction]) -> Straight:
-    """A whole tape, its inputs read from their slots."""
-    made = Straight()
-    made.results = made.run(tape, lambda slot, entry: made.add(INPUT, (), (slot, entry)))
-    return made
+def to_ssa(tape: Sequence[Instruction]) -> SSA:
+    """A tape whose inputs are read from their slots."""
+    ssa = SSA()
+    ssa.results = ssa.run(tape, lambda slot, entry: ssa.add(INPUT, (), (slot, entry)))
+    return ssa
 
 
-def straighten_callee(callee: Callee) -> Straight:
-    """A callee as a function of one slot with all its numbers end to end, giving one such slot."""
-    made = Straight()
-    results = made.run(callee.tape, lambda slot, entry: made.add(INPUT, (), (0, callee.input_offsets[slot] + entry)))
-    made.results = [(0, callee.output_offsets[slot] + entry, value) for slot, entry, value in results]
-    return made
+def callee_to_ssa(callee: Callee) -> SSA:
+    """A callee as a function of one slot with all its arguments, returning one slot with all its results."""
+    ssa = SSA()
+    results = ssa.run(callee.tape, lambda slot, entry: ssa.add(INPUT, (), (0, callee.input_offsets[slot] + entry)))
+    ssa.results = [(0, callee.output_offsets[slot] + entry, value) for slot, entry, value in results]
+    return ssa
+
+
+def live_values(ssa: SSA) -> list[int]:
+    """The values that results depend on, without inputs and constants."""
+    needed = {value for _, _, value in ssa.results}
+    for v in range(len(ssa.values) - 1, -1, -1):
+        if v in needed:
+            needed.update(ssa.values[v].operands)
+    return [v for v in sorted(needed) if ssa.values[v].kind not in FREE]
+
+
+# (the new list, the old value, its operands in the new list) → the new value, or None to copy the old one
+Rule = Callable[[SSA, int, tuple[int, ...]], int | None]
+
+
+def rewrite(ssa: SSA, rules: Mapping[int, Rule]) -> SSA:
+    """A copy in which rules replace values of their kinds."""
+    copy = SSA(numbers=ssa.numbers, callees=ssa.callees)
+    known: list[int] = []
+    for value, (kind, operands, detail) in enumerate(ssa.values):
+        new_operands = tuple([known[o] for o in operands])
+        rule = rules.get(kind)
+        new = None if rule is None else rule(copy, value, new_operands)
+        known.append(copy.add(kind, new_operands, detail) if new is None else new)
+    copy.results = [(slot, entry, known[value]) for slot, entry, value in ssa.results]
+    return copy

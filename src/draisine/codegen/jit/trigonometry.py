@@ -1,9 +1,9 @@
-"""Sine and cosine together, as text of LLVM's intermediate language.
+"""Sine and cosine in one function (sincos), as text of LLVM's intermediate language.
 
-Most angles of mechanics are needed with both. One function gives both, in about the time of one; it reads the same on every
-platform, so that results do not depend on the C library. Errors stay below 0.8 units in the last place (measured). The method and
-the coefficients are those of fdlibm (Sun Microsystems, 1993): subtract a multiple of π/2 in three parts, then two polynomials on
-[−π/4, π/4]. Beyond some 800,000 radians, where three parts of π/2 do not suffice, the C library is asked.
+Mechanics needs both of most angles. One function computes both in about the time of one, and results do not depend on the C
+library of the platform. Errors are below 0.8 units in the last place (measured). The method and the coefficients are those of
+fdlibm (Sun Microsystems, 1993): subtract a multiple of π/2 in three parts, then two polynomials on [−π/4, π/4]. Beyond about
+800,000 radians, where three parts of π/2 do not suffice, the C library is called.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ _SIGN_BIT = -(2**63)
 
 
 def definitions(scalar: ScalarType) -> list[str]:
-    """The function that gives { sine, cosine } of a number; that of vectors calls that of doubles."""
+    """The function that returns { sine, cosine } of a number; the one for vectors calls the one for doubles."""
     return [_definition(DOUBLE)] if scalar.lanes == 1 else [_definition(DOUBLE), _definition(scalar)]
 
 
 def _definition(scalar: ScalarType) -> str:
     head, far, near = Emitter(scalar, "h"), Emitter(scalar, "f"), Emitter(scalar, "t")
     is_far = head.compare("ogt", head.call("llvm.fabs", "%x"), scalar.number(_FARTHEST))
-    if scalar.lanes > 1:  # one lane far away sends all there
+    if scalar.lanes > 1:  # all lanes take the branch of the library if one needs it
         bits = head.emit(f"bitcast {scalar.truth} {is_far} to i{scalar.lanes}")
         is_far = head.emit(f"icmp ne i{scalar.lanes} {bits}, 0")
     return "\n".join(
@@ -60,11 +60,11 @@ def _returned(code: Emitter, sine: str, cosine: str) -> list[str]:
 
 
 def _far(code: Emitter) -> tuple[str, str]:
-    """By the C library. Of several lanes each asks the function of doubles, for not all need be far."""
+    """By the C library. Each lane calls the function of doubles, since not all need the library."""
     if code.scalar.lanes == 1:
         return code.call("llvm.sin", "%x"), code.call("llvm.cos", "%x")
     pairs = [code.emit(f"call {DOUBLE.pair} @{NAME}(double {x})") for x in code.lanes("%x")]
-    sine, cosine = (code.joined([code.emit(f"extractvalue {DOUBLE.pair} {both}, {k}") for both in pairs]) for k in (0, 1))
+    sine, cosine = (code.join_lanes([code.emit(f"extractvalue {DOUBLE.pair} {both}, {k}") for both in pairs]) for k in (0, 1))
     return sine, cosine
 
 
@@ -87,17 +87,17 @@ def _near(code: Emitter) -> tuple[str, str]:
 
 
 def _reduced(code: Emitter) -> tuple[str, str, str]:
-    """The number of quarter turns (its last bits), and what is left of x as y + tail."""
+    """The number of quarter turns (its last bits), and the remainder of x as y + tail."""
     shifted = code.add(code.mul("%x", code.number(_QUARTER_TURNS)), code.number(_ROUND))
-    n = code.exactly("fsub", shifted, code.number(_ROUND))
+    n = code.unfused("fsub", shifted, code.number(_ROUND))
     first = code.sub("%x", code.mul(n, code.number(_PARTS[0])))
-    second = code.exactly("fmul", n, code.number(_PARTS[1]))
-    rest = code.exactly("fsub", first, second)
-    # What the last subtraction rounded away; without `contract`, since the products must be the same numbers.
-    lost = code.exactly("fsub", code.exactly("fsub", first, rest), second)
-    third = code.exactly("fsub", code.exactly("fmul", n, code.number(_PARTS[2])), lost)
-    y = code.exactly("fsub", rest, third)
-    tail = code.exactly("fsub", code.exactly("fsub", rest, y), third)
+    second = code.unfused("fmul", n, code.number(_PARTS[1]))
+    rest = code.unfused("fsub", first, second)
+    # The rounding error of the last subtraction; without `contract`, since the products must be the same numbers.
+    lost = code.unfused("fsub", code.unfused("fsub", first, rest), second)
+    third = code.unfused("fsub", code.unfused("fmul", n, code.number(_PARTS[2])), lost)
+    y = code.unfused("fsub", rest, third)
+    tail = code.unfused("fsub", code.unfused("fsub", rest, y), third)
     return code.emit(f"bitcast {code.real} {shifted} to {code.scalar.whole}"), y, tail
 
 
@@ -113,14 +113,14 @@ def _sine(code: Emitter, y: str, tail: str, z: str) -> str:
 def _cosine(code: Emitter, y: str, tail: str, z: str) -> str:
     """w + (((1 − w) − z/2) + (z² r − y tail)), with w = 1 − z/2 rounded."""
     r = code.mul(z, _polynomial(code, z, *_COSINE))
-    half, one = code.exactly("fmul", code.number(0.5), z), code.number(1.0)
-    w = code.exactly("fsub", one, half)
-    lost = code.exactly("fsub", code.exactly("fsub", one, w), half)
+    half, one = code.unfused("fmul", code.number(0.5), z), code.number(1.0)
+    w = code.unfused("fsub", one, half)
+    lost = code.unfused("fsub", code.unfused("fsub", one, w), half)
     return code.add(w, code.add(lost, code.sub(code.mul(z, r), code.mul(y, tail))))
 
 
 def _signed(code: Emitter, value: str, turns: str) -> str:
-    """Negative in the second half of the turn: bit 1 of the quarter turns becomes the sign."""
+    """Negative in the second half turn: bit 1 of the quarter turns becomes the sign."""
     real, whole, integer = code.real, code.scalar.whole, code.scalar.integer
     sign = code.emit(f"and {whole} {code.emit(f'shl {whole} {turns}, {integer(62)}')}, {integer(_SIGN_BIT)}")
     bits = code.emit(f"bitcast {real} {value} to {whole}")

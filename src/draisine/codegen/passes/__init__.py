@@ -1,35 +1,42 @@
-"""Passes over straight lists: the same results with less work.
+"""Optimization passes over lists of values: the same results with fewer operations.
 
-Each takes a list and gives another; none changes a result by more than roundings. `applied` runs those that are switched on.
+Each pass maps a list to another one; none changes a result by more than rounding. `pipeline` runs those that are switched on.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
 
+from draisine.program.linear_solve import LinearSolveProgram
+from draisine.program.program import Program, Slot
+
+PARAMETERS = "p"  # the slot whose values are known before a run
+PROLOGUE, PROLOGUE_MAP, COUNT = "prologue", "prologue_map", "hoisted_count"  # symbols of hoisted kernels
+
 
 @dataclass(frozen=True)
 class Passes:
     """Which passes run when a program is compiled; all of them, unless one is switched off.
 
-    - `sharing`: values that differ by sign or order of operands are one; of a symmetric product half is computed.
-    - `regrouping`: sums and products are grouped anew: common factors taken out, what is known early put together, pairs shared.
+    - `cse`: common subexpressions, also up to sign and order of operands, are computed once.
+    - `reassociation`: sums and products are regrouped: common factors are factored out, values known earlier are combined, pairs
+      of operands are shared.
     - `reciprocals`: divisions by one number are products with its reciprocal.
-    - `hoisting`: what depends on parameters alone is found once per run, where a run can do so; where something is solved, what
-      does not depend on the solution is found once, for all rounds and for what comes after.
-    - `pairing`: sine and cosine of an angle are found together.
-    - `ordering`: what most of the rest waits for is computed first.
+    - `hoisting`: what depends on parameters alone is computed once per run; where a system is solved, what does not depend on the
+      solution is computed once, for all iterations and for what follows.
+    - `sincos`: sine and cosine of an angle are computed by one call.
+    - `scheduling`: values on the longest dependence chains are computed first.
 
     >>> Passes(hoisting=False).off
     ('hoisting',)
     """
 
-    sharing: bool = True
-    regrouping: bool = True
+    cse: bool = True
+    reassociation: bool = True
     reciprocals: bool = True
     hoisting: bool = True
-    pairing: bool = True
-    ordering: bool = True
+    sincos: bool = True
+    scheduling: bool = True
 
     @property
     def off(self) -> tuple[str, ...]:
@@ -37,12 +44,12 @@ class Passes:
         return tuple(name for name in names() if not getattr(self, name))
 
     def without(self, name: str) -> Passes:
-        """The same with one more switched off."""
+        """A copy with one more pass switched off."""
         return replace(self, **{name: False})
 
     @property
     def key(self) -> str:
-        """What the cache of machine code is told."""
+        """The part of a key of the cache of machine code."""
         return f"without {', '.join(self.off)}" if self.off else "all passes"
 
 
@@ -53,3 +60,15 @@ def names() -> tuple[str, ...]:
 
 ALL = Passes()
 NONE = Passes(*[False] * len(fields(Passes)))
+
+
+def parameter_slot(program: Program | LinearSolveProgram) -> int | None:
+    """The index of the parameters among a program's arguments."""
+    names = [slot.name for slot in program.inputs]
+    return names.index(PARAMETERS) if PARAMETERS in names else None
+
+
+def extended_inputs(program: Program | LinearSolveProgram, count: int) -> tuple[Slot, ...]:
+    """The input slots of a program whose parameters are followed by `count` hoisted values."""
+    slot = parameter_slot(program)
+    return tuple(Slot(s.name, (s.size + count, 1)) if k == slot and count else s for k, s in enumerate(program.inputs))

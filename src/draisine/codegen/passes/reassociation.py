@@ -1,13 +1,13 @@
-"""Sums and products of many members, grouped anew where that saves operations.
+"""Reassociation: sums and products regrouped where that saves operations, and reciprocals in place of repeated divisions.
 
-A sum is taken with all sums inside it that nobody else reads, a product likewise. Then
+A sum is flattened with all inner sums that have no other reader, a product likewise. Then
 
-- what is known earlier than the rest is put together, so that it is found earlier: (x p₁) p₂ = x (p₁ p₂);
-- a factor of several terms is taken out: a b + c d + a e = a (b + e) + c d;
-- pairs that several sums, or several products, have are found once: x y z and x w z share x z.
+- operands that are known earlier are combined, so that they are computed earlier: (x p₁) p₂ = x (p₁ p₂);
+- a factor of several terms is factored out: a b + c d + a e = a (b + e) + c d;
+- pairs that several sums, or several products, have in common are computed once: x y z and x w z share x z.
 
-Sums and products that gain nothing stay as they are. Roundings change, but stay of the size they had: that of the largest term,
-which was rounded before. Sums of inputs and constants, which may be exact, are left alone.
+Sums and products that gain nothing are unchanged. Rounding errors change, but keep their size: that of the largest term. Sums
+with inputs or constants, which may be exact, are unchanged.
 """
 
 from __future__ import annotations
@@ -18,15 +18,16 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from draisine.codegen.jit.ssa import FREE, Straight, live_values
+from draisine.codegen.jit.ssa import FREE, SSA, live_values, rewrite
 from draisine.program import opcodes as op
 
-_LONGEST_GROUP = 64  # members: of more, pairs are not looked for
+_LONGEST_GROUP = 64  # members; pairs of larger groups are not searched
+_TOO_SMALL, _TOO_LARGE = 1e-150, 1e150  # no reciprocals of constants beyond
 _SUMS = frozenset({op.ADD, op.SUB, op.NEG})
 
 
 class Member(NamedTuple):
-    """A term of a sum, or a factor of a product, which is never negative."""
+    """A term of a sum, or a factor of a product; factors are never negative."""
 
     node: int
     negative: bool = False
@@ -40,50 +41,50 @@ class Group:
     members: tuple[Member, ...]
 
 
-def regrouped(unit: Straight, often: Sequence[int] = ()) -> Straight:
-    """The same results with fewer operations; `often` says of every value how often it is found, compared with the others."""
-    if unit.callees:  # a call and its results stay side by side, in an order that would be lost
-        return unit
-    made = _Regrouping(unit, often)
-    made.put_early_together()
-    made.take_factors_out()
-    made.share_pairs(is_sum=False)
-    made.share_pairs(is_sum=True)
-    return made.result()
+def reassociate(ssa: SSA, rates: Sequence[int] = ()) -> SSA:
+    """The same results with fewer operations; `rates` are how often values are computed, compared with each other."""
+    if ssa.callees:  # a call and its results must stay adjacent
+        return ssa
+    groups = _Reassociation(ssa, rates)
+    groups.combine_early_members()
+    groups.factor_out()
+    groups.share_pairs(is_sum=False)
+    groups.share_pairs(is_sum=True)
+    return groups.result()
 
 
-class _Regrouping:
-    """Nodes are the values of the list, by their numbers, and new groups, by numbers after these."""
+class _Reassociation:
+    """Nodes are the values of the list, by their indices, and new groups, by indices after these."""
 
-    def __init__(self, unit: Straight, often: Sequence[int]) -> None:
-        self.unit = unit
-        self.often = dict(enumerate(often)) if often else dict.fromkeys(range(len(unit.values)), 0)
-        self.changed: set[int] = set()  # groups that are not the values they were
-        live = live_values(unit)
-        self.readers = Counter(o for v in live for o in unit.values[v].operands)
-        self.readers.update(v for _, _, v in unit.results)
+    def __init__(self, ssa: SSA, rates: Sequence[int]) -> None:
+        self.ssa = ssa
+        self.rates = dict(enumerate(rates)) if rates else dict.fromkeys(range(len(ssa.values)), 0)
+        self.changed: set[int] = set()  # groups that differ from their values
+        live = live_values(ssa)
+        self.readers = Counter(o for v in live for o in ssa.values[v].operands)
+        self.readers.update(v for _, _, v in ssa.results)
         self.groups: dict[int, Group] = {}
         for v in live:
-            kind, operands, _ = unit.values[v]
+            kind, operands, _ = ssa.values[v]
             if kind in _SUMS and not self._is_exact(v):
                 signs = {op.ADD: (False, False), op.SUB: (False, True), op.NEG: (True,)}[kind]
                 members = [m for o, sign in zip(operands, signs, strict=True) for m in self._opened(v, o, sign)]
                 self.groups[v] = Group(True, tuple(members))
             elif kind == op.MUL:
                 self.groups[v] = Group(False, tuple(m for o in operands for m in self._opened(v, o, False)))
-        absorbed = {o for v in self.groups for o in unit.values[v].operands if self._is_inside(v, o)}
+        absorbed = {o for v in self.groups for o in ssa.values[v].operands if self._is_inside(v, o)}
         for o in absorbed:
             del self.groups[o]
 
     def _is_inside(self, v: int, o: int) -> bool:
-        """Whether an operand belongs to the same group: nobody else reads it, and it is found in the same stage."""
-        one, other = self.unit.values[v].kind, self.unit.values[o].kind
+        """Whether an operand belongs to the same group: it has no other reader, and is computed in the same stage."""
+        one, other = self.ssa.values[v].kind, self.ssa.values[o].kind
         alike = other in _SUMS and not self._is_exact(o) if one in _SUMS else other == op.MUL
-        return alike and self.readers[o] == 1 and self.often[o] == self.often[v]
+        return alike and self.readers[o] == 1 and self.rates[o] == self.rates[v]
 
     def _is_exact(self, v: int) -> bool:
-        """Whether a sum has an input or a constant among its terms: x − x₀ may have no rounding at all, and stays as it is."""
-        return any(self.unit.values[o].kind in FREE for o in self.unit.values[v].operands)
+        """Whether a sum has an input or a constant among its terms: x − x₀ may be exact."""
+        return any(self.ssa.values[o].kind in FREE for o in self.ssa.values[v].operands)
 
     def _opened(self, v: int, o: int, negative: bool) -> Iterable[Member]:
         if not self._is_inside(v, o):
@@ -91,13 +92,13 @@ class _Regrouping:
         return (Member(m.node, m.negative != negative) for m in self.groups[o].members)
 
     def _new(self, group: Group) -> int:
-        """The node of a new group; that of its member, if it has but one which is not negative."""
+        """The node of a new group; that of its member if it has only one, which is not negative."""
         if len(group.members) == 1 and not group.members[0].negative:
             return group.members[0].node
-        node = len(self.often)
+        node = len(self.rates)
         self.groups[node] = group
         self.changed.add(node)
-        self.often[node] = max(self.often[m.node] for m in group.members)
+        self.rates[node] = max(self.rates[m.node] for m in group.members)
         for m in group.members:
             self.readers[m.node] += 1
         return node
@@ -110,11 +111,11 @@ class _Regrouping:
             self.readers[m.node] += 1
         self.changed.add(node)
 
-    # ---------------------------------------------------------------- what is found earlier
+    # ---------------------------------------------------------------- members known earlier
 
-    def put_early_together(self) -> None:
+    def combine_early_members(self) -> None:
         for node, group in list(self.groups.items()):
-            early = [m for m in group.members if self.often[m.node] < self.often[node]]
+            early = [m for m in group.members if self.rates[m.node] < self.rates[node]]
             if len(early) > 1:
                 flipped = all(m.negative for m in early)
                 inner = self._new(Group(group.is_sum, tuple(Member(m.node, m.negative != flipped) for m in early)))
@@ -122,22 +123,22 @@ class _Regrouping:
 
     # ---------------------------------------------------------------- factors
 
-    def take_factors_out(self) -> None:
+    def factor_out(self) -> None:
         for node, group in list(self.groups.items()):
             if group.is_sum:
-                members = self._factored(group.members, self.often[node])
+                members = self._factored(group.members, self.rates[node])
                 if members != group.members:
                     self._change(node, members)
 
-    def _factors(self, member: Member, often: int) -> tuple[Member, ...]:
-        """The factors of a product that belongs to one sum alone; none of anything else."""
+    def _factors(self, member: Member, rate: int) -> tuple[Member, ...]:
+        """The factors of a product that belongs to one sum alone; otherwise none."""
         group = self.groups.get(member.node)
-        own = group is not None and not group.is_sum and self.readers[member.node] <= 1 and self.often[member.node] == often
+        own = group is not None and not group.is_sum and self.readers[member.node] <= 1 and self.rates[member.node] == rate
         return group.members if group is not None and own else ()
 
-    def _factored(self, members: tuple[Member, ...], often: int) -> tuple[Member, ...]:
+    def _factored(self, members: tuple[Member, ...], rate: int) -> tuple[Member, ...]:
         while True:
-            factors = [self._factors(m, often) for m in members]
+            factors = [self._factors(m, rate) for m in members]
             counts = Counter(f for taken in factors for f in dict.fromkeys(taken))
             best, count = max(counts.items(), key=lambda item: (item[1], -item[0].node), default=(Member(0), 0))
             if count < 2:
@@ -150,14 +151,14 @@ class _Regrouping:
                 inner.append(Member(self._new(Group(False, tuple(rest))), members[k].negative))
             flipped = all(m.negative for m in inner)
             plain = tuple(Member(m.node, m.negative != flipped) for m in inner)
-            total = self._new(Group(True, self._factored(plain, often)))
+            total = self._new(Group(True, self._factored(plain, rate)))
             product = Member(self._new(Group(False, (best, Member(total)))), flipped)
             members = tuple(product if k == group[0] else m for k, m in enumerate(members) if k == group[0] or k not in group)
 
     # ---------------------------------------------------------------- pairs
 
     def share_pairs(self, is_sum: bool) -> None:
-        """Pairs of members that several groups have become groups of their own, the most frequent first."""
+        """Pairs of members that several groups have become groups, the most frequent first."""
         where: defaultdict[tuple[int, int, bool], set[int]] = defaultdict(set)
         groups = {node: self.groups[node] for node in self._order() if node in self.groups}
         for node, group in groups.items():
@@ -205,12 +206,12 @@ class _Regrouping:
     def _needs(self, node: int) -> tuple[int, ...]:
         if node in self.changed:
             return tuple(m.node for m in self.groups[node].members)
-        return self.unit.values[node].operands
+        return self.ssa.values[node].operands
 
     def _order(self) -> list[int]:
-        """The nodes that results need, each after those it is made of; values in the order in which they were."""
+        """The nodes that results need, each after its operands; values in the order in which they were."""
         reached: set[int] = set()
-        stack = [value for _, _, value in self.unit.results]
+        stack = [value for _, _, value in self.ssa.results]
         while stack:
             node = stack.pop()
             if node not in reached:
@@ -232,18 +233,18 @@ class _Regrouping:
                     order.append(node)
         return order
 
-    def result(self) -> Straight:
-        made = Straight(numbers=self.unit.numbers, callees=self.unit.callees)
+    def result(self) -> SSA:
+        new = SSA(numbers=self.ssa.numbers, callees=self.ssa.callees)
         known: dict[int, int] = {}
         for node in self._order():
             if node in self.changed:
                 group = self.groups[node]
-                known[node] = (_sum if group.is_sum else _product)(made, [(known[m.node], m.negative) for m in group.members])
+                known[node] = (_sum if group.is_sum else _product)(new, [(known[m.node], m.negative) for m in group.members])
             else:
-                kind, operands, detail = self.unit.values[node]
-                known[node] = made.add(kind, tuple([known[o] for o in operands]), detail)
-        made.results = [(slot, entry, known[value]) for slot, entry, value in self.unit.results]
-        return made
+                kind, operands, detail = self.ssa.values[node]
+                known[node] = new.add(kind, tuple([known[o] for o in operands]), detail)
+        new.results = [(slot, entry, known[value]) for slot, entry, value in self.ssa.results]
+        return new
 
 
 def _pairs(members: Sequence[Member]) -> set[tuple[int, int, bool]]:
@@ -256,19 +257,43 @@ def _pairs(members: Sequence[Member]) -> set[tuple[int, int, bool]]:
     return found
 
 
-def _sum(made: Straight, members: Sequence[tuple[int, bool]]) -> int:
+def _sum(new: SSA, members: Sequence[tuple[int, bool]]) -> int:
     first = next((k for k, (_, negative) in enumerate(members) if not negative), None)
     if first is None:
-        return made.add(op.NEG, (_sum(made, [(value, False) for value, _ in members]),))
+        return new.add(op.NEG, (_sum(new, [(value, False) for value, _ in members]),))
     total = members[first][0]
     for k, (value, negative) in enumerate(members):
         if k != first:
-            total = made.add(op.SUB if negative else op.ADD, (total, value))
+            total = new.add(op.SUB if negative else op.ADD, (total, value))
     return total
 
 
-def _product(made: Straight, members: Sequence[tuple[int, bool]]) -> int:
+def _product(new: SSA, members: Sequence[tuple[int, bool]]) -> int:
     total = members[0][0]
     for value, _ in members[1:]:
-        total = made.add(op.MUL, (total, value))
+        total = new.add(op.MUL, (total, value))
     return total
+
+
+# ------------------------------------------------------------------------------------------- reciprocals
+
+
+def use_reciprocals(ssa: SSA, rates: Sequence[int] = ()) -> SSA:
+    """Divisions by the same number as products with its reciprocal; `rates` are how often values are computed.
+
+    A division takes as long as five products or more. a/d and b/d become a r and b r with r = 1/d, which costs one more rounding.
+    So does a/d if r is computed less often than the quotient.
+    """
+    divisors = Counter(operands[-1] for kind, operands, _ in ssa.values if kind in (op.DIV, op.INV))
+
+    def rule(new: SSA, value: int, operands: tuple[int, ...]) -> int | None:
+        kind, (*_, divisor), _ = ssa.values[value]
+        constant = ssa.number(divisor)
+        if constant is not None and not _TOO_SMALL < abs(constant) < _TOO_LARGE:
+            return None
+        if divisors[divisor] < 2 and constant is None and not (rates and rates[divisor] < rates[value]):
+            return None
+        inverse = new.add(op.INV, (operands[-1],))  # of a constant: folded by the compiler
+        return inverse if kind == op.INV else new.add(op.MUL, (operands[0], inverse))
+
+    return rewrite(ssa, {op.DIV: rule, op.INV: rule})

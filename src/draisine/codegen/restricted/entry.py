@@ -1,4 +1,4 @@
-"""Restricted functions as machine code: compiled once per machine, then loaded from disk by the contents of their sources."""
+"""Entry points: restricted functions as machine code, compiled once per machine, found on disk by a hash of their sources."""
 
 from __future__ import annotations
 
@@ -15,10 +15,12 @@ from typing import Any
 from draisine.codegen.cache import cached_object, host_key
 from draisine.codegen.jit.engine import LoadedObject, compile_ir, load_object
 from draisine.codegen.restricted.record import Record
+from draisine.codegen.restricted.types import Type
+from draisine.codegen.restricted.unit import Options
 
 SYMBOL = "draisine_entry"
 _ROOT = Path(__file__).parents[2]
-_CALL = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)  # it lets go of the interpreter's lock during the call
+_CALL = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)  # releases the interpreter's lock during the call
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,10 +39,10 @@ class Code:
 
 @dataclass(frozen=True, eq=False)
 class Entry:
-    """A function of one record, by its module and name, and the modules whose sources decide its machine code.
+    """A function of one record, by its module and name, and the modules whose sources determine its machine code.
 
-    The sources are read, and not imported, to see whether the code on disk is still theirs; that they are all is checked when it
-    is compiled. `fixed`: see `unit.Options`.
+    The sources are hashed, not imported, to find the code on disk; that the list is complete is checked when it is compiled.
+    `fixed`: see `unit.Options`.
     """
 
     module: str
@@ -50,7 +52,7 @@ class Entry:
 
     @property
     def key(self) -> str:
-        """All that the machine code depends on."""
+        """The key of the machine code in the cache: everything that it depends on."""
         fixed = ", ".join(f"{record.__name__}.{name} = {value}" for (record, name), value in self.fixed.items())
         return f"{self.module}.{self.function}; {fixed}; {digest((self.module, *self.sources))}; {host_key()}"
 
@@ -60,19 +62,36 @@ class Entry:
 
     def compile(self) -> bytes:
         """Object code with the one symbol `SYMBOL`."""
-        from draisine.codegen.restricted.function import parameter_types, translate
-        from draisine.codegen.restricted.unit import Options
-
         logging.getLogger("draisine").info("compiling %s.%s: once on this machine …", self.module, self.function)
         function = getattr(import_module(self.module), self.function)
-        made = translate({SYMBOL: (function, parameter_types(function))}, Options(self.fixed))
-        check_sources(f"{self.module}.{self.function}", made.modules, (self.module, *self.sources))
-        # Higher levels, and more of each function repeated where it is called, take twice as long and run no quicker.
-        return compile_ir(made.text, passes=1, inlining=50)
+        name, sources = f"{self.module}.{self.function}", (self.module, *self.sources)
+        # Higher levels and more inlining take twice as long to compile and give no faster code.
+        return compile_functions(name, {SYMBOL: function}, sources, fixed=self.fixed, passes=1, inlining=50)
+
+
+def compile_functions(
+    name: str,
+    functions: Mapping[str, Callable[..., Any]],
+    sources: tuple[str, ...],
+    types: Mapping[str, Type] | None = None,
+    fixed: Mapping[tuple[type[Any], str], int] | None = None,
+    contract: bool = False,
+    distinct: bool = False,
+    passes: int = 2,
+    inlining: int = 225,
+) -> bytes:
+    """Object code of functions by symbols; `types` replace annotations, `fixed`, `contract` and `distinct` are `unit.Options`."""
+    # imported here: the translator is not needed when the cache has the code
+    from draisine.codegen.restricted.function import parameter_types, translate
+
+    entries = {symbol: (function, parameter_types(function, types)) for symbol, function in functions.items()}
+    translation = translate(entries, Options(fixed or {}, contract, distinct))
+    check_sources(name, translation.modules, sources)
+    return compile_ir(translation.text, passes=passes, inlining=inlining)
 
 
 def check_sources(name: str, needed: frozenset[str], given: tuple[str, ...]) -> None:
-    """Refuse code that depends on sources that its key does not know."""
+    """Raise RuntimeError if code depends on sources that its key leaves out."""
     missing = {module for module in needed - set(given) if not module.startswith(f"{__package__}.")}
     if missing:
         raise RuntimeError(f"the code of {name} also depends on {', '.join(sorted(missing))}; name them among its sources")
@@ -80,7 +99,7 @@ def check_sources(name: str, needed: frozenset[str], given: tuple[str, ...]) -> 
 
 @cache
 def digest(modules: tuple[str, ...]) -> str:
-    """Of the contents of modules, and of what translates them."""
+    """A hash of the contents of modules and of the translator."""
     sha = hashlib.sha256()
     files = [*sorted(Path(__file__).parent.glob("*.py")), _ROOT / "codegen" / "jit" / "engine.py"]
     for file in (*files, *(source_file(module) for module in modules)):

@@ -1,4 +1,4 @@
-"""Expressions of restricted Python: names, fields, elements, arithmetic, comparisons, choices and calls."""
+"""Expressions of restricted Python: names, fields, elements, arithmetic, comparisons, conditionals and calls."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from draisine.codegen.restricted.intrinsics import INTRINSICS
 from draisine.codegen.restricted.record import Field
 from draisine.codegen.restricted.types import BOOL, COMPLEX, INT, NOTHING, REAL, ArrayType, RecordsType, RecordType, Type
 from draisine.codegen.restricted.unit import Instance, Source, Unit, is_restricted, source_of
-from draisine.codegen.restricted.writer import Value, Writer, integer, real, together, truth
+from draisine.codegen.restricted.writer import Value, Writer, integer, pack, real, truth
 
 _COMPARISONS = {ast.Lt: "lt", ast.LtE: "le", ast.Gt: "gt", ast.GtE: "ge", ast.Eq: "eq", ast.NotEq: "ne"}
 _KNOWN: dict[str, Callable[[Any, Any], bool]] = {
@@ -27,11 +27,11 @@ _KNOWN: dict[str, Callable[[Any, Any], bool]] = {
 
 
 class Expressions(Writer):
-    """A writer that knows what expressions mean."""
+    """A writer that translates expressions."""
 
     def __init__(self, unit: Unit, source: Source, tree: ast.FunctionDef) -> None:
         super().__init__(unit, source, tree)
-        self.places: dict[str, tuple[Type, list[str]]] = {}  # of local names
+        self.stack_slots: dict[str, tuple[Type, list[str]]] = {}  # of local names
         self.local = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
         self.local |= {a.arg for a in tree.args.args}
 
@@ -66,26 +66,26 @@ class Expressions(Writer):
             case ast.Call():
                 return self._call(e)
             case ast.Tuple(items):
-                return together([self.value(item) for item in items])
-        self.refuse(e, "there is no such expression")
+                return pack([self.value(item) for item in items])
+        self.refuse(e, "this expression is not supported")
 
     def condition(self, e: ast.expr) -> Value:
-        """A value that is true or false."""
+        """A Boolean value."""
         value = self.value(e)
         if value.type != BOOL:
-            self.refuse(e, f"a condition is true or false; compare this {value.type} with something")
+            self.refuse(e, f"a condition must be bool; compare this {value.type} with something")
         return value
 
     # ---------------------------------------------------------------- names
 
     def _local(self, e: ast.expr, name: str) -> Value:
-        if name not in self.places:
-            self.refuse(e, f"{name!r} has no value here yet")
-        kind, places = self.places[name]
-        return Value(kind, tuple(self.let(f"load {p}, ptr {at}, align 8") for p, at in zip(kind.parts, places, strict=True)))
+        if name not in self.stack_slots:
+            self.refuse(e, f"{name!r} is not assigned yet")
+        kind, addresses = self.stack_slots[name]
+        return Value(kind, tuple(self.emit(f"load {p}, ptr {at}, align 8") for p, at in zip(kind.parts, addresses, strict=True)))
 
     def _global(self, e: ast.expr) -> tuple[Any] | None:
-        """The object that a name, or an attribute of a module, stands for."""
+        """The object that a name, or an attribute of a module, refers to."""
         match e:
             case ast.Name(name) if name not in self.local:
                 try:
@@ -93,7 +93,7 @@ class Expressions(Writer):
                 except KeyError:
                     if hasattr(builtins, name):
                         return (getattr(builtins, name),)
-                    self.refuse(e, f"nothing is called {name!r}")
+                    self.refuse(e, f"{name!r} is not defined")
             case ast.Attribute(inner, name):
                 found = self._global(inner)
                 if found is not None and isinstance(found[0], ModuleType):
@@ -111,28 +111,28 @@ class Expressions(Writer):
             return integer(value)
         if isinstance(value, float):
             return real(value)
-        self.refuse(e, "constants of modules are numbers")
+        self.refuse(e, "constants of modules must be numbers")
 
     # ---------------------------------------------------------------- fields and elements
 
     def field(self, e: ast.AST, record: Value, name: str) -> tuple[Field, list[str]]:
-        """A field of a record and the places of its parts."""
+        """A field of a record and the addresses of its parts."""
         assert isinstance(record.type, RecordType)
         fields = record.type.record.__fields__
         if name not in fields:
             self.refuse(e, f"record {record.type} has no field {name!r}")
         field, struct = fields[name], self.unit.struct(record.type.record)
         at = range(field.begin, field.begin + len(field.type.parts))
-        return field, [self.let(f"getelementptr inbounds {struct}, ptr {record.one}, i32 0, i32 {k}") for k in at]
+        return field, [self.emit(f"getelementptr inbounds {struct}, ptr {record.one}, i32 0, i32 {k}") for k in at]
 
     def _attribute(self, e: ast.expr, of: Value, name: str) -> Value:
         if isinstance(of.type, RecordType):
             fixed = self.unit.options.fixed.get((of.type.record, name))
             if fixed is not None:
                 return integer(fixed)
-            field, places = self.field(e, of, name)
+            field, addresses = self.field(e, of, name)
             tag, parts = self.unit.tag(str(of.type)), field.type.parts
-            return Value(field.type, tuple(self.load(part, at, tag) for part, at in zip(parts, places, strict=True)))
+            return Value(field.type, tuple(self.load(part, at, tag) for part, at in zip(parts, addresses, strict=True)))
         if of.type in (REAL, COMPLEX) and name in ("real", "imag"):
             if of.type == REAL:
                 return of if name == "real" else real(0.0)
@@ -140,27 +140,27 @@ class Expressions(Writer):
         self.refuse(e, f"{of.type} has no {name!r}")
 
     def indexed(self, e: ast.AST, array: Value, index: ast.expr) -> tuple[Value, str, int]:
-        """An array, the index of an element or row counted through all axes, and how many axes were given."""
+        """An array, the flat index of an element or row, and the number of indices given."""
         kind = array.type
         if not isinstance(kind, ArrayType):
             self.refuse(e, f"{kind} has no elements")
         given = index.elts if isinstance(index, ast.Tuple) else [index]
         if len(given) > kind.ndim:
-            self.refuse(e, f"an {kind} has not so many axes")
+            self.refuse(e, f"too many indices for an {kind}")
         place = ""
         for axis in range(kind.ndim):
             if place:
-                place = self.let(f"mul nsw i64 {place}, {array.parts[1 + axis]}")
+                place = self.emit(f"mul nsw i64 {place}, {array.parts[1 + axis]}")
             if axis < len(given):
                 one = self.value(given[axis])
                 if one.type != INT or (one.known is not None and one.known < 0):
-                    self.refuse(e, "an index is an integer that is not negative")
-                place = one.one if not place else self.let(f"add nsw i64 {place}, {one.one}")
+                    self.refuse(e, "an index must be an integer that is not negative")
+                place = one.one if not place else self.emit(f"add nsw i64 {place}, {one.one}")
         return array, place, len(given)
 
     def _element(self, e: ast.expr, of: Value, index: ast.expr) -> Value:
         if isinstance(of.type, RecordsType):
-            place = self.let(f"getelementptr inbounds ptr, ptr {of.parts[0]}, i64 {self.value(index).one}")
+            place = self.emit(f"getelementptr inbounds ptr, ptr {of.parts[0]}, i64 {self.value(index).one}")
             return Value(RecordType.of(of.type.record), (self.load("ptr", place, self.unit.tag("list")),))
         if isinstance(index, ast.Slice):
             return self._part(e, of, index)
@@ -174,15 +174,15 @@ class Expressions(Writer):
         return Value(kind, (self.offset(array, place), *array.parts[1 + axes :]))
 
     def _part(self, e: ast.expr, of: Value, index: ast.Slice) -> Value:
-        """Rows from one to another."""
+        """A slice of rows."""
         if not isinstance(of.type, ArrayType) or of.type.bare or index.step is not None:
-            self.refuse(e, "parts are rows of an array, one after the other")
+            self.refuse(e, "slices are consecutive rows of an array")
         first = "0" if index.lower is None else self.convert(self.value(index.lower), INT, e).one
         last = of.parts[1] if index.upper is None else self.convert(self.value(index.upper), INT, e).one
         place = first
         for length in of.parts[2:]:
-            place = self.let(f"mul nsw i64 {place}, {length}")
-        return Value(of.type, (self.offset(of, place), self.let(f"sub nsw i64 {last}, {first}"), *of.parts[2:]))
+            place = self.emit(f"mul nsw i64 {place}, {length}")
+        return Value(of.type, (self.offset(of, place), self.emit(f"sub nsw i64 {last}, {first}"), *of.parts[2:]))
 
     # ---------------------------------------------------------------- operations
 
@@ -190,20 +190,20 @@ class Expressions(Writer):
         match operation:
             case ast.Not() if value.type == BOOL:
                 return (
-                    truth(not value.known) if value.known is not None else Value(BOOL, (self.let(f"xor i1 {value.one}, true"),))
+                    truth(not value.known) if value.known is not None else Value(BOOL, (self.emit(f"xor i1 {value.one}, true"),))
                 )
             case ast.USub() if value.type == INT:
                 return integer(-int(value.known)) if value.known is not None else self.combine(ast.Sub(), integer(0), value, e)
             case ast.USub() if value.type == REAL and value.known is not None:
                 return real(-value.known)
             case ast.USub() if value.type in (REAL, COMPLEX):
-                return Value(value.type, tuple(self.let(f"fneg double {part}") for part in value.parts))
+                return Value(value.type, tuple(self.emit(f"fneg double {part}") for part in value.parts))
             case ast.UAdd() if value.type in (INT, REAL, COMPLEX):
                 return value
-        self.refuse(e, f"there is no such operation for {value.type}")
+        self.refuse(e, f"this operation is not defined for {value.type}")
 
     def _comparison(self, e: ast.Compare) -> Value:
-        """Also a chain of them, whose values are computed once, and none after one that fails."""
+        """A comparison, or a chain of them: values are computed once, and none after a comparison that fails."""
         known = [self.value(e.left)]
 
         def compared(operation: ast.cmpop, right: ast.expr) -> Value:
@@ -217,49 +217,49 @@ class Expressions(Writer):
         if type(operation) not in _COMPARISONS:
             self.refuse(e, "comparisons are < <= > >= == !=")
         word = _COMPARISONS[type(operation)]
-        one, other = self.alike(one, other, e)
+        one, other = self.promote(one, other, e)
         if one.type == COMPLEX:
             self.refuse(e, "complex numbers are not compared")
         if one.known is not None and other.known is not None:
             return truth(_KNOWN[word](one.known, other.known))
         if one.type == REAL:
-            return Value(BOOL, (self.let(f"fcmp {'une' if word == 'ne' else f'o{word}'} double {one.one}, {other.one}"),))
+            return Value(BOOL, (self.emit(f"fcmp {'une' if word == 'ne' else f'o{word}'} double {one.one}, {other.one}"),))
         whole = word if word in ("eq", "ne") else f"s{word}"
-        return Value(BOOL, (self.let(f"icmp {whole} i64 {one.one}, {other.one}"),))
+        return Value(BOOL, (self.emit(f"icmp {whole} i64 {one.one}, {other.one}"),))
 
     def _several(self, all_of_them: bool, values: Sequence[Callable[[], Value]]) -> Value:
-        """`and` or `or`: what follows a decisive value is not computed."""
+        """`and` or `or`, with short-circuit evaluation."""
         first = values[0]()
         if first.known is not None:
             decided = bool(first.known) is not all_of_them
             return first if decided or len(values) == 1 else self._several(all_of_them, values[1:])
         if len(values) == 1:
             return first
-        mark, before = self.mark(), self.block
-        self.branch(first.one, *((f"{mark}_more", f"{mark}_done") if all_of_them else (f"{mark}_done", f"{mark}_more")))
-        self.begin(f"{mark}_more")
+        label, before = self.new_label(), self.block
+        self.branch(first.one, *((f"{label}_more", f"{label}_done") if all_of_them else (f"{label}_done", f"{label}_more")))
+        self.begin(f"{label}_more")
         rest = self._several(all_of_them, values[1:])
         after = self.block
-        self.go(f"{mark}_done")
-        self.begin(f"{mark}_done")
+        self.jump(f"{label}_done")
+        self.begin(f"{label}_done")
         return Value(BOOL, (self.phi("i1", ("false" if all_of_them else "true", before), (rest.one, after)),))
 
     def _choice(self, e: ast.expr, test: Value, body: ast.expr, otherwise: ast.expr) -> Value:
         if test.known is not None:
             return self.value(body if test.known else otherwise)
-        mark = self.mark()
-        self.branch(test.one, f"{mark}_then", f"{mark}_else")
-        self.begin(f"{mark}_then")
+        label = self.new_label()
+        self.branch(test.one, f"{label}_then", f"{label}_else")
+        self.begin(f"{label}_then")
         one = self.value(body)
         first = self.block
-        self.go(f"{mark}_done")
-        self.begin(f"{mark}_else")
+        self.jump(f"{label}_done")
+        self.begin(f"{label}_else")
         other = self.value(otherwise)
         second = self.block
-        self.go(f"{mark}_done")
-        self.begin(f"{mark}_done")
+        self.jump(f"{label}_done")
+        self.begin(f"{label}_done")
         if one.type != other.type:
-            self.refuse(e, f"both values are of one type, not {one.type} and {other.type}")
+            self.refuse(e, f"both values must have the same type, not {one.type} and {other.type}")
         ways = zip(one.type.parts, one.parts, other.parts, strict=True)
         return Value(one.type, tuple(self.phi(part, (a, first), (b, second)) for part, a, b in ways))
 
@@ -267,21 +267,21 @@ class Expressions(Writer):
 
     def _call(self, e: ast.Call) -> Value:
         if e.keywords or any(isinstance(a, ast.Starred) for a in e.args):
-            self.refuse(e, "arguments are given by position")
+            self.refuse(e, "arguments must be positional")
         found = self._global(e.func)
         if found is None:
             if isinstance(e.func, ast.Attribute) and e.func.attr == "conjugate" and not e.args:
                 return self.intrinsic(e, complex.conjugate, [self.value(e.func.value)])
-            self.refuse(e, "this is no function")
+            self.refuse(e, "this is not a function")
         arguments = [self.value(a) for a in e.args]
         try:
             known = found[0] in INTRINSICS
-        except TypeError:  # it cannot be looked up
+        except TypeError:  # not hashable
             known = False
         if known:
             return self.intrinsic(e, found[0], arguments)
         if not is_restricted(found[0]):
-            self.refuse(e, "this function is not known to it")
+            self.refuse(e, "this function is not supported")
         try:
             instance = self.unit.instance(found[0], tuple(a.type for a in arguments))
         except TypeError as error:
@@ -289,10 +289,10 @@ class Expressions(Writer):
         return self.call(e, instance, arguments)
 
     def intrinsic(self, e: ast.Call, function: Any, arguments: list[Value]) -> Value:
-        """A function that is known by itself."""
+        """A call of a built-in function."""
         emit, counts = INTRINSICS[function]
         if counts is not None and len(arguments) not in counts:
-            self.refuse(e, f"it takes {' or '.join(map(str, counts))} arguments here")
+            self.refuse(e, f"it takes {' or '.join(map(str, counts))} arguments")
         return emit(self, e, arguments)
 
     def call(self, e: ast.AST, instance: Instance, arguments: list[Value]) -> Value:
@@ -302,10 +302,10 @@ class Expressions(Writer):
         text = f"call {instance.llvm_result} {instance.symbol}({', '.join(texts)})"
         kind = instance.result
         if kind == NOTHING:
-            self.do(text)
+            self.write(text)
             return Value(kind, ())
-        made = self.let(text)
+        result = self.emit(text)
         if len(kind.parts) == 1:
-            return Value(kind, (made,))
+            return Value(kind, (result,))
         parts = range(len(kind.parts))
-        return Value(kind, tuple(self.let(f"extractvalue {instance.llvm_result} {made}, {k}") for k in parts))
+        return Value(kind, tuple(self.emit(f"extractvalue {instance.llvm_result} {result}, {k}") for k in parts))

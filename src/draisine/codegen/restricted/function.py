@@ -1,28 +1,29 @@
-"""Statements of restricted Python, and the text of a whole function."""
+"""Statements of restricted Python, functions, and their translation to an LLVM module with all that they call."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from draisine.codegen.restricted.expressions import Expressions
-from draisine.codegen.restricted.types import INT, NOTHING, ArrayType, RecordType, TupleType, Type
-from draisine.codegen.restricted.unit import Instance, Unit
-from draisine.codegen.restricted.writer import Value, integer, items_of
+from draisine.codegen.restricted.types import BOOL, INT, NOTHING, ArrayType, RecordType, TupleType, Type, type_of
+from draisine.codegen.restricted.unit import Instance, Options, Unit, definition
+from draisine.codegen.restricted.writer import Value, integer, unpack
 
-# Lines from which on a function is called where it is used, not repeated there: LLVM's passes take more than twice as long for
-# twice the length, and a call is nothing beside so much work.
+# Lines beyond which a function is not inlined: the time of LLVM's passes grows faster than the length, and the cost of a call is
+# negligible beside so much work.
 LONG = 200
 
 
 @dataclass
 class _Loop:
-    """Where `continue` and `break` lead, and whether there is a `break`."""
+    """The labels of `continue` and `break`, and whether there is a `break`."""
 
     again: str
     done: str
-    left: bool = False
+    has_break: bool = False
 
 
 class Function(Expressions):
@@ -31,10 +32,10 @@ class Function(Expressions):
     def __init__(self, unit: Unit, instance: Instance) -> None:
         super().__init__(unit, instance.source, instance.tree)
         self._instance = instance
-        self._loops: list[_Loop] = []  # around the present statement
+        self._loops: list[_Loop] = []  # around the current statement
 
     def text(self) -> str:
-        """The definition, known to its own module alone."""
+        """The definition, with internal linkage."""
         instance, given = self._instance, []
         for name, kind in instance.parameters:
             parts = [f"%{name}.{k}" for k in range(len(kind.parts))]
@@ -43,8 +44,8 @@ class Function(Expressions):
         self._run(instance.tree.body)
         if not self.ended:
             if instance.result != NOTHING:
-                self.refuse(instance.tree, f"it can end without a result, which is a {instance.result}")
-            self.leave("ret void")
+                self.refuse(instance.tree, f"it can end without returning its {instance.result}")
+            self.terminate("ret void")
         body = self.body()
         long = " noinline" if len(body) > LONG else ""
         head = f"define internal {instance.llvm_result} {instance.symbol}({', '.join(given)}) nounwind{long} {{"
@@ -58,7 +59,7 @@ class Function(Expressions):
     def _run(self, statements: Sequence[ast.stmt]) -> None:
         for statement in statements:
             if self.ended:
-                return  # nothing leads here
+                return  # unreachable
             match statement:
                 case ast.Expr(ast.Constant(str())) | ast.Pass():
                     continue
@@ -77,14 +78,14 @@ class Function(Expressions):
                 case ast.While(test, body, []):
                     self._while(test, body)
                 case ast.Continue():
-                    self.go(self._loops[-1].again)
+                    self.jump(self._loops[-1].again)
                 case ast.Break():
-                    self._loops[-1].left = True
-                    self.go(self._loops[-1].done)
+                    self._loops[-1].has_break = True
+                    self.jump(self._loops[-1].done)
                 case ast.Return(value):
                     self._return(statement, value)
                 case _:
-                    self.refuse(statement, "there is no such statement")
+                    self.refuse(statement, "this statement is not supported")
 
     def _assign(self, target: ast.expr, value: Value) -> None:
         match target:
@@ -99,42 +100,42 @@ class Function(Expressions):
                 self._assign_field(target, self.value(inner), name, value)
             case ast.Tuple(targets):
                 if not isinstance(value.type, TupleType) or len(value.type.items) != len(targets):
-                    self.refuse(target, f"{value.type} does not fall apart into {len(targets)} values")
-                for one, item in zip(targets, items_of(value), strict=True):
+                    self.refuse(target, f"{value.type} cannot be unpacked into {len(targets)} values")
+                for one, item in zip(targets, unpack(value), strict=True):
                     self._assign(one, item)
             case _:
-                self.refuse(target, "names, fields and elements are assigned")
+                self.refuse(target, "only names, fields and elements are assigned")
 
     def _assign_name(self, node: ast.AST, name: str, value: Value) -> None:
         if value.type == NOTHING:
-            self.refuse(node, "this has no value")
-        if name not in self.places:
-            self.places[name] = value.type, [self.reserve(part) for part in value.type.parts]
-        kind, places = self.places[name]
+            self.refuse(node, "this function returns no value")
+        if name not in self.stack_slots:
+            self.stack_slots[name] = value.type, [self.alloca(part) for part in value.type.parts]
+        kind, addresses = self.stack_slots[name]
         if kind != value.type:
             self.refuse(node, f"{name!r} is {kind} and cannot become {value.type}")
-        for part, one, place in zip(kind.parts, value.parts, places, strict=True):
-            self.do(f"store {part} {one}, ptr {place}, align 8")
+        for part, one, place in zip(kind.parts, value.parts, addresses, strict=True):
+            self.write(f"store {part} {one}, ptr {place}, align 8")
 
     def _assign_field(self, node: ast.AST, record: Value, name: str, value: Value) -> None:
         if not isinstance(record.type, RecordType):
             self.refuse(node, f"{record.type} has no fields")
         if (record.type.record, name) in self.unit.options.fixed:
             self.refuse(node, f"field {name!r} is fixed in this unit")
-        field, places = self.field(node, record, name)
+        field, addresses = self.field(node, record, name)
         if not isinstance(field.type, ArrayType) and len(field.type.parts) != 1:
             self.refuse(node, "lists of records are not assigned")
         parts, tag = self.convert(value, field.type, node).parts, self.unit.tag(str(record.type))
-        for part, one, place in zip(field.type.parts, parts, places, strict=True):
+        for part, one, place in zip(field.type.parts, parts, addresses, strict=True):
             self.store(part, one, place, tag)
 
     def _augment(self, target: ast.expr, operation: ast.operator, value: ast.expr) -> None:
-        if isinstance(target, ast.Subscript):  # its place is computed once
+        if isinstance(target, ast.Subscript):  # the address is computed once
             array, place, axes = self.indexed(target, self.value(target.value), target.slice)
             if axes != getattr(array.type, "ndim", 0):
                 self.refuse(target, "elements are assigned, not rows")
-            made = self.combine(operation, self.load_element(array, place), self.value(value), target)
-            self.store_element(array, place, made, target)
+            value_after = self.combine(operation, self.load_element(array, place), self.value(value), target)
+            self.store_element(array, place, value_after, target)
             return
         read = ast.copy_location(ast.Name(target.id, ast.Load()) if isinstance(target, ast.Name) else target, target)
         self._assign(target, self.combine(operation, self.value(read), self.value(value), target))
@@ -143,80 +144,133 @@ class Function(Expressions):
 
     def _if(self, test: ast.expr, body: Sequence[ast.stmt], otherwise: Sequence[ast.stmt]) -> None:
         condition = self.condition(test)
-        if condition.known is not None:  # what cannot happen is not translated
+        if condition.known is not None:  # dead branches are not translated
             self._run(body if condition.known else otherwise)
             return
-        mark = self.mark()
-        done, other = f"{mark}_done", f"{mark}_else" if otherwise else f"{mark}_done"
-        self.branch(condition.one, f"{mark}_then", other)
-        self.begin(f"{mark}_then")
+        label = self.new_label()
+        done, other = f"{label}_done", f"{label}_else" if otherwise else f"{label}_done"
+        self.branch(condition.one, f"{label}_then", other)
+        self.begin(f"{label}_then")
         self._run(body)
         reached = not self.ended or not otherwise
-        self.go(done)
+        self.jump(done)
         if otherwise:
             self.begin(other)
             self._run(otherwise)
             reached = reached or not self.ended
-            self.go(done)
+            self.jump(done)
         if reached:
             self.begin(done)
 
     def _for(self, node: ast.For, counter: str, bounds: Sequence[ast.expr], body: Sequence[ast.stmt]) -> None:
-        """The bounds are computed once; what the body assigns to the counter's name does not count."""
+        """The bounds are computed once; assignments to the counter in the body do not affect the loop."""
         given = [self.convert(self.value(bound), INT, node) for bound in bounds]
         first, last = (integer(0), given[0]) if len(given) == 1 else (given[0], given[1])
         step = given[2].known if len(given) > 2 else 1
         if not step:
-            self.refuse(node, "the step of a range is a constant")
-        mark, own = self.mark(), self.reserve("i64")
-        self.do(f"store i64 {first.one}, ptr {own}, align 8")
-        self.go(f"{mark}_head")
-        self.begin(f"{mark}_head")
-        now = self.let(f"load i64, ptr {own}, align 8")
-        more = self.let(f"icmp {'slt' if step > 0 else 'sgt'} i64 {now}, {last.one}")
-        self.branch(more, f"{mark}_body", f"{mark}_done")
-        self.begin(f"{mark}_body")
+            self.refuse(node, "the step of a range must be a constant")
+        label, own = self.new_label(), self.alloca("i64")
+        self.write(f"store i64 {first.one}, ptr {own}, align 8")
+        self.jump(f"{label}_head")
+        self.begin(f"{label}_head")
+        now = self.emit(f"load i64, ptr {own}, align 8")
+        more = self.emit(f"icmp {'slt' if step > 0 else 'sgt'} i64 {now}, {last.one}")
+        self.branch(more, f"{label}_body", f"{label}_done")
+        self.begin(f"{label}_body")
         self._assign_name(node, counter, Value(INT, (now,)))
-        self._loop(f"{mark}_next", f"{mark}_done", body)
-        self.begin(f"{mark}_next")
-        self.do(f"store i64 {self.let(f'add nsw i64 {now}, {step}')}, ptr {own}, align 8")
-        self.go(f"{mark}_head")
-        self.begin(f"{mark}_done")
+        self._loop(f"{label}_next", f"{label}_done", body)
+        self.begin(f"{label}_next")
+        self.write(f"store i64 {self.emit(f'add nsw i64 {now}, {step}')}, ptr {own}, align 8")
+        self.jump(f"{label}_head")
+        self.begin(f"{label}_done")
 
     def _while(self, test: ast.expr, body: Sequence[ast.stmt]) -> None:
-        mark = self.mark()
-        self.go(f"{mark}_head")
-        self.begin(f"{mark}_head")
+        label = self.new_label()
+        self.jump(f"{label}_head")
+        self.begin(f"{label}_head")
         condition = self.condition(test)
         endless = condition.known is not None and bool(condition.known)
         if endless:
-            self.go(f"{mark}_body")
+            self.jump(f"{label}_body")
         else:
-            self.branch(condition.one, f"{mark}_body", f"{mark}_done")
-        self.begin(f"{mark}_body")
-        left = self._loop(f"{mark}_head", f"{mark}_done", body)
+            self.branch(condition.one, f"{label}_body", f"{label}_done")
+        self.begin(f"{label}_body")
+        left = self._loop(f"{label}_head", f"{label}_done", body)
         if left or not endless:
-            self.begin(f"{mark}_done")
+            self.begin(f"{label}_done")
 
     def _loop(self, again: str, done: str, body: Sequence[ast.stmt]) -> bool:
-        """The body of a loop; whether `break` leaves it."""
+        """Translate the body of a loop; returns whether it has a `break`."""
         self._loops.append(_Loop(again, done))
         self._run(body)
-        self.go(again)
-        return self._loops.pop().left
+        self.jump(again)
+        return self._loops.pop().has_break
 
     def _return(self, node: ast.Return, value: ast.expr | None) -> None:
         kind: Type = self._instance.result
         if value is None or kind == NOTHING:
             if kind != NOTHING or value is not None:
                 self.refuse(node, f"the function returns {kind}")
-            self.leave("ret void")
+            self.terminate("ret void")
             return
         parts, result = self.convert(self.value(value), kind, node).parts, self._instance.llvm_result
         if len(parts) == 1:
-            self.leave(f"ret {result} {parts[0]}")
+            self.terminate(f"ret {result} {parts[0]}")
             return
-        made = "poison"
+        struct = "poison"
         for k, (part, name) in enumerate(zip(kind.parts, parts, strict=True)):
-            made = self.let(f"insertvalue {result} {made}, {part} {name}, {k}")
-        self.leave(f"ret {result} {made}")
+            struct = self.emit(f"insertvalue {result} {struct}, {part} {name}, {k}")
+        self.terminate(f"ret {result} {struct}")
+
+
+# ------------------------------------------------------------------------------------------- modules
+
+
+@dataclass(frozen=True, eq=False)
+class Translation:
+    """An LLVM module, and the Python modules whose sources determine it."""
+
+    text: str
+    modules: frozenset[str]
+
+
+def translate(entries: Mapping[str, tuple[Callable[..., Any], Sequence[Type]]], options: Options | None = None) -> Translation:
+    """The module of functions for arguments of these types, by symbols."""
+    unit = Unit(options or Options())
+    for symbol, (function, types) in entries.items():
+        unit.texts.append(_exported(symbol, unit.instance(function, tuple(types)), unit.options))
+    while unit.waiting:
+        instance = unit.waiting.pop()
+        unit.texts.append(Function(unit, instance).text())
+    return Translation(unit.text(), frozenset(unit.modules))
+
+
+def parameter_types(function: Callable[..., Any], instead: Mapping[str, Type] | None = None) -> list[Type]:
+    """The types of a function's parameters by their annotations; `instead` replaces annotations."""
+    source, tree = definition(function)
+    found = []
+    for parameter in tree.args.args:
+        annotation = "" if parameter.annotation is None else ast.unparse(parameter.annotation)
+        kind = (instead or {}).get(annotation) or type_of(annotation or "None", source.module)
+        if not isinstance(kind, Type):
+            raise TypeError(f"{tree.name!r} is generic in {parameter.arg!r}; name the type to compile for")
+        found.append(kind)
+    return found
+
+
+def _exported(symbol: str, instance: Instance, options: Options) -> str:
+    """An exported function; a Boolean result is 0 or 1."""
+    if len(instance.result.parts) > 1:
+        raise TypeError(f"{instance.tree.name!r} returns {instance.result}; an exported function returns one number or nothing")
+    given, parts = [], [(part, f"%{name}.{k}") for name, kind in instance.parameters for k, part in enumerate(kind.parts)]
+    for part, name in parts:
+        given.append(f"ptr noalias {name}" if part == "ptr" and options.distinct else f"{part} {name}")
+    call = f"call {instance.llvm_result} {instance.symbol}({', '.join(f'{part} {name}' for part, name in parts)})"
+    if not instance.result.parts:
+        lines = [call, "ret void"]
+    elif instance.result == BOOL:
+        lines = [f"%truth = {call}", "%number = zext i1 %truth to i64", "ret i64 %number"]
+    else:
+        lines = [f"%result = {call}", f"ret {instance.llvm_result} %result"]
+    result = "i64" if instance.result == BOOL else instance.llvm_result
+    return "\n".join([f"define {result} @{symbol}({', '.join(given)}) nounwind {{", *lines, "}"])

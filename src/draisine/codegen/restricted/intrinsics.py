@@ -1,7 +1,4 @@
-"""Functions that restricted Python knows by themselves: those of `math`, `abs`, `min`, `max`, and calls of kernels.
-
-In Python they are what they are; here is what each becomes in LLVM.
-"""
+"""Built-in functions of restricted Python: `math`, `abs`, `min`, `max`, calls of kernels, and the LLVM code of each."""
 
 from __future__ import annotations
 
@@ -14,7 +11,7 @@ import numpy as np
 
 from draisine.codegen.restricted.record import call_kernel, restore
 from draisine.codegen.restricted.types import BOOL, COMPLEX, INT, NOTHING, REAL, ArrayType, RecordType, TupleType
-from draisine.codegen.restricted.writer import Value, Writer, items_of, real
+from draisine.codegen.restricted.writer import Value, Writer, real, unpack
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,13 +23,13 @@ def _real_function(name: str, symbol: str, count: int) -> Emit:
     def emit(w: Writer, e: ast.Call, given: Sequence[Value]) -> Value:
         w.unit.declare(f"declare double @{symbol}({', '.join(['double'] * count)})")
         texts = [f"double {w.convert(value, REAL, e).one}" for value in given]
-        return Value(REAL, (w.let(f"call double @{symbol}({', '.join(texts)})"),))
+        return Value(REAL, (w.emit(f"call double @{symbol}({', '.join(texts)})"),))
 
     return emit
 
 
 def _whole(symbol: str) -> Emit:
-    """A real number made an integer; where it has no place among them the nearest one, 0 for NaN."""
+    """A real number converted to an integer; out of range the nearest one, 0 for NaN."""
 
     def emit(w: Writer, e: ast.Call, given: Sequence[Value]) -> Value:
         if given[0].type == INT:
@@ -40,9 +37,9 @@ def _whole(symbol: str) -> Emit:
         name = w.convert(given[0], REAL, e).one
         if symbol:
             w.unit.declare(f"declare double @{symbol}(double)")
-            name = w.let(f"call double @{symbol}(double {name})")
+            name = w.emit(f"call double @{symbol}(double {name})")
         w.unit.declare("declare i64 @llvm.fptosi.sat.i64.f64(double)")
-        return Value(INT, (w.let(f"call i64 @llvm.fptosi.sat.i64.f64(double {name})"),))
+        return Value(INT, (w.emit(f"call i64 @llvm.fptosi.sat.i64.f64(double {name})"),))
 
     return emit
 
@@ -51,27 +48,27 @@ def _absolute(w: Writer, e: ast.Call, given: Sequence[Value]) -> Value:
     value = given[0]
     if value.type == INT:
         w.unit.declare("declare i64 @llvm.abs.i64(i64, i1)")
-        return Value(INT, (w.let(f"call i64 @llvm.abs.i64(i64 {value.one}, i1 false)"),))
+        return Value(INT, (w.emit(f"call i64 @llvm.abs.i64(i64 {value.one}, i1 false)"),))
     if value.type == COMPLEX:
         w.unit.declare("declare double @hypot(double, double)")
-        return Value(REAL, (w.let(f"call double @hypot(double {value.parts[0]}, double {value.parts[1]})"),))
+        return Value(REAL, (w.emit(f"call double @hypot(double {value.parts[0]}, double {value.parts[1]})"),))
     return _real_function("abs", "llvm.fabs.f64", 1)(w, e, given)
 
 
 def _extreme(word: str) -> Emit:
-    """The first of the least or greatest, as Python finds it: NaN is neither less nor greater."""
+    """The first of the least or greatest, as in Python: NaN is neither less nor greater."""
 
     def emit(w: Writer, e: ast.Call, given: Sequence[Value]) -> Value:
         best = given[0]
         for value in given[1:]:
             if value.type != best.type or best.type not in (INT, REAL):
-                w.refuse(e, f"all are integers or all are real numbers, not {best.type} and {value.type}")
+                w.refuse(e, f"all must be integers or all real numbers, not {best.type} and {value.type}")
             if best.type == INT:
-                better = w.let(f"icmp s{word} i64 {value.one}, {best.one}")
+                better = w.emit(f"icmp s{word} i64 {value.one}, {best.one}")
             else:
-                better = w.let(f"fcmp o{word} double {value.one}, {best.one}")
+                better = w.emit(f"fcmp o{word} double {value.one}, {best.one}")
             part = best.type.parts[0]
-            best = Value(best.type, (w.let(f"select i1 {better}, {part} {value.one}, {part} {best.one}"),))
+            best = Value(best.type, (w.emit(f"select i1 {better}, {part} {value.one}, {part} {best.one}"),))
         return best
 
     return emit
@@ -79,18 +76,18 @@ def _extreme(word: str) -> Emit:
 
 def _finite(w: Writer, e: ast.Call, given: Sequence[Value]) -> Value:
     size = _real_function("abs", "llvm.fabs.f64", 1)(w, e, given).one
-    return Value(BOOL, (w.let(f"fcmp olt double {size}, {real(math.inf).one}"),))
+    return Value(BOOL, (w.emit(f"fcmp olt double {size}, {real(math.inf).one}"),))
 
 
 def _nan(w: Writer, e: ast.Call, given: Sequence[Value]) -> Value:
     name = w.convert(given[0], REAL, e).one
-    return Value(BOOL, (w.let(f"fcmp uno double {name}, {name}"),))
+    return Value(BOOL, (w.emit(f"fcmp uno double {name}, {name}"),))
 
 
 def _conjugate(w: Writer, e: ast.Call, given: Sequence[Value]) -> Value:
     value = given[0]
     if value.type == COMPLEX:
-        return Value(COMPLEX, (value.parts[0], w.let(f"fneg double {value.parts[1]}")))
+        return Value(COMPLEX, (value.parts[0], w.emit(f"fneg double {value.parts[1]}")))
     return w.convert(value, REAL, e)
 
 
@@ -107,18 +104,18 @@ def _length(w: Writer, e: ast.Call, given: Sequence[Value]) -> Value:
 def _call_kernel(w: Writer, e: ast.Call, given: Sequence[Value]) -> Value:
     function, *tables = given
     if function.type != INT or not all(isinstance(table.type, TupleType) for table in tables):
-        w.refuse(e, "it is call_kernel(address, (argument, …), (result, …))")
-    address = w.let(f"inttoptr i64 {function.one} to ptr")
-    places = []
+        w.refuse(e, "write call_kernel(address, (argument, …), (result, …))")
+    address = w.emit(f"inttoptr i64 {function.one} to ptr")
+    pointers = []
     for table in tables:
-        arrays = items_of(table)
-        place = w.reserve(f"[{len(arrays)} x ptr]")
+        arrays = unpack(table)
+        pointer = w.alloca(f"[{len(arrays)} x ptr]")
         for k, array in enumerate(arrays):
             if not isinstance(array.type, ArrayType):
                 w.refuse(e, f"kernels take arrays, not {array.type}")
-            w.do(f"store ptr {array.parts[0]}, ptr {w.let(f'getelementptr inbounds ptr, ptr {place}, i64 {k}')}, align 8")
-        places.append(place)
-    w.do(f"call void {address}(ptr {places[0]}, ptr {places[1]})")
+            w.write(f"store ptr {array.parts[0]}, ptr {w.emit(f'getelementptr inbounds ptr, ptr {pointer}, i64 {k}')}, align 8")
+        pointers.append(pointer)
+    w.write(f"call void {address}(ptr {pointers[0]}, ptr {pointers[1]})")
     return Value(NOTHING, ())
 
 
@@ -129,11 +126,11 @@ def _restore(w: Writer, e: ast.Call, given: Sequence[Value]) -> Value:
     w.unit.struct(target.type.record)
     size = 8 * sum(len(field.type.parts) for field in target.type.record.__fields__.values())
     w.unit.declare("declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)")
-    w.do(f"call void @llvm.memcpy.p0.p0.i64(ptr align 8 {target.one}, ptr align 8 {source.one}, i64 {size}, i1 false)")
+    w.write(f"call void @llvm.memcpy.p0.p0.i64(ptr align 8 {target.one}, ptr align 8 {source.one}, i64 {size}, i1 false)")
     return Value(NOTHING, ())
 
 
-# By the function: what makes its text, and how many arguments it takes (None: any number).
+# Function → its emitter, and the numbers of arguments it takes (None: any).
 INTRINSICS: dict[Any, tuple[Emit, tuple[int, ...] | None]] = {
     **{
         getattr(math, name): (_real_function(name, f"llvm.{name}.f64", 1), (1,))

@@ -1,4 +1,4 @@
-"""Records: memory that Python and compiled code share, declared once by a class with annotated fields.
+"""Records: memory that Python and compiled code share, declared once by a class with annotated fields; calls of kernels.
 
     class Pendulum(Record):
         length: float
@@ -6,16 +6,16 @@
         x: Vector
         scheme: Scheme          # another record
 
-Numbers lie in the record itself; of arrays and other records it holds where they are, and Python keeps them alive. In Python a
-field is read and assigned like any attribute, and an assigned array is used itself, not copied: it must have the declared type,
-its elements by rows without gaps. A new record is all zeros and has no arrays until they are assigned or given `room`. To an
-integer field Python's own integers are assigned, `int(a[i])` for an element of an array.
+Numbers are stored in the record; arrays and other records are stored as pointers, and Python keeps them alive. In Python a field
+is read and assigned like any attribute. An assigned array is not copied: it must have the declared type and be C-contiguous. A
+new record is all zeros and has no arrays until they are assigned or allocated (`allocate`). Integer fields take Python integers:
+`int(a[i])` for an element of an array.
 """
 
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from math import prod
@@ -37,7 +37,7 @@ _NUMBERS = {INT: ctypes.c_int64, REAL: ctypes.c_double}
 
 @dataclass(frozen=True)
 class Field:
-    """A field: its type, and where its parts begin among those of the record. Each part takes eight bytes."""
+    """A field: its type, and the index of its first part in the record. Each part takes eight bytes."""
 
     name: str
     type: Type
@@ -45,7 +45,7 @@ class Field:
 
     @property
     def hidden(self) -> tuple[str, ...]:
-        """Names of the parts of what is no number."""
+        """Names of the parts of a field that is not a number."""
         return tuple(f"_{self.name}_{k}" for k in range(len(self.type.parts)))
 
 
@@ -56,11 +56,11 @@ def _array_setter(field: Field) -> Callable[[Record, NDArray[Any]], None]:
         assert isinstance(kind, ArrayType)
         if array.dtype != kind.dtype or array.ndim != kind.ndim or not array.flags.c_contiguous:
             raise TypeError(
-                f"record {type(record).__name__}: field {field.name!r} is an {kind} by rows without gaps, not one of "
+                f"record {type(record).__name__}: field {field.name!r} is a C-contiguous {kind}, not one of "
                 f"{array.dtype} with {array.ndim} axes{'' if array.flags.c_contiguous else ' and gaps'}"
             )
         setattr(record, kept, array)
-        # `array.ctypes.data` builds an object on the way
+        # quicker than `array.ctypes.data`, which creates an object
         for name, value in zip(hidden, (array.__array_interface__["data"][0], *array.shape), strict=True):
             setattr(record, name, value)
 
@@ -126,11 +126,11 @@ class Record(ctypes.Structure, metaclass=_RecordType):
 
     @property
     def address(self) -> int:
-        """Where compiled code finds it, as long as the record lives."""
+        """The address for compiled code, valid as long as the record lives."""
         return ctypes.addressof(self)
 
-    def room(self, shapes: Mapping[str, tuple[int, ...]]) -> None:
-        """Give arrays of zeros of these shapes to fields, side by side in one piece of memory."""
+    def allocate(self, shapes: Mapping[str, tuple[int, ...]]) -> None:
+        """Assign arrays of zeros of these shapes to fields, all in one block of memory."""
         plan = _plan(type(self), tuple(shapes.items()))
         memory = np.zeros(plan.length)
         words = np.frombuffer(self, dtype=np.int64)  # type: ignore[call-overload]  # a structure is a writable buffer
@@ -138,42 +138,42 @@ class Record(ctypes.Structure, metaclass=_RecordType):
         words[plan.pointers] += memory.__array_interface__["data"][0]
         for name in shapes:
             self.__dict__.pop(f"_{name}", None)
-        self.__dict__.setdefault("_rooms", {}).update(dict.fromkeys(shapes, (memory, plan)))
+        self.__dict__.setdefault("_blocks", {}).update(dict.fromkeys(shapes, (memory, plan)))
 
     def __getattr__(self, name: str) -> Any:
-        """An array is made of its piece of memory when it is first asked for; most never are, by Python."""
+        """Create the array of an allocated field when Python first reads it; most are never read by Python."""
         field = name.removeprefix("_")
-        rooms = self.__dict__.get("_rooms", {})
-        if field not in rooms:
-            raise AttributeError(f"record {type(self).__name__}: {field!r} is no field, or has not been assigned")
-        memory, plan = rooms[field]
+        blocks = self.__dict__.get("_blocks", {})
+        if field not in blocks:
+            raise AttributeError(f"record {type(self).__name__}: {field!r} is not a field, or not assigned")
+        memory, plan = blocks[field]
         begin, end, dtype, shape = plan.arrays[field]
         array = self.__dict__[name] = memory[begin:end].view(dtype).reshape(shape)
         return array
 
     def duplicate(self) -> Self:
-        """Another record with the same numbers and the same arrays."""
+        """A copy with the same numbers, which shares the arrays."""
         other = type(self)()
         restore(other, self)
         return other
 
 
 def restore(target: Record, source: Record) -> None:
-    """Give a record all that another of its class has: the same numbers, the same arrays and records."""
+    """Copy a record into another of its class: the numbers, and references to the same arrays and records."""
     ctypes.memmove(ctypes.addressof(target), ctypes.addressof(source), ctypes.sizeof(target))
     target.__dict__.clear()
     target.__dict__.update(source.__dict__)
-    target.__dict__["_rooms"] = dict(source.__dict__.get("_rooms", {}))
+    target.__dict__["_blocks"] = dict(source.__dict__.get("_blocks", {}))
 
 
 @dataclass(frozen=True, eq=False)
 class _Plan:
-    """How arrays lie in one piece of memory."""
+    """The layout of arrays in one block of memory."""
 
-    length: int  # of it, in words of eight bytes
+    length: int  # in words of eight bytes
     parts: NDArray[np.intp]  # of the record
-    numbers: NDArray[np.int64]  # what they become: offsets in bytes, and lengths
-    pointers: NDArray[np.intp]  # those of the parts that are offsets
+    numbers: NDArray[np.int64]  # values of the parts: offsets in bytes, and lengths
+    pointers: NDArray[np.intp]  # parts that are offsets
     arrays: dict[str, tuple[int, int, np.dtype[Any], tuple[int, ...]]]  # begin, end, dtype, shape
 
 
@@ -193,3 +193,28 @@ def _plan(record: type[Record], shapes: tuple[tuple[str, tuple[int, ...]], ...])
         numbers += [8 * begin, *shape]
         begin = end
     return _Plan(begin, np.array(parts, dtype=np.intp), np.array(numbers), np.array(pointers, dtype=np.intp), arrays)
+
+
+# ------------------------------------------------------------------------------------------- calls of kernels
+
+# void kernel(const double* const* arg, double* const* res)
+KERNEL = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
+
+
+def call_kernel(function: int, arguments: Sequence[NDArray[Any]], results: Sequence[NDArray[Any]]) -> None:
+    """Call the kernel at an address with these arrays."""
+    bound_kernel(function, arguments, results)()
+
+
+def bound_kernel(function: int, arguments: Sequence[NDArray[Any]], results: Sequence[NDArray[Any]]) -> Callable[[], None]:
+    """A call of the kernel at an address on fixed arrays."""
+    tables = [(ctypes.c_void_p * len(arrays))(*[array.ctypes.data for array in arrays]) for arrays in (arguments, results)]
+    prototype: Callable[[int], Callable[[int, int], None]] = KERNEL
+    run, given, taken = prototype(function), *(ctypes.addressof(table) for table in tables)
+    alive = (tables, arguments, results)  # keeps alive what the pointers point to
+
+    def call() -> None:
+        run(given, taken)
+        assert alive
+
+    return call

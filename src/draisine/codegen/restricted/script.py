@@ -21,7 +21,7 @@ _NAMES = {
     "math.isfinite": "Number.isFinite",
     "abs": "Math.abs",
     "float": "Number",
-    "new": "new_",  # a word of JavaScript
+    "new": "new_",  # reserved in JavaScript
 }
 _HEAD = "const call_kernel = (kernel, given, results) => kernel(...given, ...results);"
 

@@ -1,7 +1,7 @@
-"""Types of restricted Python: the annotations that its functions and records carry, and what they become in LLVM.
+"""Types of restricted Python: the annotations of functions and records, and their LLVM types.
 
-A value is held in one or more LLVM values, its *parts*: a complex number in two, an array in a pointer and its lengths. Arrays
-lie in memory by rows, without gaps.
+A value consists of one or more LLVM values, its *parts*: a complex number of two, an array of a pointer and its lengths. Arrays
+are C-contiguous.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _ELEMENTS: dict[str, tuple[Type, np.dtype[Any]]] = {
 
 @dataclass(frozen=True)
 class ArrayType(Type):
-    """An array of `ndim` axes; one without lengths (`bare`) is a pointer to numbers, as other code hands it over."""
+    """An array of `ndim` axes; one without lengths (`bare`) is a pointer to numbers."""
 
     element: str
     ndim: int
@@ -61,7 +61,7 @@ class ArrayType(Type):
 
     @property
     def row(self) -> ArrayType:
-        """The type of its parts along the first axis."""
+        """The type of its slices along the first axis."""
         return ArrayType.of(self.element, self.ndim - 1)
 
 
@@ -78,7 +78,7 @@ class RecordType(Type):
 
 @dataclass(frozen=True)
 class RecordsType(Type):
-    """A list of references to records of one class; it can be read, not written."""
+    """A read-only list of references to records of one class."""
 
     record: type[Any]
 
@@ -89,7 +89,7 @@ class RecordsType(Type):
 
 @dataclass(frozen=True)
 class TupleType(Type):
-    """Several values side by side."""
+    """A tuple of values."""
 
     items: tuple[Type, ...]
 
@@ -99,7 +99,7 @@ class TupleType(Type):
         return TupleType(f"tuple of {', '.join(str(item) for item in items)}", parts, items)
 
 
-# What annotations say. The aliases are NumPy's arrays to a type checker.
+# Annotations. To a type checker the aliases are NumPy arrays.
 Vector = Annotated[NDArray[np.float64], ArrayType.of("float")]
 Matrix = Annotated[NDArray[np.float64], ArrayType.of("float", 2)]
 Cube = Annotated[NDArray[np.float64], ArrayType.of("float", 3)]
@@ -109,7 +109,7 @@ ShortIntegers = Annotated[NDArray[np.int32], ArrayType.of("int32")]
 ComplexVector = Annotated[NDArray[np.complex128], ArrayType.of("complex")]
 ComplexMatrix = Annotated[NDArray[np.complex128], ArrayType.of("complex", 2)]
 ComplexCube = Annotated[NDArray[np.complex128], ArrayType.of("complex", 3)]
-# Functions of these are compiled for each kind they are called with.
+# Functions of these are generic: compiled for each type they are called with.
 Number = TypeVar("Number", float, complex)
 Numbers = TypeVar("Numbers", Vector, ComplexVector)
 NumberMatrix = TypeVar("NumberMatrix", Matrix, ComplexMatrix)
@@ -119,7 +119,7 @@ _PLAIN: dict[Any, Type] = {int: INT, float: REAL, bool: BOOL, complex: COMPLEX, 
 
 
 def type_of(annotation: str, module: str) -> Type | TypeVar:
-    """What an annotation means, read in its module; TypeError if it has no meaning here."""
+    """The type of an annotation, evaluated in its module; TypeError if it is not a type of restricted Python."""
     return _meaning(eval(annotation, vars(sys.modules[module])), annotation)
 
 
@@ -139,10 +139,10 @@ def _meaning(given: Any, annotation: str) -> Type | TypeVar:
     try:
         return _PLAIN[given]
     except (KeyError, TypeError):
-        raise TypeError(f"{annotation!r} is no type of restricted Python") from None
+        raise TypeError(f"{annotation!r} is not a type of restricted Python") from None
 
 
 def constraints(variable: TypeVar) -> tuple[Type, ...]:
-    """The types that a type variable stands for."""
+    """The types that a type variable may be."""
     found = (_meaning(given, variable.__name__) for given in variable.__constraints__)
     return tuple(one for one in found if isinstance(one, Type))

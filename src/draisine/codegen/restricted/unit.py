@@ -1,23 +1,79 @@
-"""A unit of translation: the functions reached from its entries, the records they use, and the text of the whole module."""
+"""Translation units: sources of restricted functions, the functions reached from the entries, and the text of the module."""
 
 from __future__ import annotations
 
 import ast
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from types import FunctionType, ModuleType
 from typing import Any, TypeVar
 
 from draisine.codegen.restricted.types import INT, NOTHING, REAL, ArrayType, Type, constraints, type_of
-from draisine.codegen.restricted.unit import Source, definition
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """A module's functions, and the modules that it imports names from."""
+
+    module: str
+    file: str
+    functions: dict[str, ast.FunctionDef]
+    imported: dict[str, str]  # name → module
+
+    def value(self, name: str) -> Any:
+        """The object of a global name; KeyError if there is none."""
+        return vars(sys.modules[self.module])[name]
+
+    def origins(self, name: str) -> set[str]:
+        """The modules that determine the object of a global name: this one, and those it is imported through."""
+        found, at = {self.module}, self
+        while at.imported.get(name, at.module) not in found and at.imported[name] in sys.modules:
+            at = source_of(at.imported[name])
+            found.add(at.module)
+        return found
+
+
+@cache
+def source_of(module: str) -> Source:
+    """The parsed source of a loaded module."""
+    file = str(sys.modules[module].__file__)
+    tree = ast.parse(Path(file).read_text(encoding="utf-8"), file)
+    functions = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
+    imported: dict[str, str] = {}
+    for node in tree.body:
+        if isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
+            imported |= {alias.asname or alias.name: node.module for alias in node.names}
+    return Source(module, file, functions, imported)
+
+
+def definition(function: Callable[..., Any]) -> tuple[Source, ast.FunctionDef]:
+    """Where a function is defined."""
+    source = source_of(function.__module__)
+    try:
+        return source, source.functions[function.__name__]
+    except KeyError:
+        raise SyntaxError(
+            f"{function.__qualname__!r} is not defined at the top level of {source.module}, as restricted functions must be"
+        ) from None
+
+
+def is_restricted(value: Any) -> bool:
+    """Whether a value is a function that can be translated."""
+    return isinstance(value, FunctionType) and isinstance(sys.modules.get(value.__module__), ModuleType)
+
+
+# ------------------------------------------------------------------------------------------- units
 
 
 @dataclass(frozen=True)
 class Options:
-    """How a unit is translated.
+    """Options of the translation.
 
-    `fixed` gives numbers of records that are known beforehand: code that they exclude is left out, and so is what only it
-    calls. With `contract` a product and the sum it goes into may become one instruction; with `distinct` no two arrays given to
-    a function overlap.
+    `fixed` are fields of records with constant values: code that they exclude is left out, with all that only it calls. With
+    `contract` a product and a sum may be fused into one instruction; with `distinct` the arrays of a call do not overlap.
     """
 
     fixed: Mapping[tuple[type[Any], str], int] = field(default_factory=dict)
@@ -41,20 +97,20 @@ class Instance:
 
 
 def result_type(kind: Type) -> str:
-    """The LLVM type that a function of such a result returns."""
+    """The LLVM return type of a function with such a result."""
     parts = kind.parts
     return "void" if not parts else parts[0] if len(parts) == 1 else "{ " + ", ".join(parts) + " }"
 
 
 class Unit:
-    """Grows by the functions that are asked for; `modules` are those whose sources decide its text."""
+    """The functions requested so far; `modules` are those whose sources determine the text."""
 
     def __init__(self, options: Options) -> None:
         self.options = options
         self.modules: set[str] = set()
         self.waiting: list[Instance] = []
         self.texts: list[str] = []
-        self._asked: dict[tuple[str, str, tuple[Type, ...]], Instance] = {}
+        self._requested: dict[tuple[str, str, tuple[Type, ...]], Instance] = {}
         self._instances: dict[tuple[str, str, tuple[Type, ...]], Instance] = {}
         self._declared: dict[str, None] = {}
         self._structs: dict[type[Any], str] = {}
@@ -63,50 +119,50 @@ class Unit:
     # ---------------------------------------------------------------- functions
 
     def instance(self, function: Callable[..., Any], given: tuple[Type, ...]) -> Instance:
-        """The function for arguments of these types; TypeError if it does not take them."""
+        """The function for arguments of these types; TypeError if it does not accept them."""
         key = function.__module__, function.__name__, given
-        if key not in self._asked:
+        if key not in self._requested:
             source, tree = definition(function)
             taken, result = self._signature(source, tree, given)
-            settled = source.module, tree.name, taken
-            if settled not in self._instances:
-                symbol, same = f"{source.module}.{tree.name}", sum(key[:2] == settled[:2] for key in self._instances)
+            resolved = source.module, tree.name, taken
+            if resolved not in self._instances:
+                symbol, same = f"{source.module}.{tree.name}", sum(key[:2] == resolved[:2] for key in self._instances)
                 symbol = f'@"{symbol}/{same + 1}"' if same else f'@"{symbol}"'
                 names = [parameter.arg for parameter in tree.args.args]
-                made = Instance(symbol, source, tree, tuple(zip(names, taken, strict=True)), result)
-                self._instances[settled] = made
+                instance = Instance(symbol, source, tree, tuple(zip(names, taken, strict=True)), result)
+                self._instances[resolved] = instance
                 self.modules.add(source.module)
-                self.waiting.append(made)
-            self._asked[key] = self._instances[settled]
-        return self._asked[key]
+                self.waiting.append(instance)
+            self._requested[key] = self._instances[resolved]
+        return self._requested[key]
 
     def _signature(self, source: Source, tree: ast.FunctionDef, given: tuple[Type, ...]) -> tuple[tuple[Type, ...], Type]:
         """Types of the parameters and of the result for arguments of these types."""
         arguments, taken = tree.args, []
         bound: dict[TypeVar, Type] = {}
         if arguments.posonlyargs or arguments.kwonlyargs or arguments.vararg or arguments.kwarg or arguments.defaults:
-            raise TypeError(f"{tree.name!r} has more than plain parameters; restricted functions have no others, and no defaults")
+            raise TypeError(f"{tree.name!r}: restricted functions have positional parameters without defaults only")
         names = [parameter.arg for parameter in arguments.args]
         if len(names) != len(given):
             raise TypeError(f"{tree.name!r} takes {len(names)} arguments ({', '.join(names)}), not {len(given)}")
         for parameter, kind in zip(arguments.args, given, strict=True):
-            wanted = self._annotated(source, tree, parameter.arg, parameter.annotation)
-            if isinstance(wanted, TypeVar):
-                if not any(_fits(kind, one) for one in constraints(wanted)) or bound.setdefault(wanted, kind) != kind:
-                    raise TypeError(f"{tree.name!r} takes no {kind} as {parameter.arg!r}")
+            expected = self._annotated(source, tree, parameter.arg, parameter.annotation)
+            if isinstance(expected, TypeVar):
+                if not any(_fits(kind, one) for one in constraints(expected)) or bound.setdefault(expected, kind) != kind:
+                    raise TypeError(f"{tree.name!r} does not take {kind} as {parameter.arg!r}")
                 taken.append(kind)
-            elif kind == INT and wanted == REAL:
-                taken.append(wanted)
-            elif _fits(kind, wanted):
+            elif kind == INT and expected == REAL:
+                taken.append(expected)
+            elif _fits(kind, expected):
                 taken.append(kind)
             else:
-                raise TypeError(f"{tree.name!r} takes {wanted} as {parameter.arg!r}, not {kind}")
+                raise TypeError(f"{tree.name!r} takes {expected} as {parameter.arg!r}, not {kind}")
         result = self._annotated(source, tree, "return", tree.returns)
         return tuple(taken), bound[result] if isinstance(result, TypeVar) else result
 
     def _annotated(self, source: Source, tree: ast.FunctionDef, name: str, annotation: ast.expr | None) -> Type | TypeVar:
         if annotation is None:
-            raise TypeError(f"{tree.name!r} says no type for {name!r}; restricted functions are annotated throughout")
+            raise TypeError(f"{tree.name!r} has no annotation for {name!r}; restricted functions are fully annotated")
         if isinstance(annotation, ast.Constant) and annotation.value is None:
             return NOTHING
         for node in ast.walk(annotation):
@@ -114,7 +170,7 @@ class Unit:
                 self.modules |= source.origins(node.id)
         return type_of(ast.unparse(annotation), source.module)
 
-    # ---------------------------------------------------------------- what the text needs besides
+    # ---------------------------------------------------------------- declarations and metadata
 
     def declare(self, line: str) -> None:
         self._declared[line] = None
@@ -127,7 +183,7 @@ class Unit:
         return self._structs[record]
 
     def tag(self, kind: str) -> str:
-        """Says of an access to memory what it is for: fields of records and elements of arrays never overlap."""
+        """Metadata for alias analysis (TBAA): fields of records and elements of arrays never overlap."""
         kind = "float" if kind == "complex" else kind
         self._tags.setdefault(kind, 2 * len(self._tags) + 1)
         return f", !tbaa !{self._tags[kind] + 1}"
@@ -145,8 +201,8 @@ def _parts(record: type[Any]) -> Iterable[str]:
     return [part for one in record.__fields__.values() for part in one.type.parts] or ["i64"]
 
 
-def _fits(given: Type, wanted: Type) -> bool:
-    """Whether an argument can be what a parameter is; a bare array for one that has lengths, too."""
-    if isinstance(given, ArrayType) and isinstance(wanted, ArrayType):
-        return (given.element, given.ndim) == (wanted.element, wanted.ndim)
-    return given == wanted
+def _fits(given: Type, expected: Type) -> bool:
+    """Whether an argument matches a parameter; a bare array also matches one with lengths."""
+    if isinstance(given, ArrayType) and isinstance(expected, ArrayType):
+        return (given.element, given.ndim) == (expected.element, expected.ndim)
+    return given == expected

@@ -1,1 +1,1 @@
-"""Equations for people: text about a model, SymPy matrices of small systems, structured listings and documents of large ones."""
+"""Rendering of equations: text about a model, SymPy matrices of small systems, listings and documents of large ones."""

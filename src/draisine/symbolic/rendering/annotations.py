@@ -1,4 +1,4 @@
-"""What the intermediate quantities of a derivation mean, body by body, in the order in which a reader meets them.
+"""Annotations: names and descriptions of the intermediate quantities of a derivation, body by body.
 
 Each quantity is formed again from the same parts as in the derivation; equal expressions are one node of the program, so a name
 given here is the name of the node that the dynamics uses.
@@ -20,7 +20,7 @@ from draisine.dynamics.reduced.formulation import ReducedFormulation
 from draisine.dynamics.reduced.reduction import residual_rates
 from draisine.expr.expression import Name
 from draisine.model.items import Rotate
-from draisine.symbolic.rendering.named_formulas import Meaning
+from draisine.symbolic.rendering.named_formulas import Annotation
 
 AXES = "xyz"
 
@@ -30,10 +30,10 @@ class Chapter:
     """Quantities that belong together, under one heading."""
 
     title: str
-    meanings: list[Meaning] = field(default_factory=list)
+    meanings: list[Annotation] = field(default_factory=list)
 
     def add(self, name: str, description: str, value: ca.SX) -> None:
-        self.meanings.append(Meaning(name, description, value))
+        self.meanings.append(Annotation(name, description, value))
 
     def vector(self, name: str, description: str, value: Vec) -> None:
         for axis, component in zip(AXES, value, strict=True):
@@ -45,7 +45,7 @@ class Chapter:
                 self.add(f"{name}_{row}{column}", f"{description}, entry {row}{column}", entry)
 
 
-def meanings(formulation: ReducedFormulation) -> list[Chapter]:
+def chapters(formulation: ReducedFormulation) -> list[Chapter]:
     """Geometry of the bodies, contacts, kernel, velocities, motion of the bodies, reduced mass and force, accelerations."""
     motion = _Motion(formulation)
     return [
@@ -105,7 +105,7 @@ def _steps(chapter: Chapter, link: Link) -> None:
 def _contacts(formulation: ReducedFormulation) -> Iterator[Chapter]:
     for rows in formulation.mechanism.rows:
         contact, name = rows.source, rows.source.name
-        chapter = Chapter(f"Tie {name}" if isinstance(contact, ResidualBlock) else f"Contact of {name} with the ground")
+        chapter = Chapter(f"Constraint {name}" if isinstance(contact, ResidualBlock) else f"Contact of {name} with the ground")
         if isinstance(contact, WheelContact | EdgeContact):
             chapter.vector(f"{name}_normal", f"ground's normal in the axes of {_axes_of(contact.link)}", contact.normal)
         if isinstance(contact, WheelContact):
@@ -122,7 +122,7 @@ def _contacts(formulation: ReducedFormulation) -> Iterator[Chapter]:
                 chapter.add(f"A_{row}_{velocity}", f"constraint row {row}: coefficient of {velocity}", entry)
         for row, entry in zip(rows.names, rows.drift, strict=True):
             if not is_zero(entry):
-                chapter.add(f"drift_{row}", f"constraint row {row}: what it moves by itself", entry)
+                chapter.add(f"drift_{row}", f"constraint row {row}: explicit time derivative", entry)
         yield chapter
 
 
@@ -179,11 +179,12 @@ class _Motion:
     def residual_rates(self) -> Chapter:
         chapter = Chapter("Rates of the constraints without accelerations")
         for rows, values in zip(self.formulation.mechanism.rows, self.rates, strict=True):
+            source = rows.source
             kind = (
-                "tie"
-                if isinstance(rows.source, ResidualBlock)
+                "constraint"
+                if isinstance(source, ResidualBlock)
                 else "knife edge"
-                if isinstance(rows.source, EdgeContact)
+                if isinstance(source, EdgeContact)
                 else "wheel"
             )
             if isinstance(rows.source, WheelContact):

@@ -1,7 +1,7 @@
 """The equations of a model as a document: name, picture, tree, tables, matrices of a small system, and the listing.
 
-What every format prints is gathered here once; `markdown`, `latex`, `webpage` and `sympy_source` print it. The picture comes from
-outside, drawn by those who can.
+The contents are the same for every format; `markdown`, `latex`, `webpage` and `sympy_source` print them. The picture is an
+argument, drawn by `view`.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from draisine.symbolic.rendering.model_text import derived_in_brief, describe_as
 from draisine.symbolic.rendering.named_formulas import Listing
 from draisine.symbolic.rendering.symbolic import SymbolicEquations, symbolic
 
-SMALL = 5_000  # operations up to which matrices are written beside the listing
-NO_BODIES = "no picture: the model was typed as formulas, and has no bodies to draw"
+SMALL = 5_000  # operations up to which matrices are printed in addition to the listing
+NO_BODIES = "no picture: the model is given as formulas and has no bodies to draw"
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Document:
-    """What every format prints. `system` is None where equations were typed by hand."""
+    """The contents of a document. `system` is None for equations given as formulas."""
 
     name: str
     description: str
@@ -55,24 +55,24 @@ class Document:
 
     @property
     def remark(self) -> str:
-        """Why there is no picture, where there cannot be one."""
+        """Why there is no picture, if there cannot be one."""
         return NO_BODIES if self.system is None else ""
 
     @cached_property
     def matrices(self) -> SymbolicEquations | None:
-        """M, C, g, Q, D, b and the reduced equations, made short, where they are short enough to be read."""
+        """M, C, g, Q, D, b and the reduced equations, simplified, if they are short enough to be read."""
         if self.system is None:
             return None
         try:
             found = symbolic(self.system)
             length = sum(found.operations(name) for name in "MCgQDb")
         except ModelError:
-            return None  # the road by energies does not know every contact: wheels that slip have a listing alone
+            return None  # the derivation by energies does not cover wheels that slip: they have a listing only
         return found.simplified() if length <= SMALL else None
 
 
 def document(model: Model | System | Equations, picture: Picture | None = None) -> Document:
-    """Everything that a document says about a model."""
+    """The document of a model."""
     system = None if isinstance(model, Equations) else model.freeze() if isinstance(model, Model) else model
     equations = model if isinstance(model, Equations) else derive(model, work=False)
     data = describe_as_data(equations, system)
@@ -80,7 +80,7 @@ def document(model: Model | System | Equations, picture: Picture | None = None) 
         Table("Parameters", ("name", "value", "unit", "meaning"), _rows(data["parameters"], "default", "unit", "description")),
         Table("Inputs", ("name", "unit", "meaning"), _rows(data["inputs"], "unit", "description")),
         Table("State", ("name", "unit", "meaning"), tuple((s.name, s.unit, s.description) for s in equations.states)),
-        Table("Ties", ("name", "kind", "meaning"), _ties(data.get("constraints", {}))),
+        Table("Loop closures and couplings", ("name", "kind", "meaning"), _ties(data.get("constraints", {}))),
         Table(
             "Constraints",
             ("name", "kind", "level", "unit"),

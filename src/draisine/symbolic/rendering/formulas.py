@@ -1,4 +1,4 @@
-"""Expressions set as formulas: LaTeX, MathML for web pages, and SymPy's Python. One walk, three hands."""
+"""Typesetting of expressions in three notations: LaTeX, MathML for web pages, and SymPy's Python; names of symbols in LaTeX."""
 
 from __future__ import annotations
 
@@ -12,17 +12,25 @@ from typing import ClassVar
 
 from draisine.errors import ArgumentError
 from draisine.expr.expression import Call, Expr, Name, Number
-from draisine.symbolic.rendering.formulas import latex_name
 
 COMPARE, SUM, PRODUCT, SIGN, POWER, ATOM = range(1, 7)
 _INFIX = {"add": ("+", SUM), "sub": ("-", SUM)}
 _INFIX |= {"lt": ("<", COMPARE), "le": ("<=", COMPARE), "gt": (">", COMPARE), "ge": (">=", COMPARE)}
 
+GREEK = frozenset(
+    (
+        *("alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta", "iota", "kappa", "lambda", "mu", "nu", "xi"),
+        *("rho", "sigma", "tau", "upsilon", "phi", "chi", "psi", "omega"),
+        *("Gamma", "Delta", "Theta", "Lambda", "Xi", "Pi", "Sigma", "Phi", "Psi", "Omega"),
+    )
+)
+_LETTER = re.compile(rf"([A-Za-z]|{'|'.join(sorted(GREEK, key=len, reverse=True))})(\d*)")
 
-class Hand(ABC):
-    """How one notation writes the parts of a formula. Parts come written; `formula` puts parentheses where they are needed."""
 
-    stacked = True  # fractions and roots hold their parts without parentheses
+class Notation(ABC):
+    """How a notation writes the parts of a formula, given their texts; `formula` adds parentheses where they are needed."""
+
+    stacked = True  # fractions and roots need no parentheses
 
     def leads_with_sign(self, text: str) -> bool:
         return text.startswith("-")
@@ -55,50 +63,52 @@ class Hand(ABC):
     def call(self, function: str, arguments: list[str]) -> str: ...
 
 
-def formula(expression: Expr, hand: Hand) -> str:
+def formula(expression: Expr, notation: Notation) -> str:
     """The expression in a notation.
 
     >>> from draisine.expr.expression import parse
     >>> print(formula(parse("(a - (-b))*theta_rear**2/c"), SymPy()))
     (a - (-b))*theta_rear**Integer(2)/c
     """
-    return _written(expression, hand)[0]
+    return _written(expression, notation)[0]
 
 
-def _written(expression: Expr, hand: Hand) -> tuple[str, int]:
-    """Text and the strength with which it holds together."""
+def _written(expression: Expr, notation: Notation) -> tuple[str, int]:
+    """The text and its precedence."""
     if isinstance(expression, Number):
-        return hand.number(expression.value), SIGN if expression.value < 0 else ATOM
+        return notation.number(expression.value), SIGN if expression.value < 0 else ATOM
     if isinstance(expression, Name):
-        return hand.name(expression.identifier), ATOM
+        return notation.name(expression.identifier), ATOM
     if not isinstance(expression, Call):
-        raise ArgumentError(f"{type(expression).__name__} is no expression; use Number, Name or Call")
+        raise ArgumentError(f"{type(expression).__name__} is not an expression; use Number, Name or Call")
     function, arguments = expression.function, expression.arguments
 
     def part(argument: Expr, least: int) -> str:
-        text, strength = _written(argument, hand)
-        return text if strength >= least else hand.group(text)
+        text, strength = _written(argument, notation)
+        return text if strength >= least else notation.group(text)
 
     def unsigned(argument: Expr, least: int) -> str:
-        """On the right of an operator: a sign never follows a sign."""
+        """The right operand: parenthesized if it begins with a sign."""
         text = part(argument, least)
-        return hand.group(text) if hand.leads_with_sign(text) else text
+        return notation.group(text) if notation.leads_with_sign(text) else text
 
     if function in _INFIX:
         sign, level = _INFIX[function]
-        return hand.infix(sign, part(arguments[0], level + (level == COMPARE)), unsigned(arguments[1], level + 1)), level
+        return notation.infix(sign, part(arguments[0], level + (level == COMPARE)), unsigned(arguments[1], level + 1)), level
     if function == "mul":
-        return hand.product(part(arguments[0], PRODUCT), unsigned(arguments[1], PRODUCT if hand.stacked else POWER)), PRODUCT
+        return notation.product(
+            part(arguments[0], PRODUCT), unsigned(arguments[1], PRODUCT if notation.stacked else POWER)
+        ), PRODUCT
     if function == "div":
-        if hand.stacked:
-            return hand.fraction(_written(arguments[0], hand)[0], _written(arguments[1], hand)[0]), PRODUCT
-        return hand.fraction(part(arguments[0], PRODUCT), part(arguments[1], POWER)), PRODUCT
+        if notation.stacked:
+            return notation.fraction(_written(arguments[0], notation)[0], _written(arguments[1], notation)[0]), PRODUCT
+        return notation.fraction(part(arguments[0], PRODUCT), part(arguments[1], POWER)), PRODUCT
     if function == "neg":
-        return hand.negative(part(arguments[0], POWER if not hand.stacked else PRODUCT)), SIGN
+        return notation.negative(part(arguments[0], POWER if not notation.stacked else PRODUCT)), SIGN
     if function == "pow":
-        exponent = _written(arguments[1], hand)[0] if hand.stacked else part(arguments[1], POWER)
-        return hand.power(part(arguments[0], ATOM), exponent), POWER
-    return hand.call(function, [_written(a, hand)[0] for a in arguments]), ATOM
+        exponent = _written(arguments[1], notation)[0] if notation.stacked else part(arguments[1], POWER)
+        return notation.power(part(arguments[0], ATOM), exponent), POWER
+    return notation.call(function, [_written(a, notation)[0] for a in arguments]), ATOM
 
 
 def _mantissa(value: float) -> tuple[str, str]:
@@ -110,7 +120,7 @@ def _mantissa(value: float) -> tuple[str, str]:
 # ---------------------------------------------------------------- LaTeX
 
 
-class Latex(Hand):
+class Latex(Notation):
     _SIGNS: ClassVar[Mapping[str, str]] = {"<=": r"\le", ">=": r"\ge"}
     _KNOWN = frozenset({"sin", "cos", "tan", "sinh", "cosh", "tanh", "exp", "log", "min", "max"})
     _ARC: ClassVar[Mapping[str, str]] = {"asin": r"\arcsin", "acos": r"\arccos", "atan": r"\arctan"}
@@ -154,8 +164,8 @@ class Latex(Hand):
 # ---------------------------------------------------------------- MathML
 
 
-class MathML(Hand):
-    """Presentation markup that browsers set by themselves."""
+class MathML(Notation):
+    """Presentation markup that browsers render without a library."""
 
     _SIGNS: ClassVar[Mapping[str, str]] = {"<=": "≤", ">=": "≥", "-": "−", "<": "&lt;", ">": "&gt;"}
 
@@ -206,8 +216,8 @@ class MathML(Hand):
 # ---------------------------------------------------------------- SymPy
 
 
-class SymPy(Hand):
-    """Python source in SymPy's functions; truth values are the numbers 1 and 0."""
+class SymPy(Notation):
+    """Python source in SymPy's functions; Boolean values are the numbers 1 and 0."""
 
     stacked = False
     _NAMES: ClassVar[Mapping[str, str]] = {"abs": "Abs", "min": "Min", "max": "Max", "ceil": "ceiling"}
@@ -279,3 +289,48 @@ def python_name(identifier: str) -> str:
     """A variable's name: keywords and SymPy's own names get an underscore, dots become underscores."""
     plain = re.sub(r"\W", "_", identifier)
     return f"{plain}_" if keyword.iskeyword(plain) or plain in SYMPY_NAMES else plain
+
+
+# ---------------------------------------------------------------- names
+
+
+def latex_name(name: str) -> str:
+    r"""LaTeX for a name.
+
+    >>> print(latex_name("theta"), latex_name("m_rear_wheel"), latex_name("q1"), latex_name("rear_wheel_angle"))
+    \theta m_{\mathrm{rear\,wheel}} q_{1} \mathrm{rear\,wheel\,angle}
+    """
+    head, *rest = [part for part in name.split("_") if part] or [name]
+    letter = _LETTER.fullmatch(head)
+    if letter is None:
+        return _words([head, *rest])
+    below = [part for part in (letter[2], _subscript(rest)) if part]
+    return _symbol(letter[1]) + (f"_{{{','.join(below)}}}" if below else "")
+
+
+def dotted(name: str, times: int = 1) -> str:
+    r"""LaTeX for the rate of a name, the dot on its letter.
+
+    >>> print(dotted("theta_rear"), dotted("lean", 2))
+    \dot{\theta}_{\mathrm{rear}} \ddot{\mathrm{lean}}
+    """
+    whole = latex_name(name)
+    letter, sign, below = whole.partition("_{")
+    accent = "dot" if times == 1 else "ddot"
+    return rf"\{accent}{{{letter}}}{sign}{below}"
+
+
+def _symbol(letter: str) -> str:
+    return f"\\{letter}" if letter in GREEK else letter
+
+
+def _subscript(parts: list[str]) -> str:
+    if not parts:
+        return ""
+    if all(len(part) == 1 or part in GREEK or part.isdigit() for part in parts):
+        return ",".join(_symbol(part) for part in parts)
+    return _words(parts)
+
+
+def _words(parts: list[str]) -> str:
+    return r"\mathrm{" + r"\,".join(parts) + "}"

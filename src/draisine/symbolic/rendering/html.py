@@ -1,4 +1,4 @@
-"""A document as one web page that needs no network: formulas are MathML, the picture is in the page."""
+"""A document as one self-contained web page: formulas are MathML, the picture is inline SVG."""
 
 from __future__ import annotations
 
@@ -50,15 +50,15 @@ def table_of(table: Table, level: int = 2) -> list[str]:
 
 def section_of(section: Section) -> list[str]:
     """Formulas under their heading."""
-    say, hand = html.escape, MathML()
-    rows = [(a.meaning, hand.infix("=", hand.name(a.name), formula(a.expression, hand))) for a in section.assignments]
+    say, notation = html.escape, MathML()
+    rows = [(a.meaning, notation.infix("=", notation.name(a.name), formula(a.expression, notation))) for a in section.assignments]
     lines = [f"<h3>{say(section.title)}</h3>"]
     if rows:
         lines += _formulas(rows)
     if section.balances:
         lines.append(f"<p>Solved together for {say(', '.join(section.unknowns))}:</p>")
         lines += _formulas(
-            [(b.meaning, hand.infix("=", formula(b.left, hand), formula(b.right, hand))) for b in section.balances]
+            [(b.meaning, notation.infix("=", formula(b.left, notation), formula(b.right, notation))) for b in section.balances]
         )
     return lines
 

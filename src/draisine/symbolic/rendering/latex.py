@@ -1,16 +1,21 @@
-"""A document in LaTeX: packages of every installation only, formulas that break into lines by themselves."""
+"""A document in LaTeX, with common packages only and formulas that break into lines, and its PDF."""
 
 from __future__ import annotations
 
 import re
+import shutil
+import subprocess
+import tempfile
 import unicodedata
+from pathlib import Path
 
+from draisine.errors import ToolError
 from draisine.symbolic.rendering.document import Document, Table
 from draisine.symbolic.rendering.formulas import GREEK, Latex, formula, latex_name
 from draisine.symbolic.rendering.named_formulas import Section
 from draisine.symbolic.rendering.symbolic import ABOUT, SymbolicEquations
 
-# Formulas are set in running text, where TeX breaks lines after signs. Names may have several words, so a product needs its dot.
+# Formulas are set in running text, where TeX breaks lines after signs. Names may have several words, so products have a dot.
 _HEAD = r"""\documentclass[a4paper,10pt]{article}
 \usepackage[T1]{fontenc}
 \usepackage[utf8]{inputenc}
@@ -48,6 +53,16 @@ _SYMBOLS = {
 }
 
 
+# Without prompts, without running other programs, stopping at the first error.
+ENGINES = {
+    "pdflatex": ("-interaction=nonstopmode", "-halt-on-error", "-no-shell-escape"),
+    "lualatex": ("-interaction=nonstopmode", "-halt-on-error", "-no-shell-escape"),
+    "xelatex": ("-interaction=nonstopmode", "-halt-on-error", "-no-shell-escape"),
+    "tectonic": ("--untrusted",),
+}
+SECONDS = 300
+
+
 def latex(doc: Document) -> str:
     lines = [_HEAD + rf"\section*{{Equations of {tex(doc.name)}}}"]
     lines += [tex(doc.description), ""] if doc.description else []
@@ -83,15 +98,15 @@ class _Breaking(Latex):
 
 
 def _section(section: Section) -> list[str]:
-    hand = _Breaking()
+    notation = _Breaking()
     lines = [rf"\subsubsection*{{{tex(section.title)}}}"]
     for a in section.assignments:
-        lines += _line(latex_name(a.name), formula(a.expression, hand), a.meaning)
+        lines += _line(latex_name(a.name), formula(a.expression, notation), a.meaning)
     if section.balances:
         unknowns = r",\penalty0\ ".join(latex_name(name) for name in section.unknowns)
         lines += ["", rf"\medskip Solved together for ${unknowns}$:"]
         for b in section.balances:
-            lines += _line(formula(b.left, hand), formula(b.right, hand), b.meaning)
+            lines += _line(formula(b.left, notation), formula(b.right, notation), b.meaning)
     return lines
 
 
@@ -123,7 +138,7 @@ def _matrices(found: SymbolicEquations) -> list[str]:
 
 
 def tex(text: str) -> str:
-    r"""Text as TeX sets it, whatever characters people used.
+    r"""Any text as TeX source.
 
     >>> print(tex("50% of λ_1, −3°, D q̇ = 0, kg*m^2"))
     50\% of $\lambda$\_1, $-$3$^\circ$, D $\dot{q}$ = 0, kg$\cdot$m$^{2}$
@@ -162,3 +177,37 @@ def _character(c: str) -> str:
         if letter in GREEK:
             return f"$\\{letter}$"
     return f"[U+{ord(c):04X}]"
+
+
+# ---------------------------------------------------------------- PDF
+
+
+def typeset(doc: Document) -> bytes:
+    """The document as PDF."""
+    engine = next((name for name in ENGINES if shutil.which(name)), None)
+    if engine is None:
+        raise ToolError(
+            f"a PDF needs LaTeX, and none of {', '.join(ENGINES)} is installed; install one (on Debian and Ubuntu: apt install "
+            "texlive-latex-base), or use --format html: one file with the same contents, which any browser prints to PDF"
+        )
+    with tempfile.TemporaryDirectory(prefix="draisine") as folder:
+        source = Path(folder) / "equations.tex"
+        source.write_text(latex(doc), encoding="utf-8")
+        if doc.picture is not None:
+            (Path(folder) / f"{doc.picture.file}.pdf").write_bytes(doc.picture.pdf)
+        # the widths of long tables are known from the second run on; tectonic repeats automatically
+        for _ in range(1 if engine == "tectonic" else 2):
+            _run(engine, source)
+        return source.with_suffix(".pdf").read_bytes()
+
+
+def _run(engine: str, source: Path) -> None:
+    command = [engine, *ENGINES[engine], source.name]
+    try:
+        done = subprocess.run(command, cwd=source.parent, capture_output=True, timeout=SECONDS, stdin=subprocess.DEVNULL)
+    except subprocess.TimeoutExpired:
+        raise ToolError(f"{engine} took longer than {SECONDS} s; inspect the source with --format latex") from None
+    if done.returncode:
+        said = (done.stdout + done.stderr).decode(errors="replace").splitlines()
+        errors = [line for line in said if line.startswith(("!", "error", "l."))] or said[-5:]
+        raise ToolError(f"{engine} failed: {' '.join(errors[:4])}; inspect the source with --format latex")

@@ -1,8 +1,8 @@
-"""A system's equations as a listing of short named formulas, executable as it stands.
+"""Listings: a system's equations as short named formulas that can be executed.
 
-For a described mechanism the listing is the program of the state derivative read back, each quantity whose meaning the derivation
-knows under its name, body by body. Where accelerations and reactions are solved for together, as in many equations that were
-typed by hand, the linear equations stand in the listing; where only 0 = F(t, x, ẋ) is known, the residuals.
+For a mechanism the listing is the program of the state derivative as formulas, with the names of intermediate quantities, body by
+body. If accelerations and reactions are solved for together, as in many equations given as formulas, the listing has the linear
+equations; for 0 = F(t, x, ẋ) it has the residuals.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from draisine.program.dae_residual import DaeResidual
 from draisine.program.equations import Equations
 from draisine.program.linear_solve import LinearSolveProgram
 from draisine.program.program import Program, Slot
-from draisine.symbolic.rendering.annotations import meanings
-from draisine.symbolic.rendering.named_formulas import Assignment, Balance, Formulas, Listing, Meaning, Section
+from draisine.symbolic.rendering.annotations import chapters as annotated_chapters
+from draisine.symbolic.rendering.named_formulas import Annotation, Assignment, Balance, Formulas, Listing, Section
 
 Inputs = Mapping[str, tuple[ca.SX, Sequence[str]]]
 
 
 def listing(model: Model | System | Equations) -> Listing:
-    """The listing of a model's state derivative; of typed equations, of whatever they are made of."""
+    """The listing of a model's state derivative, or of equations given as formulas."""
     if isinstance(model, Equations):
         if isinstance(model.dynamics, LinearSolveProgram):
             return _solved(model, model.dynamics)
@@ -47,15 +47,15 @@ def listing(model: Model | System | Equations) -> Listing:
 
 
 def _derived(f: ReducedFormulation) -> Listing:
-    chapters = [c for c in meanings(f) if c.meanings]
-    (slope,) = f.in_terms_of_state([f.mechanism.measures.q_rate])
-    slope = ca.vertcat(slope, *f.dynamics.accelerations.values())
+    chapters = [c for c in annotated_chapters(f) if c.meanings]
+    (derivative,) = f.in_terms_of_state([f.mechanism.measures.q_rate])
+    derivative = ca.vertcat(derivative, *f.dynamics.accelerations.values())
     every = [meaning for chapter in chapters for meaning in chapter.meanings]
-    formulas = Formulas(f.mechanism.system.name, lambda results: f.program("listing", results), slope, every)
+    formulas = Formulas(f.mechanism.system.name, lambda results: f.program("listing", results), derivative, every)
     sections, entry = [], 0
     for chapter in chapters:
         lines: list[Assignment] = []
-        formulas.meant(range(entry, entry + len(chapter.meanings)), lines)
+        formulas.write_annotated(range(entry, entry + len(chapter.meanings)), lines)
         entry += len(chapter.meanings)
         sections.append(Section(chapter.title, tuple(lines)))
     last, results = _derivatives(formulas, f.x_labels)
@@ -63,11 +63,11 @@ def _derived(f: ReducedFormulation) -> Listing:
 
 
 def _derivatives(formulas: Formulas, states: Sequence[str]) -> tuple[Section, tuple[str, ...]]:
-    """One line for each state, even where it repeats a name: these are the results."""
+    """One line for each state, even if it repeats a name: these are the results."""
     lines: list[Assignment] = []
     results = []
     for k, state in enumerate(states):
-        shown = formulas.wanted(k, lines)
+        shown = formulas.write(k, lines)
         if isinstance(shown, Name) and shown.identifier == f"{state}_dot":
             results.append(shown.identifier)
             continue
@@ -81,14 +81,14 @@ def _listed(name: str, formulas: Formulas, sections: Sequence[Section], results:
     return Listing(name, formulas.arguments, results, kept, formulas.functions)
 
 
-# ---------------------------------------------------------------- typed by hand
+# ---------------------------------------------------------------- typed by notation
 
 
 def _explicit(equations: Equations, dynamics: Program) -> Listing:
     """ẋ = f: the program as it is."""
     symbols = dynamics.symbols()
-    (slope, *_) = dynamics.function.call(symbols)
-    formulas = _formulas(equations, _inputs(dynamics.inputs, symbols), slope)
+    (derivative, *_) = dynamics.function.call(symbols)
+    formulas = _formulas(equations, _inputs(dynamics.inputs, symbols), derivative)
     last, results = _derivatives(formulas, [s.name for s in equations.states])
     return _listed(equations.name, formulas, [last], results)
 
@@ -105,7 +105,7 @@ def _implicit(equations: Equations, dynamics: DaeResidual) -> Listing:
     lines: list[Assignment] = []
     results = []
     for k, label in enumerate(labels):
-        shown = formulas.wanted(k, lines)
+        shown = formulas.write(k, lines)
         results.append(formulas.unique(f"residual_{_word(label)}"))
         lines.append(Assignment(results[-1], "vanishes", shown))
     reported = "residuals, which vanish where x_dot is the derivative of x"
@@ -119,24 +119,24 @@ def _solved(equations: Equations, dynamics: LinearSolveProgram) -> Listing:
         return _iterated(equations, dynamics)
     symbols, z = dynamics.symbols(), ca.SX.sym("z", dynamics.size)
     matrix, side = dynamics.linear(symbols)
-    (slope, *_) = dynamics.after.function.call([*symbols, z])
-    unknowns, rows = _unknowns(equations, dynamics, slope, z)
+    (derivative, *_) = dynamics.after.function.call([*symbols, z])
+    unknowns, rows = _unknowns(equations, dynamics, derivative, z)
     places = list(zip(dynamics.entry_pattern.rows, dynamics.entry_pattern.columns, strict=True))
     entries = [_entry(equations, rows, unknowns, i, j, matrix[i, j]) for i, j in places]
-    sides = [Meaning(f"F_{row}", f"right side of the equation of {row}", side[i]) for i, row in enumerate(rows)]
-    wanted = ca.vertcat(slope, side, *[matrix[i, j] for i, j in places])
+    sides = [Annotation(f"F_{row}", f"right side of the equation of {row}", side[i]) for i, row in enumerate(rows)]
+    wanted = ca.vertcat(derivative, side, *[matrix[i, j] for i, j in places])
     inputs = {**_inputs(dynamics.inputs, symbols), "z": (z, unknowns)}
     formulas = _formulas(equations, inputs, wanted, [*entries, *sides])
-    first, count = slope.numel(), len(places)
+    first, count = derivative.numel(), len(places)
     coefficients: list[Assignment] = []
-    formulas.meant(range(count), coefficients)
-    shown = {place: formulas.wanted(first + dynamics.size + k, coefficients) for k, place in enumerate(places)}
+    formulas.write_annotated(range(count), coefficients)
+    shown = {place: formulas.write(first + dynamics.size + k, coefficients) for k, place in enumerate(places)}
     forces: list[Assignment] = []
-    formulas.meant(range(count, count + len(sides)), forces)
+    formulas.write_annotated(range(count, count + len(sides)), forces)
     balances = []
     for i, row in enumerate(rows):
         terms = [(shown[i, j], Name(unknowns[j])) for j in range(dynamics.size) if (i, j) in shown]
-        balances.append(Balance(f"equation of {row}", _sum(terms), formulas.wanted(first + i, forces)))
+        balances.append(Balance(f"equation of {row}", _sum(terms), formulas.write(first + i, forces)))
     last, results = _derivatives(formulas, [s.name for s in equations.states])
     sections = [
         Section("Coefficients of the linear equations", tuple(coefficients)),
@@ -149,17 +149,17 @@ def _solved(equations: Equations, dynamics: LinearSolveProgram) -> Listing:
 
 
 def _iterated(equations: Equations, dynamics: LinearSolveProgram) -> Listing:
-    """Forces that depend on reactions: what accelerations and reactions fulfil together, as residuals; then ẋ from them."""
+    """Forces that depend on reactions: the residuals of accelerations and reactions; then ẋ from them."""
     symbols, z = dynamics.symbols(), ca.SX.sym("z", dynamics.size)
     matrix, side = dynamics.linear(symbols, z)
-    (slope, *_) = dynamics.after.function.call([*symbols, z])
-    unknowns, rows = _unknowns(equations, dynamics, slope, z)
+    (derivative, *_) = dynamics.after.function.call([*symbols, z])
+    unknowns, rows = _unknowns(equations, dynamics, derivative, z)
     inputs = {**_inputs(dynamics.inputs, symbols), "z": (z, unknowns)}
-    formulas = _formulas(equations, inputs, ca.densify(ca.vertcat(slope, matrix @ z - side)))
+    formulas = _formulas(equations, inputs, ca.densify(ca.vertcat(derivative, matrix @ z - side)))
     lines: list[Assignment] = []
     vanishing = []
     for k, row in enumerate(rows):
-        shown = formulas.wanted(slope.numel() + k, lines)
+        shown = formulas.write(derivative.numel() + k, lines)
         vanishing.append(formulas.unique(f"residual_{row}"))
         lines.append(Assignment(vanishing[-1], f"equation of {row}: vanishes", shown))
     last, results = _derivatives(formulas, [s.name for s in equations.states])
@@ -168,14 +168,14 @@ def _iterated(equations: Equations, dynamics: LinearSolveProgram) -> Listing:
     return replace(_listed(equations.name, formulas, sections, (*vanishing, *results)), reported=reported)
 
 
-def _unknowns(equations: Equations, dynamics: LinearSolveProgram, slope: ca.SX, z: ca.SX) -> tuple[list[str], list[str]]:
-    """What the unknowns are called, and the equations: accelerations and multipliers, if that is what they are."""
+def _unknowns(equations: Equations, dynamics: LinearSolveProgram, derivative: ca.SX, z: ca.SX) -> tuple[list[str], list[str]]:
+    """Names of the unknowns and of the equations: accelerations and multipliers, if that is what they are."""
     velocities = [v.name for v in equations.velocities]
     multipliers = [m.name for m in equations.multipliers]
     if dynamics.size == len(velocities) + len(multipliers):
         held = [name.removesuffix("_multiplier") for name in multipliers]
         return [*(f"{v}_dot" for v in velocities), *multipliers], [*velocities, *held]
-    reported = {state.name: slope[k] for k, state in enumerate(equations.states)}
+    reported = {state.name: derivative[k] for k, state in enumerate(equations.states)}
     found = []
     for k in range(dynamics.size):
         same = (f"{name}_dot" for name, rate in reported.items() if ca.is_equal(rate, z[k], 1))
@@ -183,20 +183,20 @@ def _unknowns(equations: Equations, dynamics: LinearSolveProgram, slope: ca.SX, 
     return found, [str(k + 1) for k in range(dynamics.size)]
 
 
-def _entry(equations: Equations, rows: Sequence[str], unknowns: Sequence[str], i: int, j: int, value: ca.SX) -> Meaning:
-    """An entry of K with its name: of the mass matrix, of a constraint row, or by its place."""
+def _entry(equations: Equations, rows: Sequence[str], unknowns: Sequence[str], i: int, j: int, value: ca.SX) -> Annotation:
+    """An entry of K with its name: of the mass matrix, of a constraint row, or by its indices."""
     n = len(equations.velocities)
     if len(rows) != n + len(equations.multipliers):
-        return Meaning(f"K_{i + 1}_{j + 1}", f"coefficient of {unknowns[j]} in equation {i + 1}", value)
+        return Annotation(f"K_{i + 1}_{j + 1}", f"coefficient of {unknowns[j]} in equation {i + 1}", value)
     if max(i, j) < n:
-        return Meaning(f"M_{rows[i]}_{rows[j]}", f"mass matrix, {rows[i]} and {rows[j]}", value)
+        return Annotation(f"M_{rows[i]}_{rows[j]}", f"mass matrix, {rows[i]} and {rows[j]}", value)
     if i >= n:
-        return Meaning(f"A_{rows[i]}_{rows[j]}", f"constraint row {rows[i]}: coefficient of {rows[j]}", value)
-    return Meaning(f"A_{rows[j]}_{rows[i]}", f"constraint row {rows[j]}: coefficient of {rows[i]}", -value)
+        return Annotation(f"A_{rows[i]}_{rows[j]}", f"constraint row {rows[i]}: coefficient of {rows[j]}", value)
+    return Annotation(f"A_{rows[j]}_{rows[i]}", f"constraint row {rows[j]}: coefficient of {rows[i]}", -value)
 
 
 def _sum(terms: Sequence[tuple[Expr, Expr]]) -> Expr:
-    """Coefficients times unknowns; a coefficient with a minus is taken away."""
+    """Coefficients times unknowns; negative coefficients are subtracted."""
     total: Expr | None = None
     for coefficient, unknown in terms:
         negative = isinstance(coefficient, Call) and coefficient.function == "neg"
@@ -211,7 +211,7 @@ def _sum(terms: Sequence[tuple[Expr, Expr]]) -> Expr:
     return Number(0.0) if total is None else total
 
 
-def _formulas(equations: Equations, inputs: Inputs, wanted: ca.SX, meant: Sequence[Meaning] = ()) -> Formulas:
+def _formulas(equations: Equations, inputs: Inputs, wanted: ca.SX, meant: Sequence[Annotation] = ()) -> Formulas:
     return Formulas(equations.name, lambda results: Program.build("listing", inputs, results), wanted, meant)
 
 

@@ -1,4 +1,4 @@
-"""Both derivations of one description as programs of one matrix each, ready to be carried over to SymPy."""
+"""Programs of one matrix each, from both derivations of a model, for conversion to SymPy."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from draisine.program.program import Program
 
 
 class Matrices:
-    """Both derivations of one description, each made once, as programs of one matrix."""
+    """Both derivations of one model, each computed once, as programs of one matrix."""
 
     def __init__(self, system: System) -> None:
         self.system = system
@@ -88,7 +88,7 @@ class Matrices:
 
 
 def written_out(program: Program) -> int:
-    """Operations if nothing shared were named: found on the tape, without writing anything out."""
+    """Operations of the expanded expressions, counted on the tape without expanding anything."""
     lengths: dict[int, int] = {}
     total = 0
     for line in program.tape:

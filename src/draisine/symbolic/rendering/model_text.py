@@ -1,4 +1,4 @@
-"""What a model is made of and what was derived, as text for people and as data for programs."""
+"""Descriptions of models and their equations, as text and as data."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from draisine.program.linear_solve import LinearSolveProgram
 
 
 def derived_in_brief(equations: Equations) -> str:
-    """What was derived, in one line."""
+    """A summary of the equations in one line."""
     dynamics, symbolic = equations.dynamics, f"{len(equations.parameters)} parameters symbolic"
     if isinstance(dynamics, DaeResidual):
         algebraic = dynamics.size - sum(dynamics.differential)
@@ -63,8 +63,7 @@ def _description_as_data(system: System) -> dict[str, Any]:
 
 
 def describe(equations: Equations, system: System | None = None) -> str:
-    """A page of text: what there is to move (the description's tree, or a list of coordinates), parameters, inputs,
-    constraints, outputs."""
+    """A page of text: the tree of bodies or a list of coordinates, parameters, inputs, constraints, outputs."""
     lines = [f"{system.name}: {system.description}" if system is not None and system.description else equations.name]
     lines += _counts(equations, system)
     if system is not None:

@@ -1,30 +1,121 @@
-"""A program's tape read back as short named formulas.
+"""Named formulas of a program's tape, and the parts of listings: assignments, and linear equations to be solved.
 
-A quantity whose meaning is known has its name; others that are used more than once are numbered a1, a2, … as they appear.
-Every formula is in the language of `draisine.expr.expression`.
+An annotated quantity has its name; others that are used more than once are numbered a1, a2, … as they appear. Every formula is in
+the language of `draisine.expr.expression`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from itertools import pairwise
 from typing import Any
 
 import casadi as ca
+import numpy as np
 
-from draisine.errors import ModelError
-from draisine.expr.expression import Call, Expr, Name, Number
+from draisine.errors import ArgumentError, ModelError
+from draisine.expr.expression import FLOAT_FUNCTIONS, Call, Expr, Name, Number, evaluate, names
 from draisine.program import opcodes as op
 from draisine.program.program import Program
-from draisine.symbolic.rendering.named_formulas import Assignment
 
-LONGEST = 40  # parts of a formula; what is longer is broken up by numbered quantities
+LONGEST = 40  # nodes of a formula; longer ones are split by numbered quantities
+
+Functions = Mapping[str, Callable[..., float]]
 
 
 @dataclass(frozen=True)
-class Meaning:
+class Assignment:
+    """One line of a listing: name = formula."""
+
+    name: str
+    meaning: str
+    expression: Expr
+
+
+@dataclass(frozen=True)
+class Balance:
+    """One of several equations that are solved together: left = right, and left is linear in the unknowns."""
+
+    meaning: str
+    left: Expr
+    right: Expr
+
+
+@dataclass(frozen=True)
+class Section:
+    """Lines under one heading. Its `balances`, if there are any, are solved for the `unknowns` after the lines."""
+
+    title: str
+    assignments: tuple[Assignment, ...]
+    balances: tuple[Balance, ...] = ()
+    unknowns: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Listing:
+    """Named formulas from the arguments to the results, in an order in which they can be evaluated."""
+
+    name: str
+    arguments: tuple[str, ...]
+    results: tuple[str, ...]  # names, in the order of the state
+    sections: tuple[Section, ...]
+    functions: Functions = field(default_factory=dict)  # tables, by name
+    reported: str = "derivative of the state, in its order"  # what the results are
+
+    @property
+    def assignments(self) -> list[Assignment]:
+        return [line for section in self.sections for line in section.assignments]
+
+    def evaluate(self, values: Mapping[str, float]) -> dict[str, float]:
+        """All named quantities, for numbers of the arguments."""
+        return run_sections(self.sections, values, self.functions)
+
+
+def run_sections(
+    sections: Sequence[Section], values: Mapping[str, float], functions: Functions | None = None
+) -> dict[str, float]:
+    """Evaluate formulas one after the other, each with the results of those before it."""
+    known = {name: float(value) for name, value in values.items()}
+    every = {**FLOAT_FUNCTIONS, **(functions or {})}
+    for section in sections:
+        for line in section.assignments:
+            known[line.name] = float(evaluate(line.expression, known.__getitem__, every))
+        if section.balances:
+            known |= _solve(section, known, every)
+    return known
+
+
+def unknowns_of(balances: Sequence[Balance], known: set[str]) -> tuple[str, ...]:
+    """The names on the left that nothing has defined before."""
+    found = dict.fromkeys(name for line in balances for name in sorted(names(line.left)) if name not in known)
+    return tuple(found)
+
+
+def _solve(section: Section, known: Mapping[str, float], functions: Functions) -> dict[str, float]:
+    unknowns = section.unknowns
+    nothing = {**known, **dict.fromkeys(unknowns, 0.0)}
+    matrix = np.zeros((len(unknowns), len(unknowns)))
+    if len(section.balances) != len(unknowns):
+        raise ArgumentError(
+            f"{section.title!r}: {len(section.balances)} equations cannot be solved for {len(unknowns)} unknowns "
+            f"({', '.join(unknowns)})"
+        )
+    for i, line in enumerate(section.balances):
+        here = names(line.left)
+        for j, unknown in enumerate(unknowns):
+            if unknown in here:
+                matrix[i, j] = evaluate(line.left, {**nothing, unknown: 1.0}.__getitem__, functions)
+    side = [float(evaluate(line.right, known.__getitem__, functions)) for line in section.balances]
+    return dict(zip(unknowns, np.linalg.solve(matrix, side).tolist(), strict=True))
+
+
+# ---------------------------------------------------------------- formulas of a program
+
+
+@dataclass(frozen=True)
+class Annotation:
     """A named quantity of the derivation."""
 
     name: str
@@ -44,14 +135,13 @@ class _Node:
 
 
 class Formulas:
-    """Formulas of `wanted` expressions; those of `meanings` that are met on the way get their names.
+    """Formulas of `wanted` expressions; intermediate quantities among `meanings` get their names.
 
-    `build` makes a program of results by name, with labels for all its arguments. `wanted` and `meanings` are asked for by their
-    number.
+    `build` makes a program of results by name, with labels for all its arguments. `wanted` and `meanings` are selected by index.
     """
 
     def __init__(
-        self, owner: str, build: Callable[[dict[str, Any]], Program], wanted: ca.SX, meanings: Sequence[Meaning]
+        self, owner: str, build: Callable[[dict[str, Any]], Program], wanted: ca.SX, meanings: Sequence[Annotation]
     ) -> None:
         self.owner = owner
         self.meanings = meanings
@@ -70,18 +160,18 @@ class Formulas:
         self._name_nodes()
 
     def unique(self, name: str) -> str:
-        """The name, or if it is taken one like it; it is taken then."""
+        """The name, with underscores appended until it is unused; it is then used."""
         while name in self._taken:
             name += "_"
         self._taken.add(name)
         return name
 
-    def wanted(self, entry: int, lines: list[Assignment]) -> Expr:
-        """The formula of a wanted expression; the lines that it needs and that are not written yet are added."""
+    def write(self, entry: int, lines: list[Assignment]) -> Expr:
+        """The formula of a wanted expression; lines that it needs and that are not written yet are added."""
         return self._write(self._ends[0, entry], lines)
 
-    def meant(self, entries: Iterable[int], lines: list[Assignment]) -> None:
-        """Write those of the meanings, or their opposites, that are used."""
+    def write_annotated(self, entries: Iterable[int], lines: list[Assignment]) -> None:
+        """Write the annotated quantities, or their negatives, that are used."""
         for entry in entries:
             for slot in (1, 2):
                 if self._ends[slot, entry] in self._used:
@@ -109,7 +199,7 @@ class Formulas:
                 self._nodes.append(node)
 
     def _uses(self, wanted: Iterable[int]) -> dict[int, int]:
-        """How often each node is read on the way to what is wanted; others are left out."""
+        """How often each node that the wanted expressions need is read."""
         counts: dict[int, int] = {}
         waiting = [self._ends[0, k] for k in wanted]
         for node in waiting:
@@ -125,10 +215,10 @@ class Formulas:
         return counts
 
     def _name_nodes(self) -> None:
-        for slot, before, description in ((1, "", ""), (2, "minus_", "the opposite of: ")):
+        for slot, before, description in ((1, "", ""), (2, "minus_", "the negative of: ")):
             for entry, meaning in enumerate(self.meanings):
                 node = self._ends[slot, entry]
-                # where a quantity itself is used, its opposite needs no name of its own
+                # the negative of a quantity that is itself used needs no name
                 if slot == 2 and self._ends[1, entry] in self._used:
                     continue
                 if node in self._used and self._nodes[node].atom is None and node not in self._named:
@@ -193,7 +283,7 @@ def _called(callee: Any, part: int) -> Callable[..., float]:
 
 @cache
 def _formulas() -> Mapping[int, Callable[..., Expr]]:
-    """CasADi's operations in the language of expressions. Truth values are the numbers 1 and 0 on both sides."""
+    """CasADi's operations in the language of expressions. Boolean values are the numbers 1 and 0 in both."""
 
     def call(function: str) -> Callable[..., Expr]:
         return lambda *a: Call(function, a)

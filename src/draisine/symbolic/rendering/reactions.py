@@ -1,8 +1,8 @@
-"""Reactions of a small constrained system solved with SymPy, as one does by hand.
+"""Reactions of a small constrained system in closed form, with SymPy.
 
-Rows D q̈ = b are solved for the coordinates that they give most simply, the rest of the accelerations follows from the projected
-equations, and each reaction from the equation of its own coordinate. D M⁻¹Dᵀ, which the formula of the books inverts, is then
-never formed: for a rolling disk that is the difference between a line and a page.
+Rows D q̈ = b are solved for the coordinates with the simplest coefficients, the other accelerations follow from the projected
+equations, and the reactions from the equations of the dependent coordinates. The Schur complement D M⁻¹Dᵀ of the textbook formula
+is not formed: for a rolling disk this gives a line instead of a page.
 """
 
 from __future__ import annotations
@@ -11,23 +11,23 @@ from collections.abc import Callable, Sequence
 from itertools import combinations, islice
 from typing import TYPE_CHECKING, Any
 
-from draisine.symbolic.rendering.simplify import neat_matrix, odd_powers, reduced
+from draisine.symbolic.rendering.simplify import odd_powers, reduced, simplified_matrix
 
 if TYPE_CHECKING:
     import sympy
 
-Polish = Callable[[Any], Any]
-TRIED = 200  # choices of dependent coordinates that are looked at
+Simplify = Callable[[Any], Any]
+TRIED = 200  # choices of dependent coordinates that are tried
 
 
-def reactions(mass: Any, rows: Any, side: Any, rest: Any, polish: Polish) -> sympy.Matrix:
+def reactions(mass: Any, rows: Any, side: Any, rest: Any, simplify: Simplify) -> sympy.Matrix:
     """λ of M q̈ + rest = Dᵀλ, D q̈ = b."""
-    dependent = _dependent_columns(rows, polish)
+    dependent = _dependent_columns(rows, simplify)
     if dependent is None:
-        return _by_the_book(mass, rows, side, rest, polish)
+        return _by_schur_complement(mass, rows, side, rest, simplify)
     free = [j for j in range(rows.cols) if j not in dependent]
     solve_rows = rows[:, dependent]
-    mapped = _solve(solve_rows, rows[:, free].row_join(side), polish)
+    mapped = _solve(solve_rows, rows[:, free].row_join(side), simplify)
     n, k = rows.cols, len(free)
     kernel, particular = type(mass).zeros(n, k), type(mass).zeros(n, 1)
     for i, row in enumerate(dependent):
@@ -36,21 +36,21 @@ def reactions(mass: Any, rows: Any, side: Any, rest: Any, polish: Polish) -> sym
             kernel[row, j] = -mapped[i, j]
     for j, row in enumerate(free):
         kernel[row, j] = 1
-    reduced = (kernel.T * mass * kernel).applyfunc(polish)
-    force = (-kernel.T * (rest + mass * particular)).applyfunc(polish)
-    accelerations = (kernel * _solve(reduced, force, polish) + particular).applyfunc(polish)
-    needed = (mass * accelerations + rest)[dependent, :].applyfunc(polish)
-    return _solve(solve_rows.T, needed, polish)
+    reduced = (kernel.T * mass * kernel).applyfunc(simplify)
+    force = (-kernel.T * (rest + mass * particular)).applyfunc(simplify)
+    accelerations = (kernel * _solve(reduced, force, simplify) + particular).applyfunc(simplify)
+    needed = (mass * accelerations + rest)[dependent, :].applyfunc(simplify)
+    return _solve(solve_rows.T, needed, simplify)
 
 
-def _by_the_book(mass: Any, rows: Any, side: Any, rest: Any, polish: Polish) -> Any:
+def _by_schur_complement(mass: Any, rows: Any, side: Any, rest: Any, simplify: Simplify) -> Any:
     """λ of D M⁻¹Dᵀ λ = b + D M⁻¹ rest, where every choice of dependent coordinates fails at some angle."""
-    solved = _solve(mass, rows.T.row_join(rest), polish)
+    solved = _solve(mass, rows.T.row_join(rest), simplify)
     carried, free = solved[:, :-1], solved[:, -1]
-    return _solve((rows * carried).applyfunc(polish), (side + rows * free).applyfunc(polish), polish)
+    return _solve((rows * carried).applyfunc(simplify), (side + rows * free).applyfunc(simplify), simplify)
 
 
-def _dependent_columns(rows: Any, polish: Polish) -> list[int] | None:
+def _dependent_columns(rows: Any, simplify: Simplify) -> list[int] | None:
     """Columns whose determinant vanishes at no angle: the shortest of those that are free of sines and cosines."""
     import sympy
 
@@ -58,7 +58,7 @@ def _dependent_columns(rows: Any, polish: Polish) -> list[int] | None:
     ordered = sorted(range(rows.cols), key=lambda j: (int(sympy.count_ops(rows[:, j])), j))
     for chosen in islice(combinations(ordered, rows.rows), TRIED):
         columns = sorted(chosen)
-        determinant = polish(rows[:, columns].det(method="berkowitz"))
+        determinant = simplify(rows[:, columns].det(method="berkowitz"))
         if determinant == 0 or determinant.has(sympy.Function):
             continue
         length = 0 if determinant.is_number else 1 + int(sympy.count_ops(determinant))
@@ -69,8 +69,8 @@ def _dependent_columns(rows: Any, polish: Polish) -> list[int] | None:
     return best[1] if best is not None else None
 
 
-def _solve(matrix: Any, sides: Any, polish: Polish) -> Any:
-    """Elimination with the shortest pivot that is not zero; every entry is polished as it is formed."""
+def _solve(matrix: Any, sides: Any, simplify: Simplify) -> Any:
+    """Elimination with the shortest nonzero pivot; every entry is simplified as it is formed."""
     import sympy
 
     n, m = matrix.rows, sides.cols
@@ -80,16 +80,16 @@ def _solve(matrix: Any, sides: Any, polish: Polish) -> Any:
         first = min(pivots, key=lambda i: (not work[i][k].is_number, int(sympy.count_ops(work[i][k]))))
         work[k], work[first] = work[first], work[k]
         pivot = work[k][k]
-        work[k] = [polish(x / pivot) if x != 0 and j > k else x for j, x in enumerate(work[k])]
+        work[k] = [simplify(x / pivot) if x != 0 and j > k else x for j, x in enumerate(work[k])]
         for i in range(n):
             if i != k and work[i][k] != 0:
-                work[i] = _less(work[i], work[k], k, polish)
+                work[i] = _subtract(work[i], work[k], k, simplify)
     return type(matrix)(n, m, lambda i, j: work[i][n + j])
 
 
-def _less(row: list[Any], pivot_row: Sequence[Any], k: int, polish: Polish) -> list[Any]:
+def _subtract(row: list[Any], pivot_row: Sequence[Any], k: int, simplify: Simplify) -> list[Any]:
     lead = row[k]
-    return [x if j <= k or pivot_row[j] == 0 else polish(x - lead * pivot_row[j]) for j, x in enumerate(row)]
+    return [x if j <= k or pivot_row[j] == 0 else simplify(x - lead * pivot_row[j]) for j, x in enumerate(row)]
 
 
 class Signs:
@@ -107,7 +107,7 @@ class Signs:
         known = {sympy.Abs(a): a * s for a, s in self._sign.items()} | {sympy.sign(a): s for a, s in self._sign.items()}
         return matrix.xreplace(known)
 
-    def polish(self, expression: Any) -> Any:
+    def simplify(self, expression: Any) -> Any:
         import sympy
 
         above, below = sympy.fraction(sympy.together(expression))
@@ -118,4 +118,4 @@ class Signs:
     def taken_out(self, matrix: sympy.Matrix) -> sympy.Matrix:
         import sympy
 
-        return neat_matrix(matrix).xreplace({s: sympy.sign(a) for a, s in self._sign.items()})
+        return simplified_matrix(matrix).xreplace({s: sympy.sign(a) for a, s in self._sign.items()})

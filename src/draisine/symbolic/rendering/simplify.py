@@ -1,8 +1,7 @@
-"""Short formulas from long ones: what `simplified()` does to each entry, quickly enough for matrices of a mechanism.
+"""Simplification of matrix entries by trigonometric identities, fast enough for the matrices of a mechanism.
 
-SymPy's `simplify` tries everything and takes half a minute for the mass matrix of a disk. Most of that length is sin² + cos² = 1
-written out, so the entry is first divided by these identities as a polynomial in its sines and cosines; `simplify` then gets the
-little that is left.
+SymPy's `simplify` takes half a minute for the mass matrix of a disk. Most of that length is sin² + cos² = 1 expanded, so an
+entry is first reduced by these identities as a polynomial in its sines and cosines; `simplify` is applied to the remainder.
 """
 
 from __future__ import annotations
@@ -14,20 +13,20 @@ from draisine.expr.safe_functions import TINY
 if TYPE_CHECKING:
     import sympy
 
-LAST_POLISH = 200  # operations up to which `simplify` has the last word
+LAST_POLISH = 200  # operations up to which `sympy.simplify` is applied
 READABLE = 16  # greatest denominator shown as a fraction; other numbers are shown as decimals
 
 
-def neat_matrix(matrix: sympy.Matrix) -> sympy.Matrix:
-    return matrix.applyfunc(neat)
+def simplified_matrix(matrix: sympy.Matrix) -> sympy.Matrix:
+    return matrix.applyfunc(simplified)
 
 
-def neat(expression: Any) -> Any:
+def simplified(expression: Any) -> Any:
     """The shortest of a few equal forms.
 
     >>> import sympy
     >>> x, a = sympy.symbols("x a", real=True)
-    >>> neat(0.5 * a * sympy.sin(x) ** 2 + a * sympy.cos(x) ** 2 / 2)
+    >>> simplified(0.5 * a * sympy.sin(x) ** 2 + a * sympy.cos(x) ** 2 / 2)
     a/2
     """
     import sympy
@@ -39,19 +38,19 @@ def neat(expression: Any) -> Any:
 
 
 def reduced(expression: Any) -> Any:
-    """Short by identities alone, all numbers exact: what intermediate results need."""
+    """Simplified by identities alone, with exact numbers: for intermediate results."""
     import sympy
 
     exact = _exact(expression)
     if exact.is_Atom:
         return exact
-    inner = _neat_inside(exact)
+    inner = _simplified_inside(exact)
     forms = [inner, *(_by_signs(_reduced(inner, kept)) for kept in (sympy.sin, sympy.cos))]
     return min(forms, key=sympy.count_ops)
 
 
 def without_guards(expression: Any) -> Any:
-    """Lengths and angles as people write them: that they are not zero, which programs ask each time (`program.safe`), is assumed.
+    """Lengths and angles without guards against zero (`expr.safe_functions`), which programs evaluate each time.
 
     >>> import sympy
     >>> x = sympy.Symbol("x", real=True)
@@ -63,12 +62,12 @@ def without_guards(expression: Any) -> Any:
 
     relations = expression.atoms(GreaterThan, LessThan, StrictGreaterThan, StrictLessThan)
     tiny = [r for r in relations if any(side.is_Float and abs(float(side) / TINY**2 - 1) < 1e-12 for side in r.args)]
-    # the greater side is the quantity, and not the tiny number, where the relation holds
+    # true if the greater side is the quantity, not the tiny number
     return expression.xreplace({r: sympy.false if r.gts.is_number else sympy.true for r in tiny})
 
 
-def exact_halves(expression: Any) -> Any:
-    """0.5 as ½ and so on, where a float is a fraction that people would write; other floats stay."""
+def readable_fractions(expression: Any) -> Any:
+    """0.5 as ½ and so on, if a float is a fraction with a small denominator; other floats are unchanged."""
     import sympy
 
     numbers = {number: sympy.Rational(repr(float(number))) for number in expression.atoms(sympy.Float)}
@@ -76,7 +75,7 @@ def exact_halves(expression: Any) -> Any:
 
 
 def _exact(expression: Any) -> Any:
-    """All numbers as fractions, decimals as they are written: polynomials over floats lose their common factors."""
+    """All numbers as fractions, decimals as printed: polynomials over floats lose their common factors."""
     import sympy
 
     expression = sympy.sympify(expression, strict=True)
@@ -90,20 +89,20 @@ def _decimal(expression: Any) -> Any:
     return expression.xreplace({number: sympy.Float(float(number)) for number in long})
 
 
-def _neat_inside(expression: Any) -> Any:
-    """Radicands and arguments of functions made short first: √(1 − sin²) is |cos| to nobody who reduces outside it alone."""
+def _simplified_inside(expression: Any) -> Any:
+    """Simplify radicands and arguments of functions first, so that √(1 − sin²) becomes |cos|."""
     import sympy
 
     def is_outer(node: Any) -> bool:
         if isinstance(node, sympy.Piecewise):
-            return False  # its branches are written as the model wrote them
+            return False  # branches are kept as in the model
         return (node.is_Pow and not node.exp.is_Integer) or (isinstance(node, sympy.Function) and not node.args[0].is_Atom)
 
     done: dict[Any, Any] = {}
     for node in sympy.postorder_traversal(expression):
         if node in done or not is_outer(node):
             continue
-        arguments = [neat(a.xreplace(done)) if not a.is_Atom else a for a in node.args]
+        arguments = [simplified(a.xreplace(done)) if not a.is_Atom else a for a in node.args]
         done[node] = node.func(*arguments)
     return expression.xreplace(done)
 

@@ -1,8 +1,8 @@
-"""The equations of a small system as people write them: SymPy matrices of M q̈ + C q̇ + g = Q + Dᵀλ, D q̈ = b, and reduced.
+"""SymPy matrices of the equations of a small system: M q̈ + C q̇ + g = Q + Dᵀλ, D q̈ = b, and the reduced equations.
 
-M, C, g, Q, D and b come from the road by energies, in joint coordinates and Euler angles; A, H, M_r and F_r of v = H v_r,
-A H = 0, M_r v̇_r = F_r come from the reduction, in the coordinates and velocities of the model. Nothing is derived here: the
-symbols of both roads are carried over to SymPy as they are, or made short by `simplified()`.
+M, C, g, Q, D and b come from the derivation by energies, in joint coordinates and Euler angles; A, H, M_r and F_r of v = H v_r,
+A H = 0, M_r v̇_r = F_r come from the reduction, in the coordinates and velocities of the model. Nothing is derived here: both
+derivations are converted to SymPy, and simplified by `simplified()`.
 """
 
 from __future__ import annotations
@@ -17,15 +17,16 @@ from draisine.model.model import Model
 from draisine.symbolic.rendering.formulas import dotted, latex_name
 from draisine.symbolic.rendering.matrix_programs import Matrices, written_out
 from draisine.symbolic.rendering.reactions import Signs, reactions
-from draisine.symbolic.rendering.simplify import exact_halves, neat_matrix, without_guards
+from draisine.symbolic.rendering.simplify import readable_fractions, simplified_matrix, without_guards
+from draisine.symbolic.rendering.to_sympy_mechanics import lagranges_method
 from draisine.symbolic.sympy_bridge import to_sympy
 
 if TYPE_CHECKING:
     import sympy
     from sympy.physics.mechanics import LagrangesMethod
 
-LIMIT = 200_000  # operations of a matrix written out; a page of formulas has some hundreds
-PRINTED = 1_500  # operations above which a notebook is spared a matrix
+LIMIT = 200_000  # operations of an expanded matrix; a page of formulas has some hundreds
+PRINTED = 1_500  # operations of the longest matrix printed in a notebook
 
 ABOUT = {
     "kinetic": "kinetic energy",
@@ -48,10 +49,10 @@ ABOUT = {
 
 
 def symbolic(model: Model | System, limit: int | None = LIMIT) -> SymbolicEquations:
-    """The equations of a model as SymPy matrices, each made when it is first asked for.
+    """The equations of a model as SymPy matrices, each computed at its first use.
 
-    A matrix that would have more than `limit` operations written out is refused (None: never); the listing of
-    `draisine equations` is the form for systems of that size.
+    A matrix with more than `limit` operations when expanded raises ModelError (None: no limit); for such systems use the listing
+    of `draisine equations`.
 
     >>> from draisine.model import Model
     >>> m = Model("pendulum")
@@ -65,13 +66,13 @@ def symbolic(model: Model | System, limit: int | None = LIMIT) -> SymbolicEquati
     """
     if not isinstance(model, Model | System):
         raise ArgumentError(
-            f"symbolic takes a Model, got {type(model).__name__}; equations that were typed by hand are in symbols already"
+            f"symbolic takes a Model, got {type(model).__name__}; equations given as formulas are symbolic already"
         )
     return SymbolicEquations(Matrices(model.freeze() if isinstance(model, Model) else model), limit)
 
 
 class SymbolicEquations:
-    """Symbols and matrices of a model; see `symbolic`. Each matrix is made when it is first asked for.
+    """Symbols and matrices of a model; see `symbolic`. Each matrix is computed at its first use.
 
     `coordinates`, `velocities`, `accelerations` belong to M, C, g, Q, D, b; `reduced_coordinates`, `reduced_velocities` (all of
     them) and `independent` to A, H, `reduced_mass`, `reduced_force`. Quantities with the same name are the same symbol.
@@ -130,7 +131,7 @@ class SymbolicEquations:
 
     @cached_property
     def latex_names(self) -> dict[sympy.Symbol, str]:
-        """How each symbol is set: Greek letters, subscripts, dots for rates."""
+        """LaTeX of each symbol: Greek letters, subscripts, dots for rates."""
         own = {c.rate: c.name for c in self._matrices.system.coordinates if c.rate}
         own |= dict(zip(self._matrices.rate_names, self._matrices.energies.names, strict=True))
         found = {s: latex_name(s.name) for group in (self.coordinates, self.inputs, self.parameters) for s in group}
@@ -146,75 +147,75 @@ class SymbolicEquations:
     @cached_property
     def M(self) -> sympy.Matrix:
         """Mass matrix."""
-        return self._made("M")
+        return self._matrix("M")
 
     @cached_property
     def C(self) -> sympy.Matrix:
         """Coriolis matrix by Christoffel symbols: Ṁ − 2C is skew."""
-        return self._made("C")
+        return self._matrix("C")
 
     @cached_property
     def g(self) -> sympy.Matrix:
         """∂V/∂q."""
-        return self._made("g")
+        return self._matrix("g")
 
     @cached_property
     def Q(self) -> sympy.Matrix:
         """Generalized forces of inputs and dampers."""
-        return self._made("Q")
+        return self._matrix("Q")
 
     @cached_property
     def kinetic(self) -> sympy.Matrix:
         """Kinetic energy, ½ q̇ᵀM q̇, as a matrix of one entry."""
-        return self._made("kinetic")
+        return self._matrix("kinetic")
 
     @cached_property
     def potential(self) -> sympy.Matrix:
         """Potential energy V, as a matrix of one entry."""
-        return self._made("potential")
+        return self._matrix("potential")
 
     @cached_property
     def position_residuals(self) -> sympy.Matrix:
-        """What holonomic constraints keep at zero."""
-        return self._made("position_residuals")
+        """Residuals of the holonomic constraints."""
+        return self._matrix("position_residuals")
 
     @cached_property
     def velocity_residuals(self) -> sympy.Matrix:
-        """What nonholonomic constraints keep at zero."""
-        return self._made("velocity_residuals")
+        """Residuals of the nonholonomic constraints."""
+        return self._matrix("velocity_residuals")
 
     @cached_property
     def D(self) -> sympy.Matrix:
         """Constraint rows, heights first: D q̇ = 0."""
-        return self._made("D")
+        return self._matrix("D")
 
     @cached_property
     def b(self) -> sympy.Matrix:
         """D q̈ = b."""
-        return self._made("b")
+        return self._matrix("b")
 
     @cached_property
     def A(self) -> sympy.Matrix:
         """Constraint rows in the model's own velocities: A v = 0."""
-        return self._made("A")
+        return self._matrix("A")
 
     @cached_property
     def H(self) -> sympy.Matrix:
         """Kernel of the constraints: v = H v_r, A H = 0."""
-        return self._made("H")
+        return self._matrix("H")
 
     @cached_property
     def reduced_mass(self) -> sympy.Matrix:
-        return self._made("reduced_mass")
+        return self._matrix("reduced_mass")
 
     @cached_property
     def reduced_force(self) -> sympy.Matrix:
-        return self._made("reduced_force")
+        return self._matrix("reduced_force")
 
     @cached_property
     def coordinate_rates(self) -> sympy.Matrix:
         """q̇ = N(q) H v_r, one for each of `reduced_coordinates`: with `reduced_motion` the whole first-order system."""
-        return self._made("coordinate_rates")
+        return self._matrix("coordinate_rates")
 
     @cached_property
     def reduced_motion(self) -> sympy.Matrix:
@@ -244,19 +245,17 @@ class SymbolicEquations:
 
     def lagranges_method(self) -> LagrangesMethod:
         """The model as a `LagrangesMethod` of `sympy.physics.mechanics`: its Lagrangian, constraints and forces."""
-        from draisine.symbolic.rendering.to_sympy_mechanics import lagranges_method
-
         return lagranges_method(self)
 
     def operations(self, name: str) -> int:
-        """Operations of a matrix written out, before anything is made short."""
+        """Operations of an expanded matrix, before simplification."""
         return written_out(self._matrices.program(name))
 
     def simplified(self) -> SymbolicEquations:
-        """The same, every entry made short by trigonometric identities and `sympy.simplify`."""
+        """The same with every entry simplified by trigonometric identities and `sympy.simplify`."""
         return _Simplified(self._matrices, self.limit)
 
-    def _made(self, name: str) -> sympy.Matrix:
+    def _matrix(self, name: str) -> sympy.Matrix:
         return self._written(name)
 
     def _written(self, name: str) -> sympy.Matrix:
@@ -266,9 +265,9 @@ class SymbolicEquations:
             raise ModelError(
                 f"model {self.name!r}: its {ABOUT[name].partition(',')[0]} {name} would have {length:,} operations written "
                 f"out, more than the limit of {self.limit:,}; read the listing with named intermediate quantities "
-                "(draisine equations MODEL --format html), or insist with symbolic(model, limit=None)"
+                "(draisine equations MODEL --format html), or pass limit=None to symbolic"
             )
-        return to_sympy(program).expanded()[name].applyfunc(lambda entry: exact_halves(without_guards(entry)))
+        return to_sympy(program).expanded()[name].applyfunc(lambda entry: readable_fractions(without_guards(entry)))
 
     def _polished(self, matrix: sympy.Matrix) -> sympy.Matrix:
         return matrix
@@ -277,8 +276,8 @@ class SymbolicEquations:
         length = sum(map(_count, (mass, rows, side, rest)))
         if length > PRINTED:
             raise ModelError(
-                f"model {self.name!r}: its multipliers would be solved from matrices of {length:,} operations, and grow "
-                "beyond use; take simplified().multipliers, or the numbers from the report of a run"
+                f"model {self.name!r}: its multipliers would be solved from matrices of {length:,} operations and be too long; "
+                "use simplified().multipliers, or the numbers of a run"
             )
         return reactions(mass, rows, side, rest, lambda entry: entry)
 
@@ -292,13 +291,13 @@ class SymbolicEquations:
 
     @property
     def shown(self) -> tuple[str, ...]:
-        """Names of the matrices that a page shows: those of constraints and of the reduction only where there are constraints."""
+        """Names of the matrices that are printed: those of constraints and of the reduction only if there are constraints."""
         if not self._matrices.rows:
             return ("M", "C", "g", "Q")
         return ("M", "C", "g", "Q", "D", "b", "H", "reduced_mass", "reduced_force")
 
     def _repr_latex_(self) -> str:
-        """The equations with their matrices; what is too long for a page is named and left out."""
+        """The equations with their matrices; matrices that are too long are named and left out."""
         names = self.latex_names
         lines = [r"& M \ddot{q} + C \dot{q} + g = Q" + (r" + D^{T} \lambda,\quad D \ddot{q} = b" if self.reactions else "")]
         lines.append(rf"& q = \left({_row(names[s] for s in self.coordinates)}\right)")
@@ -330,9 +329,9 @@ class SymbolicEquations:
 
 
 class _Simplified(SymbolicEquations):
-    """Entries made short. C and b are differentiated anew from the short M and D, which is what they are by definition."""
+    """Simplified entries. C and b are computed from the simplified M and D by their definitions."""
 
-    def _made(self, name: str) -> sympy.Matrix:
+    def _matrix(self, name: str) -> sympy.Matrix:
         if name == "C" and not self.M.has(_time()):
             return self._polished(_christoffel(self.M, self.coordinates, self.velocities))
         if name == "b" and not self.D.has(_time()):
@@ -340,11 +339,11 @@ class _Simplified(SymbolicEquations):
         return self._polished(self._written(name))
 
     def _polished(self, matrix: sympy.Matrix) -> sympy.Matrix:
-        return neat_matrix(matrix)
+        return simplified_matrix(matrix)
 
     def _solved(self, mass: Any, rows: Any, side: Any, rest: Any) -> sympy.Matrix:
         signs = Signs(rows)
-        return signs.taken_out(reactions(mass, signs.put_in(rows), signs.put_in(side), signs.put_in(rest), signs.polish))
+        return signs.taken_out(reactions(mass, signs.put_in(rows), signs.put_in(side), signs.put_in(rest), signs.simplify))
 
 
 def _time() -> Any:
@@ -361,8 +360,8 @@ def _christoffel(mass: Any, coordinates: Sequence[Any], velocities: Sequence[Any
     def entry(k: int, j: int) -> Any:
         total = sympy.Integer(0)
         for i in range(n):
-            slope = mass[k, j].diff(coordinates[i]) + mass[k, i].diff(coordinates[j]) - mass[i, j].diff(coordinates[k])
-            total += slope * velocities[i] / 2
+            derivative = mass[k, j].diff(coordinates[i]) + mass[k, i].diff(coordinates[j]) - mass[i, j].diff(coordinates[k])
+            total += derivative * velocities[i] / 2
         return total
 
     return sympy.Matrix(n, n, entry)

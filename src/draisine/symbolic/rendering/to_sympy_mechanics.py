@@ -1,4 +1,4 @@
-"""A small model as an object of `sympy.physics.mechanics`, for those who go on there."""
+"""A small model as a `LagrangesMethod` of `sympy.physics.mechanics`."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 def lagranges_method(found: SymbolicEquations) -> LagrangesMethod:
     """Energies, constraints and forces of a model in SymPy's functions of time.
 
-    A generalized force Q has no point of its own: for each coordinate q there is one that moves at q̇ along x of a frame, and Q
-    acts on it, so that its power is Q q̇.
+    SymPy's forces act at points: for each coordinate q there is a point that moves at q̇ along x of a frame, and the generalized
+    force Q acts on it, so that its power is Q q̇.
     """
     import sympy
     from sympy.physics.mechanics import LagrangesMethod, Point, ReferenceFrame, dynamicsymbols

@@ -1,4 +1,4 @@
-"""The languages that programs can be written in: one file each, one line each here."""
+"""The languages of export: one file each, one entry each here."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from draisine.codegen.export.languages.rust import Rust
 from draisine.errors import ExportError
 
 LANGUAGES: dict[str, Language] = {
-    made.key: made for made in (C(), Fortran(), Julia(), Octave(), JavaScript(), Script(), Rust(), Python())
+    language.key: language for language in (C(), Fortran(), Julia(), Octave(), JavaScript(), Script(), Rust(), Python())
 }
 _ALSO_CALLED = {"js": "javascript", "matlab": "octave", "numpy": "python", "c99": "c", "f90": "fortran"}
 

@@ -47,7 +47,7 @@ class Fortran(Language):
     key, title, suffix = "fortran", "Fortran 2008", ".f90"
     infinity, not_a_number = "ieee_value(1.0_dp, ieee_positive_inf)", "ieee_value(1.0_dp, ieee_quiet_nan)"
     case_matters = False
-    longest_name = 48  # the standard allows 63; names of tables and modules are made longer
+    longest_name = 48  # the standard allows 63; names of tables and modules get suffixes
     reserved = """
         abs aint aimag anint allocatable allocate assign associate backspace block call case character class close common
         complex contains continue cycle data deallocate default dimension do double dp elemental else elseif elsewhere end
@@ -169,23 +169,23 @@ class Fortran(Language):
 
     def _statements(self, lines: Sequence[str]) -> list[str]:
         """Indented, with long lines continued. `!` begins a comment wherever it stands: no text holds another."""
-        made = []
+        wrapped = []
         for line in self.indented(lines):
             code, mark, text = line.partition("  ! ")
             if mark and len(line) > _LONGEST_LINE:
-                made.append(f"{self.indent}! {text}")
+                wrapped.append(f"{self.indent}! {text}")
                 line = code
-            made += self._continued(line)
-        return made
+            wrapped += self._continued(line)
+        return wrapped
 
     def _continued(self, line: str) -> list[str]:
         """A line cut between words where it is too long."""
-        made = []
+        wrapped = []
         while len(line) > _LONGEST_LINE:
             cut = line.rindex(" ", 0, _LONGEST_LINE - 2)
-            made.append(f"{line[:cut]} &")
+            wrapped.append(f"{line[:cut]} &")
             line = f"{self.indent * 2}{line[cut + 1 :]}"
-        return [*made, line]
+        return [*wrapped, line]
 
 
 def _shape(argument: Argument) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
-from draisine.codegen.export.language import ARITHMETIC, Argument, Body, Language, listed, rows
+from draisine.codegen.export.language import ARITHMETIC, Argument, Body, Language, Source, joined, listed, rows
 
 _OF_MATH = listed("sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh exp log sqrt floor ceil log1p expm1 sign")
 
@@ -81,10 +81,57 @@ class JavaScript(Language):
         return _ELIMINATION.replace("NAME", name).replace("SIZE", str(n)).strip("\n").split("\n")
 
     def main_function(self, name: str, inputs: Sequence[Argument], outputs: Sequence[Argument], body: Body) -> list[str]:
-        made = [f"const {a.name} = new Float64Array({a.slot.size});" for a in outputs if not a.is_number]
+        setup = [f"const {a.name} = new Float64Array({a.slot.size});" for a in outputs if not a.is_number]
         returned = [f"return {{ {', '.join(a.name for a in outputs)} }};"]
         given = ", ".join(a.name for a in inputs)
-        return [f"export function {name}({given}) {{", *self.indented([*made, *body.lines, *returned]), "}"]
+        return [f"export function {name}({given}) {{", *self.indented([*setup, *body.lines, *returned]), "}"]
+
+
+class Script(JavaScript):
+    """A classic script, which pages opened from the file system may run: browsers refuse them modules.
+
+    The function is registered as `Draisine.programs.<name>`. It writes its results into arrays of its caller, one per result
+    after the arguments, so that stepping allocates nothing. With `plain`, the file contains no text of the model, which could end
+    a script element.
+    """
+
+    key, title, suffix = "script", "a classic script of JavaScript", ".js"
+    reserved = f"{JavaScript.reserved} Draisine"
+
+    def __init__(self, plain: bool = False) -> None:
+        self.plain = plain
+
+    def comment(self, text: str) -> str:
+        return "" if self.plain else super().comment(text)
+
+    def header(self, lines: Sequence[str]) -> list[str]:
+        return [] if self.plain else super().header(lines)
+
+    def store(self, argument: Argument, k: int, expression: str) -> str:
+        return f"{self.entry(argument.name, k)} = {expression};"
+
+    def defaults(self, name: str, numbers: Sequence[str]) -> list[str]:
+        return self.table(name, numbers)
+
+    def main_function(self, name: str, inputs: Sequence[Argument], outputs: Sequence[Argument], body: Body) -> list[str]:
+        given = ", ".join(a.name for a in (*inputs, *outputs))
+        return [f"function {name}({given}) {{", *self.indented(body.lines), "}"]
+
+    def file(self, source: Source) -> str:
+        home = "const home = globalThis.Draisine = globalThis.Draisine || {};"
+        shelf = "const programs = home.programs = home.programs || {};"
+        registered = [home, shelf, f"programs.{source.name} = {source.name};"]
+        registered += [f"{source.name}.{a.name}_default = {source.name}_{a.name}_default;" for a, _ in source.defaults]
+        parts = [
+            self.default_tables(source),
+            source.tables,
+            self.needed_helpers(source),
+            source.functions,
+            source.main,
+            registered,
+        ]
+        inside = joined(parts).rstrip("\n").split("\n")
+        return joined([self.header(source.header), ["(function () {", '  "use strict";', *self.indented(inside), "})();"]])
 
 
 _ELIMINATION = """

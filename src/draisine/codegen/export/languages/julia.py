@@ -98,11 +98,11 @@ class Julia(Language):
 
     def main_function(self, name: str, inputs: Sequence[Argument], outputs: Sequence[Argument], body: Body) -> list[str]:
         kinds = [f"typeof({a.name})" if a.is_number else f"eltype({a.name})" for a in inputs if a.slot.size]
-        made = [f"T = promote_type({', '.join(['Float64', *kinds])})"]
-        made += [f"{a.name} = zeros(T, {_shape(a)})" for a in outputs if not a.is_number]
+        setup = [f"T = promote_type({', '.join(['Float64', *kinds])})"]
+        setup += [f"{a.name} = zeros(T, {_shape(a)})" for a in outputs if not a.is_number]
         returned = [f"return {', '.join(a.name for a in outputs)}" if outputs else "return ()"]
         given = ", ".join(a.name for a in inputs)
-        return [f"function {name}({given})", *self.indented([*made, *body.lines, *returned]), "end"]
+        return [f"function {name}({given})", *self.indented([*setup, *body.lines, *returned]), "end"]
 
 
 def _shape(argument: Argument) -> str:

@@ -174,9 +174,9 @@ class Octave(Language):
         return [f"function taken = {name}(given)", *self.indented(body), "end"]
 
     def main_function(self, name: str, inputs: Sequence[Argument], outputs: Sequence[Argument], body: Body) -> list[str]:
-        made = [f"{a.name} = zeros({a.slot.shape[0]}, {a.slot.shape[1]});" for a in outputs if not a.is_number]
+        setup = [f"{a.name} = zeros({a.slot.shape[0]}, {a.slot.shape[1]});" for a in outputs if not a.is_number]
         taken, given = ", ".join(a.name for a in outputs), ", ".join(a.name for a in inputs)
-        return [f"function [{taken}] = {name}({given})", *self.indented([*made, *body.lines]), "end"]
+        return [f"function [{taken}] = {name}({given})", *self.indented([*setup, *body.lines]), "end"]
 
     def file(self, source: Source) -> str:
         # help shows the comment that follows the line of the function

@@ -1,4 +1,4 @@
-"""Python with NumPy. Arguments may have leading axes, over which the function goes all at once."""
+"""Python with NumPy. Arguments may have leading axes, over which the function is vectorized."""
 
 from __future__ import annotations
 
@@ -88,14 +88,14 @@ class Python(Language):
         return [f"def {name}(given):", *self.indented(body)]
 
     def main_function(self, name: str, inputs: Sequence[Argument], outputs: Sequence[Argument], body: Body) -> list[str]:
-        made = [f"{a.name} = np.asarray({a.name}, dtype=float)" for a in inputs]
+        setup = [f"{a.name} = np.asarray({a.name}, dtype=float)" for a in inputs]
         leading = [f"{a.name}.shape{'' if a.is_number else f'[:-{1 + a.is_matrix}]'}" for a in inputs]
-        made += [f"axes = np.broadcast_shapes({', '.join(leading)})"]
-        made += [f"{a.name} = np.empty((*axes, {_shape(a)}))" for a in outputs if not a.is_number]
+        setup += [f"axes = np.broadcast_shapes({', '.join(leading)})"]
+        setup += [f"{a.name} = np.empty((*axes, {_shape(a)}))" for a in outputs if not a.is_number]
         returned = [f"return {', '.join(a.name for a in outputs) or '()'}"]
         given = ", ".join(a.name for a in inputs)
         quiet = ['with np.errstate(all="ignore"):', *self.indented(body.lines or ["pass"])]
-        lines = [f"def {name}({given}):", *self.indented([*made, "", *quiet, *returned])]
+        lines = [f"def {name}({given}):", *self.indented([*setup, "", *quiet, *returned])]
         return ["", *lines, "", "", f"{name}.__doc__ = __doc__"]
 
     def preamble(self, source: Source) -> list[str]:

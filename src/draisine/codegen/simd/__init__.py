@@ -1,1 +1,0 @@
-"""Vector kernels: several samples in the lanes of one register."""
